@@ -1,0 +1,1 @@
+//! What the commands share: exit codes, messages, escaping, numbers for people

@@ -1,0 +1,1 @@
+//! The block file format: on-disk structs, bit streams, views, builders and verification.

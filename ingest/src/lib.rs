@@ -1,0 +1,1 @@
+//! Turns OTLP and Prometheus captures into blocks

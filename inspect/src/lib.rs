@@ -1,0 +1,1 @@
+//! Shows what is inside a block

@@ -1,0 +1,1 @@
+//! In-memory symbol tables and labelset stores that seal into blocks

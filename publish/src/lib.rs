@@ -1,0 +1,1 @@
+//! Publishes a file whole or not at all

@@ -1,0 +1,1 @@
+//! Opens blocks from memory maps or memory and resolves labelsets in place

@@ -1,0 +1,1 @@
+//! Golden and broken blocks, and the command that makes them
