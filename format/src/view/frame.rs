@@ -38,8 +38,6 @@ impl Extent {
 pub struct Frame {
     pub(crate) block_id: BlockId,
     pub(crate) features: [u32; 3],
-    pub(crate) section_count: u32,
-    pub(crate) block_len: u64,
     /// By position in [`SectionKind::ALL`].
     extents: [Extent; 7],
     pub(crate) catalogue: Catalogue,
@@ -90,8 +88,6 @@ impl Frame {
         Ok(Self {
             block_id,
             features: [header.incompat.get(), header.ro_compat.get(), header.compat.get()],
-            section_count: header.section_count.get(),
-            block_len: length(block.len()),
             extents,
             catalogue,
             starts,

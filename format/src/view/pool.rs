@@ -43,6 +43,10 @@ impl<'v> Pool<'v> {
         if end > view.members.field_bits() {
             return Err(corrupt(Rule::MembersExtent, place, end, view.members.field_bits()));
         }
+        // Members of a list are distinct rows; with that, the section's length bounds their count.
+        if member_count > list_count.saturating_mul(row_count.into()) {
+            return Err(corrupt(Rule::ListMembers, place, member_count, list_count.saturating_mul(row_count.into())));
+        }
         Ok(Self {
             view,
             id,

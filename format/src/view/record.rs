@@ -30,6 +30,11 @@ impl<const N: usize> Records<N> {
         self.ends.last().copied().unwrap_or(0).into()
     }
 
+    /// Whether the bytes of the array bound its count.
+    fn is_bounded(&self) -> bool {
+        self.count <= 1 || self.stride() > 0
+    }
+
     fn end(&self) -> u64 {
         self.start + u64::from(self.count) * self.stride()
     }
@@ -77,6 +82,18 @@ impl Catalogue {
         byte = bytes_for(keys.end()) + STREAM_TAIL;
         if byte != section_len {
             return Err(corrupt(Rule::CatalogueLength, Place::Byte(0), section_len, byte));
+        }
+        // Records are distinct, so that only a single one may take no bits. With that, the section's length bounds every count.
+        let bounded = [
+            tables.is_bounded(),
+            columns.is_bounded(),
+            leaves.is_bounded(),
+            pools.is_bounded(),
+            keysets.is_bounded(),
+            keys.is_bounded(),
+        ];
+        if bounded.contains(&false) {
+            return Err(corrupt(Rule::CatalogueWidths, Place::Byte(24), 0, 1));
         }
         Ok(Self { key_count: header.key_count.get(), tables, columns, leaves, pools, keysets, keys })
     }

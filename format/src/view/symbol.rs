@@ -37,6 +37,10 @@ impl Starts {
             base_width: base.into(),
             difference_width: difference.into(),
         };
+        // Symbols are not empty, so that the first difference is not zero; with that, the section's length bounds the count.
+        if difference == 0 && header.symbol_count.get() > 0 {
+            return Err(corrupt(Rule::SymbolsWidths, byte(5), 0, 1));
+        }
         let expected = bytes_for(starts.end_bit()) + STREAM_TAIL;
         if section_len != expected {
             return Err(corrupt(Rule::SymbolsLength, byte(0), section_len, expected));

@@ -69,11 +69,18 @@ impl<'v> Table<'v> {
             return Err(corrupt(Rule::TableColumns, place, column_end, catalogue.columns.count.into()));
         };
         let [_, _, row_bits] = last?;
-        // No overflow: offsets have at most 48 bits, counts and row widths at most 32.
+        if row_bits > u64::from(MAX_COLUMNS * 32) {
+            return Err(corrupt(Rule::TableExtent, place, row_bits, (MAX_COLUMNS * 32).into()));
+        }
+        // No overflow: offsets have at most 48 bits, counts at most 32, row widths 15.
         let first_bit = rows_offset * 8;
-        let end_bit = first_bit + row_count.saturating_mul(row_bits);
+        let end_bit = first_bit + row_count * row_bits;
         if row_count == 0 {
             return Err(corrupt(Rule::TableRows, place, 0, 1));
+        }
+        // Rows are distinct, so that only a single one may take no bits. With that, the section's length bounds the count.
+        if row_count > 1 && row_bits == 0 {
+            return Err(corrupt(Rule::RowsOrder, place, row_count, 1));
         }
         if end_bit > view.rows.field_bits() {
             return Err(corrupt(Rule::TableExtent, place, end_bit, view.rows.field_bits()));
