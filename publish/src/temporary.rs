@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
 
-/// What the name of every temporary file begins with; [`RANDOM_LEN`] letters and digits follow.
+/// What the name of every temporary file begins with; twelve letters and digits follow.
 pub const TEMPORARY_PREFIX: &str = ".chronoxide-";
 
 /// 62^12 names: that two writers meet is no case to plan for, and `create_new` would see it.
