@@ -1,8 +1,6 @@
 //! Temporary files: their names, locks and removal.
 
-#[cfg(unix)]
-use std::fs::TryLockError;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -132,22 +130,17 @@ pub(crate) enum Claim {
 
 /// Takes the lock of a temporary file, without waiting.
 ///
-/// Some file systems have no locks (NFS without its daemon). A writer goes on without one, and recovery removes
-/// nothing that it cannot lock.
-#[cfg(unix)]
+/// Some file systems have no locks (NFS without its daemon), and on Windows a lock keeps others from reading,
+/// verification included. There a writer goes on without one, and recovery removes nothing.
 pub(crate) fn try_claim(file: &File) -> Claim {
+    if cfg!(not(unix)) {
+        return Claim::Unknown;
+    }
     match file.try_lock() {
         Ok(()) => Claim::Held,
         Err(TryLockError::WouldBlock) => Claim::InUse,
         Err(TryLockError::Error(_)) => Claim::Unknown,
     }
-}
-
-/// Locks on Windows keep others from reading, verification included, so there are none, and recovery leaves
-/// everything where it is.
-#[cfg(not(unix))]
-pub(crate) fn try_claim(_file: &File) -> Claim {
-    Claim::Unknown
 }
 
 fn exists(path: &Path) -> bool {

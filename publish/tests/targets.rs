@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chronoxide_publish::faults::{Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, Existing, PublishError, Step};
@@ -154,7 +154,7 @@ mod unix {
         let folder = tempfile::tempdir().expect("a folder");
         let elsewhere = tempfile::tempdir().expect("a folder");
         let (good, dangling) = (folder.path().join("good"), folder.path().join("dangling"));
-        let aim: PathBuf = elsewhere.path().join("aim");
+        let aim = elsewhere.path().join("aim");
         fs::write(&aim, "aim").expect("a file");
         symlink(&aim, &good).expect("a link");
         symlink(elsewhere.path().join("nothing"), &dangling).expect("a link");
