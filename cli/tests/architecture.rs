@@ -27,22 +27,10 @@ const ORDER: [&str; 10] = [
 const TESTDATA: &str = "chronoxide-testdata";
 
 /// Crates that may use fewer than all before them: engines that embed the reader inherit little.
-const NARROW: [(&str, &[&str]); 2] = [
-    ("chronoxide-format", &[]),
-    ("chronoxide-reader", &["chronoxide-format"]),
-];
+const NARROW: [(&str, &[&str]); 2] = [("chronoxide-format", &[]), ("chronoxide-reader", &["chronoxide-format"])];
 
 /// Packages that are there to be used.
-const USED: [&str; 8] = [
-    "memmap2",
-    "zerocopy",
-    "crc32fast",
-    "bitvec",
-    "byteview",
-    "rayon",
-    "tempfile",
-    "criterion",
-];
+const USED: [&str; 8] = ["memmap2", "zerocopy", "crc32fast", "bitvec", "byteview", "rayon", "tempfile", "criterion"];
 
 struct Member {
     name: String,
@@ -56,9 +44,7 @@ struct Dependency {
 }
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the crate is in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the workspace")
 }
 
 fn read(path: &Path) -> String {
@@ -69,46 +55,29 @@ fn read(path: &Path) -> String {
 fn members() -> Vec<Member> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args([
-            "metadata",
-            "--no-deps",
-            "--offline",
-            "--format-version",
-            "1",
-        ])
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(root())
         .output()
         .expect("cargo runs");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
 
     let list = |value: &Value| value.as_array().expect("a list").clone();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let by_id: BTreeMap<String, Value> = list(&metadata["packages"])
-        .into_iter()
-        .map(|package| (text(&package["id"]), package))
-        .collect();
+    let by_id: BTreeMap<String, Value> =
+        list(&metadata["packages"]).into_iter().map(|package| (text(&package["id"]), package)).collect();
     list(&metadata["workspace_members"])
         .iter()
         .map(|id| {
             let package = &by_id[&text(id)];
             let manifest = PathBuf::from(text(&package["manifest_path"]));
-            let dependencies = list(&package["dependencies"])
-                .into_iter()
-                .map(|dependency| Dependency {
-                    name: text(&dependency["name"]),
-                    is_for_tests: dependency["kind"] == "dev",
-                });
+            let dependencies = list(&package["dependencies"]).into_iter().map(|dependency| Dependency {
+                name: text(&dependency["name"]),
+                is_for_tests: dependency["kind"] == "dev",
+            });
             Member {
                 name: text(&package["name"]),
-                folder: manifest
-                    .parent()
-                    .expect("a manifest is in a folder")
-                    .to_path_buf(),
+                folder: manifest.parent().expect("a manifest is in a folder").to_path_buf(),
                 dependencies: dependencies.collect(),
             }
         })
@@ -129,15 +98,9 @@ fn crates_depend_on_earlier_crates_only() {
             if !to.starts_with("chronoxide-") || (dependency.is_for_tests && to == TESTDATA) {
                 continue;
             }
-            assert!(
-                place(to) < place(from),
-                "{from} depends on {to}, which comes after it"
-            );
+            assert!(place(to) < place(from), "{from} depends on {to}, which comes after it");
             if let Some((_, allowed)) = NARROW.iter().find(|(name, _)| *name == from) {
-                assert!(
-                    allowed.contains(&to),
-                    "{from} depends on {to}, and only on {allowed:?}"
-                );
+                assert!(allowed.contains(&to), "{from} depends on {to}, and only on {allowed:?}");
             }
             seen += 1;
         }
@@ -170,17 +133,8 @@ fn the_table_of_the_readme_lists_the_crates() {
     let expected: Vec<(String, String)> = members()
         .into_iter()
         .map(|member| {
-            let folder = member
-                .folder
-                .strip_prefix(root())
-                .expect("members are in the workspace");
-            (
-                folder
-                    .to_str()
-                    .expect("folders have plain names")
-                    .to_owned(),
-                member.name,
-            )
+            let folder = member.folder.strip_prefix(root()).expect("members are in the workspace");
+            (folder.to_str().expect("folders have plain names").to_owned(), member.name)
         })
         .collect();
     assert_eq!(crate_rows(&read(&root().join("README.md"))), expected);
@@ -190,20 +144,16 @@ fn the_table_of_the_readme_lists_the_crates() {
 fn is_mentioned(name: &str, folder: &Path) -> bool {
     let path = format!("{name}::");
     let this_file = Path::new(file!()).file_name();
-    fs::read_dir(folder)
-        .expect("a member's folder")
-        .any(|entry| {
-            let entry = entry.expect("a member's folder can be listed");
-            let inner = entry.path();
-            if entry.file_type().expect("it has a type").is_dir() {
-                return inner.file_name() != Some("target".as_ref()) && is_mentioned(name, &inner);
-            }
-            inner.extension() == Some("rs".as_ref())
-                && inner.file_name() != this_file
-                && read(&inner)
-                    .lines()
-                    .any(|line| line.contains(&path) && !line.trim_start().starts_with("//"))
-        })
+    fs::read_dir(folder).expect("a member's folder").any(|entry| {
+        let entry = entry.expect("a member's folder can be listed");
+        let inner = entry.path();
+        if entry.file_type().expect("it has a type").is_dir() {
+            return inner.file_name() != Some("target".as_ref()) && is_mentioned(name, &inner);
+        }
+        inner.extension() == Some("rs".as_ref())
+            && inner.file_name() != this_file
+            && read(&inner).lines().any(|line| line.contains(&path) && !line.trim_start().starts_with("//"))
+    })
 }
 
 #[test]
@@ -213,10 +163,7 @@ fn packages_that_are_there_to_be_used_are_used() {
         .into_iter()
         .filter(|name| {
             let is_used = |member: &Member| {
-                member
-                    .dependencies
-                    .iter()
-                    .any(|dependency| dependency.name == *name)
+                member.dependencies.iter().any(|dependency| dependency.name == *name)
                     && is_mentioned(name, &member.folder)
             };
             !members.iter().any(is_used)
@@ -228,9 +175,7 @@ fn packages_that_are_there_to_be_used_are_used() {
 #[test]
 fn every_dependency_of_the_workspace_has_a_reason() {
     let manifest = read(&root().join("Cargo.toml"));
-    let (_, section) = manifest
-        .split_once("\n[workspace.dependencies]\n")
-        .expect("there is such a section");
+    let (_, section) = manifest.split_once("\n[workspace.dependencies]\n").expect("there is such a section");
     let section = section.split("\n[").next().expect("it has a beginning");
     let mut has_heading = false;
     let mut seen = 0;
@@ -239,10 +184,7 @@ fn every_dependency_of_the_workspace_has_a_reason() {
             "" => has_heading = false,
             comment if comment.starts_with('#') => has_heading = true,
             dependency => {
-                let name = dependency
-                    .split([' ', '=', '.'])
-                    .next()
-                    .expect("it has a beginning");
+                let name = dependency.split([' ', '=', '.']).next().expect("it has a beginning");
                 let is_ours = name.starts_with("chronoxide-");
                 let has_reason = has_heading || dependency.contains(" # ");
                 assert!(is_ours || has_reason, "{name} has no reason");

@@ -23,9 +23,8 @@ const CREATION_ATTEMPTS: usize = 16;
 /// assert!(!chronoxide_publish::is_temporary_name("week.cx"));
 /// ```
 pub fn is_temporary_name(name: &str) -> bool {
-    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|random| {
-        random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
+    name.strip_prefix(TEMPORARY_PREFIX)
+        .is_some_and(|random| random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// A file on its way to a name. Dropped before that, it is removed as well as the system allows.
@@ -41,12 +40,7 @@ impl<'a> Temporary<'a> {
     pub(crate) fn create(system: &'a dyn FileSystem, folder: &Path) -> io::Result<Self> {
         for _ in 0..CREATION_ATTEMPTS {
             let (file, path) = system.create_temporary(folder)?;
-            let temporary = Temporary {
-                system,
-                file,
-                path,
-                named: false,
-            };
+            let temporary = Temporary { system, file, path, named: false };
             match try_claim(&temporary.file) {
                 // Recovery may have had the lock, removed the file and left, all before this.
                 Claim::Held if !exists(&temporary.path) => {}
@@ -54,19 +48,12 @@ impl<'a> Temporary<'a> {
                 Claim::InUse => {}
             }
         }
-        Err(io::Error::other(
-            "recovery removed every file that was created",
-        ))
+        Err(io::Error::other("recovery removed every file that was created"))
     }
 
     /// Everything written to it goes through the seam, and stops for good at the first error.
     pub(crate) fn writer(&self) -> TemporaryWriter<'_> {
-        TemporaryWriter {
-            system: self.system,
-            file: &self.file,
-            written: 0,
-            failed: false,
-        }
+        TemporaryWriter { system: self.system, file: &self.file, written: 0, failed: false }
     }
 
     /// The file has its name now.
@@ -110,11 +97,7 @@ impl Write for TemporaryWriter<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.failed {
-            Err(io::Error::other("writing has failed before"))
-        } else {
-            Ok(())
-        }
+        if self.failed { Err(io::Error::other("writing has failed before")) } else { Ok(()) }
     }
 }
 

@@ -57,10 +57,7 @@ fn readers_see_whole_files_only_and_recovery_spares_living_writers() {
         let recovery = scope.spawn(|| {
             let mut removed = 0;
             while !done.load(Ordering::Relaxed) {
-                removed += recover(&Disk, folder.path())
-                    .expect("it can be listed")
-                    .removed
-                    .len();
+                removed += recover(&Disk, folder.path()).expect("it can be listed").removed.len();
             }
             removed
         });
@@ -77,10 +74,7 @@ fn readers_see_whole_files_only_and_recovery_spares_living_writers() {
         for publisher in finished {
             publisher.expect("its file was whole");
         }
-        (
-            reader.join().expect("whole files"),
-            recovery.join().expect("it does not panic"),
-        )
+        (reader.join().expect("whole files"), recovery.join().expect("it does not panic"))
     });
     println!("{reads} reads, {removed} files taken before their writer locked them");
     assert!(reads > 0);

@@ -12,11 +12,8 @@ use support::{EIO, ENOSPC, content, content_of, publish_bytes, temporaries};
 const ERRORS: [i32; 8] = [1, EIO, 12, 13, 16, 24, ENOSPC, 30];
 
 /// What is asked for, and whether the target exists.
-const SCENES: [(Existing, bool); 3] = [
-    (Existing::Refuse, false),
-    (Existing::Replace, false),
-    (Existing::Replace, true),
-];
+const SCENES: [(Existing, bool); 3] =
+    [(Existing::Refuse, false), (Existing::Replace, false), (Existing::Replace, true)];
 
 /// The calls of a publication that meets no fault.
 fn calls_of(existing: Existing, exists: bool) -> Vec<Call> {
@@ -53,10 +50,7 @@ fn try_fault(existing: Existing, exists: bool, fault: Fault) -> bool {
     assert!(is_new || found == old, "neither old nor new: {case}");
     match &result {
         Ok(_) => assert!(is_new, "success without the file: {case}"),
-        Err(error) => assert!(
-            !is_new || error.may_be_in_place(),
-            "in place unexpectedly: {case}"
-        ),
+        Err(error) => assert!(!is_new || error.may_be_in_place(), "in place unexpectedly: {case}"),
     }
     let syncs = calls.iter().filter(|call| **call == Call::SyncFile).count();
     assert!(syncs <= 1, "fsync was tried again: {case}");
@@ -70,11 +64,7 @@ fn try_fault(existing: Existing, exists: bool, fault: Fault) -> bool {
     let recovered = recover(&Disk, folder.path()).expect("the folder can be listed");
     assert_eq!(recovered.removed, left, "{case}");
     assert!(temporaries(folder.path(), &target).is_empty(), "{case}");
-    assert_eq!(
-        content_of(&target),
-        found,
-        "recovery touched the target: {case}"
-    );
+    assert_eq!(content_of(&target), found, "recovery touched the target: {case}");
     is_new
 }
 
@@ -84,24 +74,11 @@ fn calls_are_made_in_a_fixed_order() {
     let writes = [Write, Write, Write];
     let expect = |before: &[Call], after: &[Call]| [before, &writes, after].concat();
     let durable_then = |rename| [SyncFile, Open, rename, SyncFolder];
-    assert_eq!(
-        calls_of(Existing::Refuse, false),
-        expect(&[CreateTemporary], &durable_then(RenameNew))
-    );
-    assert_eq!(
-        calls_of(Existing::Replace, false),
-        expect(&[CreateTemporary], &durable_then(RenameOver))
-    );
+    assert_eq!(calls_of(Existing::Refuse, false), expect(&[CreateTemporary], &durable_then(RenameNew)));
+    assert_eq!(calls_of(Existing::Replace, false), expect(&[CreateTemporary], &durable_then(RenameOver)));
     // Windows has no modes to take over.
-    let taken_over: &[Call] = if cfg!(unix) {
-        &[CreateTemporary, SetMode]
-    } else {
-        &[CreateTemporary]
-    };
-    assert_eq!(
-        calls_of(Existing::Replace, true),
-        expect(taken_over, &durable_then(RenameOver))
-    );
+    let taken_over: &[Call] = if cfg!(unix) { &[CreateTemporary, SetMode] } else { &[CreateTemporary] };
+    assert_eq!(calls_of(Existing::Replace, true), expect(taken_over, &durable_then(RenameOver)));
 }
 
 #[test]
@@ -112,17 +89,8 @@ fn every_call_fails_with_every_error() {
             for effect in [Effect::Nothing, Effect::Half, Effect::Whole] {
                 for code in ERRORS {
                     for outcome in [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)] {
-                        let is_new = try_fault(
-                            existing,
-                            exists,
-                            Fault {
-                                at,
-                                effect,
-                                outcome,
-                            },
-                        );
-                        let renamed = effect == Effect::Whole
-                            && matches!(call, Call::RenameNew | Call::RenameOver);
+                        let is_new = try_fault(existing, exists, Fault { at, effect, outcome });
+                        let renamed = effect == Effect::Whole && matches!(call, Call::RenameNew | Call::RenameOver);
                         assert_eq!(is_new, renamed || call == Call::SyncFolder, "{call:?}");
                         cases += 1;
                     }
@@ -140,15 +108,7 @@ fn every_call_is_the_last() {
     for (existing, exists) in SCENES {
         for at in 0..calls_of(existing, exists).len() {
             for effect in [Effect::Nothing, Effect::Half, Effect::Whole] {
-                try_fault(
-                    existing,
-                    exists,
-                    Fault {
-                        at,
-                        effect,
-                        outcome: Outcome::Death,
-                    },
-                );
+                try_fault(existing, exists, Fault { at, effect, outcome: Outcome::Death });
                 cases += 1;
             }
         }
@@ -164,17 +124,9 @@ fn short_and_interrupted_writes_are_continued() {
     for (existing, exists) in SCENES {
         for (at, call) in calls_of(existing, exists).into_iter().enumerate() {
             if call == Call::Write {
-                let short = Fault {
-                    at,
-                    effect: Effect::Half,
-                    outcome: Outcome::Success,
-                };
+                let short = Fault { at, effect: Effect::Half, outcome: Outcome::Success };
                 assert!(try_fault(existing, exists, short));
-                let interrupted = Fault {
-                    at,
-                    effect: Effect::Nothing,
-                    outcome: Outcome::ErrorOnce(EINTR),
-                };
+                let interrupted = Fault { at, effect: Effect::Nothing, outcome: Outcome::ErrorOnce(EINTR) };
                 assert!(try_fault(existing, exists, interrupted));
                 cases += 2;
             }
@@ -189,15 +141,8 @@ fn a_failed_fsync_ends_the_publication() {
     use Call::*;
     let folder = tempfile::tempdir().expect("a folder");
     let target = folder.path().join("week.cx");
-    let at = calls_of(Existing::Refuse, false)
-        .iter()
-        .position(|call| *call == SyncFile)
-        .expect("it syncs");
-    let fault = Fault {
-        at,
-        effect: Effect::Nothing,
-        outcome: Outcome::ErrorOnce(EIO),
-    };
+    let at = calls_of(Existing::Refuse, false).iter().position(|call| *call == SyncFile).expect("it syncs");
+    let fault = Fault { at, effect: Effect::Nothing, outcome: Outcome::ErrorOnce(EIO) };
     let system = Faults::with(fault);
     match publish_bytes(&system, &target, Existing::Refuse, &content(2)) {
         Err(PublishError::Io { step, source, .. }) => {
@@ -218,11 +163,7 @@ fn recovery_can_be_killed_and_run_again() {
                 let name = format!(".chronoxide-00000000000{number}");
                 fs::write(folder.path().join(name), "stale").expect("a stale file");
             }
-            let fault = Fault {
-                at,
-                effect,
-                outcome: Outcome::Death,
-            };
+            let fault = Fault { at, effect, outcome: Outcome::Death };
             let killed = recover(&Faults::with(fault), folder.path()).expect("it can be listed");
             assert_eq!((killed.removed.len(), killed.left.len()), (at, 3 - at));
             let removed = at + usize::from(effect == Effect::Whole);

@@ -46,10 +46,7 @@ fn a_writer_whose_new_file_was_taken_for_a_stale_one_takes_another() {
 fn a_locked_file_is_in_use_and_others_are_not_ours() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    let (living, stale) = (
-        path(".chronoxide-aaaaaaaaaaaa"),
-        path(".chronoxide-bbbbbbbbbbbb"),
-    );
+    let (living, stale) = (path(".chronoxide-aaaaaaaaaaaa"), path(".chronoxide-bbbbbbbbbbbb"));
     for file in [&living, &stale, &path(".chronoxide-lock"), &path("week.cx")] {
         fs::write(file, "x").expect("a file");
     }
@@ -59,10 +56,7 @@ fn a_locked_file_is_in_use_and_others_are_not_ours() {
     lock.lock().expect("nobody has it");
 
     let first = recover(&Disk, folder.path()).expect("it can be listed");
-    assert_eq!(
-        (&first.removed, &first.in_use),
-        (&vec![stale], &vec![living.clone()])
-    );
+    assert_eq!((&first.removed, &first.in_use), (&vec![stale], &vec![living.clone()]));
     assert!(first.left.is_empty());
     drop(lock);
     let second = recover(&Disk, folder.path()).expect("it can be listed");
@@ -72,13 +66,5 @@ fn a_locked_file_is_in_use_and_others_are_not_ours() {
         .map(|entry| entry.expect("it can be listed").file_name())
         .collect();
     left.sort();
-    assert_eq!(
-        left,
-        [
-            ".chronoxide-cccccccccccc",
-            ".chronoxide-dddddddddddd",
-            ".chronoxide-lock",
-            "week.cx"
-        ]
-    );
+    assert_eq!(left, [".chronoxide-cccccccccccc", ".chronoxide-dddddddddddd", ".chronoxide-lock", "week.cx"]);
 }

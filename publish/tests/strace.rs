@@ -93,15 +93,7 @@ fn the_calls_are_those_of_the_seam() {
     assert_eq!(content_of(&folder.path().join("week.cx")), Some(bytes()));
     assert_eq!(
         calls_in(folder.path(), &log),
-        [
-            "openat new",
-            "write",
-            "fsync file",
-            "openat read",
-            "renameat2 new",
-            "openat read",
-            "fsync folder",
-        ],
+        ["openat new", "write", "fsync file", "openat read", "renameat2 new", "openat read", "fsync folder",],
         "{log}"
     );
 }
@@ -119,13 +111,8 @@ fn a_kill_at_each_call_leaves_nothing_or_the_whole_file() {
                 return;
             };
             assert!(log.contains("killed by SIGKILL"), "{call} {when}: {log}");
-            let place = folder
-                .path()
-                .to_str()
-                .expect("a temporary folder's name is text");
-            let last = log
-                .lines()
-                .rfind(|line| line.contains(&format!(" {call}(")));
+            let place = folder.path().to_str().expect("a temporary folder's name is text");
+            let last = log.lines().rfind(|line| line.contains(&format!(" {call}(")));
             let last = last.expect("it was killed at one");
             assert!(last.contains(place), "killed elsewhere: {last}");
 

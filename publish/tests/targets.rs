@@ -47,10 +47,7 @@ fn paths_without_a_file_name_are_refused() {
     for path in ["", "/", ".", "..", "out/", "out/.", "out/.."] {
         for existing in BOTH {
             let error = error(Path::new(path), existing);
-            assert!(
-                matches!(error, PublishError::NoFileName { .. }),
-                "{path:?}: {error:?}"
-            );
+            assert!(matches!(error, PublishError::NoFileName { .. }), "{path:?}: {error:?}");
         }
     }
 }
@@ -75,10 +72,7 @@ fn names_that_the_file_system_does_not_take_are_refused_before_the_work() {
     for name in ["x".repeat(5_000), "a\0b".to_owned()] {
         for existing in BOTH {
             let error = error(&folder.path().join(&name), existing);
-            assert!(
-                matches!(error, PublishError::InvalidName { .. }),
-                "{error:?}"
-            );
+            assert!(matches!(error, PublishError::InvalidName { .. }), "{error:?}");
         }
     }
 }
@@ -88,17 +82,9 @@ fn a_folder_that_may_not_be_written_is_an_io_error() {
     const EACCES: i32 = 13;
     let folder = tempfile::tempdir().expect("a folder");
     let target = folder.path().join("week.cx");
-    let fault = Fault {
-        at: 0,
-        effect: Effect::Nothing,
-        outcome: Outcome::ErrorOnce(EACCES),
-    };
+    let fault = Fault { at: 0, effect: Effect::Nothing, outcome: Outcome::ErrorOnce(EACCES) };
     match publish_bytes(&Faults::with(fault), &target, Existing::Refuse, b"new") {
-        Err(PublishError::Io {
-            step: Step::Create,
-            source,
-            path,
-        }) => {
+        Err(PublishError::Io { step: Step::Create, source, path }) => {
             assert_eq!(source.kind(), std::io::ErrorKind::PermissionDenied);
             assert_eq!(path, target);
         }
@@ -113,11 +99,7 @@ mod unix {
     use super::*;
 
     fn mode(path: &Path) -> u32 {
-        fs::metadata(path)
-            .expect("it is there")
-            .permissions()
-            .mode()
-            & 0o7777
+        fs::metadata(path).expect("it is there").permissions().mode() & 0o7777
     }
 
     #[test]
@@ -137,12 +119,7 @@ mod unix {
         let folder = tempfile::tempdir().expect("a folder");
         let target = folder.path().join("week.cx");
         fs::write(&target, "old").expect("the old file");
-        for (old, new) in [
-            (0o600, 0o600),
-            (0o664, 0o664),
-            (0o444, 0o444),
-            (0o000, 0o400),
-        ] {
+        for (old, new) in [(0o600, 0o600), (0o664, 0o664), (0o444, 0o444), (0o000, 0o400)] {
             fs::set_permissions(&target, fs::Permissions::from_mode(old)).expect("it is ours");
             publish_bytes(&Disk, &target, Existing::Replace, b"new").expect("no fault");
             assert_eq!(mode(&target), new, "{old:o}");
@@ -165,11 +142,7 @@ mod unix {
                 PublishError::NotAFile { found, .. } => assert_eq!(found, "a symbolic link"),
                 other => panic!("{other:?}"),
             }
-            assert!(
-                fs::symlink_metadata(link)
-                    .expect("it is there")
-                    .is_symlink()
-            );
+            assert!(fs::symlink_metadata(link).expect("it is there").is_symlink());
         }
         assert_eq!(content_of(&aim), Some(b"aim".to_vec()));
         assert!(temporaries(elsewhere.path(), &aim).is_empty());

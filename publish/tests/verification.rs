@@ -75,14 +75,7 @@ fn the_verifier_sees_a_file_of_its_own_in_the_same_folder() {
         assert_eq!(content_of(&target), None, "the target is not there yet");
         same(candidate, b"abc")
     };
-    publish(
-        &Disk,
-        &target,
-        Existing::Refuse,
-        |out| out.write_all(b"abc"),
-        verify,
-    )
-    .expect("no fault");
+    publish(&Disk, &target, Existing::Refuse, |out| out.write_all(b"abc"), verify).expect("no fault");
 }
 
 #[test]
@@ -98,11 +91,7 @@ fn an_empty_file_is_a_file() {
 fn a_write_error_that_the_writer_overlooks_still_counts() {
     let folder = tempfile::tempdir().expect("a folder");
     let target = folder.path().join("week.cx");
-    let full = Fault {
-        at: 1,
-        effect: Effect::Half,
-        outcome: Outcome::ErrorOnce(ENOSPC),
-    };
+    let full = Fault { at: 1, effect: Effect::Half, outcome: Outcome::ErrorOnce(ENOSPC) };
     let system = Faults::with(full);
     let write = |out: &mut dyn Write| {
         for piece in content(2).chunks(300_000) {
@@ -110,14 +99,9 @@ fn a_write_error_that_the_writer_overlooks_still_counts() {
         }
         Ok(())
     };
-    let result = publish(&system, &target, Existing::Refuse, write, |candidate| {
-        same(candidate, &content(2))
-    });
+    let result = publish(&system, &target, Existing::Refuse, write, |candidate| same(candidate, &content(2)));
     assert!(matches!(result, Err(PublishError::Io { .. })), "{result:?}");
-    assert_eq!(
-        system.calls(),
-        [Call::CreateTemporary, Call::Write, Call::Unlink]
-    );
+    assert_eq!(system.calls(), [Call::CreateTemporary, Call::Write, Call::Unlink]);
     assert!(temporaries(folder.path(), &target).is_empty());
 }
 
@@ -129,16 +113,10 @@ fn a_writer_that_gives_up_or_panics_leaves_nothing() {
         &Disk,
         &target,
         Existing::Refuse,
-        |out| {
-            out.write_all(b"abc")
-                .and(Err(io::Error::other("no more input")))
-        },
+        |out| out.write_all(b"abc").and(Err(io::Error::other("no more input"))),
         |candidate| same(candidate, b"abc"),
     );
-    assert!(
-        matches!(given_up, Err(PublishError::Io { .. })),
-        "{given_up:?}"
-    );
+    assert!(matches!(given_up, Err(PublishError::Io { .. })), "{given_up:?}");
     assert!(temporaries(folder.path(), &target).is_empty());
 
     let panicked = catch_unwind(AssertUnwindSafe(|| {

@@ -117,7 +117,7 @@ fn verify_leaves(view: &BlockView<'_>, table: &Table<'_>, columns: &[Column], kn
         expect(Rule::LeavesWritten, place, table.written_leaves.into(), 0)?;
     }
     for (&(_, column, position), leaf) in expected.iter().zip(0..) {
-        let found = table.leaf(leaf)?;
+        let found = table.leaf_place(leaf)?;
         if found != (column, position) {
             return Err(corrupt(Rule::LeavesOrder, place, found.0.into(), column.into()));
         }

@@ -84,7 +84,7 @@ impl<'v> Series<'v> {
                 let value = table.code_at(row, 0)?;
                 return Ok(LabelIds { key: KeyId(table.id().0), code: row, value: SymbolId(value) });
             }
-            let (column, position) = table.leaf(leaf)?;
+            let (column, position) = table.leaf_place(leaf)?;
             let column = table.column(column)?;
             row = match column.domain {
                 Domain::Pool(_) => self.member,

@@ -286,12 +286,17 @@ impl<'v> Table<'v> {
         Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
     }
 
+    /// How many leaves are written out; none where leaf *i* is the only leaf of column *i*.
+    pub const fn written_leaf_count(&self) -> u32 {
+        self.written_leaves
+    }
+
     /// Where leaf `leaf` is found: in which column, and which leaf of that column's domain.
     ///
     /// # Errors
     /// Damage to the catalogue.
     #[inline]
-    pub(crate) fn leaf(&self, leaf: u32) -> Result<(u32, u32)> {
+    pub fn leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
         if self.column_count == 1 {
             return Ok((0, leaf));
         }
@@ -322,7 +327,7 @@ impl<'v> Table<'v> {
             if table.is_dictionary() {
                 return Ok(crate::KeyId(table.id));
             }
-            let (column, position) = table.leaf(leaf)?;
+            let (column, position) = table.leaf_place(leaf)?;
             match table.behind(table.column(column)?.domain)? {
                 Some(behind) => (table, leaf) = (behind, position),
                 None => break,

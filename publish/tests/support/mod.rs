@@ -8,9 +8,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use chronoxide_publish::{
-    Candidate, Disk, Existing, FileSystem, PublishError, Published, is_temporary_name, publish,
-};
+use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, PublishError, Published, is_temporary_name, publish};
 
 pub const ENOSPC: i32 = 28;
 pub const EIO: i32 = 5;
@@ -47,21 +45,13 @@ pub fn publish_bytes(
         }
         Ok(())
     };
-    publish(system, target, existing, write, |candidate| {
-        same(candidate, bytes)
-    })
+    publish(system, target, existing, write, |candidate| same(candidate, bytes))
 }
 
 pub fn same(candidate: &Candidate<'_>, bytes: &[u8]) -> Result<(), Differs> {
     let mut found = Vec::new();
     let read = candidate.file().read_to_end(&mut found);
-    if read.is_ok() && found == bytes {
-        Ok(())
-    } else {
-        Err(Differs {
-            byte_len: found.len(),
-        })
-    }
+    if read.is_ok() && found == bytes { Ok(()) } else { Err(Differs { byte_len: found.len() }) }
 }
 
 /// The temporary files in `folder`; panics over any other file but `target`.
@@ -73,10 +63,7 @@ pub fn temporaries(folder: &Path, target: &Path) -> Vec<PathBuf> {
             continue;
         }
         let name = entry.file_name();
-        assert!(
-            name.to_str().is_some_and(is_temporary_name),
-            "{name:?} is not ours"
-        );
+        assert!(name.to_str().is_some_and(is_temporary_name), "{name:?} is not ours");
         found.push(entry.path());
     }
     found
@@ -104,10 +91,7 @@ pub struct Rigged {
 
 impl Default for Rigged {
     fn default() -> Self {
-        Rigged {
-            write: Box::new(|file, bytes| Disk.write(file, bytes)),
-            created: Box::new(|_| {}),
-        }
+        Rigged { write: Box::new(|file, bytes| Disk.write(file, bytes)), created: Box::new(|_| {}) }
     }
 }
 
