@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use chronoxide_format::Error;
 use chronoxide_format::checksum::ChunkProofs;
+use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::{BlockView, Frame, Text};
 
 use crate::OpenError;
@@ -135,7 +136,7 @@ impl Block {
     ///
     /// # Errors
     /// The first rule that is broken.
-    pub fn verify(&self) -> Result<(), Error> {
+    pub fn verify(&self) -> Result<ContentFingerprint, Error> {
         BlockView::with_frame(self.backing.bytes(), &self.frame, None).verify()
     }
 }
