@@ -3,11 +3,17 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`golden`] | small sound blocks that together say everything the format can say |
+//! | [`allocation`] | an allocator that counts |
 //! | [`broken`] | a block for each rule of the format that breaks it |
+//! | [`exercise`] | the whole read API over any bytes |
+//! | [`hostile`] | fields set to values that no writer would write |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
 //! | [`surgeon`] | blocks taken apart and put together again |
 
+pub mod allocation;
 pub mod broken;
+pub mod exercise;
 pub mod golden;
+pub mod hostile;
 pub mod plan;
 pub mod surgeon;

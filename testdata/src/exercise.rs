@@ -1,0 +1,160 @@
+//! The whole read API over any bytes: what flips, truncations, hostile fields and fuzzers are tried against.
+//!
+//! Nothing here may panic, loop or read out of bounds, whatever the bytes are. How much is looked at is bounded, since few bytes can stand for
+//! very many series.
+
+use chronoxide_format::view::{BlockView, FindError, Series};
+use chronoxide_format::{KeyId, PoolId, Result, SeriesRef, SymbolId, TableId};
+use chronoxide_inspect::InspectError;
+use chronoxide_inspect::dump::dump;
+use chronoxide_inspect::series::{Format, write_series};
+use chronoxide_inspect::summary::Summary;
+
+/// Things of each kind that are looked at, from the first on.
+const FIRST: u32 = 40;
+
+/// Opens a block without verifying it and calls everything that can be called. Returns how many labels were read, and the errors met.
+pub fn read_everything(bytes: &[u8]) -> Tally {
+    let mut tally = Tally::default();
+    let Ok(view) = BlockView::open(bytes) else {
+        tally.errors += 1;
+        return tally;
+    };
+    tally.note(read_names(&view));
+    tally.note(read_tables(&view));
+    tally.note(read_meta(&view));
+    read_series(&view, &mut tally);
+    tally.note_inspect(Summary::of(&view).map(|_| ()).map_err(InspectError::from));
+    // A dump's lines are as long as the lists and rows that they show.
+    if bytes.len() < 10_000 {
+        tally.note_inspect(dump(&view, Some(3), &mut std::io::sink()));
+        for format in [Format::Table, Format::SeriesJson, Format::Prometheus] {
+            tally.note_inspect(write_series(&view, format, Some(3), true, &mut std::io::sink()));
+        }
+    }
+    tally
+}
+
+/// What was met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Labels that were read.
+    pub labels: u64,
+    /// Calls that ended in an error.
+    pub errors: u64,
+}
+
+impl Tally {
+    fn note<T>(&mut self, result: Result<T>) -> Option<T> {
+        self.errors += u64::from(result.is_err());
+        result.ok()
+    }
+
+    fn note_inspect(&mut self, result: Result<(), InspectError>) {
+        self.errors += u64::from(result.is_err());
+    }
+}
+
+/// The first few numbers below `count`, the last one, and one beyond.
+fn some(count: u32) -> impl Iterator<Item = u32> {
+    (0..count.min(FIRST)).chain([count.saturating_sub(1), count])
+}
+
+fn read_names(view: &BlockView<'_>) -> Result<()> {
+    for id in some(view.symbols().count()) {
+        if let Some(symbol) = view.symbol(SymbolId(id))? {
+            let _ = view.lookup_symbol(symbol)?;
+        }
+    }
+    view.lookup_symbol(b"")?;
+    view.lookup_symbol(&[0xFF; 40])?;
+    let _ = view.label_names().take(FIRST as usize).filter(Result::is_ok).count();
+    for key in some(view.key_count()).map(KeyId) {
+        if let Ok(name) = view.key_name(key) {
+            view.key(name)?;
+        }
+        let _ = view.cardinality(key);
+        if let Ok(values) = view.label_values(key) {
+            for value in values.take(FIRST as usize) {
+                view.value_code(key, value?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_tables(view: &BlockView<'_>) -> Result<()> {
+    for id in some(view.table_count()) {
+        let Ok(table) = view.table(TableId(id)) else { continue };
+        let _ = (table.len(), table.is_empty(), table.is_keyset());
+        for column in some(table.column_count()) {
+            let Ok(column) = table.column(column) else { continue };
+            for row in some(table.row_count()) {
+                let _ = table.code(row, &column);
+            }
+        }
+        for leaf in some(table.leaf_count().unwrap_or(0)) {
+            let _ = table.leaf_key(leaf);
+        }
+    }
+    for id in some(view.pool_count()) {
+        let Ok(pool) = view.pool(PoolId(id)) else { continue };
+        for number in some(pool.list_count()) {
+            let Ok(list) = pool.list(number) else { continue };
+            for place in some(list.len()) {
+                if let Ok(member) = list.get(place) {
+                    list.position(member)?;
+                }
+            }
+        }
+    }
+    for id in some(view.keyset_count()) {
+        let Ok(keyset) = view.keyset(id) else { continue };
+        let _ = keyset.keys().map(Iterator::count);
+        for anchor in some(keyset.anchor_count()) {
+            let _ = keyset.anchor(anchor);
+        }
+        let _ = keyset.series().map(|series| series.take(FIRST as usize).count());
+    }
+    Ok(())
+}
+
+fn read_meta(view: &BlockView<'_>) -> Result<()> {
+    let meta = view.meta()?;
+    let _ = (meta.time(), meta.window(), meta.job(), meta.policy(), meta.fingerprint(), meta.row_form());
+    let _ = meta.parents()?.count() + meta.ancestors()?.count();
+    let _ = meta.external_labels()?.count() + meta.user_pairs()?.count();
+    view.sections().count();
+    Ok(())
+}
+
+fn read_series(view: &BlockView<'_>, tally: &mut Tally) {
+    let text = tally.note(view.text());
+    for series in view.all_series().take(FIRST as usize) {
+        let Some(series) = tally.note(series) else { break };
+        read_labels(view, &series, tally);
+        if let Some(text) = &text {
+            tally.labels += text.labels(&series).filter(Result::is_ok).count() as u64;
+        }
+    }
+    let count = tally.note(view.series_count()).unwrap_or(0);
+    let scattered = (0..FIRST).map(|n| (u64::from(n) * 2_654_435_761 % (u64::from(count) + 1)) as u32);
+    for series in some(count).chain(scattered).chain([u32::MAX]) {
+        if let Some(Some(series)) = tally.note(view.series(SeriesRef(series))) {
+            read_labels(view, &series, tally);
+        }
+    }
+}
+
+fn read_labels(view: &BlockView<'_>, series: &Series<'_>, tally: &mut Tally) {
+    let mut labels = Vec::new();
+    for label in series.labels() {
+        let Some(label) = tally.note(label) else { return };
+        tally.labels += 1;
+        tally.note(series.get(label.name));
+        labels.push((String::from_utf8_lossy(label.name), String::from_utf8_lossy(label.value)));
+    }
+    tally.note(series.ids(u32::MAX));
+    let found = view.find(labels.iter().map(|(name, value)| (name, value)));
+    tally.errors += u64::from(matches!(found, Err(FindError::Block(_))));
+}

@@ -1,0 +1,74 @@
+//! Resolving allocates nothing, from opening a block to its last label.
+
+use chronoxide_format::SeriesRef;
+use chronoxide_format::view::BlockView;
+use chronoxide_reader::{Block, Checks, OwnedLabels};
+use chronoxide_testdata::allocation::{Counting, Usage, measure};
+use chronoxide_testdata::golden::goldens;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Resolves every series in order, at random, label by label and as text, and finds it again. Returns the bytes of all labels.
+fn resolve_everything(view: &BlockView<'_>) -> usize {
+    let text = view.text().expect("a sound block");
+    let mut bytes = 0;
+    for series in view.all_series() {
+        let series = series.expect("a sound block");
+        for label in series.labels() {
+            let label = label.expect("a sound block");
+            bytes += label.name.len() + label.value.len();
+        }
+        let found = view.find(text.labels(&series).map(|label| label.expect("a sound block"))).expect("a sound block");
+        assert_eq!(found, Some(series.series_ref()));
+        let again = view.series(series.series_ref()).expect("a sound block").expect("it was there");
+        let first = again.labels().next().expect("a label").expect("a sound block");
+        assert_eq!(again.get(first.name), Ok(Some(first.value)));
+    }
+    assert!(view.series(SeriesRef(u32::MAX)).expect("a sound block").is_none());
+    bytes
+}
+
+#[test]
+fn resolving_a_view_allocates_nothing() {
+    for golden in goldens() {
+        let expected: usize = golden.series.iter().flatten().map(|(name, value)| name.len() + value.len()).sum();
+        let (bytes, usage) = measure(|| resolve_everything(&BlockView::open(&golden.bytes).expect("a golden block")));
+        assert_eq!(bytes, expected, "{}", golden.name);
+        assert_eq!(usage, Usage::default(), "{}", golden.name);
+    }
+}
+
+#[test]
+fn a_mapped_block_allocates_little_at_open_and_nothing_after() {
+    for golden in goldens() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("block.cx");
+        std::fs::write(&path, &golden.bytes).expect("a temporary file");
+        for checks in [Checks::Lazy, Checks::Eager, Checks::Never] {
+            // SAFETY: the file lies in a folder of this test, and nothing changes it.
+            let (block, opening) = measure(|| unsafe { Block::map(&path, checks) }.expect("a golden block"));
+            assert!(opening.peak <= 64 * 1024, "{} {checks:?}: {opening:?}", golden.name);
+            let (bytes, usage) = measure(|| resolve_everything(&block.view()));
+            assert!(bytes > 0 || golden.series.is_empty());
+            assert_eq!(usage, Usage::default(), "{} {checks:?}", golden.name);
+        }
+    }
+}
+
+#[test]
+fn owned_labels_outlive_the_block() {
+    for golden in goldens().into_iter().filter(|golden| !golden.series.is_empty()) {
+        let block = Block::from_vec(golden.bytes, Checks::Lazy).expect("a golden block");
+        let view = block.view();
+        let all = view.all_series().map(|series| OwnedLabels::of(&series?)).collect::<Result<Vec<_>, _>>();
+        let all = all.expect("a golden block");
+        drop(block);
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
+        let found = all.iter().map(|labels| labels.iter().map(|(n, v)| (text(n), text(v))).collect()).collect();
+        assert_eq!(golden.series, found, "{}", golden.name);
+        let (name, value) = all[0].iter().next().expect("a label");
+        assert_eq!(all[0].get(name).map(|value| &**value), Some(value));
+        assert_eq!(all[0].get(b"no such label"), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Damage of every kind is refused by `verify`, and does no harm to who reads without verifying.
+//!
+//! Each harness counts its cases and fails when they become fewer.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chronoxide_format::view::BlockView;
+use chronoxide_testdata::allocation::{Counting, measure};
+use chronoxide_testdata::exercise::read_everything;
+use chronoxide_testdata::golden::{Golden, goldens};
+use chronoxide_testdata::hostile::{Field, boundary_values, fields, with_fields};
+use rayon::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn is_sound(bytes: &[u8]) -> bool {
+    BlockView::open(bytes).and_then(|view| view.verify()).is_ok()
+}
+
+/// Goldens whose every bit can be tried within seconds.
+fn small_goldens() -> Vec<Golden> {
+    goldens().into_iter().filter(|golden| golden.bytes.len() < 1000).collect()
+}
+
+/// Tries some bits of a block; returns how many.
+fn try_flips(golden: &Golden, step: usize, check: impl Fn(&[u8], usize) + Sync) -> u64 {
+    let bits: Vec<usize> = (0..golden.bytes.len() * 8).step_by(step).collect();
+    bits.par_chunks(4096)
+        .map(|bits| {
+            let mut bytes = golden.bytes.clone();
+            for &bit in bits {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                check(&bytes, bit);
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            bits.len() as u64
+        })
+        .sum()
+}
+
+#[test]
+fn every_flipped_bit_of_every_golden_is_refused() {
+    let cases: u64 = goldens()
+        .iter()
+        .map(|golden| try_flips(golden, 1, |bytes, bit| assert!(!is_sound(bytes), "{}: bit {bit}", golden.name)))
+        .sum();
+    println!("{cases} flips");
+    assert!(cases >= 1_800_000, "{cases} flips");
+}
+
+#[test]
+fn flipped_bits_do_no_harm_to_who_does_not_verify() {
+    let small: u64 =
+        small_goldens().iter().map(|golden| try_flips(golden, 1, |bytes, _| drop(read_everything(bytes)))).sum();
+    let large = goldens().into_iter().filter(|golden| golden.bytes.len() >= 1000);
+    let large: u64 = large.map(|golden| try_flips(&golden, 1009, |bytes, _| drop(read_everything(bytes)))).sum();
+    println!("{small} flips in small goldens, {large} in large ones");
+    assert!(small >= 60_000 && large >= 1_700, "{small} and {large} flips");
+}
+
+#[test]
+fn every_truncation_and_extension_is_refused_and_does_no_harm() {
+    let mut cases = 0;
+    for golden in goldens() {
+        let bytes = &golden.bytes;
+        let step = if bytes.len() < 10_000 { 1 } else { 7 };
+        for len in (0..bytes.len()).step_by(step).chain([bytes.len() - 1]) {
+            assert!(!is_sound(&bytes[..len]), "{} cut to {len}", golden.name);
+            drop(read_everything(&bytes[..len]));
+            cases += 1;
+        }
+        for extra in [1, 4, 8, 8192] {
+            let longer = [&bytes[..], &vec![0; extra]].concat();
+            assert!(!is_sound(&longer), "{} with {extra} more", golden.name);
+            cases += 1;
+        }
+    }
+    println!("{cases} truncations and extensions");
+    assert!(cases >= 40_000, "{cases} truncations and extensions");
+}
+
+#[test]
+fn every_two_flipped_bits_in_header_and_directory_are_refused() {
+    let golden = goldens().into_iter().find(|golden| golden.name == "one-series").expect("a golden block");
+    let bits = (64 + 7 * 24) * 8;
+    let cases: u64 = (0..bits)
+        .into_par_iter()
+        .map(|first| {
+            let mut bytes = golden.bytes.clone();
+            bytes[first / 8] ^= 1 << (first % 8);
+            for second in first + 1..bits {
+                bytes[second / 8] ^= 1 << (second % 8);
+                assert!(!is_sound(&bytes), "bits {first} and {second}");
+                bytes[second / 8] ^= 1 << (second % 8);
+            }
+            (bits - first - 1) as u64
+        })
+        .sum();
+    println!("{cases} pairs of bits");
+    assert!(cases >= 1_700_000, "{cases} pairs of bits");
+}
+
+#[test]
+fn pages_that_are_swapped_zeroed_or_foreign_are_refused() {
+    const PAGE: usize = 4096;
+    let block = |name| goldens().into_iter().find(|golden| golden.name == name).expect("a golden block").bytes;
+    let (bytes, foreign) = (block("many-chunks"), block("limit-symbols"));
+    let pages = bytes.len() / PAGE;
+    let mut cases = 0;
+    let mut refuse = |damaged: Vec<u8>| {
+        if damaged != bytes {
+            assert!(!is_sound(&damaged));
+            drop(read_everything(&damaged));
+            cases += 1;
+        }
+    };
+    for a in 0..pages {
+        let page = a * PAGE..(a + 1) * PAGE;
+        let mut zeroed = bytes.clone();
+        zeroed[page.clone()].fill(0);
+        refuse(zeroed);
+        let mut replaced = bytes.clone();
+        replaced[page.clone()].copy_from_slice(&foreign[page.clone()]);
+        refuse(replaced);
+        for b in a + 1..pages {
+            let mut swapped = bytes.clone();
+            let (low, high) = swapped.split_at_mut(b * PAGE);
+            low[page.clone()].swap_with_slice(&mut high[..PAGE]);
+            refuse(swapped);
+        }
+    }
+    println!("{cases} pages");
+    assert!(cases >= 200, "{cases} pages");
+}
+
+/// Bytes that reading and verifying a small block may hold at once, whatever its fields say: buffers of fixed size, and a few bits or bytes
+/// for each byte of the block.
+const MOST_HEAP: u64 = 1 << 20;
+
+#[test]
+fn hostile_fields_with_right_checksums_do_no_harm() {
+    let mut cases: Vec<(usize, Vec<(Field, usize)>)> = Vec::new();
+    let patients = small_goldens();
+    for (patient, golden) in patients.iter().enumerate() {
+        let fields = fields(&golden.bytes);
+        let values = boundary_values(0).len();
+        cases.extend(fields.iter().flat_map(|&field| (0..values).map(move |value| (patient, vec![(field, value)]))));
+        // Pairs of fields, spread by steps that share no factor with their number.
+        let mut place = 0;
+        for pair in 0..11_000 {
+            let first = fields[place % fields.len()];
+            let second = fields[(place / 7 + pair) % fields.len()];
+            cases.push((patient, vec![(first, pair % values), (second, (pair / values) % values)]));
+            place += 7919;
+        }
+    }
+    let (labels, most) = (AtomicU64::new(0), AtomicU64::new(0));
+    cases.par_iter().for_each(|(patient, changes)| {
+        let bytes = with_fields(&patients[*patient].bytes, changes);
+        let (tally, usage) = measure(|| {
+            let _ = is_sound(&bytes);
+            read_everything(&bytes)
+        });
+        labels.fetch_add(tally.labels, Ordering::Relaxed);
+        most.fetch_max(usage.peak, Ordering::Relaxed);
+        assert!(usage.peak <= MOST_HEAP, "{} bytes at once: {} {changes:?}", usage.peak, patients[*patient].name);
+        let ((), open) = measure(|| drop(BlockView::open(&bytes)));
+        assert_eq!(open.calls, 0, "opening allocates");
+    });
+    println!("{} hostile blocks, {} bytes held at most", cases.len(), most.into_inner());
+    assert!(cases.len() >= 200_000, "{} cases", cases.len());
+    assert!(labels.into_inner() > 1_000_000, "most blocks were read no further than their header");
+}
