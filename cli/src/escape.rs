@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Write};
 /// Text in double quotes, with everything escaped that could steer or confuse a terminal.
 ///
 /// Quotes and backslashes get a backslash. Control characters (U+0000 to U+001F, U+007F to U+009F), invisible and
-/// directional ones (U+200B to U+200F, U+2028 to U+202E, U+2060 to U+2069, U+FEFF) become `\u` and four lowercase
+/// directional ones (U+061C, U+180E, U+200B to U+200F, U+2028 to U+202E, U+2060 to U+2069, U+FEFF, U+FFF9 to U+FFFB) become `\u` and four lowercase
 /// hex digits. All else stays as it is. The result is a JSON string.
 ///
 /// ```
@@ -67,10 +67,13 @@ pub(crate) fn is_unsafe(char: char) -> bool {
         char,
         '\u{0}'..='\u{1f}'
             | '\u{7f}'..='\u{9f}'
+            | '\u{61c}'
+            | '\u{180e}'
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{2069}'
             | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
     )
 }
 
@@ -80,8 +83,17 @@ mod tests {
 
     #[test]
     fn each_range_is_escaped_up_to_its_ends() {
-        let ranges =
-            [(0x00, 0x1f), (0x7f, 0x9f), (0x200b, 0x200f), (0x2028, 0x202e), (0x2060, 0x2069), (0xfeff, 0xfeff)];
+        let ranges = [
+            (0x00, 0x1f),
+            (0x7f, 0x9f),
+            (0x61c, 0x61c),
+            (0x180e, 0x180e),
+            (0x200b, 0x200f),
+            (0x2028, 0x202e),
+            (0x2060, 0x2069),
+            (0xfeff, 0xfeff),
+            (0xfff9, 0xfffb),
+        ];
         let mut escaped_count = 0;
         for code in 0..=0x10_ffff {
             let Some(char) = char::from_u32(code) else {
@@ -97,7 +109,7 @@ mod tests {
             };
             assert_eq!(Escaped(char.encode_utf8(&mut [0; 4])).to_string(), expected);
         }
-        assert_eq!(escaped_count, 32 + 33 + 5 + 7 + 10 + 1);
+        assert_eq!(escaped_count, 32 + 33 + 1 + 1 + 5 + 7 + 10 + 1 + 3);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chronoxide_format::build::BlockBuilder;
-use chronoxide_format::identity::Fingerprint;
+use chronoxide_format::identity::{Fingerprint, SymbolHash};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, Result, SymbolId};
 use rayon::prelude::*;
@@ -115,11 +115,11 @@ fn values(view: &BlockView<'_>, key: KeyId) -> Result<Vec<SymbolId>> {
 
 /// Fills in the fingerprints of the labels that one input has.
 fn label_fingerprints(view: &BlockView<'_>, key: KeyId, codes: &[u32], labels: &mut [Fingerprint]) -> Result<()> {
-    let name = view.key_name(key)?;
+    let name = SymbolHash::of(view.key_name(key)?);
     for (value, &code) in view.label_values(key)?.zip(codes) {
         let slot = &mut labels[code as usize];
         if *slot == Fingerprint::ZERO {
-            *slot = Fingerprint::of_label(name, value?);
+            *slot = Fingerprint::of_label(name, SymbolHash::of(value?));
         }
     }
     Ok(())

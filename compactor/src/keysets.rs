@@ -39,7 +39,7 @@ pub(crate) fn merge(
         }
     }
     let mut duplicates = Duplicates { series: 0, fingerprint: Fingerprint::ZERO };
-    let keysets: Vec<(Vec<KeyId>, Vec<(usize, u32)>)> = merged.into_iter().collect();
+    let keysets: Vec<_> = merged.into_iter().collect();
     // Some keysets at a time, so that few rows are held unpacked.
     for batch in keysets.chunks(rayon::current_num_threads() * 4) {
         let rows = batch

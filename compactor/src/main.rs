@@ -93,13 +93,7 @@ fn merge(arguments: &Arguments) -> Result<Exit, Failure> {
     let views: Vec<BlockView<'_>> = blocks.iter().map(Block::view).collect();
     let options = CompactOptions { row_form: arguments.layout.into() };
     let compacted = compact(&views, &options).map_err(|error| named(error, &arguments.inputs))?;
-    publish(
-        &Disk,
-        &arguments.output,
-        existing,
-        |out| out.write_all(&compacted.block),
-        |file| verify(file, &compacted),
-    )?;
+    publish_block(&arguments.output, existing, &compacted.block)?;
     let bytes_in = views.iter().map(|view| view.bytes().len() as u64).sum();
     report(arguments, &compacted, bytes_in)?;
     Ok(Exit::Ok)

@@ -22,6 +22,9 @@ pub const MAX_COLUMNS: u32 = 512;
 pub const MAX_DEPTH: u32 = 4;
 /// Entries of the directory, at most.
 pub const MAX_SECTIONS: u32 = 1024;
+/// [`MAX_LABELS`] and [`MAX_COLUMNS`] as the length of an array.
+pub(crate) const MAX_WIDE: usize = 512;
+const _: () = assert!(MAX_LABELS == 512 && MAX_COLUMNS == 512);
 /// Bytes under one checksum.
 pub const CHUNK_LEN: u64 = 8192;
 /// Prefix rows under one anchor.

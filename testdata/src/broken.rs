@@ -203,6 +203,7 @@ fn last<T>(items: &mut [T]) -> &mut T {
     items.last_mut().expect("there is one")
 }
 
+#[expect(clippy::ptr_arg, reason = "passed where sections are changed, which are vectors")]
 fn set_last(bytes: &mut Vec<u8>) {
     *last(bytes) = 1;
 }

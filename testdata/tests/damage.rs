@@ -18,6 +18,11 @@ fn is_sound(bytes: &[u8]) -> bool {
     BlockView::open(bytes).and_then(|view| view.verify()).is_ok()
 }
 
+/// Reads what can be read; that it comes back is the claim.
+fn read_unverified(bytes: &[u8]) {
+    let _ = read_everything(bytes);
+}
+
 /// Goldens whose every bit can be tried within seconds.
 fn small_goldens() -> Vec<Golden> {
     goldens().into_iter().filter(|golden| golden.bytes.len() < 1000).collect()
@@ -51,10 +56,9 @@ fn every_flipped_bit_of_every_golden_is_refused() {
 
 #[test]
 fn flipped_bits_do_no_harm_to_who_does_not_verify() {
-    let small: u64 =
-        small_goldens().iter().map(|golden| try_flips(golden, 1, |bytes, _| drop(read_everything(bytes)))).sum();
+    let small: u64 = small_goldens().iter().map(|golden| try_flips(golden, 1, |bytes, _| read_unverified(bytes))).sum();
     let large = goldens().into_iter().filter(|golden| golden.bytes.len() >= 1000);
-    let large: u64 = large.map(|golden| try_flips(&golden, 1009, |bytes, _| drop(read_everything(bytes)))).sum();
+    let large: u64 = large.map(|golden| try_flips(&golden, 1009, |bytes, _| read_unverified(bytes))).sum();
     println!("{small} flips in small goldens, {large} in large ones");
     assert!(small >= 60_000 && large >= 1_700, "{small} and {large} flips");
 }
@@ -67,7 +71,7 @@ fn every_truncation_and_extension_is_refused_and_does_no_harm() {
         let step = if bytes.len() < 10_000 { 1 } else { 7 };
         for len in (0..bytes.len()).step_by(step).chain([bytes.len() - 1]) {
             assert!(!is_sound(&bytes[..len]), "{} cut to {len}", golden.name);
-            drop(read_everything(&bytes[..len]));
+            read_unverified(&bytes[..len]);
             cases += 1;
         }
         for extra in [1, 4, 8, 8192] {
@@ -111,7 +115,7 @@ fn pages_that_are_swapped_zeroed_or_foreign_are_refused() {
     let mut refuse = |damaged: Vec<u8>| {
         if damaged != bytes {
             assert!(!is_sound(&damaged));
-            drop(read_everything(&damaged));
+            read_unverified(&damaged);
             cases += 1;
         }
     };
@@ -165,7 +169,7 @@ fn hostile_fields_with_right_checksums_do_no_harm() {
         labels.fetch_add(tally.labels, Ordering::Relaxed);
         most.fetch_max(usage.peak, Ordering::Relaxed);
         assert!(usage.peak <= MOST_HEAP, "{} bytes at once: {} {changes:?}", usage.peak, patients[*patient].name);
-        let ((), open) = measure(|| drop(BlockView::open(&bytes)));
+        let (_, open) = measure(|| BlockView::open(&bytes).is_ok());
         assert_eq!(open.calls, 0, "opening allocates");
     });
     println!("{} hostile blocks, {} bytes held at most", cases.len(), most.into_inner());

@@ -9,7 +9,7 @@ use super::meta::Content;
 use super::table::{pack, spans};
 use super::{BlockMeta, BuildError, Records, SectionBytes, assemble};
 use crate::bits::{BitWriter, width};
-use crate::identity::{BlockId, Fingerprint};
+use crate::identity::{BlockId, Fingerprint, SymbolHash};
 use crate::layout::{
     ANCHOR_ROWS, MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_SYMBOL_LEN, RowForm, SYMBOL_GROUP, SectionKind, SymbolsHeader,
 };
@@ -27,6 +27,7 @@ pub struct BlockBuilder {
     arena: Vec<u8>,
     /// Where each symbol starts, and the arena's length.
     starts: Vec<u64>,
+    symbol_hashes: Vec<SymbolHash>,
     records: Records,
     /// Dictionaries, then inner tables.
     tables: Vec<BuiltTable>,
@@ -81,6 +82,7 @@ impl BlockBuilder {
             max_depth: MAX_DEPTH,
             arena: Vec::new(),
             starts: vec![0],
+            symbol_hashes: Vec::new(),
             records: Records::default(),
             tables: Vec::new(),
             pools: Vec::new(),
@@ -121,6 +123,7 @@ impl BlockBuilder {
         let id = counted("symbols", id)?;
         self.arena.extend_from_slice(symbol.as_bytes());
         self.starts.push(length(self.arena.len()));
+        self.symbol_hashes.push(SymbolHash::of(symbol.as_bytes()));
         Ok(SymbolId(id))
     }
 
@@ -141,17 +144,16 @@ impl BlockBuilder {
         if self.records.keys.last().is_some_and(|&[last]| last >= u64::from(name.0)) {
             return Err(BuildError::Order { what: "key", number: length(number) });
         }
-        let symbol_count = self.starts.len() - 1;
-        let unknown =
-            |id: SymbolId| BuildError::Unknown { what: "symbol", number: id.0.into(), count: length(symbol_count) };
-        let name_bytes = self.symbol(index(name.0)).ok_or_else(|| unknown(name))?.to_vec();
+        let symbol_count = self.symbol_hashes.len();
+        let hash = |id: SymbolId| {
+            let unknown = BuildError::Unknown { what: "symbol", number: id.0.into(), count: length(symbol_count) };
+            self.symbol_hashes.get(index(id.0)).copied().ok_or(unknown)
+        };
         let key = KeyId(counted("keys", number)?);
+        let name_hash = hash(name)?;
         let codes: Vec<u32> = values.iter().map(|value| value.0).collect();
-        let fingerprints = values
-            .iter()
-            .map(|&value| {
-                Ok(Fingerprint::of_label(&name_bytes, self.symbol(index(value.0)).ok_or_else(|| unknown(value))?))
-            })
+        let fingerprints = (values.iter())
+            .map(|&value| Ok(Fingerprint::of_label(name_hash, hash(value)?)))
             .collect::<Result<_, BuildError>>()?;
         self.records.keys.push([name.0.into()]);
         self.write_table(&[Domain::Arena], &codes, &[symbol_count], &[])?;

@@ -1,14 +1,14 @@
 //! The fingerprint of a block's content, table by table (spec, section 11).
 
 use crate::error::{Place, corrupt};
-use crate::identity::Fingerprint;
-use crate::number::index;
+use crate::identity::{Fingerprint, SymbolHash};
+use crate::number::{index, length};
 use crate::view::{BlockView, Column, Domain, Table};
 use crate::{KeyId, PoolId, Result, Rule, SymbolId, TableId};
 
 /// What a block's content adds up to, computed and not merely read.
 ///
-/// Costs one hash per dictionary entry and one product per column of each row of each table; series of one prefix cost nothing more.
+/// Costs one hash per symbol and per dictionary entry and one product per column of each row of each table; series of one prefix cost nothing more.
 #[derive(Debug)]
 pub struct ContentFingerprint {
     /// Series.
@@ -36,10 +36,10 @@ impl ContentFingerprint {
             tables: Vec::new(),
             lists: Vec::new(),
         };
-        let inner = view.table_count().saturating_sub(view.keyset_count());
-        for id in 0..inner {
+        let symbols = symbol_hashes(view)?;
+        for id in 0..view.frame.catalogue.inner_end() {
             let table = view.table(TableId(id))?;
-            let rows = if table.is_dictionary() { dictionary(view, &table)? } else { content.rows(&table)? };
+            let rows = if table.is_dictionary() { dictionary(&table, &symbols)? } else { content.rows(&table)? };
             content.tables.push(rows);
         }
         for id in 0..view.pool_count() {
@@ -55,11 +55,6 @@ impl ContentFingerprint {
             content.label_count += series_count * u64::from(keyset.table().leaf_count()?);
         }
         Ok(content)
-    }
-
-    /// The fingerprint of a label of the block, by its place in its key's dictionary.
-    pub fn of_label(&self, key: KeyId, code: u32) -> Option<Fingerprint> {
-        self.tables.get(index(key.0))?.get(index(code)).copied()
     }
 
     fn rows(&self, table: &Table<'_>) -> Result<Vec<Fingerprint>> {
@@ -84,9 +79,9 @@ impl ContentFingerprint {
             Domain::Pool(pool) => self.lists.get(index(pool.0)),
         };
         let count = behind.map_or(0, Vec::len);
-        behind.and_then(|behind| behind.get(index(code)).copied()).ok_or_else(|| {
-            corrupt(Rule::ColumnCode, Place::Row(table.id().0, row), code.into(), crate::number::length(count))
-        })
+        behind
+            .and_then(|behind| behind.get(index(code)).copied())
+            .ok_or_else(|| corrupt(Rule::ColumnCode, Place::Row(table.id().0, row), code.into(), length(count)))
     }
 
     fn pool(&self, view: &BlockView<'_>, id: PoolId) -> Result<Vec<Fingerprint>> {
@@ -105,13 +100,22 @@ impl ContentFingerprint {
     }
 }
 
-fn dictionary(view: &BlockView<'_>, table: &Table<'_>) -> Result<Vec<Fingerprint>> {
-    let name = view.key_name(KeyId(table.id().0))?;
+fn symbol_hashes(view: &BlockView<'_>) -> Result<Vec<SymbolHash>> {
+    let mut hashes = Vec::new();
+    for id in 0..view.symbols().count() {
+        hashes.push(SymbolHash::of(view.symbol_of(SymbolId(id))?));
+    }
+    Ok(hashes)
+}
+
+fn dictionary(table: &Table<'_>, symbols: &[SymbolHash]) -> Result<Vec<Fingerprint>> {
+    let unknown = |id: u32| corrupt(Rule::ColumnCode, Place::Symbol(id.into()), id.into(), length(symbols.len()));
+    let hash = |id: u32| symbols.get(index(id)).copied().ok_or_else(|| unknown(id));
+    let name = hash(table.view.key_symbol(KeyId(table.id().0))?.0)?;
     let column = table.column(0)?;
     let mut rows = Vec::new();
     for code in 0..table.row_count() {
-        let value = view.symbol_of(SymbolId(table.code(code, &column)?))?;
-        rows.push(Fingerprint::of_label(name, value));
+        rows.push(Fingerprint::of_label(name, hash(table.code(code, &column)?)?));
     }
     Ok(rows)
 }

@@ -19,12 +19,7 @@ struct Known {
 
 pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
     let catalogue = &view.frame.catalogue;
-    let inner =
-        catalogue.tables.count.checked_sub(catalogue.keysets.count).filter(|&inner| inner >= catalogue.key_count);
-    let Some(inner) = inner else {
-        let expected = u64::from(catalogue.key_count) + u64::from(catalogue.keysets.count);
-        return Err(corrupt(Rule::TableColumns, Place::Block, catalogue.tables.count.into(), expected));
-    };
+    let inner = catalogue.inner_end();
     let mut known: Vec<Known> = Vec::new();
     let (mut end_column, mut end_leaf, mut end_byte) = (0, 0, 0);
     for id in 0..catalogue.tables.count {

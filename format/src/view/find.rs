@@ -7,7 +7,7 @@ use super::series::compare_keys;
 use super::symbol::binary_search;
 use super::{BlockView, Domain, Keyset, Table};
 use crate::error::{Place, corrupt};
-use crate::layout::{MAX_COLUMNS, MAX_DEPTH, MAX_LABELS};
+use crate::layout::{MAX_COLUMNS, MAX_DEPTH, MAX_WIDE};
 use crate::number::{index, length};
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
 
@@ -27,7 +27,7 @@ pub enum FindError {
 type Wanted = (KeyId, u32);
 
 /// The codes of a table's columns, for as many as it has.
-type Codes = [u32; MAX_COLUMNS as usize];
+type Codes = [u32; MAX_WIDE];
 
 impl<'a> BlockView<'a> {
     /// The series with exactly these labels, if the block has it. The block's label policy is applied to names and values,
@@ -43,7 +43,7 @@ impl<'a> BlockView<'a> {
         labels: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Option<SeriesRef>, FindError> {
         let policy = self.meta()?.policy();
-        let mut wanted: [Wanted; MAX_LABELS as usize] = [(KeyId(0), 0); MAX_LABELS as usize];
+        let mut wanted: [Wanted; MAX_WIDE] = [(KeyId(0), 0); MAX_WIDE];
         let mut count = 0_usize;
         // A name or value that the block does not know decides the answer, but a duplicate name is still an error.
         let mut unknown = false;
@@ -124,7 +124,7 @@ fn find_row(table: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<u
     let Some(below) = depth.checked_sub(1) else {
         return Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()));
     };
-    let mut codes: Codes = [0; MAX_COLUMNS as usize];
+    let mut codes: Codes = [0; MAX_WIDE];
     let mut known = 0;
     for (number, slot) in (0..table.column_count()).zip(&mut codes) {
         let column = table.column(number)?;

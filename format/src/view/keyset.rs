@@ -25,15 +25,7 @@ impl<'v> Keyset<'v> {
         let place = Place::Keyset(id.into());
         let [series_end, anchors] = view.keyset_record(id)?;
         let first = if id == 0 { 0 } else { view.keyset_record(id - 1)?[0] };
-        let Some(number) = catalogue.tables.count.checked_sub(catalogue.keysets.count).map(|inner| inner + id) else {
-            return Err(corrupt(
-                Rule::TableColumns,
-                place,
-                catalogue.keysets.count.into(),
-                catalogue.tables.count.into(),
-            ));
-        };
-        let table = Table::open(view, number)?;
+        let table = Table::open(view, catalogue.inner_end() + id)?;
         let last = table.column(table.column_count() - 1)?;
         let lists = match last.domain {
             Domain::Pool(pool) => Some((last, view.pool(pool)?)),

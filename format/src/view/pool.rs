@@ -30,7 +30,7 @@ impl<'v> Pool<'v> {
             return Err(corrupt(Rule::ColumnDomain, place, id.into(), catalogue.pools.count.into()));
         };
         let [table, list_count, member_count, offset] = record?;
-        let inner = catalogue.tables.count.saturating_sub(catalogue.keysets.count);
+        let inner = catalogue.inner_end();
         if table >= u64::from(inner) {
             return Err(corrupt(Rule::PoolTable, place, table, inner.into()));
         }

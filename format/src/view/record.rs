@@ -64,6 +64,11 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
+    /// How many dictionaries and inner tables there are; keyset tables follow them.
+    pub(crate) const fn inner_end(&self) -> u32 {
+        self.tables.count - self.keysets.count
+    }
+
     /// Places the arrays; `section_len` must be what they add up to.
     pub(crate) fn place(header: &CatalogueHeader, section_len: u64) -> Result<Self> {
         check_widths(header)?;
@@ -82,6 +87,11 @@ impl Catalogue {
         byte = bytes_for(keys.end()) + STREAM_TAIL;
         if byte != section_len {
             return Err(corrupt(Rule::CatalogueLength, Place::Byte(0), section_len, byte));
+        }
+        let (dictionaries, keyset_tables) = (header.key_count.get(), header.keyset_count.get());
+        let least = u64::from(dictionaries) + u64::from(keyset_tables);
+        if least > u64::from(tables.count) {
+            return Err(corrupt(Rule::CatalogueHeader, Place::Byte(4), tables.count.into(), least));
         }
         // Records are distinct, so that only a single one may take no bits. With that, the section's length bounds every count.
         let bounded = [

@@ -2,7 +2,7 @@
 
 use super::BlockView;
 use crate::error::{Place, corrupt};
-use crate::layout::{MAX_COLUMNS, MAX_DEPTH};
+use crate::layout::{MAX_COLUMNS, MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
 use crate::{PoolId, Result, Rule, TableId};
 
@@ -65,6 +65,9 @@ impl<'v> Table<'v> {
         let Some(written_leaves) = leaf_end.checked_sub(first_leaf) else {
             return Err(corrupt(Rule::LeavesWritten, place, leaf_end, first_leaf));
         };
+        if written_leaves > u64::from(MAX_LABELS) {
+            return Err(corrupt(Rule::LeavesWritten, place, written_leaves, MAX_LABELS.into()));
+        }
         let Some(last) = catalogue.columns.get(view.catalogue, low32(column_end - 1)) else {
             return Err(corrupt(Rule::TableColumns, place, column_end, catalogue.columns.count.into()));
         };
@@ -158,7 +161,7 @@ impl<'v> Table<'v> {
     /// Whether it is a keyset's.
     pub const fn is_keyset(&self) -> bool {
         let catalogue = &self.view.frame.catalogue;
-        self.id >= catalogue.tables.count.saturating_sub(catalogue.keysets.count) && !self.is_dictionary()
+        self.id >= catalogue.inner_end()
     }
 
     /// Column `column`, counted from 0.
@@ -196,7 +199,7 @@ impl<'v> Table<'v> {
         if self.is_dictionary() {
             return Err(self.wrong_domain(number));
         }
-        if table < u64::from(self.id) {
+        if table < u64::from(self.id.min(catalogue.inner_end())) {
             return Ok(Domain::Table(TableId(low32(table))));
         }
         match table.checked_sub(catalogue.tables.count.into()) {
@@ -267,15 +270,10 @@ impl<'v> Table<'v> {
             }
             if !table.is_map() {
                 let leaves = if table.written_leaves > 0 { table.written_leaves } else { table.column_count };
-                return if leaves <= crate::layout::MAX_LABELS {
+                return if leaves <= MAX_LABELS {
                     Ok(leaves)
                 } else {
-                    Err(corrupt(
-                        Rule::LeavesOrder,
-                        Place::Table(self.id.into()),
-                        leaves.into(),
-                        crate::layout::MAX_LABELS.into(),
-                    ))
+                    Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaves.into(), MAX_LABELS.into()))
                 };
             }
             match table.behind(table.column(0)?.domain)? {
