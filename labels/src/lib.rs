@@ -11,6 +11,7 @@
 //! | [`arena`] | [`ArenaSymbolTable`], the one that is used |
 //! | [`store`] | [`LabelSetStore`], every distinct labelset once |
 //! | [`keyset`] | [`KeysetStore`], series as rows of value codes |
+//! | [`seal`] | a store as a block: what is used, ranked, remapped and sorted |
 //! | [`conformance`] | what every table and store must do, against a model |
 //! | [`error`] | [`LabelError`] |
 //!
@@ -33,6 +34,7 @@ pub mod conformance;
 pub mod error;
 pub mod keyset;
 pub mod labelset;
+pub mod seal;
 pub mod store;
 pub mod symbols;
 

@@ -3,7 +3,7 @@
 use crate::error::LabelError;
 
 /// The number of a string in one symbol table, in the order of arrival. A block numbers its symbols
-/// anew, by rank.
+/// anew, by rank: see [`seal`](crate::seal).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SymbolId(pub u32);
 
