@@ -1,1 +1,56 @@
-//! What the commands share: exit codes, messages, escaping, numbers for people
+//! What the commands share: exit codes, messages, escaping, numbers for people.
+//!
+//! `chronoxide-ingest`, `chronoxide-compact` and `chronoxide-inspect` answer in one voice. A command is a clap
+//! parser and a function from its arguments to an [`Exit`] or a [`Failure`]; [`run`] does the rest: usage errors,
+//! help, messages on standard error with their causes, and the quiet end when the reader of a pipe has seen
+//! enough.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `exit` | [`Exit`], the exit codes, and [`HasExit`], which errors choose them by |
+//! | `failure` | [`Failure`], an error with its exit code |
+//! | `command` | [`run`], from the arguments to the exit code |
+//! | `message` | an error and its causes as one line |
+//! | `output` | [`print()`], buffered standard output that reports its errors |
+//! | [`escape`] | untrusted text on a terminal |
+//! | [`human`] | counts, sizes and ratios for people |
+//! | [`style`] | colours, when they are wanted |
+//!
+//! ```
+//! use chronoxide_cli::{Exit, Failure, escape::Escaped, human, print, run};
+//!
+//! /// Says how long each name is
+//! #[derive(clap::Parser)]
+//! #[command(name = "chronoxide-names")]
+//! struct Arguments {
+//!     names: Vec<String>,
+//! }
+//!
+//! fn names(arguments: Arguments) -> Result<Exit, Failure> {
+//!     print(|out| {
+//!         for name in &arguments.names {
+//!             writeln!(out, "{}: {}", Escaped(name), human::bytes(name.len() as u64))?;
+//!         }
+//!         Ok(())
+//!     })?;
+//!     Ok(Exit::Ok)
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     run(names)
+//! }
+//! ```
+
+mod command;
+pub mod escape;
+mod exit;
+mod failure;
+pub mod human;
+mod message;
+mod output;
+pub mod style;
+
+pub use command::run;
+pub use exit::{Exit, HasExit};
+pub use failure::{Failure, OrExit};
+pub use output::print;

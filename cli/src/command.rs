@@ -1,0 +1,182 @@
+//! From the arguments to the exit code.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::message::Message;
+use crate::style::Style;
+
+/// Parses the arguments of the process, runs the command, reports its failure.
+///
+/// Help and version go to standard output and end with [`Exit::Ok`], usage errors with [`Exit::Usage`].
+/// A failure is one line on standard error, `chronoxide-inspect: error: ...`, with its causes. When standard
+/// output is a pipe that was closed, the command ends quietly and well.
+pub fn run<A: Parser>(main: impl FnOnce(A) -> Result<Exit, Failure>) -> ExitCode {
+    let mut stdout = Stream {
+        out: io::stdout(),
+        style: Style::stdout(),
+    };
+    let mut stderr = Stream {
+        out: io::stderr(),
+        style: Style::stderr(),
+    };
+    match parse::<A>(std::env::args_os(), &mut stdout, &mut stderr) {
+        Ok(arguments) => report(&name::<A>(), main(arguments), &mut stderr).into(),
+        Err(exit) => exit.into(),
+    }
+}
+
+/// Where messages go, and how they look there.
+struct Stream<W> {
+    out: W,
+    style: Style,
+}
+
+impl<W: Write> Stream<W> {
+    /// Nobody is left to tell if it cannot be written.
+    fn say(&mut self, text: impl Display) {
+        let _ = write!(self.out, "{text}").and_then(|()| self.out.flush());
+    }
+}
+
+fn name<A: Parser>() -> String {
+    A::command().get_name().to_owned()
+}
+
+/// The arguments, or how the command ends without them.
+fn parse<A: Parser>(
+    arguments: impl IntoIterator<Item = OsString>,
+    stdout: &mut Stream<impl Write>,
+    stderr: &mut Stream<impl Write>,
+) -> Result<A, Exit> {
+    A::try_parse_from(arguments).map_err(|error| {
+        let rendered = error.render();
+        let text = |style: Style| style.choose(rendered.ansi().to_string(), rendered.to_string());
+        if !error.use_stderr() {
+            stdout.say(text(stdout.style));
+            return Exit::Ok;
+        }
+        // Without arguments some commands show their help instead of an error.
+        if error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            stderr.say(format_args!("{}: ", name::<A>()));
+        }
+        stderr.say(text(stderr.style));
+        Exit::Usage
+    })
+}
+
+fn report(name: &str, outcome: Result<Exit, Failure>, stderr: &mut Stream<impl Write>) -> Exit {
+    match outcome {
+        Ok(exit) => exit,
+        Err(failure) if failure.is_broken_pipe() => Exit::Ok,
+        Err(failure) => {
+            let error = stderr.style.bad("error:");
+            stderr.say(format_args!(
+                "{name}: {error} {}\n",
+                Message(failure.error())
+            ));
+            failure.exit()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts things
+    #[derive(Debug, Parser)]
+    #[command(name = "chronoxide-count", version)]
+    struct Arguments {
+        #[arg(long)]
+        limit: Option<u64>,
+    }
+
+    fn stream() -> Stream<Vec<u8>> {
+        Stream {
+            out: Vec::new(),
+            style: Style::plain(),
+        }
+    }
+
+    fn text(stream: Stream<Vec<u8>>) -> String {
+        String::from_utf8(stream.out).expect("messages are text")
+    }
+
+    fn parsed(arguments: &[&str]) -> (Result<Arguments, Exit>, String, String) {
+        let (mut stdout, mut stderr) = (stream(), stream());
+        let arguments = arguments.iter().map(OsString::from);
+        let result = parse(arguments, &mut stdout, &mut stderr);
+        (result, text(stdout), text(stderr))
+    }
+
+    fn reported(outcome: Result<Exit, Failure>) -> (Exit, String) {
+        let mut stderr = stream();
+        let exit = report("chronoxide-count", outcome, &mut stderr);
+        (exit, text(stderr))
+    }
+
+    #[test]
+    fn good_arguments_print_nothing() {
+        let (result, stdout, stderr) = parsed(&["x", "--limit", "7"]);
+        assert_eq!(result.expect("they are good").limit, Some(7));
+        assert_eq!((stdout.as_str(), stderr.as_str()), ("", ""));
+    }
+
+    #[test]
+    fn help_and_version_are_no_errors() {
+        let (result, stdout, stderr) = parsed(&["x", "--help"]);
+        assert_eq!(result.unwrap_err(), Exit::Ok);
+        assert!(stdout.starts_with("Counts things\n"), "{stdout}");
+        assert_eq!(stderr, "");
+        let (result, stdout, _) = parsed(&["x", "--version"]);
+        assert_eq!(result.unwrap_err(), Exit::Ok);
+        assert_eq!(
+            stdout,
+            concat!("chronoxide-count ", env!("CARGO_PKG_VERSION"), "\n")
+        );
+    }
+
+    #[test]
+    fn usage_errors_name_the_command() {
+        for arguments in [
+            &["x", "--limit"][..],
+            &["x", "--limit", "seven"],
+            &["x", "file"],
+        ] {
+            let (result, stdout, stderr) = parsed(arguments);
+            assert_eq!(result.unwrap_err(), Exit::Usage);
+            assert_eq!(stdout, "");
+            assert!(stderr.starts_with("chronoxide-count: error: "), "{stderr}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_one_line() {
+        let (exit, stderr) = reported(Err(Failure::new(Exit::Corrupt, "week.cx: no block")));
+        assert_eq!(exit, Exit::Corrupt);
+        assert_eq!(stderr, "chronoxide-count: error: week.cx: no block\n");
+    }
+
+    #[test]
+    fn success_and_findings_are_silent() {
+        assert_eq!(reported(Ok(Exit::Ok)), (Exit::Ok, String::new()));
+        assert_eq!(
+            reported(Ok(Exit::Findings)),
+            (Exit::Findings, String::new())
+        );
+    }
+
+    #[test]
+    fn a_closed_pipe_ends_quietly_and_well() {
+        let broken = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert_eq!(reported(Err(broken.into())), (Exit::Ok, String::new()));
+    }
+}

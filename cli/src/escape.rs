@@ -1,0 +1,113 @@
+//! Untrusted text on a terminal.
+//!
+//! Label values come from whoever sends metrics. Printed as they are they could move the cursor, change the
+//! title, hide text or turn its direction around ("Trojan Source", CVE-2021-42574).
+
+use std::fmt::{self, Display, Write};
+
+/// Text in double quotes, with everything escaped that could steer or confuse a terminal.
+///
+/// Quotes and backslashes get a backslash. Control characters (U+0000 to U+001F, U+007F to U+009F), invisible and
+/// directional ones (U+200B to U+200F, U+2028 to U+202E, U+2060 to U+2069, U+FEFF) become `\u` and four lowercase
+/// hex digits. All else stays as it is. The result is a JSON string.
+///
+/// ```
+/// use chronoxide_cli::escape::Escaped;
+///
+/// assert_eq!(Escaped("say \"hi\"\n").to_string(), r#""say \"hi\"\u000a""#);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Escaped<'a>(pub &'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        let mut plain_from = 0;
+        for (at, char) in self.0.char_indices() {
+            if !matches!(char, '"' | '\\') && !is_unsafe(char) {
+                continue;
+            }
+            f.write_str(&self.0[plain_from..at])?;
+            plain_from = at + char.len_utf8();
+            match char {
+                '"' => f.write_str("\\\"")?,
+                '\\' => f.write_str("\\\\")?,
+                _ => write!(f, "\\u{:04x}", u32::from(char))?,
+            }
+        }
+        f.write_str(&self.0[plain_from..])?;
+        f.write_char('"')
+    }
+}
+
+/// Whether a terminal may do anything with it but show it.
+pub(crate) fn is_unsafe(char: char) -> bool {
+    matches!(
+        char,
+        '\u{0}'..='\u{1f}'
+            | '\u{7f}'..='\u{9f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{feff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_range_is_escaped_up_to_its_ends() {
+        let ranges = [
+            (0x00, 0x1f),
+            (0x7f, 0x9f),
+            (0x200b, 0x200f),
+            (0x2028, 0x202e),
+            (0x2060, 0x2069),
+            (0xfeff, 0xfeff),
+        ];
+        let mut escaped_count = 0;
+        for code in 0..=0x10_ffff {
+            let Some(char) = char::from_u32(code) else {
+                continue;
+            };
+            let expected = if ranges
+                .iter()
+                .any(|&(first, last)| (first..=last).contains(&code))
+            {
+                escaped_count += 1;
+                format!("\"\\u{code:04x}\"")
+            } else if char == '"' || char == '\\' {
+                format!("\"\\{char}\"")
+            } else {
+                format!("\"{char}\"")
+            };
+            assert_eq!(Escaped(char.encode_utf8(&mut [0; 4])).to_string(), expected);
+        }
+        assert_eq!(escaped_count, 32 + 33 + 5 + 7 + 10 + 1);
+    }
+
+    #[test]
+    fn text_around_escapes_is_kept() {
+        assert_eq!(Escaped("").to_string(), r#""""#);
+        assert_eq!(
+            Escaped("a\tb\u{e9}\\\u{1f600}").to_string(),
+            "\"a\\u0009b\u{e9}\\\\\u{1f600}\""
+        );
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig {
+            failure_persistence: None,
+            ..Default::default()
+        })]
+
+        #[test]
+        fn the_result_is_a_json_string_of_the_text(text in ".*", raw in proptest::collection::vec(0_u32..0x3000, 0..20)) {
+            let text = text + &raw.into_iter().filter_map(char::from_u32).collect::<String>();
+            let read: String = serde_json::from_str(&Escaped(&text).to_string()).expect("it is JSON");
+            proptest::prop_assert_eq!(read, text);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The exit codes of all commands.
+
+use std::error::Error;
+use std::io;
+use std::process::ExitCode;
+
+use chronoxide_publish::PublishError;
+
+/// How a command ends. The numbers are part of its interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Exit {
+    /// It did what it was asked to.
+    Ok = 0,
+    /// A file could not be read or written.
+    Io = 1,
+    /// The arguments make no sense.
+    Usage = 2,
+    /// An input is damaged, or is not what it should be.
+    Corrupt = 3,
+    /// An input is of a version, or has a feature, that this program does not know.
+    Unsupported = 4,
+    /// It worked, and found what it was to look for: violations or differences.
+    Findings = 5,
+    /// It worked, but some of the input was left out.
+    Partial = 6,
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// An error that knows how the command should end, so that `?` turns it into a [`Failure`](crate::Failure).
+pub trait HasExit: Error {
+    /// The exit code.
+    fn exit(&self) -> Exit;
+}
+
+impl HasExit for io::Error {
+    fn exit(&self) -> Exit {
+        Exit::Io
+    }
+}
+
+impl<E: HasExit + 'static> HasExit for PublishError<E> {
+    fn exit(&self) -> Exit {
+        match self {
+            PublishError::NoFileName { .. } => Exit::Usage,
+            PublishError::Unverified { source, .. } => source.exit(),
+            _ => Exit::Io,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_part_of_the_interface() {
+        let all = [
+            Exit::Ok,
+            Exit::Io,
+            Exit::Usage,
+            Exit::Corrupt,
+            Exit::Unsupported,
+            Exit::Findings,
+            Exit::Partial,
+        ];
+        assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn a_file_that_exists_is_an_io_error_and_a_bad_name_a_usage_error() {
+        let path = || "week.cx".into();
+        let exists: PublishError<io::Error> = PublishError::Exists { path: path() };
+        assert_eq!(exists.exit(), Exit::Io);
+        let no_name: PublishError<io::Error> = PublishError::NoFileName { path: path() };
+        assert_eq!(no_name.exit(), Exit::Usage);
+    }
+}

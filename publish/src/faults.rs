@@ -1,0 +1,202 @@
+//! A file system that fails, or dies, at a chosen call.
+//!
+//! For tests that try every point of failure: run once with [`Faults::none`] and count the calls, then once for
+//! each call and each fault.
+//!
+//! ```
+//! use chronoxide_publish::faults::{Effect, Fault, Faults, Outcome};
+//! use chronoxide_publish::{Existing, publish};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let target = folder.path().join("metrics.cx");
+//! let run = |system: &Faults| {
+//!     publish(system, &target, Existing::Replace, |out| out.write_all(b"labels"), |_| Ok::<_, std::fmt::Error>(()))
+//! };
+//! let whole = Faults::none();
+//! run(&whole)?;
+//! for at in 0..whole.calls().len() {
+//!     let full = Fault { at, effect: Effect::Nothing, outcome: Outcome::ErrorOnce(28) };
+//!     assert!(run(&Faults::with(full)).is_err());
+//!     assert_eq!(std::fs::read(&target)?, b"labels");
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::file_system::{Disk, FileSystem};
+
+/// A method of [`FileSystem`] that was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the methods of the trait, which has the docs")]
+pub enum Call {
+    CreateTemporary,
+    Write,
+    SetMode,
+    SyncFile,
+    Open,
+    RenameNew,
+    RenameOver,
+    SyncFolder,
+    Unlink,
+}
+
+/// How much of the failing call happens all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Nothing.
+    Nothing,
+    /// Half of the bytes are written; of any other call, nothing.
+    Half,
+    /// All of it, as when the answer of a file server is lost.
+    Whole,
+}
+
+/// What the caller sees at the failing call, and after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Success: together with [`Effect::Half`], a short write.
+    Success,
+    /// This error of the operating system, then a working file system.
+    ErrorOnce(i32),
+    /// This error from then on; later calls have no effect.
+    ErrorFromThenOn(i32),
+    /// The process is dead: no later call has an effect. They return errors so that the test ends.
+    Death,
+}
+
+/// One thing that goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fault {
+    /// The number of the call, from 0.
+    pub at: usize,
+    /// How much of it happens.
+    pub effect: Effect,
+    /// What its caller sees.
+    pub outcome: Outcome,
+}
+
+/// [`Disk`], with at most one [`Fault`].
+#[derive(Debug)]
+pub struct Faults {
+    fault: Option<Fault>,
+    calls: Mutex<Vec<Call>>,
+}
+
+impl Faults {
+    /// No fault: counts only.
+    pub fn none() -> Self {
+        Faults {
+            fault: None,
+            calls: Mutex::default(),
+        }
+    }
+
+    /// This fault.
+    pub fn with(fault: Fault) -> Self {
+        Faults {
+            fault: Some(fault),
+            calls: Mutex::default(),
+        }
+    }
+
+    /// The calls so far, those included that had no effect.
+    pub fn calls(&self) -> Vec<Call> {
+        self.lock().clone()
+    }
+
+    /// Whether the fault's call was reached.
+    pub fn struck(&self) -> bool {
+        self.fault.is_some_and(|fault| fault.at < self.lock().len())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Call>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the call and decides how much of it happens and what its caller sees instead of its result.
+    fn enter(&self, call: Call) -> (Effect, Option<io::Error>) {
+        let mut calls = self.lock();
+        let number = calls.len();
+        calls.push(call);
+        let Some(fault) = self.fault.filter(|fault| fault.at <= number) else {
+            return (Effect::Whole, None);
+        };
+        let struck = fault.at == number;
+        let effect = if struck {
+            fault.effect
+        } else {
+            Effect::Nothing
+        };
+        match fault.outcome {
+            Outcome::Success if struck => (effect, None),
+            Outcome::ErrorOnce(code) if struck => {
+                (effect, Some(io::Error::from_raw_os_error(code)))
+            }
+            Outcome::Success | Outcome::ErrorOnce(_) => (Effect::Whole, None),
+            Outcome::ErrorFromThenOn(code) => (effect, Some(io::Error::from_raw_os_error(code))),
+            Outcome::Death => (effect, Some(io::Error::other("the process is dead"))),
+        }
+    }
+
+    fn run<T>(&self, call: Call, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match self.enter(call) {
+            (_, None) => act(),
+            (Effect::Whole, Some(error)) => act().and(Err(error)),
+            (Effect::Nothing | Effect::Half, Some(error)) => Err(error),
+        }
+    }
+}
+
+impl FileSystem for Faults {
+    fn create_temporary(&self, folder: &Path) -> io::Result<(File, PathBuf)> {
+        self.run(Call::CreateTemporary, || Disk.create_temporary(folder))
+    }
+
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
+        let (effect, error) = self.enter(Call::Write);
+        let count = match effect {
+            Effect::Nothing => 0,
+            Effect::Half => write_all(file, &bytes[..bytes.len() / 2])?,
+            Effect::Whole => write_all(file, bytes)?,
+        };
+        error.map_or(Ok(count), Err)
+    }
+
+    fn set_mode(&self, file: &File, mode: Permissions) -> io::Result<()> {
+        self.run(Call::SetMode, || Disk.set_mode(file, mode))
+    }
+
+    fn sync_file(&self, file: &File) -> io::Result<()> {
+        self.run(Call::SyncFile, || Disk.sync_file(file))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<File> {
+        self.run(Call::Open, || Disk.open(path))
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.run(Call::RenameNew, || Disk.rename_new(from, to))
+    }
+
+    fn rename_over(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.run(Call::RenameOver, || Disk.rename_over(from, to))
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.run(Call::SyncFolder, || Disk.sync_folder(folder))
+    }
+
+    fn unlink(&self, path: &Path) -> io::Result<()> {
+        self.run(Call::Unlink, || Disk.unlink(path))
+    }
+}
+
+/// All of them, so that a run makes the same number of calls whatever the system does.
+fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+    io::Write::write_all(&mut file, bytes)?;
+    Ok(bytes.len())
+}

@@ -1,0 +1,179 @@
+//! Temporary files: their names, locks and removal.
+
+#[cfg(unix)]
+use std::fs::TryLockError;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::file_system::FileSystem;
+
+/// What the name of every temporary file begins with; twelve letters and digits follow.
+pub const TEMPORARY_PREFIX: &str = ".chronoxide-";
+
+/// 62^12 names: that two writers meet is no case to plan for, and `create_new` would see it.
+pub(crate) const RANDOM_LEN: usize = 12;
+
+/// Recovery can take a new file for a stale one between its creation and its lock. It happens once in a blue
+/// moon; many times in a row means that something else is wrong.
+const CREATION_ATTEMPTS: usize = 16;
+
+/// Whether a file of this name is one of our temporary files.
+///
+/// ```
+/// assert!(chronoxide_publish::is_temporary_name(".chronoxide-3kTz0aPq9LmX"));
+/// assert!(!chronoxide_publish::is_temporary_name("week.cx"));
+/// ```
+pub fn is_temporary_name(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|random| {
+        random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+/// A file on its way to a name. Dropped before that, it is removed as well as the system allows.
+pub(crate) struct Temporary<'a> {
+    system: &'a dyn FileSystem,
+    /// Open, and with it locked, until the file has its name or is gone.
+    pub(crate) file: File,
+    pub(crate) path: PathBuf,
+    named: bool,
+}
+
+impl<'a> Temporary<'a> {
+    pub(crate) fn create(system: &'a dyn FileSystem, folder: &Path) -> io::Result<Self> {
+        for _ in 0..CREATION_ATTEMPTS {
+            let (file, path) = system.create_temporary(folder)?;
+            let temporary = Temporary {
+                system,
+                file,
+                path,
+                named: false,
+            };
+            match try_claim(&temporary.file) {
+                // Recovery may have had the lock, removed the file and left, all before this.
+                Claim::Held if !exists(&temporary.path) => {}
+                Claim::Held | Claim::Unknown => return Ok(temporary),
+                Claim::InUse => {}
+            }
+        }
+        Err(io::Error::other(
+            "recovery removed every file that was created",
+        ))
+    }
+
+    /// Everything written to it goes through the seam, and stops for good at the first error.
+    pub(crate) fn writer(&self) -> TemporaryWriter<'_> {
+        TemporaryWriter {
+            system: self.system,
+            file: &self.file,
+            written: 0,
+            failed: false,
+        }
+    }
+
+    /// The file has its name now.
+    pub(crate) fn set_named(&mut self) {
+        self.named = true;
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.named {
+            // The first error is the one to report. What cannot be removed is left to recovery.
+            let _ = self.system.unlink(&self.path);
+        }
+    }
+}
+
+pub(crate) struct TemporaryWriter<'a> {
+    system: &'a dyn FileSystem,
+    file: &'a File,
+    pub(crate) written: u64,
+    failed: bool,
+}
+
+impl Write for TemporaryWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A `BufWriter` tries again what it holds when it is dropped, and a caller may overlook an error.
+        if self.failed {
+            return Err(io::Error::other("writing has failed before"));
+        }
+        match self.system.write(self.file, bytes) {
+            Ok(count) => {
+                self.written += count as u64;
+                Ok(count)
+            }
+            Err(error) => {
+                self.failed = error.kind() != io::ErrorKind::Interrupted;
+                Err(error)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.failed {
+            Err(io::Error::other("writing has failed before"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Whether a temporary file belongs to a living process.
+pub(crate) enum Claim {
+    /// It is ours now, until the file is closed.
+    Held,
+    /// Another process has it.
+    InUse,
+    /// There is no lock to be had here, so nobody can tell.
+    Unknown,
+}
+
+/// Takes the lock of a temporary file, without waiting.
+///
+/// Some file systems have no locks (NFS without its daemon). A writer goes on without one, and recovery removes
+/// nothing that it cannot lock.
+#[cfg(unix)]
+pub(crate) fn try_claim(file: &File) -> Claim {
+    match file.try_lock() {
+        Ok(()) => Claim::Held,
+        Err(TryLockError::WouldBlock) => Claim::InUse,
+        Err(TryLockError::Error(_)) => Claim::Unknown,
+    }
+}
+
+/// Locks on Windows keep others from reading, verification included, so there are none, and recovery leaves
+/// everything where it is.
+#[cfg(not(unix))]
+pub(crate) fn try_claim(_file: &File) -> Claim {
+    Claim::Unknown
+}
+
+fn exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_temporary_name;
+
+    #[test]
+    fn only_names_of_our_pattern_are_temporary() {
+        assert!(is_temporary_name(".chronoxide-0123456789ab"));
+        for other in [
+            "",
+            ".chronoxide-",
+            ".chronoxide-0123456789a",
+            ".chronoxide-0123456789abc",
+            ".chronoxide-0123456789a.",
+            ".chronoxide-0123456789\u{e9}",
+            "chronoxide-0123456789ab",
+            ".chronoxide_0123456789ab",
+            "x.chronoxide-0123456789ab",
+            ".chronoxide-lock",
+        ] {
+            assert!(!is_temporary_name(other), "{other:?}");
+        }
+    }
+}
