@@ -9,11 +9,13 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
+//! | [`input`] | inputs opened, decompressed, recognised, cut into records |
 //! | [`otlp`] | a request of OTLP as JSON: its parts, and the text of its attributes |
 //! | [`series_json`] | an object of label to value |
 //! | [`error`] | what stops it |
 
 pub mod error;
+pub mod input;
 pub mod otlp;
 pub mod series_json;
 
