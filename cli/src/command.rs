@@ -19,14 +19,8 @@ use crate::style::Style;
 /// A failure is one line on standard error, `chronoxide-inspect: error: ...`, with its causes. When standard
 /// output is a pipe that was closed, the command ends quietly and well.
 pub fn run<A: Parser>(main: impl FnOnce(A) -> Result<Exit, Failure>) -> ExitCode {
-    let mut stdout = Stream {
-        out: io::stdout(),
-        style: Style::stdout(),
-    };
-    let mut stderr = Stream {
-        out: io::stderr(),
-        style: Style::stderr(),
-    };
+    let mut stdout = Stream { out: io::stdout(), style: Style::stdout() };
+    let mut stderr = Stream { out: io::stderr(), style: Style::stderr() };
     match parse::<A>(std::env::args_os(), &mut stdout, &mut stderr) {
         Ok(arguments) => report(&name::<A>(), main(arguments), &mut stderr).into(),
         Err(exit) => exit.into(),
@@ -78,10 +72,7 @@ fn report(name: &str, outcome: Result<Exit, Failure>, stderr: &mut Stream<impl W
         Err(failure) if failure.is_broken_pipe() => Exit::Ok,
         Err(failure) => {
             let error = stderr.style.bad("error:");
-            stderr.say(format_args!(
-                "{name}: {error} {}\n",
-                Message(failure.error())
-            ));
+            stderr.say(format_args!("{name}: {error} {}\n", Message(failure.error())));
             failure.exit()
         }
     }
@@ -100,10 +91,7 @@ mod tests {
     }
 
     fn stream() -> Stream<Vec<u8>> {
-        Stream {
-            out: Vec::new(),
-            style: Style::plain(),
-        }
+        Stream { out: Vec::new(), style: Style::plain() }
     }
 
     fn text(stream: Stream<Vec<u8>>) -> String {
@@ -138,19 +126,12 @@ mod tests {
         assert_eq!(stderr, "");
         let (result, stdout, _) = parsed(&["x", "--version"]);
         assert_eq!(result.unwrap_err(), Exit::Ok);
-        assert_eq!(
-            stdout,
-            concat!("chronoxide-count ", env!("CARGO_PKG_VERSION"), "\n")
-        );
+        assert_eq!(stdout, concat!("chronoxide-count ", env!("CARGO_PKG_VERSION"), "\n"));
     }
 
     #[test]
     fn usage_errors_name_the_command() {
-        for arguments in [
-            &["x", "--limit"][..],
-            &["x", "--limit", "seven"],
-            &["x", "file"],
-        ] {
+        for arguments in [&["x", "--limit"][..], &["x", "--limit", "seven"], &["x", "file"]] {
             let (result, stdout, stderr) = parsed(arguments);
             assert_eq!(result.unwrap_err(), Exit::Usage);
             assert_eq!(stdout, "");
@@ -168,10 +149,7 @@ mod tests {
     #[test]
     fn success_and_findings_are_silent() {
         assert_eq!(reported(Ok(Exit::Ok)), (Exit::Ok, String::new()));
-        assert_eq!(
-            reported(Ok(Exit::Findings)),
-            (Exit::Findings, String::new())
-        );
+        assert_eq!(reported(Ok(Exit::Findings)), (Exit::Findings, String::new()));
     }
 
     #[test]

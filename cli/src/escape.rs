@@ -59,23 +59,14 @@ mod tests {
 
     #[test]
     fn each_range_is_escaped_up_to_its_ends() {
-        let ranges = [
-            (0x00, 0x1f),
-            (0x7f, 0x9f),
-            (0x200b, 0x200f),
-            (0x2028, 0x202e),
-            (0x2060, 0x2069),
-            (0xfeff, 0xfeff),
-        ];
+        let ranges =
+            [(0x00, 0x1f), (0x7f, 0x9f), (0x200b, 0x200f), (0x2028, 0x202e), (0x2060, 0x2069), (0xfeff, 0xfeff)];
         let mut escaped_count = 0;
         for code in 0..=0x10_ffff {
             let Some(char) = char::from_u32(code) else {
                 continue;
             };
-            let expected = if ranges
-                .iter()
-                .any(|&(first, last)| (first..=last).contains(&code))
-            {
+            let expected = if ranges.iter().any(|&(first, last)| (first..=last).contains(&code)) {
                 escaped_count += 1;
                 format!("\"\\u{code:04x}\"")
             } else if char == '"' || char == '\\' {
@@ -91,10 +82,7 @@ mod tests {
     #[test]
     fn text_around_escapes_is_kept() {
         assert_eq!(Escaped("").to_string(), r#""""#);
-        assert_eq!(
-            Escaped("a\tb\u{e9}\\\u{1f600}").to_string(),
-            "\"a\\u0009b\u{e9}\\\\\u{1f600}\""
-        );
+        assert_eq!(Escaped("a\tb\u{e9}\\\u{1f600}").to_string(), "\"a\\u0009b\u{e9}\\\\\u{1f600}\"");
     }
 
     proptest::proptest! {

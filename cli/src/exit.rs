@@ -67,15 +67,7 @@ mod tests {
 
     #[test]
     fn codes_are_part_of_the_interface() {
-        let all = [
-            Exit::Ok,
-            Exit::Io,
-            Exit::Usage,
-            Exit::Corrupt,
-            Exit::Unsupported,
-            Exit::Findings,
-            Exit::Partial,
-        ];
+        let all = [Exit::Ok, Exit::Io, Exit::Usage, Exit::Corrupt, Exit::Unsupported, Exit::Findings, Exit::Partial];
         assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 5, 6]);
     }
 

@@ -26,10 +26,7 @@ pub struct Failure {
 impl Failure {
     /// A failure with an error or a message.
     pub fn new(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Failure {
-            exit,
-            error: error.into(),
-        }
+        Failure { exit, error: error.into() }
     }
 
     /// How the command ends.

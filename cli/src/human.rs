@@ -43,9 +43,7 @@ fn scaled(bytes: u64) -> Option<String> {
         let unit = 1_u128 << (10 * power);
         (u128::from(bytes) * 10 + unit / 2) / unit
     };
-    let (power, unit) = (1..)
-        .zip(UNITS)
-        .find(|(power, unit)| tenths_of(*power) < 10_240 || *unit == "EiB")?;
+    let (power, unit) = (1..).zip(UNITS).find(|(power, unit)| tenths_of(*power) < 10_240 || *unit == "EiB")?;
     let tenths = tenths_of(power);
     Some(format!("{}.{} {unit}", tenths / 10, tenths % 10))
 }
@@ -73,15 +71,8 @@ pub fn per(ratio: f64) -> String {
     if size < 0.005 {
         return if ratio < 0.0 { ">-0.01" } else { "<0.01" }.to_owned();
     }
-    let text = if size < 99.995 {
-        format!("{size:.2}")
-    } else {
-        format!("{size:.1}")
-    };
-    match text
-        .split_once('.')
-        .map(|(whole, rest)| (whole.parse(), rest))
-    {
+    let text = if size < 99.995 { format!("{size:.2}") } else { format!("{size:.1}") };
+    match text.split_once('.').map(|(whole, rest)| (whole.parse(), rest)) {
         Some((Ok(whole), rest)) => format!("{sign}{}.{rest}", count(whole)),
         // More than 2^64.
         _ => format!("{sign}{size:.1e}"),

@@ -56,10 +56,7 @@ mod tests {
 
     #[test]
     fn causes_follow_their_effects() {
-        assert_eq!(
-            said(&["week.cx: cannot write", "disk is full"]),
-            "week.cx: cannot write: disk is full"
-        );
+        assert_eq!(said(&["week.cx: cannot write", "disk is full"]), "week.cx: cannot write: disk is full");
         assert_eq!(said(&["a", "b", "c"]), "a: b: c");
     }
 
@@ -70,13 +67,7 @@ mod tests {
 
     #[test]
     fn nothing_in_a_message_steers_the_terminal() {
-        assert_eq!(
-            said(&["a\u{1b}[2Jb\u{202e}\r."]),
-            "a\\u001b[2Jb\\u202e\\u000d."
-        );
-        assert_eq!(
-            said(&["a\nchronoxide: error: b\n"]),
-            "a\n    chronoxide: error: b"
-        );
+        assert_eq!(said(&["a\u{1b}[2Jb\u{202e}\r."]), "a\\u001b[2Jb\\u202e\\u000d.");
+        assert_eq!(said(&["a\nchronoxide: error: b\n"]), "a\n    chronoxide: error: b");
     }
 }

@@ -10,10 +10,7 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result
     print_to(io::stdout().lock(), write)
 }
 
-fn print_to(
-    stdout: impl Write,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+fn print_to(stdout: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(64 * 1024, stdout);
     write(&mut out)?;
     out.flush()
@@ -30,11 +27,7 @@ mod tests {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let count = bytes.len().min(self.0);
             self.0 -= count;
-            if count == 0 {
-                Err(io::ErrorKind::BrokenPipe.into())
-            } else {
-                Ok(count)
-            }
+            if count == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(count) }
         }
 
         fn flush(&mut self) -> io::Result<()> {

@@ -74,10 +74,7 @@ impl Style {
     }
 
     fn paint<T: Display>(self, code: &'static str, text: T) -> Painted<T> {
-        Painted {
-            code: self.coloured.then_some(code),
-            text,
-        }
+        Painted { code: self.coloured.then_some(code), text }
     }
 }
 
@@ -104,12 +101,8 @@ mod tests {
     use super::*;
 
     fn coloured(variables: &[(&str, &str)], is_terminal: bool) -> bool {
-        let variable = |name: &str| {
-            variables
-                .iter()
-                .find(|(set, _)| *set == name)
-                .map(|(_, value)| OsString::from(value))
-        };
+        let variable =
+            |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| OsString::from(value));
         Style::decide(variable, is_terminal).is_coloured()
     }
 
@@ -128,19 +121,13 @@ mod tests {
         assert!(!coloured(&[("CLICOLOR_FORCE", "")], false));
         assert!(!coloured(&[("NO_COLOR", "1")], true));
         assert!(coloured(&[("NO_COLOR", "")], true));
-        assert!(!coloured(
-            &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")],
-            true
-        ));
+        assert!(!coloured(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], true));
     }
 
     #[test]
     fn width_applies_to_the_text() {
         let style = Style { coloured: true };
-        assert_eq!(
-            format!("[{:>4}]", style.bad("no")),
-            "[\u{1b}[1;31m  no\u{1b}[0m]"
-        );
+        assert_eq!(format!("[{:>4}]", style.bad("no")), "[\u{1b}[1;31m  no\u{1b}[0m]");
         assert_eq!(format!("[{:>4}]", Style::plain().bad("no")), "[  no]");
     }
 }

@@ -74,17 +74,11 @@ impl LabelPolicy {
     ///
     /// It still cuts what the format cannot hold, so that a search for such a string is answered and
     /// does not need a case of its own.
-    pub const NONE: Self = Self {
-        max_name_len: Self::MAX_LIMIT,
-        max_value_len: Self::MAX_LIMIT,
-    };
+    pub const NONE: Self = Self { max_name_len: Self::MAX_LIMIT, max_value_len: Self::MAX_LIMIT };
 
     /// The policy that `chronoxide-ingest` applies unless told otherwise: names of up to 1,024 bytes,
     /// values of up to 2,048.
-    pub const INGEST: Self = Self {
-        max_name_len: 1_024,
-        max_value_len: 2_048,
-    };
+    pub const INGEST: Self = Self { max_name_len: 1_024, max_value_len: 2_048 };
 
     /// A policy with these limits, in bytes.
     ///
@@ -94,15 +88,9 @@ impl LabelPolicy {
     pub fn new(max_name_len: u32, max_value_len: u32) -> Result<Self, PolicyError> {
         let possible = Self::MIN_LIMIT..=Self::MAX_LIMIT;
         if possible.contains(&max_name_len) && possible.contains(&max_value_len) {
-            Ok(Self {
-                max_name_len,
-                max_value_len,
-            })
+            Ok(Self { max_name_len, max_value_len })
         } else {
-            Err(PolicyError {
-                max_name_len,
-                max_value_len,
-            })
+            Err(PolicyError { max_name_len, max_value_len })
         }
     }
 
@@ -174,30 +162,14 @@ mod tests {
             (18, "0123456789abcdefg~", "0123456789abcdefg~".into()),
             (18, "0123456789abcdefghi", "~sc6a3e6f44d79f862".into()),
             (19, "0123456789abcdefghij", "0~sa13a43694bf847b1".into()),
-            (
-                32,
-                "SELECT * FROM orders WHERE customer = 17",
-                "SELECT * FROM ~sb0f9ea0edc3a4855".into(),
-            ),
+            (32, "SELECT * FROM orders WHERE customer = 17", "SELECT * FROM ~sb0f9ea0edc3a4855".into()),
             (21, &wide, "é~sa0e8dd443b8bc3df".into()),
             (22, &wide, "éé~sa0e8dd443b8bc3df".into()),
-            (
-                65_535,
-                &long,
-                format!("{}~s105f76e62281d30a", "a".repeat(65_517)),
-            ),
+            (65_535, &long, format!("{}~s105f76e62281d30a", "a".repeat(65_517))),
         ];
         for (limit, original, expected) in vectors {
-            assert_eq!(
-                policy(limit).name(original),
-                expected,
-                "name, limit {limit}"
-            );
-            assert_eq!(
-                policy(limit).value(original),
-                expected,
-                "value, limit {limit}"
-            );
+            assert_eq!(policy(limit).name(original), expected, "name, limit {limit}");
+            assert_eq!(policy(limit).value(original), expected, "value, limit {limit}");
         }
     }
 
@@ -207,25 +179,17 @@ mod tests {
         let policy = LabelPolicy::new(20, 40).unwrap();
         assert_eq!(policy.name(&text).len(), 20);
         assert_eq!(policy.value(&text), Cow::Borrowed(text.as_str()));
-        assert!(
-            matches!(policy.value(&text), Cow::Borrowed(_)),
-            "nothing to cut, nothing to copy"
-        );
+        assert!(matches!(policy.value(&text), Cow::Borrowed(_)), "nothing to cut, nothing to copy");
         assert_eq!((policy.max_name_len(), policy.max_value_len()), (20, 40));
     }
 
     #[test]
     fn a_string_as_long_as_the_limit_is_not_cut() {
         let ingest = LabelPolicy::default();
-        for (text, name_len, value_len) in [
-            ("n".repeat(1_024), 1_024, 1_024),
-            ("n".repeat(1_025), 1_024, 1_025),
-            ("n".repeat(2_049), 1_024, 2_048),
-        ] {
-            assert_eq!(
-                (ingest.name(&text).len(), ingest.value(&text).len()),
-                (name_len, value_len)
-            );
+        for (text, name_len, value_len) in
+            [("n".repeat(1_024), 1_024, 1_024), ("n".repeat(1_025), 1_024, 1_025), ("n".repeat(2_049), 1_024, 2_048)]
+        {
+            assert_eq!((ingest.name(&text).len(), ingest.value(&text).len()), (name_len, value_len));
         }
         let none = "n".repeat(65_535);
         assert_eq!(LabelPolicy::NONE.value(&none), none);
@@ -233,26 +197,11 @@ mod tests {
 
     #[test]
     fn limits_outside_the_format_are_refused() {
-        for (name, value) in [
-            (17, 2_048),
-            (1_024, 17),
-            (0, 18),
-            (65_536, 18),
-            (18, u32::MAX),
-        ] {
-            assert_eq!(
-                LabelPolicy::new(name, value),
-                Err(PolicyError {
-                    max_name_len: name,
-                    max_value_len: value
-                })
-            );
+        for (name, value) in [(17, 2_048), (1_024, 17), (0, 18), (65_536, 18), (18, u32::MAX)] {
+            assert_eq!(LabelPolicy::new(name, value), Err(PolicyError { max_name_len: name, max_value_len: value }));
         }
         assert_eq!(LabelPolicy::new(65_535, 65_535), Ok(LabelPolicy::NONE));
-        assert_eq!(
-            LabelPolicy::new(18, 18).map(|p| p.max_name_len()),
-            Ok(LabelPolicy::MIN_LIMIT)
-        );
+        assert_eq!(LabelPolicy::new(18, 18).map(|p| p.max_name_len()), Ok(LabelPolicy::MIN_LIMIT));
     }
 
     proptest! {

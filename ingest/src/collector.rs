@@ -74,10 +74,7 @@ impl Attributes {
 
     /// Sets the label of a key; whether it had one.
     fn set(&mut self, key: KeyId, label: Option<LabelId>) -> bool {
-        if let Some(place) = self
-            .position(key)
-            .and_then(|position| self.list.get_mut(position))
-        {
+        if let Some(place) = self.position(key).and_then(|position| self.list.get_mut(position)) {
             place.1 = label;
             return true;
         }
@@ -96,10 +93,7 @@ impl Collector {
     /// A collector without series.
     #[must_use]
     pub fn new(policy: LabelPolicy) -> Self {
-        let mut collector = Self {
-            policy,
-            ..Self::default()
-        };
+        let mut collector = Self { policy, ..Self::default() };
         collector.resource.clear();
         collector.scope.clear();
         collector.point.clear();
@@ -168,8 +162,7 @@ impl Collector {
     /// Puts the labels of resource and scope together.
     fn update_base(&mut self) {
         self.base.clear();
-        self.base
-            .extend(self.scope.list.iter().filter_map(|&(_, label)| label));
+        self.base.extend(self.scope.list.iter().filter_map(|&(_, label)| label));
         for &(key, label) in &self.resource.list {
             match (self.scope.position(key), label) {
                 (Some(_), _) => self.report.shadowed.by_scope += 1,
@@ -288,8 +281,7 @@ impl SeriesSink for Collector {
 
     fn series_ends(&mut self) -> Result<(), LabelError> {
         self.labels.clear();
-        self.labels
-            .extend(self.point.list.iter().filter_map(|&(_, label)| label));
+        self.labels.extend(self.point.list.iter().filter_map(|&(_, label)| label));
         self.insert()
     }
 }
@@ -317,42 +309,22 @@ mod tests {
         all.map(|number| {
             let mut labels = Vec::new();
             let each = |name: &str, value: &str| labels.push(format!("{name}={value}"));
-            store
-                .visit(chronoxide_labels::StoreRef(number), each)
-                .unwrap();
+            store.visit(chronoxide_labels::StoreRef(number), each).unwrap();
             labels.join(" ")
         })
         .collect()
     }
 
     fn attributes(pairs: &[(&str, &str)]) -> String {
-        let one = |(key, value): &(&str, &str)| {
-            format!(r#"{{"key":"{key}","value":{{"stringValue":"{value}"}}}}"#)
-        };
-        format!(
-            r#""attributes":[{}]"#,
-            pairs.iter().map(one).collect::<Vec<_>>().join(",")
-        )
+        let one = |(key, value): &(&str, &str)| format!(r#"{{"key":"{key}","value":{{"stringValue":"{value}"}}}}"#);
+        format!(r#""attributes":[{}]"#, pairs.iter().map(one).collect::<Vec<_>>().join(","))
     }
 
     #[test]
     fn the_more_specific_attribute_wins_and_the_metric_name_always() {
-        let resource = attributes(&[
-            ("a", "resource"),
-            ("b", "resource"),
-            ("c", "resource"),
-            ("__name__", "resource"),
-        ]);
-        let scope = attributes(&[
-            ("b", "scope"),
-            ("c", "scope"),
-            ("otel_scope_name", "attribute"),
-        ]);
-        let point = attributes(&[
-            ("c", "point"),
-            ("__name__", "point"),
-            ("otel_scope_version", "point"),
-        ]);
+        let resource = attributes(&[("a", "resource"), ("b", "resource"), ("c", "resource"), ("__name__", "resource")]);
+        let scope = attributes(&[("b", "scope"), ("c", "scope"), ("otel_scope_name", "attribute")]);
+        let point = attributes(&[("c", "point"), ("__name__", "point"), ("otel_scope_version", "point")]);
         let collector = collected(&[&format!(
             r#"{{"resourceMetrics":[{{"resource":{{{resource}}},"scopeMetrics":[{{"scope":{{"name":"meter","version":"1","#
         ) .chars().chain(format!(
@@ -360,26 +332,11 @@ mod tests {
         ).chars()).collect::<String>()]);
         assert_eq!(
             series(&collector),
-            [
-                "__name__=metric a=resource b=scope c=point otel_scope_name=meter otel_scope_version=point"
-            ]
+            ["__name__=metric a=resource b=scope c=point otel_scope_name=meter otel_scope_version=point"]
         );
         let report = collector.report();
-        assert_eq!(
-            report.shadowed,
-            Shadowed {
-                by_scope: 2,
-                by_point: 2,
-                by_metric_name: 2
-            }
-        );
-        assert_eq!(
-            report.duplicate_keys,
-            Levels {
-                scope: 1,
-                ..Levels::default()
-            }
-        );
+        assert_eq!(report.shadowed, Shadowed { by_scope: 2, by_point: 2, by_metric_name: 2 });
+        assert_eq!(report.duplicate_keys, Levels { scope: 1, ..Levels::default() });
     }
 
     #[test]
@@ -415,17 +372,8 @@ mod tests {
             ]
         );
         let report = collector.report();
-        assert_eq!(
-            (report.points, report.series, report.metrics_without_points),
-            (6, 5, 1)
-        );
-        assert_eq!(
-            report.skipped,
-            Skipped {
-                points_without_name: 1,
-                ..Skipped::default()
-            }
-        );
+        assert_eq!((report.points, report.series, report.metrics_without_points), (6, 5, 1));
+        assert_eq!(report.skipped, Skipped { points_without_name: 1, ..Skipped::default() });
         assert_eq!(report.points_without_time, 5);
     }
 
@@ -438,14 +386,7 @@ mod tests {
         ]);
         assert_eq!(series(&collector), ["__name__=m b=p", "__name__=m a=r"]);
         let report = collector.report();
-        assert_eq!(
-            report.empty_values,
-            Levels {
-                resource: 1,
-                scope: 0,
-                point: 1
-            }
-        );
+        assert_eq!(report.empty_values, Levels { resource: 1, scope: 0, point: 1 });
         assert_eq!((report.empty_keys, report.shadowed.by_point), (1, 1));
     }
 
@@ -460,44 +401,22 @@ mod tests {
             r#"{{"resourceMetrics":[{{"resource":{{{resource}}},"scopeMetrics":[{{"scope":{{}},"metrics":[{{"name":"m","gauge":{{"dataPoints":[{{{point}}}]}}}}]}}]}}]}}"#
         )]);
         let value = LabelPolicy::default().value(&value).into_owned();
-        assert_eq!(
-            series(&collector),
-            [format!("__name__=m {cut}=long v={value}")]
-        );
+        assert_eq!(series(&collector), [format!("__name__=m {cut}=long v={value}")]);
         let report = collector.report();
-        assert_eq!(
-            (
-                report.names_cut,
-                report.values_cut,
-                report.shadowed.by_point
-            ),
-            (1, 1, 1)
-        );
+        assert_eq!((report.names_cut, report.values_cut, report.shadowed.by_point), (1, 1, 1));
     }
 
     #[test]
     fn points_are_counted_by_kind_time_and_flag() {
         let mut metrics = Vec::new();
-        for (number, kind) in [
-            "gauge",
-            "sum",
-            "histogram",
-            "exponentialHistogram",
-            "summary",
-        ]
-        .iter()
-        .enumerate()
-        {
+        for (number, kind) in ["gauge", "sum", "histogram", "exponentialHistogram", "summary"].iter().enumerate() {
             metrics.push(format!(
                 r#"{{"name":"m{number}","{kind}":{{"dataPoints":[{{"timeUnixNano":"{}","flags":{}}}]}}}}"#,
                 100 + number,
                 number % 2
             ));
         }
-        metrics.push(
-            r#"{"name":"m9","gauge":{"dataPoints":[{"timeUnixNano":"18446744073709551615"}]}}"#
-                .to_owned(),
-        );
+        metrics.push(r#"{"name":"m9","gauge":{"dataPoints":[{"timeUnixNano":"18446744073709551615"}]}}"#.to_owned());
         let collector = collected(&[&format!(
             r#"{{"resourceMetrics":[{{"resource":{{}},"scopeMetrics":[{{"scope":{{}},"metrics":[{}]}}]}}]}}"#,
             metrics.join(",")
@@ -505,50 +424,23 @@ mod tests {
         let report = collector.report();
         let kinds = report.points_by_kind;
         assert_eq!(
-            (
-                kinds.gauge,
-                kinds.sum,
-                kinds.histogram,
-                kinds.exponential_histogram,
-                kinds.summary
-            ),
+            (kinds.gauge, kinds.sum, kinds.histogram, kinds.exponential_histogram, kinds.summary),
             (2, 1, 1, 1, 1)
         );
-        assert_eq!(
-            (
-                report.points_without_recorded_value,
-                report.points_without_time
-            ),
-            (2, 1)
-        );
+        assert_eq!((report.points_without_recorded_value, report.points_without_time), (2, 1));
         assert_eq!((report.time, report.series), (Some((100, 104)), 6));
     }
 
     #[test]
     fn too_many_labels_cost_one_series_and_not_the_record() {
-        let many: Vec<(String, String)> = (0..512)
-            .map(|key| (format!("k{key}"), "v".to_owned()))
-            .collect();
-        let many: Vec<(&str, &str)> = many
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .collect();
-        let points = format!(
-            r#"{{{}}},{{{}}}"#,
-            attributes(&many),
-            attributes(&many[..511])
-        );
+        let many: Vec<(String, String)> = (0..512).map(|key| (format!("k{key}"), "v".to_owned())).collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let points = format!(r#"{{{}}},{{{}}}"#, attributes(&many), attributes(&many[..511]));
         let collector = collected(&[&format!(
             r#"{{"resourceMetrics":[{{"resource":{{}},"scopeMetrics":[{{"scope":{{}},"metrics":[{{"name":"m","gauge":{{"dataPoints":[{points}]}}}}]}}]}}]}}"#
         )]);
         assert_eq!(collector.report().series, 1);
-        assert_eq!(
-            collector.report().skipped,
-            Skipped {
-                too_many_labels: 1,
-                ..Skipped::default()
-            }
-        );
+        assert_eq!(collector.report().skipped, Skipped { too_many_labels: 1, ..Skipped::default() });
         assert!(collector.report().is_partial(false));
     }
 
@@ -567,14 +459,7 @@ mod tests {
         }
         assert_eq!(series(&collector), ["a=3 b=2"]);
         let report = collector.report();
-        assert_eq!(
-            (
-                report.duplicate_keys.point,
-                report.empty_values.point,
-                report.empty_keys
-            ),
-            (2, 2, 1)
-        );
+        assert_eq!((report.duplicate_keys.point, report.empty_values.point, report.empty_keys), (2, 2, 1));
         assert_eq!(report.skipped.series_without_labels, 3);
     }
 }

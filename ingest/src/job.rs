@@ -87,16 +87,10 @@ impl Job {
         report.content_bytes += records.source().offset();
         if records.source().is_truncated() {
             report.truncated_inputs += 1;
-            report.warn(Warning::TruncatedInput {
-                input: name.clone(),
-                offset: records.source().offset(),
-            });
+            report.warn(Warning::TruncatedInput { input: name.clone(), offset: records.source().offset() });
         }
         if self.seen() == records_before {
-            self.collector.report_mut().warn(Warning::NoRecords {
-                input: name,
-                format,
-            });
+            self.collector.report_mut().warn(Warning::NoRecords { input: name, format });
         }
         Ok(())
     }
@@ -139,11 +133,7 @@ impl Job {
                     let report = self.collector.report_mut();
                     report.torn_records += 1;
                     let (input, Record { number, offset, .. }) = (input.to_owned(), record);
-                    report.warn(Warning::TornRecord {
-                        input,
-                        number,
-                        offset,
-                    });
+                    report.warn(Warning::TornRecord { input, number, offset });
                     return Ok(());
                 }
                 return self.broken(record, input, error.into());
@@ -159,38 +149,19 @@ impl Job {
                 Ok(())
             }
             Err(DecodeError::Sink(error)) => Err(error.into()),
-            Err(DecodeError::Json(error)) => {
-                self.broken(record, input, DecodeError::Json(error).into())
-            }
-            Err(DecodeError::Utf8(error)) => {
-                self.broken(record, input, DecodeError::Utf8(error).into())
-            }
+            Err(DecodeError::Json(error)) => self.broken(record, input, DecodeError::Json(error).into()),
+            Err(DecodeError::Utf8(error)) => self.broken(record, input, DecodeError::Utf8(error).into()),
         }
     }
 
-    fn broken(
-        &mut self,
-        record: Record<'_>,
-        input: &str,
-        source: BrokenRecord,
-    ) -> Result<(), IngestError> {
+    fn broken(&mut self, record: Record<'_>, input: &str, source: BrokenRecord) -> Result<(), IngestError> {
         let (input, Record { number, offset, .. }) = (input.to_owned(), record);
         if !self.options.skip_broken_records {
-            return Err(IngestError::Record {
-                input,
-                number,
-                offset,
-                source,
-            });
+            return Err(IngestError::Record { input, number, offset, source });
         }
         let report = self.collector.report_mut();
         report.skipped.broken_records += 1;
-        report.warn(Warning::SkippedRecord {
-            input,
-            number,
-            offset,
-            reason: source.to_string(),
-        });
+        report.warn(Warning::SkippedRecord { input, number, offset, reason: source.to_string() });
         Ok(())
     }
 }
@@ -200,9 +171,7 @@ fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool {
     match error {
         DecodeError::Json(error) => error.is_eof(),
         // The last character is cut; whether what stands before it is right does not matter any more.
-        DecodeError::Utf8(error) => {
-            error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len()
-        }
+        DecodeError::Utf8(error) => error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len(),
         DecodeError::Sink(never) => match *never {},
     }
 }

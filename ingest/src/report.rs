@@ -151,30 +151,15 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TornRecord {
-                input,
-                number,
-                offset,
-            } => write!(
+            Self::TornRecord { input, number, offset } => write!(
                 f,
                 "{input}: record {number}, at byte {offset}, is cut off at the end of the input, and was left out"
             ),
             Self::TruncatedInput { input, offset } => {
-                write!(
-                    f,
-                    "{input}: the compressed stream is cut off after {offset} bytes of content"
-                )
+                write!(f, "{input}: the compressed stream is cut off after {offset} bytes of content")
             }
-            Self::SkippedRecord {
-                input,
-                number,
-                offset,
-                reason,
-            } => {
-                write!(
-                    f,
-                    "{input}: record {number}, at byte {offset}, is broken, and was left out: {reason}"
-                )
+            Self::SkippedRecord { input, number, offset, reason } => {
+                write!(f, "{input}: record {number}, at byte {offset}, is broken, and was left out: {reason}")
             }
             Self::NoRecords { input, format } => write!(f, "{input}: no {} records", format.name()),
         }

@@ -54,20 +54,13 @@ pub trait SeriesSink {
 /// # Errors
 ///
 /// The bytes are no JSON, or no object of strings, or the sink did not take a part.
-pub fn decode_series_json<S: SeriesSink>(
-    bytes: &[u8],
-    sink: &mut S,
-) -> Result<(), DecodeError<S::Error>> {
+pub fn decode_series_json<S: SeriesSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
     let text = std::str::from_utf8(bytes)?;
     sink.series_begins().map_err(DecodeError::Sink)?;
     let mut failure = None;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let result = Series {
-        sink,
-        failure: &mut failure,
-    }
-    .deserialize(&mut deserializer)
-    .and_then(|()| deserializer.end());
+    let result =
+        Series { sink, failure: &mut failure }.deserialize(&mut deserializer).and_then(|()| deserializer.end());
     match (failure, result) {
         (Some(failure), _) => Err(DecodeError::Sink(failure)),
         (None, Ok(())) => sink.series_ends().map_err(DecodeError::Sink),
@@ -133,14 +126,8 @@ mod tests {
             (b"", "EOF"),
             (b"{\"a\":\"\xff\"}", "not UTF-8"),
         ] {
-            let error = decode_series_json(bytes, &mut Nothing)
-                .unwrap_err()
-                .to_string();
-            assert!(
-                error.contains(part),
-                "{}: {error}",
-                String::from_utf8_lossy(bytes)
-            );
+            let error = decode_series_json(bytes, &mut Nothing).unwrap_err().to_string();
+            assert!(error.contains(part), "{}: {error}", String::from_utf8_lossy(bytes));
         }
     }
 }

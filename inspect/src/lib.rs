@@ -1,1 +1,2 @@
-//! Shows what is inside a block
+//! Shows what is inside a block: the library behind `chronoxide-inspect`.
+pub mod dump;

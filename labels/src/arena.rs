@@ -42,10 +42,7 @@ impl ArenaSymbolTable {
 
     /// [`SymbolTable::get`] with the hash at hand.
     pub(crate) fn get_hashed(&self, hash: u64, text: &str) -> Option<SymbolId> {
-        self.index
-            .find(hash, |&id| self.text(id) == text)
-            .copied()
-            .map(SymbolId)
+        self.index.find(hash, |&id| self.text(id) == text).copied().map(SymbolId)
     }
 
     /// [`SymbolTable::intern`] with the hash at hand.
@@ -56,15 +53,8 @@ impl ArenaSymbolTable {
         let id = Counted::Symbol.next(self.ends.len())?;
         self.text.push_str(text);
         self.ends.push(self.text.len());
-        let Self {
-            text,
-            ends,
-            index,
-            hasher,
-        } = self;
-        index.insert_unique(hash, id, |&other| {
-            hasher.hash_one(text_at(text, ends, other).unwrap_or_default())
-        });
+        let Self { text, ends, index, hasher } = self;
+        index.insert_unique(hash, id, |&other| hasher.hash_one(text_at(text, ends, other).unwrap_or_default()));
         Ok(SymbolId(id))
     }
 }
@@ -95,8 +85,6 @@ impl SymbolTable for ArenaSymbolTable {
     }
 
     fn memory_used(&self) -> usize {
-        self.text.capacity()
-            + self.ends.capacity() * size_of::<usize>()
-            + self.index.allocation_size()
+        self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.allocation_size()
     }
 }

@@ -31,10 +31,7 @@ pub enum LabelError {
         position: usize,
     },
     /// A name that the format cannot hold.
-    #[error(
-        "the name of label {position} has {len} bytes, names have at most {}",
-        crate::MAX_SYMBOL_LEN
-    )]
+    #[error("the name of label {position} has {len} bytes, names have at most {}", crate::MAX_SYMBOL_LEN)]
     NameTooLong {
         /// Which label.
         position: usize,
@@ -42,10 +39,7 @@ pub enum LabelError {
         len: usize,
     },
     /// A value that the format cannot hold.
-    #[error(
-        "the value of label {position} has {len} bytes, values have at most {}",
-        crate::MAX_SYMBOL_LEN
-    )]
+    #[error("the value of label {position} has {len} bytes, values have at most {}", crate::MAX_SYMBOL_LEN)]
     ValueTooLong {
         /// Which label.
         position: usize,
@@ -73,9 +67,7 @@ pub enum LabelError {
         number: u32,
     },
     /// One more than there are numbers for.
-    #[error(
-        "there can be no more than 4294967295 {what}s in one store: seal it and go on with another"
-    )]
+    #[error("there can be no more than 4294967295 {what}s in one store: seal it and go on with another")]
     Full {
         /// What there are too many of.
         what: Counted,
@@ -114,10 +106,7 @@ impl Counted {
     /// The number of the next thing where there are `count`.
     pub(crate) fn next(self, count: usize) -> Result<u32, LabelError> {
         // The largest number stays free: there are at most 2^32 - 1 things (spec section 2).
-        u32::try_from(count)
-            .ok()
-            .filter(|&number| number < u32::MAX)
-            .ok_or(LabelError::Full { what: self })
+        u32::try_from(count).ok().filter(|&number| number < u32::MAX).ok_or(LabelError::Full { what: self })
     }
 }
 
@@ -130,31 +119,18 @@ mod tests {
         assert_eq!(Counted::Series.next(0), Ok(0));
         assert_eq!(Counted::Series.next(4_294_967_294), Ok(4_294_967_294));
         for count in [4_294_967_295, 4_294_967_296, usize::MAX] {
-            assert_eq!(
-                Counted::Symbol.next(count),
-                Err(LabelError::Full {
-                    what: Counted::Symbol
-                })
-            );
+            assert_eq!(Counted::Symbol.next(count), Err(LabelError::Full { what: Counted::Symbol }));
         }
     }
 
     #[test]
     fn messages_say_what_to_do() {
-        let full = LabelError::Full {
-            what: Counted::Symbol,
-        };
+        let full = LabelError::Full { what: Counted::Symbol };
         assert_eq!(
             full.to_string(),
             "there can be no more than 4294967295 symbols in one store: seal it and go on with another"
         );
-        let long = LabelError::NameTooLong {
-            position: 3,
-            len: 70_000,
-        };
-        assert_eq!(
-            long.to_string(),
-            "the name of label 3 has 70000 bytes, names have at most 65535"
-        );
+        let long = LabelError::NameTooLong { position: 3, len: 70_000 };
+        assert_eq!(long.to_string(), "the name of label 3 has 70000 bytes, names have at most 65535");
     }
 }

@@ -1,8 +1,6 @@
 //! Every implementation, and the model itself, does what the conformance suite wants.
 
-use chronoxide_labels::conformance::{
-    ModelStore, ModelSymbolTable, check_labelset_store, check_symbol_table,
-};
+use chronoxide_labels::conformance::{ModelStore, ModelSymbolTable, check_labelset_store, check_symbol_table};
 use chronoxide_labels::{ArenaSymbolTable, KeysetStore};
 
 const SEEDS: std::ops::Range<u64> = 1..9;

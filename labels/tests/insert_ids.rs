@@ -1,9 +1,7 @@
 //! Storing series as lists of label ids is storing them as strings.
 
 use chronoxide_labels::conformance::Random;
-use chronoxide_labels::{
-    Counted, KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, StoreRef, ValueCode,
-};
+use chronoxide_labels::{Counted, KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, StoreRef, ValueCode};
 use proptest::prelude::*;
 
 #[test]
@@ -13,20 +11,10 @@ fn any_order_of_labels_is_the_same_series() {
     let b = store.intern_label("b", "1").unwrap();
     let c = store.intern_label("c", "1").unwrap();
     assert_eq!(store.insert_ids(&[c, a, b]), Ok((StoreRef(0), true)));
-    for order in [
-        [a, b, c],
-        [a, c, b],
-        [b, a, c],
-        [b, c, a],
-        [c, b, a],
-        [c, a, b],
-    ] {
+    for order in [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, b, a], [c, a, b]] {
         assert_eq!(store.insert_ids(&order), Ok((StoreRef(0), false)));
     }
-    assert_eq!(
-        store.insert(&[("a", "1"), ("b", "1"), ("c", "1")]),
-        Ok((StoreRef(0), false))
-    );
+    assert_eq!(store.insert(&[("a", "1"), ("b", "1"), ("c", "1")]), Ok((StoreRef(0), false)));
     assert_eq!(store.keyset_count(), 1);
 }
 
@@ -37,10 +25,7 @@ fn interning_twice_gives_the_same_label() {
     assert_eq!(store.intern_label("name", "value"), Ok(first));
     let other = store.intern_label("value", "name").unwrap();
     assert_ne!(other, first);
-    assert_eq!(
-        (store.name(first.key), store.value(first)),
-        (Some("name"), Some("value"))
-    );
+    assert_eq!((store.name(first.key), store.value(first)), (Some("name"), Some("value")));
     assert_eq!((store.symbol_count(), store.key_count()), (2, 2));
 }
 
@@ -50,57 +35,23 @@ fn what_is_no_labelset_is_refused() {
     let a = store.intern_label("a", "1").unwrap();
     let again = store.intern_label("a", "2").unwrap();
     let b = store.intern_label("b", "1").unwrap();
-    let foreign_key = LabelId {
-        key: KeyId(2),
-        code: ValueCode(0),
-    };
-    let foreign_value = LabelId {
-        key: b.key,
-        code: ValueCode(1),
-    };
+    let foreign_key = LabelId { key: KeyId(2), code: ValueCode(0) };
+    let foreign_value = LabelId { key: b.key, code: ValueCode(1) };
     let cases: [(&[LabelId], LabelError); 5] = [
         (&[], LabelError::NoLabels),
         (&[a; 513], LabelError::TooManyLabels { count: 513 }),
         (&[a, b, again], LabelError::DuplicateName { position: 2 }),
-        (
-            &[a, foreign_key],
-            LabelError::Unknown {
-                what: Counted::Key,
-                number: 2,
-            },
-        ),
-        (
-            &[a, foreign_value],
-            LabelError::Unknown {
-                what: Counted::Value,
-                number: 1,
-            },
-        ),
+        (&[a, foreign_key], LabelError::Unknown { what: Counted::Key, number: 2 }),
+        (&[a, foreign_value], LabelError::Unknown { what: Counted::Value, number: 1 }),
     ];
     for (labels, error) in cases {
         assert_eq!(store.insert_ids(labels), Err(error));
-        assert_eq!(
-            store.insert_ids(labels),
-            Err(error),
-            "and again, nothing was remembered"
-        );
+        assert_eq!(store.insert_ids(labels), Err(error), "and again, nothing was remembered");
         assert_eq!(store.len(), 0);
     }
-    assert_eq!(
-        store.intern_label("", "v"),
-        Err(LabelError::EmptyName { position: 0 })
-    );
-    assert_eq!(
-        store.intern_label("n", ""),
-        Err(LabelError::EmptyValue { position: 0 })
-    );
-    assert_eq!(
-        store.intern_value(KeyId(9), "v"),
-        Err(LabelError::Unknown {
-            what: Counted::Key,
-            number: 9
-        })
-    );
+    assert_eq!(store.intern_label("", "v"), Err(LabelError::EmptyName { position: 0 }));
+    assert_eq!(store.intern_label("n", ""), Err(LabelError::EmptyValue { position: 0 }));
+    assert_eq!(store.intern_value(KeyId(9), "v"), Err(LabelError::Unknown { what: Counted::Key, number: 9 }));
 }
 
 proptest! {

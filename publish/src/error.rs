@@ -123,9 +123,6 @@ impl<E> PublishError<E> {
 
     /// Whether an input or output error is to blame, rather than the arguments or what was written.
     pub fn is_io(&self) -> bool {
-        matches!(
-            self,
-            PublishError::Io { .. } | PublishError::LengthDiffers { .. }
-        )
+        matches!(self, PublishError::Io { .. } | PublishError::LengthDiffers { .. })
     }
 }

@@ -89,18 +89,12 @@ pub struct Faults {
 impl Faults {
     /// No fault: counts only.
     pub fn none() -> Self {
-        Faults {
-            fault: None,
-            calls: Mutex::default(),
-        }
+        Faults { fault: None, calls: Mutex::default() }
     }
 
     /// This fault.
     pub fn with(fault: Fault) -> Self {
-        Faults {
-            fault: Some(fault),
-            calls: Mutex::default(),
-        }
+        Faults { fault: Some(fault), calls: Mutex::default() }
     }
 
     /// The calls so far, those included that had no effect.
@@ -126,16 +120,10 @@ impl Faults {
             return (Effect::Whole, None);
         };
         let struck = fault.at == number;
-        let effect = if struck {
-            fault.effect
-        } else {
-            Effect::Nothing
-        };
+        let effect = if struck { fault.effect } else { Effect::Nothing };
         match fault.outcome {
             Outcome::Success if struck => (effect, None),
-            Outcome::ErrorOnce(code) if struck => {
-                (effect, Some(io::Error::from_raw_os_error(code)))
-            }
+            Outcome::ErrorOnce(code) if struck => (effect, Some(io::Error::from_raw_os_error(code))),
             Outcome::Success | Outcome::ErrorOnce(_) => (Effect::Whole, None),
             Outcome::ErrorFromThenOn(code) => (effect, Some(io::Error::from_raw_os_error(code))),
             Outcome::Death => (effect, Some(io::Error::other("the process is dead"))),

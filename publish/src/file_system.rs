@@ -58,13 +58,7 @@ impl FileSystem for Disk {
             .rand_bytes(RANDOM_LEN)
             // Removal is a changing call too, and goes through `unlink`.
             .disable_cleanup(true)
-            .make_in(folder, |path| {
-                File::options()
-                    .read(true)
-                    .write(true)
-                    .create_new(true)
-                    .open(path)
-            })?;
+            .make_in(folder, |path| File::options().read(true).write(true).create_new(true).open(path))?;
         let path = created.path().to_path_buf();
         Ok((created.into_file(), path))
     }
@@ -88,13 +82,11 @@ impl FileSystem for Disk {
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         // `renameat2(RENAME_NOREPLACE)` where the file system has it, else a hard link and an unlink: a kill in
         // between leaves the whole file under both names, and recovery removes the temporary one.
-        tempfile::TempPath::try_from_path(from)?
-            .persist_noclobber(to)
-            .map_err(|refused| {
-                let mut path = refused.path;
-                path.disable_cleanup(true);
-                refused.error
-            })
+        tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
+            let mut path = refused.path;
+            path.disable_cleanup(true);
+            refused.error
+        })
     }
 
     fn rename_over(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -71,45 +71,24 @@ pub fn publish<E>(
 ) -> Result<Published, PublishError<E>> {
     let target = Target::check(target, existing)?;
     let path = || target.path.to_path_buf();
-    let failed = |step| {
-        move |source| PublishError::Io {
-            path: path(),
-            step,
-            source,
-        }
-    };
+    let failed = |step| move |source| PublishError::Io { path: path(), step, source };
 
     let mut temporary = Temporary::create(system, &target.folder).map_err(failed(Step::Create))?;
     if let Some(mode) = &target.mode {
         // Before the content, so that nobody reads what the replaced file's mode would have kept from them.
-        system
-            .set_mode(&temporary.file, mode.clone())
-            .map_err(failed(Step::SetMode))?;
+        system.set_mode(&temporary.file, mode.clone()).map_err(failed(Step::SetMode))?;
     }
 
     let written = fill(&temporary, write).map_err(failed(Step::Write))?;
-    system
-        .sync_file(&temporary.file)
-        .map_err(failed(Step::SyncFile))?;
+    system.sync_file(&temporary.file).map_err(failed(Step::SyncFile))?;
 
     let reopened = system.open(&temporary.path).map_err(failed(Step::Reopen))?;
     let found = reopened.metadata().map_err(failed(Step::Reopen))?.len();
     if found != written {
-        return Err(PublishError::LengthDiffers {
-            path: path(),
-            written,
-            found,
-        });
+        return Err(PublishError::LengthDiffers { path: path(), written, found });
     }
-    let candidate = Candidate {
-        file: &reopened,
-        path: &temporary.path,
-        byte_len: found,
-    };
-    verify(&candidate).map_err(|source| PublishError::Unverified {
-        path: path(),
-        source,
-    })?;
+    let candidate = Candidate { file: &reopened, path: &temporary.path, byte_len: found };
+    verify(&candidate).map_err(|source| PublishError::Unverified { path: path(), source })?;
 
     match existing {
         Existing::Refuse => system.rename_new(&temporary.path, target.path),
@@ -120,20 +99,12 @@ pub fn publish<E>(
         _ => failed(Step::Rename)(source),
     })?;
     temporary.set_named();
-    system
-        .sync_folder(&target.folder)
-        .map_err(failed(Step::SyncFolder))?;
-    Ok(Published {
-        path: path(),
-        byte_len: found,
-    })
+    system.sync_folder(&target.folder).map_err(failed(Step::SyncFolder))?;
+    Ok(Published { path: path(), byte_len: found })
 }
 
 /// Lets the caller write through a buffer; returns how many bytes the system took.
-fn fill(
-    temporary: &Temporary<'_>,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<u64> {
+fn fill(temporary: &Temporary<'_>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<u64> {
     let mut out = BufWriter::with_capacity(BUFFER_LEN, temporary.writer());
     write(&mut out)?;
     out.flush()?;

@@ -67,9 +67,8 @@ fn remove_if_stale(system: &dyn FileSystem, path: &Path) -> io::Result<Outcome> 
         // The lock is held until the file is gone: its writer, if it has only just created it, sees that.
         Claim::Held => system.unlink(path).map(|()| Outcome::Removed),
         Claim::InUse => Ok(Outcome::InUse),
-        Claim::Unknown => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "there is no lock to tell whether its writer is alive",
-        )),
+        Claim::Unknown => {
+            Err(io::Error::new(io::ErrorKind::Unsupported, "there is no lock to tell whether its writer is alive"))
+        }
     }
 }

@@ -43,34 +43,21 @@ impl<'a> Target<'a> {
             }
             Ok(found) if !found.is_file() => {
                 let found = describe(found.file_type());
-                return Err(PublishError::NotAFile {
-                    path: owned(),
-                    found,
-                });
+                return Err(PublishError::NotAFile { path: owned(), found });
             }
             Ok(found) => inherited_mode(&found),
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                     if !folder.is_dir() {
-                        return Err(PublishError::NoFolder {
-                            path: owned(),
-                            folder,
-                        });
+                        return Err(PublishError::NoFolder { path: owned(), folder });
                     }
                     None
                 }
                 io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput => {
-                    return Err(PublishError::InvalidName {
-                        path: owned(),
-                        source: error,
-                    });
+                    return Err(PublishError::InvalidName { path: owned(), source: error });
                 }
                 _ => {
-                    return Err(PublishError::Io {
-                        path: owned(),
-                        step: Step::Inspect,
-                        source: error,
-                    });
+                    return Err(PublishError::Io { path: owned(), step: Step::Inspect, source: error });
                 }
             },
         };
@@ -104,9 +91,7 @@ fn describe(found: FileType) -> &'static str {
 #[cfg(unix)]
 fn inherited_mode(found: &Metadata) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;
-    Some(Permissions::from_mode(
-        found.permissions().mode() & 0o777 | 0o400,
-    ))
+    Some(Permissions::from_mode(found.permissions().mode() & 0o777 | 0o400))
 }
 
 #[cfg(not(unix))]

@@ -1,8 +1,6 @@
 //! Temporary files: their names, locks and removal.
 
-#[cfg(unix)]
-use std::fs::TryLockError;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -25,9 +23,8 @@ const CREATION_ATTEMPTS: usize = 16;
 /// assert!(!chronoxide_publish::is_temporary_name("week.cx"));
 /// ```
 pub fn is_temporary_name(name: &str) -> bool {
-    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|random| {
-        random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
+    name.strip_prefix(TEMPORARY_PREFIX)
+        .is_some_and(|random| random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// A file on its way to a name. Dropped before that, it is removed as well as the system allows.
@@ -43,12 +40,7 @@ impl<'a> Temporary<'a> {
     pub(crate) fn create(system: &'a dyn FileSystem, folder: &Path) -> io::Result<Self> {
         for _ in 0..CREATION_ATTEMPTS {
             let (file, path) = system.create_temporary(folder)?;
-            let temporary = Temporary {
-                system,
-                file,
-                path,
-                named: false,
-            };
+            let temporary = Temporary { system, file, path, named: false };
             match try_claim(&temporary.file) {
                 // Recovery may have had the lock, removed the file and left, all before this.
                 Claim::Held if !exists(&temporary.path) => {}
@@ -56,19 +48,12 @@ impl<'a> Temporary<'a> {
                 Claim::InUse => {}
             }
         }
-        Err(io::Error::other(
-            "recovery removed every file that was created",
-        ))
+        Err(io::Error::other("recovery removed every file that was created"))
     }
 
     /// Everything written to it goes through the seam, and stops for good at the first error.
     pub(crate) fn writer(&self) -> TemporaryWriter<'_> {
-        TemporaryWriter {
-            system: self.system,
-            file: &self.file,
-            written: 0,
-            failed: false,
-        }
+        TemporaryWriter { system: self.system, file: &self.file, written: 0, failed: false }
     }
 
     /// The file has its name now.
@@ -112,11 +97,7 @@ impl Write for TemporaryWriter<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.failed {
-            Err(io::Error::other("writing has failed before"))
-        } else {
-            Ok(())
-        }
+        if self.failed { Err(io::Error::other("writing has failed before")) } else { Ok(()) }
     }
 }
 
@@ -132,22 +113,17 @@ pub(crate) enum Claim {
 
 /// Takes the lock of a temporary file, without waiting.
 ///
-/// Some file systems have no locks (NFS without its daemon). A writer goes on without one, and recovery removes
-/// nothing that it cannot lock.
-#[cfg(unix)]
+/// Some file systems have no locks (NFS without its daemon), and on Windows a lock keeps others from reading,
+/// verification included. There a writer goes on without one, and recovery removes nothing.
 pub(crate) fn try_claim(file: &File) -> Claim {
+    if cfg!(not(unix)) {
+        return Claim::Unknown;
+    }
     match file.try_lock() {
         Ok(()) => Claim::Held,
         Err(TryLockError::WouldBlock) => Claim::InUse,
         Err(TryLockError::Error(_)) => Claim::Unknown,
     }
-}
-
-/// Locks on Windows keep others from reading, verification included, so there are none, and recovery leaves
-/// everything where it is.
-#[cfg(not(unix))]
-pub(crate) fn try_claim(_file: &File) -> Claim {
-    Claim::Unknown
 }
 
 fn exists(path: &Path) -> bool {

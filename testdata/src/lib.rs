@@ -1,1 +1,11 @@
-//! Golden and broken blocks, and the command that makes them
+//! Golden and broken blocks, and the command that makes them.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`golden`] | small sound blocks that together say everything the format can say |
+//! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
+//! | [`surgeon`] | blocks taken apart and put together again |
+
+pub mod golden;
+pub mod plan;
+pub mod surgeon;

@@ -132,8 +132,7 @@ mod tests {
         const OTLP: Result<(Format, Framing), Found> = Ok((Format::OtlpJson, Framing::Lines));
         const LINES: Result<(Format, Framing), Found> = Ok((Format::SeriesJson, Framing::Lines));
         const ARRAY: Result<(Format, Framing), Found> = Ok((Format::SeriesJson, Framing::Array));
-        const RESPONSE: Result<(Format, Framing), Found> =
-            Ok((Format::SeriesJson, Framing::Response));
+        const RESPONSE: Result<(Format, Framing), Found> = Ok((Format::SeriesJson, Framing::Response));
         for (head, expected) in [
             ("", OTLP),
             (" \n\r\n", OTLP),
@@ -150,26 +149,11 @@ mod tests {
             (r#"{"status":"success","data":[{"#, RESPONSE),
             ("{\n  \"status\": \"success\",\n  \"data\": [\n", RESPONSE),
             (r#"{"status":"error","data":null}"#, RESPONSE),
-            (
-                r#"{"resourceLogs":[]}"#,
-                Err("this looks like OTLP, but not like metrics"),
-            ),
-            (
-                r#"{"a":1}"#,
-                Err("this is JSON, but neither a request of OTLP metrics nor series"),
-            ),
-            (
-                "# HELP up\n",
-                Err("this looks like the text format of Prometheus"),
-            ),
-            (
-                "\0\0\x12\0{",
-                Err("this looks like messages with their lengths before them"),
-            ),
-            (
-                "\n\u{12}\n\u{10}",
-                Err("this looks like a protobuf request"),
-            ),
+            (r#"{"resourceLogs":[]}"#, Err("this looks like OTLP, but not like metrics")),
+            (r#"{"a":1}"#, Err("this is JSON, but neither a request of OTLP metrics nor series")),
+            ("# HELP up\n", Err("this looks like the text format of Prometheus")),
+            ("\0\0\x12\0{", Err("this looks like messages with their lengths before them")),
+            ("\n\u{12}\n\u{10}", Err("this looks like a protobuf request")),
             ("up 1\n", Err("this is no JSON")),
         ] {
             assert_eq!(detect(head.as_bytes()), expected, "{head:?}");

@@ -81,23 +81,12 @@ impl Elements {
     ) -> Result<(u64, Found), IngestError> {
         loop {
             let in_envelope = matches!(self.state, State::BeforeArray | State::AfterArray);
-            let byte = if in_envelope {
-                source.fill()?.first().copied()
-            } else {
-                token(source)?
-            };
+            let byte = if in_envelope { source.fill()?.first().copied() } else { token(source)? };
             let offset = source.offset();
             let Some(byte) = byte else {
                 let is_torn = self.state != State::Outside;
                 self.state = State::Outside;
-                return Ok((
-                    offset,
-                    if is_torn {
-                        Found::Unterminated
-                    } else {
-                        Found::End
-                    },
-                ));
+                return Ok((offset, if is_torn { Found::Unterminated } else { Found::End }));
             };
             match (self.state, byte) {
                 (State::Outside, b'[') => {
@@ -110,15 +99,9 @@ impl Elements {
                     self.envelope.clear();
                     self.state = State::BeforeArray;
                 }
-                (State::BeforeArray | State::AfterArray, _) => {
-                    self.pass_envelope(source, max_len)?
-                }
+                (State::BeforeArray | State::AfterArray, _) => self.pass_envelope(source, max_len)?,
                 (State::FirstElement | State::AfterElement, b']') => {
-                    self.state = if self.in_response {
-                        State::AfterArray
-                    } else {
-                        State::Outside
-                    };
+                    self.state = if self.in_response { State::AfterArray } else { State::Outside };
                     if !self.in_response {
                         source.consume(1);
                     }
@@ -132,10 +115,7 @@ impl Elements {
                     return Ok((offset, element(source, max_len, buffer)?));
                 }
                 _ => {
-                    return Err(mistake(
-                        source,
-                        format!("unexpected {:?}", char::from(byte)),
-                    ));
+                    return Err(mistake(source, format!("unexpected {:?}", char::from(byte))));
                 }
             }
         }
@@ -147,13 +127,9 @@ impl Elements {
         self.envelope.iter().for_each(|&byte| depth.pass(byte));
         while let Some(&byte) = source.fill()?.first() {
             if self.envelope.len() >= max_len {
-                return Err(mistake(
-                    source,
-                    format!("more than {max_len} bytes around the series"),
-                ));
+                return Err(mistake(source, format!("more than {max_len} bytes around the series")));
             }
-            let is_array =
-                byte == b'[' && depth.open == 1 && !depth.in_string && ends_in_data(&self.envelope);
+            let is_array = byte == b'[' && depth.open == 1 && !depth.in_string && ends_in_data(&self.envelope);
             depth.pass(byte);
             self.envelope.push(byte);
             source.consume(1);
@@ -171,29 +147,21 @@ impl Elements {
     }
 
     fn check_envelope(&self, source: &Source) -> Result<(), IngestError> {
-        let envelope: Envelope = serde_json::from_slice(&self.envelope)
-            .map_err(|error| mistake(source, error.to_string()))?;
+        let envelope: Envelope =
+            serde_json::from_slice(&self.envelope).map_err(|error| mistake(source, error.to_string()))?;
         if envelope.status.as_deref() == Some("success") {
             return Ok(());
         }
         let parts = [envelope.status, envelope.error_type, envelope.error];
         let said: Vec<String> = parts.into_iter().flatten().collect();
-        Err(mistake(
-            source,
-            format!("its status is not \"success\": {}", said.join(", ")),
-        ))
+        Err(mistake(source, format!("its status is not \"success\": {}", said.join(", "))))
     }
 }
 
 /// Whether the next thing is the value of a field `data`.
 fn ends_in_data(envelope: &[u8]) -> bool {
-    let name = envelope
-        .trim_ascii_end()
-        .strip_suffix(b":")
-        .map(<[u8]>::trim_ascii_end);
-    let before = name
-        .and_then(|name| name.strip_suffix(b"\"data\""))
-        .map(<[u8]>::trim_ascii_end);
+    let name = envelope.trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end);
+    let before = name.and_then(|name| name.strip_suffix(b"\"data\"")).map(<[u8]>::trim_ascii_end);
     before.is_some_and(|before| matches!(before.last(), Some(b'{' | b',')))
 }
 
@@ -207,30 +175,19 @@ fn token(source: &mut Source) -> Result<Option<u8>, IngestError> {
         if !byte.is_ascii_whitespace() {
             return Ok(Some(byte));
         }
-        let blank = bytes
-            .iter()
-            .take_while(|byte| byte.is_ascii_whitespace())
-            .count();
+        let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         source.consume(blank);
     }
 }
 
 /// Reads one element: up to the comma, bracket or white space that follows it.
-fn element(
-    source: &mut Source,
-    max_len: usize,
-    buffer: &mut Vec<u8>,
-) -> Result<Found, IngestError> {
+fn element(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
     let mut depth = Depth::default();
     let mut is_too_long = false;
     loop {
         let bytes = source.fill()?;
         if bytes.is_empty() {
-            return Ok(if is_too_long {
-                Found::TooLong
-            } else {
-                Found::Unterminated
-            });
+            return Ok(if is_too_long { Found::TooLong } else { Found::Unterminated });
         }
         let end = bytes.iter().position(|&byte| {
             let is_outside = depth.open == 0 && !depth.in_string;
@@ -248,19 +205,11 @@ fn element(
         let consumed = part.len();
         source.consume(consumed);
         if end.is_some() {
-            return Ok(if is_too_long {
-                Found::TooLong
-            } else {
-                Found::Whole
-            });
+            return Ok(if is_too_long { Found::TooLong } else { Found::Whole });
         }
     }
 }
 
 fn mistake(source: &Source, reason: String) -> IngestError {
-    IngestError::Response {
-        input: source.name().to_owned(),
-        offset: source.offset(),
-        reason,
-    }
+    IngestError::Response { input: source.name().to_owned(), offset: source.offset(), reason }
 }

@@ -5,11 +5,7 @@ use super::source::Source;
 use crate::error::IngestError;
 
 /// Reads the next line into `buffer`, without its newline, if it has at most `max_len` bytes.
-pub(super) fn next(
-    source: &mut Source,
-    max_len: usize,
-    buffer: &mut Vec<u8>,
-) -> Result<Found, IngestError> {
+pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
     let mut is_too_long = false;
     let mut has_bytes = false;
     loop {
@@ -24,9 +20,7 @@ pub(super) fn next(
         }
         has_bytes = true;
         let newline = memchr::memchr(b'\n', bytes);
-        let part = bytes
-            .get(..newline.unwrap_or(bytes.len()))
-            .unwrap_or_default();
+        let part = bytes.get(..newline.unwrap_or(bytes.len())).unwrap_or_default();
         if is_too_long || buffer.len() + part.len() > max_len {
             is_too_long = true;
             buffer.clear();

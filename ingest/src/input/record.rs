@@ -58,30 +58,15 @@ impl Records {
     /// # Errors
     ///
     /// No format was said, and the first bytes are of none that is known.
-    pub fn new(
-        source: Source,
-        format: Option<Format>,
-        max_len: usize,
-    ) -> Result<Self, IngestError> {
+    pub fn new(source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
         let (format, framing) = match format {
-            None => detect::detect(source.head()).map_err(|found| IngestError::UnknownFormat {
-                input: source.name().to_owned(),
-                found,
-            })?,
+            None => detect::detect(source.head())
+                .map_err(|found| IngestError::UnknownFormat { input: source.name().to_owned(), found })?,
             Some(Format::SeriesJson) => (Format::SeriesJson, detect::series_framing(source.head())),
             Some(Format::OtlpJson) => (Format::OtlpJson, Framing::Lines),
         };
         let elements = Elements::default();
-        Ok(Self {
-            source,
-            format,
-            framing,
-            elements,
-            max_len,
-            number: 0,
-            blank_lines: 0,
-            buffer: Vec::new(),
-        })
+        Ok(Self { source, format, framing, elements, max_len, number: 0, blank_lines: 0, buffer: Vec::new() })
     }
 
     /// The format of the records.
@@ -113,14 +98,10 @@ impl Records {
             let (offset, found) = match self.framing {
                 Framing::Lines => {
                     let offset = self.source.offset();
-                    (
-                        offset,
-                        lines::next(&mut self.source, self.max_len, &mut self.buffer)?,
-                    )
+                    (offset, lines::next(&mut self.source, self.max_len, &mut self.buffer)?)
                 }
                 Framing::Array | Framing::Response => {
-                    self.elements
-                        .next(&mut self.source, self.max_len, &mut self.buffer)?
+                    self.elements.next(&mut self.source, self.max_len, &mut self.buffer)?
                 }
             };
             match found {
@@ -135,10 +116,6 @@ impl Records {
             Found::TooLong => RecordContent::TooLong,
             _ => RecordContent::Whole(&self.buffer),
         };
-        Ok(Some(Record {
-            number: self.number,
-            offset,
-            content,
-        }))
+        Ok(Some(Record { number: self.number, offset, content }))
     }
 }

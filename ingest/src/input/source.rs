@@ -84,10 +84,7 @@ impl Source {
         let name = path.display().to_string();
         match File::open(path) {
             Ok(file) => Self::new(name, file),
-            Err(source) => Err(IngestError::Open {
-                input: name,
-                source,
-            }),
+            Err(source) => Err(IngestError::Open { input: name, source }),
         }
     }
 
@@ -98,23 +95,10 @@ impl Source {
     /// The first bytes cannot be read or decompressed.
     pub fn new(name: String, reader: impl Read + 'static) -> Result<Self, IngestError> {
         let system_failed = Rc::new(Cell::new(false));
-        let mut raw = BufReader::with_capacity(
-            BUFFER_LEN,
-            Watched {
-                inner: reader,
-                failed: system_failed.clone(),
-            },
-        );
-        let read_error = |source| IngestError::Read {
-            input: name.clone(),
-            offset: 0,
-            source,
-        };
+        let mut raw = BufReader::with_capacity(BUFFER_LEN, Watched { inner: reader, failed: system_failed.clone() });
+        let read_error = |source| IngestError::Read { input: name.clone(), offset: 0, source };
         let mut head = Vec::new();
-        raw.by_ref()
-            .take(4)
-            .read_to_end(&mut head)
-            .map_err(read_error)?;
+        raw.by_ref().take(4).read_to_end(&mut head).map_err(read_error)?;
         let compression = Compression::detect(&head);
         let raw = Cursor::new(head).chain(raw);
         let content: Box<dyn Read> = match compression {
@@ -135,11 +119,7 @@ impl Source {
         let result = rest.take(HEAD_LEN).read_to_end(&mut head);
         source.survive(result)?;
         // A byte order mark says nothing in UTF-8, and JSON does not allow it.
-        let mark_len = if head.starts_with(b"\xef\xbb\xbf") {
-            3
-        } else {
-            0
-        };
+        let mark_len = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let (first, _) = source.reader.get_mut();
         *first = Cursor::new(head);
         source.consume(mark_len);
@@ -167,10 +147,7 @@ impl Source {
     /// The first bytes, while nothing was read.
     pub(super) fn head(&self) -> &[u8] {
         let (first, _) = self.reader.get_ref();
-        first
-            .get_ref()
-            .get(first.position() as usize..)
-            .unwrap_or_default()
+        first.get_ref().get(first.position() as usize..).unwrap_or_default()
     }
 
     /// The next bytes, empty at the end. They stay there until [`consume`](Self::consume).
@@ -204,21 +181,12 @@ impl Source {
         let Err(source) = result else { return Ok(()) };
         let (input, offset) = (self.name.clone(), self.offset);
         if self.compression == Compression::None || self.system_failed.get() {
-            return Err(IngestError::Read {
-                input,
-                offset,
-                source,
-            });
+            return Err(IngestError::Read { input, offset, source });
         }
         if source.kind() == io::ErrorKind::UnexpectedEof {
             self.truncated = true;
             return Ok(());
         }
-        Err(IngestError::Compression {
-            input,
-            compression: self.compression.name(),
-            offset,
-            source,
-        })
+        Err(IngestError::Compression { input, compression: self.compression.name(), offset, source })
     }
 }

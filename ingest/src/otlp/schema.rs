@@ -15,13 +15,7 @@ pub enum MetricKind {
 
 impl MetricKind {
     /// All kinds, in the order of the protocol.
-    pub const ALL: [Self; 5] = [
-        Self::Gauge,
-        Self::Sum,
-        Self::Histogram,
-        Self::ExponentialHistogram,
-        Self::Summary,
-    ];
+    pub const ALL: [Self; 5] = [Self::Gauge, Self::Sum, Self::Histogram, Self::ExponentialHistogram, Self::Summary];
 }
 
 /// A message of the protocol on the way from a request to a point.
@@ -58,16 +52,10 @@ impl Message {
             (Self::ResourceMetrics, "resource") => One(Self::Resource),
             (
                 Self::ResourceMetrics,
-                "scopeMetrics"
-                | "scope_metrics"
-                | "instrumentationLibraryMetrics"
-                | "instrumentation_library_metrics",
+                "scopeMetrics" | "scope_metrics" | "instrumentationLibraryMetrics" | "instrumentation_library_metrics",
             ) => Many(Self::ScopeMetrics),
             (Self::Resource, "attributes") => Attributes(Level::Resource),
-            (
-                Self::ScopeMetrics,
-                "scope" | "instrumentationLibrary" | "instrumentation_library",
-            ) => One(Self::Scope),
+            (Self::ScopeMetrics, "scope" | "instrumentationLibrary" | "instrumentation_library") => One(Self::Scope),
             (Self::ScopeMetrics, "metrics") => Many(Self::Metric),
             (Self::Scope, "name") => Name,
             (Self::Scope, "version") => Version,

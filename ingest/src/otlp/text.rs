@@ -43,8 +43,7 @@ impl<'de> DeserializeSeed<'de> for Unsigned {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
         let value = deserializer.deserialize_any(Integer)?;
-        u64::try_from(value)
-            .map_err(|_| D::Error::custom(format_args!("{value} is no unsigned 64-bit integer")))
+        u64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is no unsigned 64-bit integer")))
     }
 }
 
@@ -56,8 +55,7 @@ impl<'de> DeserializeSeed<'de> for Signed {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<i64, D::Error> {
         let value = deserializer.deserialize_any(Integer)?;
-        i64::try_from(value)
-            .map_err(|_| D::Error::custom(format_args!("{value} is no signed 64-bit integer")))
+        i64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is no signed 64-bit integer")))
     }
 }
 
@@ -89,8 +87,7 @@ impl Visitor<'_> for Integer {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<i128, E> {
-        text.parse()
-            .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
     }
 
     fn visit_unit<E: Error>(self) -> Result<i128, E> {
@@ -173,8 +170,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read<'de, S: DeserializeSeed<'de>>(seed: S, json: &'de str) -> Result<S::Value, String> {
-        seed.deserialize(&mut serde_json::Deserializer::from_str(json))
-            .map_err(|error| error.to_string())
+        seed.deserialize(&mut serde_json::Deserializer::from_str(json)).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -192,27 +188,16 @@ mod tests {
         }
         assert_eq!(read(Signed, "\"-9223372036854775808\""), Ok(i64::MIN));
         assert_eq!(read(Signed, "-9223372036854775808"), Ok(i64::MIN));
-        for json in [
-            "1.5", "1e300", "\"\"", "\" 1\"", "\"1e3\"", "true", "[]", "{}", "1e16",
-        ] {
+        for json in ["1.5", "1e300", "\"\"", "\" 1\"", "\"1e3\"", "true", "[]", "{}", "1e16"] {
             let error = read(Unsigned, json).unwrap_err();
-            assert!(
-                error.contains("an integer, as a number or as a string"),
-                "{json}: {error}"
-            );
+            assert!(error.contains("an integer, as a number or as a string"), "{json}: {error}");
         }
         for json in ["-1", "\"-1\"", "\"18446744073709551616\""] {
             let error = read(Unsigned, json).unwrap_err();
-            assert!(
-                error.contains("no unsigned 64-bit integer"),
-                "{json}: {error}"
-            );
+            assert!(error.contains("no unsigned 64-bit integer"), "{json}: {error}");
         }
         let error = read(Signed, "9223372036854775808").unwrap_err();
-        assert!(
-            error.contains("9223372036854775808 is no signed 64-bit integer"),
-            "{error}"
-        );
+        assert!(error.contains("9223372036854775808 is no signed 64-bit integer"), "{error}");
     }
 
     #[test]
@@ -239,17 +224,10 @@ mod tests {
             ("18446744073709551615", "18446744073709552000"),
             ("null", "0"),
         ] {
-            assert_eq!(
-                read(Double, json).map(double_text),
-                Ok(text.to_owned()),
-                "{json}"
-            );
+            assert_eq!(read(Double, json).map(double_text), Ok(text.to_owned()), "{json}");
         }
         for json in ["\"inf\"", "\"nan\"", "\"\"", "\"1e999\"", "\"+1\"", "true"] {
-            assert!(
-                read(Double, json).unwrap_err().contains("a double"),
-                "{json}"
-            );
+            assert!(read(Double, json).unwrap_err().contains("a double"), "{json}");
         }
     }
 

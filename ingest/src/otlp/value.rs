@@ -86,23 +86,13 @@ impl<'de> Visitor<'de> for AnyValue {
                 "doubleValue" | "double_value" => {
                     let double = map.next_value_seed(Double)?;
                     let text = Cow::Owned(double_text(double));
-                    value = if double.is_finite() {
-                        Value::Json(text)
-                    } else {
-                        Value::Text(text)
-                    };
+                    value = if double.is_finite() { Value::Json(text) } else { Value::Text(text) };
                 }
                 "bytesValue" | "bytes_value" => {
-                    value = Value::Text(
-                        normal_base64(map.next_value_seed(Text)?).map_err(A::Error::custom)?,
-                    );
+                    value = Value::Text(normal_base64(map.next_value_seed(Text)?).map_err(A::Error::custom)?);
                 }
-                "arrayValue" | "array_value" => {
-                    value = Value::Json(map.next_value_seed(List::Array)?.into())
-                }
-                "kvlistValue" | "kvlist_value" => {
-                    value = Value::Json(map.next_value_seed(List::Pairs)?.into())
-                }
+                "arrayValue" | "array_value" => value = Value::Json(map.next_value_seed(List::Array)?.into()),
+                "kvlistValue" | "kvlist_value" => value = Value::Json(map.next_value_seed(List::Pairs)?.into()),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -112,14 +102,9 @@ impl<'de> Visitor<'de> for AnyValue {
 
 /// Base64 in either alphabet, with padding or without, as base64 in the standard alphabet with padding.
 fn normal_base64(text: Cow<'_, str>) -> Result<Cow<'_, str>, base64::DecodeError> {
-    const LENIENT: GeneralPurposeConfig =
-        NO_PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    const LENIENT: GeneralPurposeConfig = NO_PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let is_url_safe = text.contains(['-', '_']);
-    let alphabet = if is_url_safe {
-        &alphabet::URL_SAFE
-    } else {
-        &alphabet::STANDARD
-    };
+    let alphabet = if is_url_safe { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
     let bytes = GeneralPurpose::new(alphabet, LENIENT).decode(text.as_bytes())?;
     Ok(STANDARD.encode(bytes).into())
 }
@@ -253,9 +238,7 @@ mod tests {
 
     fn text(json: &str) -> Result<String, String> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
-        let value = AnyValue
-            .deserialize(&mut deserializer)
-            .map_err(|error| error.to_string())?;
+        let value = AnyValue.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
         deserializer.end().map_err(|error| error.to_string())?;
         Ok(value.into_text().into_owned())
     }
@@ -298,10 +281,7 @@ mod tests {
 
         let pairs = r#"{"kvlistValue":{"values":[{"key":"z","value":{"intValue":1}},{"value":{"stringValue":"v"},"key":"a\n"},
             {"key":"z","value":{"kvlistValue":{"values":[{"key":"","value":null}]}}},{"key":"m"}]}}"#;
-        assert_eq!(
-            text(pairs),
-            Ok(r#"{"a\n":"v","m":null,"z":{"":null}}"#.to_owned())
-        );
+        assert_eq!(text(pairs), Ok(r#"{"a\n":"v","m":null,"z":{"":null}}"#.to_owned()));
     }
 
     #[test]
@@ -327,14 +307,7 @@ mod tests {
             let (open, close) = (r#"{"arrayValue":{"values":["#, "]}}");
             format!("{}{}", open.repeat(depth), close.repeat(depth))
         };
-        assert_eq!(
-            text(&nested(20)),
-            Ok(format!("{}{}", "[".repeat(20), "]".repeat(20)))
-        );
-        assert!(
-            text(&nested(100_000))
-                .unwrap_err()
-                .contains("recursion limit exceeded")
-        );
+        assert_eq!(text(&nested(20)), Ok(format!("{}{}", "[".repeat(20), "]".repeat(20))));
+        assert!(text(&nested(100_000)).unwrap_err().contains("recursion limit exceeded"));
     }
 }

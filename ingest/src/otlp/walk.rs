@@ -24,23 +24,13 @@ use std::fmt;
 /// # Errors
 ///
 /// The bytes are no JSON, or no such request, or the sink did not take a part.
-pub fn decode_otlp_json<S: OtlpSink>(
-    bytes: &[u8],
-    sink: &mut S,
-) -> Result<(), DecodeError<S::Error>> {
+pub fn decode_otlp_json<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
     let text = std::str::from_utf8(bytes)?;
-    let mut walk = Walk {
-        sink,
-        failure: None,
-        point_count: 0,
-    };
+    let mut walk = Walk { sink, failure: None, point_count: 0 };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let result = Node {
-        walk: &mut walk,
-        message: Message::Request,
-    }
-    .deserialize(&mut deserializer)
-    .and_then(|()| deserializer.end());
+    let result = Node { walk: &mut walk, message: Message::Request }
+        .deserialize(&mut deserializer)
+        .and_then(|()| deserializer.end());
     match (walk.failure, result) {
         (Some(failure), _) => Err(DecodeError::Sink(failure)),
         (None, result) => result.map_err(DecodeError::Json),
@@ -58,10 +48,7 @@ struct Walk<'s, S: OtlpSink> {
 
 impl<S: OtlpSink> Walk<'_, S> {
     /// Gives something to the sink.
-    fn give<E: Error>(
-        &mut self,
-        give: impl FnOnce(&mut S) -> Result<(), S::Error>,
-    ) -> Result<(), E> {
+    fn give<E: Error>(&mut self, give: impl FnOnce(&mut S) -> Result<(), S::Error>) -> Result<(), E> {
         give(self.sink).map_err(|failure| {
             self.failure = Some(failure);
             E::custom("stopped by the sink")
@@ -109,13 +96,9 @@ impl<'de, S: OtlpSink> Node<'_, '_, S> {
     fn end<E: Error>(&mut self, known: &Known<'de>) -> Result<(), E> {
         match self.message {
             Message::Scope => {
-                for (key, value) in [
-                    ("otel_scope_name", &known.name),
-                    ("otel_scope_version", &known.version),
-                ] {
+                for (key, value) in [("otel_scope_name", &known.name), ("otel_scope_version", &known.version)] {
                     if !value.is_empty() {
-                        self.walk
-                            .give(|sink| sink.attribute(Level::Scope, key, value))?;
+                        self.walk.give(|sink| sink.attribute(Level::Scope, key, value))?;
                     }
                 }
                 Ok(())
@@ -125,39 +108,20 @@ impl<'de, S: OtlpSink> Node<'_, '_, S> {
                 self.walk.give(|sink| sink.metric_ends(point_count))
             }
             Message::Point(kind) => {
-                let point = Point {
-                    kind,
-                    time_unix_nano: known.time,
-                    flags: known.flags,
-                };
+                let point = Point { kind, time_unix_nano: known.time, flags: known.flags };
                 self.walk.give(|sink| sink.point(point))
             }
             _ => Ok(()),
         }
     }
 
-    fn field<D: Deserializer<'de>>(
-        &mut self,
-        field: Field,
-        known: &mut Known<'de>,
-        value: D,
-    ) -> Result<(), D::Error> {
+    fn field<D: Deserializer<'de>>(&mut self, field: Field, known: &mut Known<'de>, value: D) -> Result<(), D::Error> {
         match field {
-            Field::One(message) => Node {
-                walk: &mut *self.walk,
-                message,
+            Field::One(message) => Node { walk: &mut *self.walk, message }.deserialize(value)?,
+            Field::Many(message) => Items { walk: &mut *self.walk, item: Item::Message(message) }.deserialize(value)?,
+            Field::Attributes(level) => {
+                Items { walk: &mut *self.walk, item: Item::Attribute(level) }.deserialize(value)?
             }
-            .deserialize(value)?,
-            Field::Many(message) => Items {
-                walk: &mut *self.walk,
-                item: Item::Message(message),
-            }
-            .deserialize(value)?,
-            Field::Attributes(level) => Items {
-                walk: &mut *self.walk,
-                item: Item::Attribute(level),
-            }
-            .deserialize(value)?,
             Field::Name => known.name = Text.deserialize(value)?,
             Field::Version => known.version = Text.deserialize(value)?,
             Field::Time => known.time = Unsigned.deserialize(value)?,
@@ -215,19 +179,14 @@ impl<'de, S: OtlpSink> Visitor<'de> for Node<'_, '_, S> {
                     has_begun = true;
                 }
             }
-            map.next_value_seed(FieldValue {
-                node: &mut self,
-                known: &mut known,
-                field,
-            })?;
+            map.next_value_seed(FieldValue { node: &mut self, known: &mut known, field })?;
         }
         if !has_begun {
             self.described(&known)?;
         }
         for (field, text) in put_off {
             let mut value = serde_json::Deserializer::from_str(text.get());
-            self.field(field, &mut known, &mut value)
-                .map_err(A::Error::custom)?;
+            self.field(field, &mut known, &mut value).map_err(A::Error::custom)?;
         }
         self.end(&known)
     }
@@ -310,18 +269,11 @@ impl<'de, S: OtlpSink> Visitor<'de> for Items<'_, '_, S> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         match self.item {
             Item::Message(message) => {
-                while items
-                    .next_element_seed(Node {
-                        walk: &mut *self.walk,
-                        message,
-                    })?
-                    .is_some()
-                {}
+                while items.next_element_seed(Node { walk: &mut *self.walk, message })?.is_some() {}
             }
             Item::Attribute(level) => {
                 while let Some((key, value)) = items.next_element_seed(KeyValue)? {
-                    self.walk
-                        .give(|sink| sink.attribute(level, &key, &value.into_text()))?;
+                    self.walk.give(|sink| sink.attribute(level, &key, &value.into_text()))?;
                 }
             }
         }

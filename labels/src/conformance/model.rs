@@ -37,10 +37,7 @@ impl SymbolTable for ModelSymbolTable {
     }
 
     fn memory_used(&self) -> usize {
-        self.texts
-            .iter()
-            .map(|text| 2 * text.len() + 3 * size_of::<String>())
-            .sum()
+        self.texts.iter().map(|text| 2 * text.len() + 3 * size_of::<String>()).sum()
     }
 }
 
@@ -62,10 +59,7 @@ impl ModelStore {
 }
 
 fn owned(labels: &[(&str, &str)]) -> Labels {
-    labels
-        .iter()
-        .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
+    labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 impl LabelSetStore for ModelStore {
@@ -87,10 +81,7 @@ impl LabelSetStore for ModelStore {
     }
 
     fn visit(&self, series: StoreRef, mut each: impl FnMut(&str, &str)) -> Result<(), LabelError> {
-        let unknown = LabelError::Unknown {
-            what: Counted::Series,
-            number: series.0,
-        };
+        let unknown = LabelError::Unknown { what: Counted::Series, number: series.0 };
         for (name, value) in self.series.get(series.index()).ok_or(unknown)? {
             each(name, value);
         }
@@ -102,10 +93,8 @@ impl LabelSetStore for ModelStore {
     }
 
     fn memory_used(&self) -> usize {
-        let of_label =
-            |(name, value): &(String, String)| name.len() + value.len() + 2 * size_of::<String>();
-        let of_series =
-            |labels: &Labels| size_of::<Labels>() + labels.iter().map(of_label).sum::<usize>();
+        let of_label = |(name, value): &(String, String)| name.len() + value.len() + 2 * size_of::<String>();
+        let of_series = |labels: &Labels| size_of::<Labels>() + labels.iter().map(of_label).sum::<usize>();
         2 * self.series.iter().map(of_series).sum::<usize>()
     }
 }

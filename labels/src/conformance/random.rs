@@ -30,18 +30,13 @@ impl Random {
     /// byte a character now and then. Never empty.
     pub fn text(&mut self) -> String {
         let len = 1 + self.below(4);
-        (0..len)
-            .map(|_| {
-                ['a', 'b', '_', '\u{0}', 'é', '世', '🦀', '\u{10ffff}'][self.below(8) as usize]
-            })
-            .collect()
+        (0..len).map(|_| ['a', 'b', '_', '\u{0}', 'é', '世', '🦀', '\u{10ffff}'][self.below(8) as usize]).collect()
     }
 
     /// A labelset of 1 to `most` labels, sorted by name.
     pub fn labels(&mut self, most: u64) -> Vec<(String, String)> {
         let count = 1 + self.below(most);
-        let labels: std::collections::BTreeMap<_, _> =
-            (0..count).map(|_| (self.text(), self.text())).collect();
+        let labels: std::collections::BTreeMap<_, _> = (0..count).map(|_| (self.text(), self.text())).collect();
         labels.into_iter().collect()
     }
 }

@@ -26,9 +26,7 @@ fn empty_table<T: SymbolTable>(table: T) {
 fn strings_that_are_easily_confused<T: SymbolTable>(mut table: T) {
     let long = "x".repeat(65_535);
     let longer = format!("{long}x");
-    let texts = [
-        "ab", "c", "a", "bc", "abc", "", "\0", "a\0", "é", "e\u{301}", "🦀", &long, &longer,
-    ];
+    let texts = ["ab", "c", "a", "bc", "abc", "", "\0", "a\0", "é", "e\u{301}", "🦀", &long, &longer];
     for (id, text) in (0u32..).zip(texts) {
         assert_eq!(table.intern(text), Ok(SymbolId(id)), "{text:.20?} is new");
     }
@@ -46,28 +44,13 @@ fn random_strings<T: SymbolTable>(mut table: T, seed: u64) {
     let empty = table.memory_used();
     for step in 0..5_000 {
         let text = random.text();
-        assert_eq!(
-            table.get(&text),
-            model.get(&text),
-            "seed {seed}, step {step}: get {text:?}"
-        );
+        assert_eq!(table.get(&text), model.get(&text), "seed {seed}, step {step}: get {text:?}");
         if random.below(3) > 0 {
-            assert_eq!(
-                table.intern(&text),
-                model.intern(&text),
-                "seed {seed}, step {step}: intern {text:?}"
-            );
+            assert_eq!(table.intern(&text), model.intern(&text), "seed {seed}, step {step}: intern {text:?}");
         }
         let id = SymbolId(random.below(model.len() as u64 + 2) as u32);
-        assert_eq!(
-            table.resolve(id),
-            model.resolve(id),
-            "seed {seed}, step {step}: resolve {id:?}"
-        );
+        assert_eq!(table.resolve(id), model.resolve(id), "seed {seed}, step {step}: resolve {id:?}");
         assert_eq!(table.len(), model.len(), "seed {seed}, step {step}");
     }
-    assert!(
-        table.memory_used() > empty,
-        "seed {seed}: strings take memory"
-    );
+    assert!(table.memory_used() > empty, "seed {seed}: strings take memory");
 }

@@ -33,11 +33,7 @@ struct Arrangement {
 impl Arrangements {
     /// The keyset of a list of keys and the slot of each, if the list came in this order before.
     pub(crate) fn get(&self, keys: &[u32]) -> Option<(u32, &[u16])> {
-        let same = |arrangement: &Arrangement| {
-            self.keys
-                .get(arrangement.range.clone())
-                .is_some_and(|own| own == keys)
-        };
+        let same = |arrangement: &Arrangement| self.keys.get(arrangement.range.clone()).is_some_and(|own| own == keys);
         let found = self.index.find(self.hasher.hash_one(keys), same)?;
         Some((found.keyset, self.slots.get(found.range.clone())?))
     }
@@ -56,17 +52,10 @@ impl Arrangements {
         let range = self.keys.len()..self.keys.len() + keys.len();
         self.keys.extend_from_slice(keys);
         self.slots.extend_from_slice(slots);
-        let Self {
-            index,
-            keys: all,
-            hasher,
-            ..
-        } = self;
-        index.insert_unique(
-            hasher.hash_one(keys),
-            Arrangement { keyset, range },
-            |arrangement| hasher.hash_one(all.get(arrangement.range.clone()).unwrap_or_default()),
-        );
+        let Self { index, keys: all, hasher, .. } = self;
+        index.insert_unique(hasher.hash_one(keys), Arrangement { keyset, range }, |arrangement| {
+            hasher.hash_one(all.get(arrangement.range.clone()).unwrap_or_default())
+        });
     }
 
     pub(crate) fn memory_used(&self) -> usize {
@@ -100,10 +89,6 @@ mod tests {
             arrangements.insert(&keys, &slots, 0, 64);
             assert_eq!(arrangements.get(&keys), Some((0, &slots[..])));
         }
-        assert!(
-            arrangements.keys.len() <= LEAST_REMEMBERED,
-            "{}",
-            arrangements.keys.len()
-        );
+        assert!(arrangements.keys.len() <= LEAST_REMEMBERED, "{}", arrangements.keys.len());
     }
 }

@@ -63,51 +63,29 @@ impl Keys {
     }
 
     fn get_hashed(&self, symbols: &ArenaSymbolTable, hash: u64, name: &str) -> Option<KeyId> {
-        let same = |&key: &u32| {
-            self.keys
-                .get(key as usize)
-                .is_some_and(|key| symbols.text(key.name.0) == name)
-        };
+        let same = |&key: &u32| self.keys.get(key as usize).is_some_and(|key| symbols.text(key.name.0) == name);
         self.index.find(hash, same).copied().map(KeyId)
     }
 
     /// The key of a name, which is added if it is new.
-    pub(crate) fn intern(
-        &mut self,
-        symbols: &mut ArenaSymbolTable,
-        name: &str,
-    ) -> Result<KeyId, LabelError> {
+    pub(crate) fn intern(&mut self, symbols: &mut ArenaSymbolTable, name: &str) -> Result<KeyId, LabelError> {
         let hash = symbols.hash(name);
         if let Some(key) = self.get_hashed(symbols, hash, name) {
             return Ok(key);
         }
         let key = Counted::Key.next(self.keys.len())?;
         let name = symbols.intern_hashed(hash, name)?;
-        self.keys.push(Key {
-            name,
-            values: Vec::new(),
-            index: HashTable::new(),
-        });
+        self.keys.push(Key { name, values: Vec::new(), index: HashTable::new() });
         let keys = &self.keys;
         self.index.insert_unique(hash, key, |&other| {
-            symbols.hash(
-                keys.get(other as usize)
-                    .map_or("", |key| symbols.text(key.name.0)),
-            )
+            symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0)))
         });
         Ok(KeyId(key))
     }
 
     /// The code of a value of a key, if it has one.
-    pub(crate) fn get_value(
-        &self,
-        symbols: &ArenaSymbolTable,
-        key: KeyId,
-        value: &str,
-    ) -> Option<ValueCode> {
-        self.keys
-            .get(key.index())?
-            .get_hashed(symbols, symbols.hash(value), value)
+    pub(crate) fn get_value(&self, symbols: &ArenaSymbolTable, key: KeyId, value: &str) -> Option<ValueCode> {
+        self.keys.get(key.index())?.get_hashed(symbols, symbols.hash(value), value)
     }
 
     /// The code of a value of a key, which is added if it is new.
@@ -117,10 +95,7 @@ impl Keys {
         key: KeyId,
         value: &str,
     ) -> Result<ValueCode, LabelError> {
-        let unknown = LabelError::Unknown {
-            what: Counted::Key,
-            number: key.0,
-        };
+        let unknown = LabelError::Unknown { what: Counted::Key, number: key.0 };
         let key = self.keys.get_mut(key.index()).ok_or(unknown)?;
         let hash = symbols.hash(value);
         if let Some(code) = key.get_hashed(symbols, hash, value) {
@@ -129,10 +104,7 @@ impl Keys {
         let code = Counted::Value.next(key.values.len())?;
         let symbol = symbols.intern_hashed(hash, value)?;
         key.values.push(symbol);
-        key.index
-            .insert_unique(hash, (symbol, code), |&(symbol, _)| {
-                symbols.hash(symbols.text(symbol.0))
-            });
+        key.index.insert_unique(hash, (symbol, code), |&(symbol, _)| symbols.hash(symbols.text(symbol.0)));
         Ok(ValueCode(code))
     }
 
@@ -142,18 +114,13 @@ impl Keys {
     }
 
     /// The value of a label.
-    pub(crate) fn value<'a>(
-        &self,
-        symbols: &'a ArenaSymbolTable,
-        label: LabelId,
-    ) -> Option<&'a str> {
+    pub(crate) fn value<'a>(&self, symbols: &'a ArenaSymbolTable, label: LabelId) -> Option<&'a str> {
         let key = self.keys.get(label.key.index())?;
         symbols.resolve(*key.values.get(label.code.0 as usize)?)
     }
 
     pub(crate) fn memory_used(&self) -> usize {
-        let of_key =
-            |key: &Key| key.values.capacity() * size_of::<SymbolId>() + key.index.allocation_size();
+        let of_key = |key: &Key| key.values.capacity() * size_of::<SymbolId>() + key.index.allocation_size();
         self.keys.capacity() * size_of::<Key>()
             + self.index.allocation_size()
             + self.keys.iter().map(of_key).sum::<usize>()
@@ -163,8 +130,6 @@ impl Keys {
 impl Key {
     fn get_hashed(&self, symbols: &ArenaSymbolTable, hash: u64, value: &str) -> Option<ValueCode> {
         let same = |&(symbol, _): &(SymbolId, u32)| symbols.text(symbol.0) == value;
-        self.index
-            .find(hash, same)
-            .map(|&(_, code)| ValueCode(code))
+        self.index.find(hash, same).map(|&(_, code)| ValueCode(code))
     }
 }

@@ -35,11 +35,7 @@ fn spread(hash: u32) -> u64 {
 impl Keyset {
     /// A keyset without series.
     pub(crate) fn new(keys: Box<[KeyId]>) -> Self {
-        Self {
-            keys,
-            rows: Vec::new(),
-            index: HashTable::new(),
-        }
+        Self { keys, rows: Vec::new(), index: HashTable::new() }
     }
 
     /// The keys, in the byte order of their names.
@@ -54,12 +50,10 @@ impl Keyset {
 
     /// The rows in the order of arrival, each the ref of its series and its codes.
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = (StoreRef, &[u32])> {
-        self.rows
-            .chunks_exact(self.keys.len() + 1)
-            .map(|row| match row.split_first() {
-                Some((&series, codes)) => (StoreRef(series), codes),
-                None => (StoreRef(0), row),
-            })
+        self.rows.chunks_exact(self.keys.len() + 1).map(|row| match row.split_first() {
+            Some((&series, codes)) => (StoreRef(series), codes),
+            None => (StoreRef(0), row),
+        })
     }
 
     /// The codes of a row.
@@ -77,35 +71,23 @@ impl Keyset {
     pub(crate) fn find(&self, hash: u32, wanted: &[u32]) -> Option<StoreRef> {
         let stride = self.keys.len() + 1;
         let same = |slot: &Slot| {
-            slot.hash == hash
-                && codes(&self.rows, stride - 1, slot.row).is_some_and(|codes| codes == wanted)
+            slot.hash == hash && codes(&self.rows, stride - 1, slot.row).is_some_and(|codes| codes == wanted)
         };
         let slot = self.index.find(spread(hash), same)?;
-        self.rows
-            .get(slot.row as usize * stride)
-            .copied()
-            .map(StoreRef)
+        self.rows.get(slot.row as usize * stride).copied().map(StoreRef)
     }
 
     /// Adds a series that is not there; the number of its row.
-    pub(crate) fn push(
-        &mut self,
-        hash: u32,
-        codes: &[u32],
-        series: StoreRef,
-    ) -> Result<u32, LabelError> {
+    pub(crate) fn push(&mut self, hash: u32, codes: &[u32], series: StoreRef) -> Result<u32, LabelError> {
         let row = Counted::Series.next(self.len())?;
         self.rows.push(series.0);
         self.rows.extend_from_slice(codes);
-        self.index
-            .insert_unique(spread(hash), Slot { hash, row }, |slot| spread(slot.hash));
+        self.index.insert_unique(spread(hash), Slot { hash, row }, |slot| spread(slot.hash));
         Ok(row)
     }
 
     pub(crate) fn memory_used(&self) -> usize {
-        size_of_val(&*self.keys)
-            + self.rows.capacity() * size_of::<u32>()
-            + self.index.allocation_size()
+        size_of_val(&*self.keys) + self.rows.capacity() * size_of::<u32>() + self.index.allocation_size()
     }
 }
 

@@ -89,10 +89,7 @@ impl KeysetStore {
     /// symbols. Positions are 0.
     pub fn intern_value(&mut self, key: KeyId, value: &str) -> Result<LabelId, LabelError> {
         check_value(value, 0)?;
-        Ok(LabelId {
-            key,
-            code: self.keys.intern_value(&mut self.symbols, key, value)?,
-        })
+        Ok(LabelId { key, code: self.keys.intern_value(&mut self.symbols, key, value)? })
     }
 
     /// The label of a name and a value, which is added if it is new.
@@ -141,10 +138,7 @@ impl KeysetStore {
             }
         }
         let hash = Keyset::hash(&self.hasher, codes);
-        let unknown = LabelError::Unknown {
-            what: Counted::Keyset,
-            number: keyset_id,
-        };
+        let unknown = LabelError::Unknown { what: Counted::Keyset, number: keyset_id };
         let keyset = self.keysets.get_mut(keyset_id as usize).ok_or(unknown)?;
         if let Some(series) = keyset.find(hash, codes) {
             return Ok((series, false));
@@ -152,18 +146,12 @@ impl KeysetStore {
         // A known row has known codes, so only new ones are checked.
         for label in labels {
             if self.keys.value(&self.symbols, *label).is_none() {
-                return Err(LabelError::Unknown {
-                    what: Counted::Value,
-                    number: label.code.0,
-                });
+                return Err(LabelError::Unknown { what: Counted::Value, number: label.code.0 });
             }
         }
         let series = StoreRef(Counted::Series.next(self.places.len())?);
         let row = keyset.push(hash, codes, series)?;
-        self.places.push(Place {
-            keyset: keyset_id,
-            row,
-        });
+        self.places.push(Place { keyset: keyset_id, row });
         Ok((series, true))
     }
 
@@ -172,24 +160,15 @@ impl KeysetStore {
         check_count(keys.len())?;
         let mut sorted = Vec::with_capacity(keys.len());
         for (position, &key) in (0u16..).zip(keys) {
-            let unknown = LabelError::Unknown {
-                what: Counted::Key,
-                number: key,
-            };
-            sorted.push((
-                self.keys.name(&self.symbols, KeyId(key)).ok_or(unknown)?,
-                position,
-                KeyId(key),
-            ));
+            let unknown = LabelError::Unknown { what: Counted::Key, number: key };
+            sorted.push((self.keys.name(&self.symbols, KeyId(key)).ok_or(unknown)?, position, KeyId(key)));
         }
         sorted.sort_unstable();
         for pair in sorted.windows(2) {
             if let [(_, _, left), (_, position, right)] = pair
                 && left == right
             {
-                return Err(LabelError::DuplicateName {
-                    position: usize::from(*position),
-                });
+                return Err(LabelError::DuplicateName { position: usize::from(*position) });
             }
         }
         let canonical: Box<[KeyId]> = sorted.iter().map(|&(_, _, key)| key).collect();
@@ -200,21 +179,14 @@ impl KeysetStore {
             }
         }
         let keyset = self.intern_keyset(canonical)?;
-        self.arrangements
-            .insert(keys, &slots, keyset, self.keyset_keys);
+        self.arrangements.insert(keys, &slots, keyset, self.keyset_keys);
         Ok(())
     }
 
     /// The number of the keyset of these keys, if there is one.
     fn get_keyset(&self, keys: &[KeyId]) -> Option<u32> {
-        let same = |&keyset: &u32| {
-            self.keysets
-                .get(keyset as usize)
-                .is_some_and(|keyset| keyset.keys() == keys)
-        };
-        self.keyset_index
-            .find(self.hasher.hash_one(keys), same)
-            .copied()
+        let same = |&keyset: &u32| self.keysets.get(keyset as usize).is_some_and(|keyset| keyset.keys() == keys);
+        self.keyset_index.find(self.hasher.hash_one(keys), same).copied()
     }
 
     fn intern_keyset(&mut self, keys: Box<[KeyId]>) -> Result<u32, LabelError> {
@@ -225,12 +197,7 @@ impl KeysetStore {
         let hash = self.hasher.hash_one(&*keys);
         self.keyset_keys += keys.len();
         self.keysets.push(Keyset::new(keys));
-        let Self {
-            keysets,
-            keyset_index,
-            hasher,
-            ..
-        } = self;
+        let Self { keysets, keyset_index, hasher, .. } = self;
         keyset_index.insert_unique(hash, keyset, |&other| {
             hasher.hash_one(keysets.get(other as usize).map_or(&[][..], Keyset::keys))
         });
@@ -308,33 +275,23 @@ impl LabelSetStore for KeysetStore {
             };
             (*key, *code) = (found, value);
         }
-        let (Some(keys), Some(codes)) = (keys.get(..labels.len()), codes.get(..labels.len()))
-        else {
+        let (Some(keys), Some(codes)) = (keys.get(..labels.len()), codes.get(..labels.len())) else {
             return Ok(None);
         };
         let Some(keyset) = self.get_keyset(keys) else {
             return Ok(None);
         };
         let hash = Keyset::hash(&self.hasher, codes);
-        Ok(self
-            .keysets
-            .get(keyset as usize)
-            .and_then(|keyset| keyset.find(hash, codes)))
+        Ok(self.keysets.get(keyset as usize).and_then(|keyset| keyset.find(hash, codes)))
     }
 
     fn visit(&self, series: StoreRef, mut each: impl FnMut(&str, &str)) -> Result<(), LabelError> {
-        let unknown = LabelError::Unknown {
-            what: Counted::Series,
-            number: series.0,
-        };
+        let unknown = LabelError::Unknown { what: Counted::Series, number: series.0 };
         let place = self.places.get(series.index()).ok_or(unknown)?;
         let keyset = self.keysets.get(place.keyset as usize).ok_or(unknown)?;
         let codes = keyset.row(place.row).ok_or(unknown)?;
         for (&key, &code) in keyset.keys().iter().zip(codes) {
-            let label = LabelId {
-                key,
-                code: ValueCode(code),
-            };
+            let label = LabelId { key, code: ValueCode(code) };
             if let (Some(name), Some(value)) = (self.name(key), self.value(label)) {
                 each(name, value);
             }

@@ -55,60 +55,38 @@ impl BlockOrder {
         let mut key_ranks = vec![UNUSED; code_ranks.len()];
         let mut keys = Vec::with_capacity(by_name.len());
         for (key_rank, &(name, key)) in (0u32..).zip(&by_name) {
-            let (Some(source), Some(codes), Some(place)) = (
-                store.keys().as_slice().get(key),
-                code_ranks.get_mut(key),
-                key_ranks.get_mut(key),
-            ) else {
+            let (Some(source), Some(codes), Some(place)) =
+                (store.keys().as_slice().get(key), code_ranks.get_mut(key), key_ranks.get_mut(key))
+            else {
                 continue;
             };
             *place = key_rank;
-            keys.push(BlockKey {
-                name,
-                values: rank_values(codes, &source.values, rank),
-            });
+            keys.push(BlockKey { name, values: rank_values(codes, &source.values, rank) });
         }
 
         let mut keysets = Vec::new();
         for (source, keyset) in store.keysets().iter().enumerate() {
             if keyset.len() > 0 {
-                let rank =
-                    |key: &crate::KeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
-                keysets.push(BlockKeyset {
-                    keys: keyset.keys().iter().map(rank).collect(),
-                    source,
-                });
+                let rank = |key: &crate::KeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
+                keysets.push(BlockKeyset { keys: keyset.keys().iter().map(rank).collect(), source });
             }
         }
         keysets.sort_unstable_by(|left, right| left.keys.cmp(&right.keys));
 
-        Self {
-            symbols,
-            keys,
-            keysets,
-            code_ranks,
-        }
+        Self { symbols, keys, keysets, code_ranks }
     }
 }
 
 /// For each key, 0 for each code that a series has, and [`UNUSED`] for others.
 fn used_codes(store: &KeysetStore) -> Vec<Vec<u32>> {
-    let mut used: Vec<Vec<u32>> = store
-        .keys()
-        .as_slice()
-        .iter()
-        .map(|key| vec![UNUSED; key.values.len()])
-        .collect();
+    let mut used: Vec<Vec<u32>> = store.keys().as_slice().iter().map(|key| vec![UNUSED; key.values.len()]).collect();
     for keyset in store.keysets() {
         for (column, key) in keyset.keys().iter().enumerate() {
             let Some(of_key) = used.get_mut(key.index()) else {
                 continue;
             };
             for (_, codes) in keyset.rows() {
-                if let Some(code) = codes
-                    .get(column)
-                    .and_then(|&code| of_key.get_mut(code as usize))
-                {
+                if let Some(code) = codes.get(column).and_then(|&code| of_key.get_mut(code as usize)) {
                     *code = 0;
                 }
             }
@@ -142,22 +120,12 @@ fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<SymbolId>,
     let text = |id: u32| store.symbols().text(id).as_bytes();
     let first_bytes = |id: u32| {
         let mut first = [0; 8];
-        first
-            .iter_mut()
-            .zip(text(id))
-            .for_each(|(to, &from)| *to = from);
+        first.iter_mut().zip(text(id)).for_each(|(to, &from)| *to = from);
         u64::from_be_bytes(first)
     };
-    let used_ids = (0u32..)
-        .zip(&used)
-        .filter(|&(_, &used)| used)
-        .map(|(id, _)| id);
+    let used_ids = (0u32..).zip(&used).filter(|&(_, &used)| used).map(|(id, _)| id);
     let mut sorted: Vec<(u64, u32)> = used_ids.map(|id| (first_bytes(id), id)).collect();
-    sorted.sort_unstable_by(|left, right| {
-        left.0
-            .cmp(&right.0)
-            .then_with(|| text(left.1).cmp(text(right.1)))
-    });
+    sorted.sort_unstable_by(|left, right| left.0.cmp(&right.0).then_with(|| text(left.1).cmp(text(right.1))));
 
     let mut ranks = vec![UNUSED; used.len()];
     for (rank, &(_, id)) in (0u32..).zip(&sorted) {
@@ -165,23 +133,14 @@ fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<SymbolId>,
             *place = rank;
         }
     }
-    (
-        sorted.into_iter().map(|(_, id)| SymbolId(id)).collect(),
-        ranks,
-    )
+    (sorted.into_iter().map(|(_, id)| SymbolId(id)).collect(), ranks)
 }
 
 /// The used values of a key in the order of the block's symbols. `codes` has 0 for the used codes and
 /// gets their ranks.
 fn rank_values(codes: &mut [u32], values: &[SymbolId], rank: impl Fn(SymbolId) -> u32) -> Vec<u32> {
-    let used = codes
-        .iter()
-        .zip(values)
-        .enumerate()
-        .filter(|&(_, (&code, _))| code != UNUSED);
-    let mut sorted: Vec<(u32, usize)> = used
-        .map(|(code, (_, &symbol))| (rank(symbol), code))
-        .collect();
+    let used = codes.iter().zip(values).enumerate().filter(|&(_, (&code, _))| code != UNUSED);
+    let mut sorted: Vec<(u32, usize)> = used.map(|(code, (_, &symbol))| (rank(symbol), code)).collect();
     sorted.sort_unstable();
     for (rank, &(_, code)) in (0u32..).zip(&sorted) {
         if let Some(place) = codes.get_mut(code) {

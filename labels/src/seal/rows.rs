@@ -35,30 +35,17 @@ impl SortedRows {
         self.series.reserve(unsorted.len());
         for &(_, row) in &self.order {
             let row = row as usize;
-            self.codes.extend_from_slice(
-                self.remapped
-                    .get(row * width..(row + 1) * width)
-                    .unwrap_or_default(),
-            );
+            self.codes.extend_from_slice(self.remapped.get(row * width..(row + 1) * width).unwrap_or_default());
             self.series.extend(unsorted.get(row));
         }
     }
 
     /// Fills `remapped`, `series` and `columns`.
     fn remap(&mut self, keyset: &Keyset, code_ranks: &[Vec<u32>]) {
-        let ranks: Vec<&[u32]> = keyset
-            .keys()
-            .iter()
-            .map(|key| code_ranks.get(key.index()).map_or(&[][..], Vec::as_slice))
-            .collect();
+        let ranks: Vec<&[u32]> =
+            keyset.keys().iter().map(|key| code_ranks.get(key.index()).map_or(&[][..], Vec::as_slice)).collect();
         self.columns.clear();
-        self.columns.resize(
-            ranks.len(),
-            Column {
-                least: u32::MAX,
-                most: 0,
-            },
-        );
+        self.columns.resize(ranks.len(), Column { least: u32::MAX, most: 0 });
         self.remapped.clear();
         self.remapped.reserve(keyset.len() * ranks.len());
         self.series.clear();
@@ -76,12 +63,7 @@ impl SortedRows {
     /// Fills `order` with the rows in increasing order. The 64 most significant bits of each row, columns that do not change
     /// left out, stand beside its number: comparing two rows mostly ends there.
     fn sort(&mut self, width: usize) {
-        let Self {
-            remapped,
-            order,
-            columns,
-            ..
-        } = self;
+        let Self { remapped, order, columns, .. } = self;
         order.clear();
         if width == 0 {
             return;
@@ -100,18 +82,8 @@ impl SortedRows {
             }
             packed
         };
-        order.extend(
-            remapped
-                .chunks_exact(width)
-                .zip(0u32..)
-                .map(|(row, number)| (beginning(row), number)),
-        );
-        let row =
-            |number: u32| remapped.get(number as usize * width..(number as usize + 1) * width);
-        order.sort_unstable_by(|left, right| {
-            left.0
-                .cmp(&right.0)
-                .then_with(|| row(left.1).cmp(&row(right.1)))
-        });
+        order.extend(remapped.chunks_exact(width).zip(0u32..).map(|(row, number)| (beginning(row), number)));
+        let row = |number: u32| remapped.get(number as usize * width..(number as usize + 1) * width);
+        order.sort_unstable_by(|left, right| left.0.cmp(&right.0).then_with(|| row(left.1).cmp(&row(right.1))));
     }
 }

@@ -23,10 +23,7 @@ pub(crate) trait BlockTarget {
 /// Writes a store into `target`. Returns the block's series ref of each ref of the store.
 ///
 /// Holds two copies of the largest keyset's rows beside what it returns.
-pub(crate) fn write<T: BlockTarget>(
-    store: &KeysetStore,
-    target: &mut T,
-) -> Result<Vec<u32>, T::Error> {
+pub(crate) fn write<T: BlockTarget>(store: &KeysetStore, target: &mut T) -> Result<Vec<u32>, T::Error> {
     use crate::store::LabelSetStore;
     let order = BlockOrder::new(store);
     for symbol in &order.symbols {
@@ -86,9 +83,7 @@ mod tests {
         fn key(&mut self, name: u32, values: &[u32]) -> Result<(), Infallible> {
             assert!(self.keysets.is_empty() && !values.is_empty() && increasing(values));
             self.keys.push((name, values.to_vec()));
-            assert!(increasing(
-                &self.keys.iter().map(|key| key.0).collect::<Vec<_>>()
-            ));
+            assert!(increasing(&self.keys.iter().map(|key| key.0).collect::<Vec<_>>()));
             Ok(())
         }
 
@@ -99,13 +94,7 @@ mod tests {
             let first = self.series;
             self.series += rows.len() as u32;
             self.keysets.push((keys.to_vec(), rows));
-            assert!(increasing(
-                &self
-                    .keysets
-                    .iter()
-                    .map(|keyset| &keyset.0)
-                    .collect::<Vec<_>>()
-            ));
+            assert!(increasing(&self.keysets.iter().map(|keyset| &keyset.0).collect::<Vec<_>>()));
             Ok(first)
         }
     }
@@ -141,10 +130,7 @@ mod tests {
     }
 
     fn insert(store: &mut impl LabelSetStore, labels: &[(String, String)]) {
-        let labels: Vec<(&str, &str)> = labels
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .collect();
+        let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         store.insert(&labels).unwrap();
     }
 
@@ -158,27 +144,11 @@ mod tests {
             assert_eq!(&series[block_ref as usize], labels, "seed {seed}");
         }
         let distinct: BTreeSet<u32> = refs.iter().copied().collect();
-        assert_eq!(
-            distinct.len(),
-            refs.len(),
-            "seed {seed}: refs are a permutation"
-        );
-        assert_eq!(
-            parts
-                .symbols
-                .iter()
-                .map(String::as_str)
-                .collect::<BTreeSet<_>>(),
-            used,
-            "seed {seed}"
-        );
+        assert_eq!(distinct.len(), refs.len(), "seed {seed}: refs are a permutation");
+        assert_eq!(parts.symbols.iter().map(String::as_str).collect::<BTreeSet<_>>(), used, "seed {seed}");
         let values: usize = parts.keys.iter().map(|key| key.1.len()).sum();
         let pairs: BTreeSet<_> = model.series().iter().flatten().collect();
-        assert_eq!(
-            values,
-            pairs.len(),
-            "seed {seed}: each pair of name and value stands once"
-        );
+        assert_eq!(values, pairs.len(), "seed {seed}: each pair of name and value stands once");
     }
 
     #[test]
@@ -204,11 +174,7 @@ mod tests {
                 .map(|key| {
                     let values = if key < 20 { 9 } else { 3 };
                     // The first columns change in the first series only, but then they need their bits.
-                    let value = if key < 20 && random.below(30) > 0 {
-                        0
-                    } else {
-                        random.below(values)
-                    };
+                    let value = if key < 20 && random.below(30) > 0 { 0 } else { random.below(values) };
                     (format!("k{key:02}"), value.to_string())
                 })
                 .collect();
@@ -223,14 +189,10 @@ mod tests {
         let mut random = Random::new(3);
         let mut labelsets: Vec<_> = (0..500).map(|_| random.labels(6)).collect();
         let mut first = KeysetStore::new();
-        labelsets
-            .iter()
-            .for_each(|labels| insert(&mut first, labels));
+        labelsets.iter().for_each(|labels| insert(&mut first, labels));
         labelsets.reverse();
         let mut second = KeysetStore::new();
-        labelsets
-            .iter()
-            .for_each(|labels| insert(&mut second, labels));
+        labelsets.iter().for_each(|labels| insert(&mut second, labels));
         assert_eq!(written(&first).0, written(&second).0);
     }
 
@@ -265,9 +227,6 @@ mod tests {
         }
         store.insert(&[("a", "z")]).unwrap();
         assert_eq!(written(&store).1, [3, 1, 2, 0]);
-        assert_eq!(
-            store.visit(StoreRef(0), |_, value| assert_eq!(value, "c")),
-            Ok(())
-        );
+        assert_eq!(store.visit(StoreRef(0), |_, value| assert_eq!(value, "c")), Ok(()));
     }
 }

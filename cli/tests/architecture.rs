@@ -1,0 +1,196 @@
+//! Holds the crates to the order in which they may depend on each other, and the README and the list of packages
+//! to the crates.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate depends only on crates before it.
+const ORDER: [&str; 10] = [
+    "chronoxide-format",
+    "chronoxide-labels",
+    "chronoxide-planner",
+    "chronoxide-publish",
+    "chronoxide-reader",
+    "chronoxide-cli",
+    "chronoxide-ingest",
+    "chronoxide-compactor",
+    "chronoxide-inspect",
+    TESTDATA,
+];
+
+/// The goldens: any crate's tests may use them.
+const TESTDATA: &str = "chronoxide-testdata";
+
+/// Crates that may use fewer than all before them: engines that embed the reader inherit little.
+const NARROW: [(&str, &[&str]); 2] = [("chronoxide-format", &[]), ("chronoxide-reader", &["chronoxide-format"])];
+
+/// Packages that are there to be used.
+const USED: [&str; 8] = ["memmap2", "zerocopy", "crc32fast", "bitvec", "byteview", "rayon", "tempfile", "criterion"];
+
+struct Member {
+    name: String,
+    folder: PathBuf,
+    dependencies: Vec<Dependency>,
+}
+
+struct Dependency {
+    name: String,
+    is_for_tests: bool,
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the workspace")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The members in the order of the workspace's list.
+fn members() -> Vec<Member> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+
+    let list = |value: &Value| value.as_array().expect("a list").clone();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let by_id: BTreeMap<String, Value> =
+        list(&metadata["packages"]).into_iter().map(|package| (text(&package["id"]), package)).collect();
+    list(&metadata["workspace_members"])
+        .iter()
+        .map(|id| {
+            let package = &by_id[&text(id)];
+            let manifest = PathBuf::from(text(&package["manifest_path"]));
+            let dependencies = list(&package["dependencies"]).into_iter().map(|dependency| Dependency {
+                name: text(&dependency["name"]),
+                is_for_tests: dependency["kind"] == "dev",
+            });
+            Member {
+                name: text(&package["name"]),
+                folder: manifest.parent().expect("a manifest is in a folder").to_path_buf(),
+                dependencies: dependencies.collect(),
+            }
+        })
+        .collect()
+}
+
+fn place(name: &str) -> usize {
+    let place = ORDER.iter().position(|crate_name| *crate_name == name);
+    place.unwrap_or_else(|| panic!("{name} has no place in the order of crates"))
+}
+
+#[test]
+fn crates_depend_on_earlier_crates_only() {
+    let mut seen = 0;
+    for member in members() {
+        for dependency in &member.dependencies {
+            let (from, to) = (member.name.as_str(), dependency.name.as_str());
+            if !to.starts_with("chronoxide-") || (dependency.is_for_tests && to == TESTDATA) {
+                continue;
+            }
+            assert!(place(to) < place(from), "{from} depends on {to}, which comes after it");
+            if let Some((_, allowed)) = NARROW.iter().find(|(name, _)| *name == from) {
+                assert!(allowed.contains(&to), "{from} depends on {to}, and only on {allowed:?}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 10, "only {seen} dependencies were seen");
+}
+
+#[test]
+fn members_are_listed_in_their_order() {
+    let places: Vec<usize> = members().iter().map(|member| place(&member.name)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+/// Rows like ``| `format/` | chronoxide-format | what it is for |``.
+fn crate_rows(readme: &str) -> Vec<(String, String)> {
+    let rows = readme.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.strip_prefix('|')?.split('|').map(str::trim).collect();
+        let [folder, name, ..] = cells.as_slice() else {
+            return None;
+        };
+        let folder = folder.strip_prefix('`')?.strip_suffix("/`")?;
+        let is_crate = name.starts_with("chronoxide-");
+        is_crate.then(|| (folder.to_owned(), (*name).to_owned()))
+    });
+    rows.collect()
+}
+
+#[test]
+fn the_table_of_the_readme_lists_the_crates() {
+    let expected: Vec<(String, String)> = members()
+        .into_iter()
+        .map(|member| {
+            let folder = member.folder.strip_prefix(root()).expect("members are in the workspace");
+            (folder.to_str().expect("folders have plain names").to_owned(), member.name)
+        })
+        .collect();
+    assert_eq!(crate_rows(&read(&root().join("README.md"))), expected);
+}
+
+/// Whether a path like `name::` stands in the code of a folder, outside of comments.
+fn is_mentioned(name: &str, folder: &Path) -> bool {
+    let path = format!("{name}::");
+    let this_file = Path::new(file!()).file_name();
+    fs::read_dir(folder).expect("a member's folder").any(|entry| {
+        let entry = entry.expect("a member's folder can be listed");
+        let inner = entry.path();
+        if entry.file_type().expect("it has a type").is_dir() {
+            return inner.file_name() != Some("target".as_ref()) && is_mentioned(name, &inner);
+        }
+        inner.extension() == Some("rs".as_ref())
+            && inner.file_name() != this_file
+            && read(&inner).lines().any(|line| line.contains(&path) && !line.trim_start().starts_with("//"))
+    })
+}
+
+#[test]
+fn packages_that_are_there_to_be_used_are_used() {
+    let members = members();
+    let unused: BTreeSet<&str> = USED
+        .into_iter()
+        .filter(|name| {
+            let is_used = |member: &Member| {
+                member.dependencies.iter().any(|dependency| dependency.name == *name)
+                    && is_mentioned(name, &member.folder)
+            };
+            !members.iter().any(is_used)
+        })
+        .collect();
+    assert_eq!(unused, BTreeSet::new());
+}
+
+#[test]
+fn every_dependency_of_the_workspace_has_a_reason() {
+    let manifest = read(&root().join("Cargo.toml"));
+    let (_, section) = manifest.split_once("\n[workspace.dependencies]\n").expect("there is such a section");
+    let section = section.split("\n[").next().expect("it has a beginning");
+    let mut has_heading = false;
+    let mut seen = 0;
+    for line in section.lines() {
+        match line.trim() {
+            "" => has_heading = false,
+            comment if comment.starts_with('#') => has_heading = true,
+            dependency => {
+                let name = dependency.split([' ', '=', '.']).next().expect("it has a beginning");
+                let is_ours = name.starts_with("chronoxide-");
+                let has_reason = has_heading || dependency.contains(" # ");
+                assert!(is_ours || has_reason, "{name} has no reason");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 20, "only {seen} dependencies were seen");
+}

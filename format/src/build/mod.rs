@@ -1,0 +1,26 @@
+//! Meaning as a block's bytes.
+//!
+//! [`BlockBuilder`] takes symbols, dictionaries, tables, lists and keysets in the order of the file and packs each at once, so that what it
+//! holds besides the bytes is one fingerprint per row of dictionaries and inner tables. It refuses what would break the order or the limits of
+//! the format; that everything given is also used, [`crate::verify`] checks.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `builder` | the builder, and what it refuses |
+//! | `table` | columns, widths and rows of a table |
+//! | `catalogue` | the catalogue's records, packed |
+//! | `meta` | what the writer says of the block |
+//! | `assemble` | sections to a file with its checksums |
+
+mod assemble;
+mod builder;
+mod catalogue;
+mod error;
+mod meta;
+mod table;
+
+pub use assemble::{SectionBytes, assemble};
+pub use builder::BlockBuilder;
+pub use catalogue::Records;
+pub use error::BuildError;
+pub use meta::BlockMeta;

@@ -1,0 +1,146 @@
+//! What can be wrong with the bytes of a block.
+
+use std::fmt;
+
+use crate::Rule;
+use crate::layout::{MAJOR, MINOR, SectionKind};
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a block, or a part of it, is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes do not begin as a block does.
+    #[error("not a Chronoxide block: it does not begin with the magic bytes")]
+    NotABlock,
+    /// The block has another version than this reader.
+    #[error("the block has format version {major}.{minor}; this reader knows {MAJOR}.{MINOR} only")]
+    UnsupportedVersion {
+        /// Major version in the header.
+        major: u16,
+        /// Minor version in the header.
+        minor: u16,
+    },
+    /// The block needs features that this reader does not have.
+    #[error("the block needs features that this reader does not know: incompat bits {bits:#x}")]
+    UnsupportedFeatures {
+        /// The unknown bits of the header's `incompat` word.
+        bits: u32,
+    },
+    /// The block has a required section that this reader does not know.
+    #[error("the block has a required section of kind {kind} that this reader does not know")]
+    UnsupportedSection {
+        /// The section's kind in the directory.
+        kind: u32,
+    },
+    /// The block breaks a rule of the spec.
+    #[error(transparent)]
+    Corrupt(#[from] Corruption),
+}
+
+impl Error {
+    /// The rule that the block breaks. Every error of this type stands for one.
+    pub const fn rule(&self) -> Rule {
+        match self {
+            Self::NotABlock => Rule::Magic,
+            Self::UnsupportedVersion { .. } => Rule::Version,
+            Self::UnsupportedFeatures { .. } => Rule::IncompatFeatures,
+            Self::UnsupportedSection { .. } => Rule::SectionUnknown,
+            Self::Corrupt(corruption) => corruption.rule,
+        }
+    }
+}
+
+/// A broken rule, where, and the values that break it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Corruption {
+    /// The rule that is broken.
+    pub rule: Rule,
+    /// The section in which it is broken; none for header and directory.
+    pub section: Option<SectionKind>,
+    /// What is wrong: a byte of the section (or of the file, without one), or the number of a record, symbol, row, ...
+    pub place: Place,
+    /// The value that was found.
+    pub found: u64,
+    /// The value, or the bound, that it breaks.
+    pub expected: u64,
+}
+
+/// The place of a corruption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// A byte of the section, or of the file where no section is named.
+    Byte(u64),
+    /// A chunk of the section.
+    Chunk(u64),
+    /// A symbol, by id.
+    Symbol(u64),
+    /// A key, by number.
+    Key(u64),
+    /// A table, by number.
+    Table(u64),
+    /// A row of a table.
+    Row(u32, u32),
+    /// A pool, by number.
+    Pool(u64),
+    /// A list of a pool.
+    List(u32, u32),
+    /// A keyset, by number.
+    Keyset(u64),
+    /// The block as a whole.
+    Block,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Byte(n) => write!(f, "byte {n}"),
+            Self::Chunk(n) => write!(f, "chunk {n}"),
+            Self::Symbol(n) => write!(f, "symbol {n}"),
+            Self::Key(n) => write!(f, "key {n}"),
+            Self::Table(n) => write!(f, "table {n}"),
+            Self::Row(table, row) => write!(f, "table {table}, row {row}"),
+            Self::Pool(n) => write!(f, "pool {n}"),
+            Self::List(pool, list) => write!(f, "pool {pool}, list {list}"),
+            Self::Keyset(n) => write!(f, "keyset {n}"),
+            Self::Block => write!(f, "the block as a whole"),
+        }
+    }
+}
+
+impl fmt::Display for Corruption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "corrupt block: ")?;
+        if let Some(section) = self.section {
+            write!(f, "section {}, ", section.name())?;
+        }
+        write!(
+            f,
+            "{}: found {}, expected {} (rule {}: {})",
+            self.place,
+            self.found,
+            self.expected,
+            self.rule.id(),
+            self.rule
+        )
+    }
+}
+
+impl std::error::Error for Corruption {}
+
+impl Corruption {
+    /// A broken rule with its values; the section is the rule's own.
+    #[cold]
+    pub(crate) fn new(rule: Rule, place: Place, found: u64, expected: u64) -> Self {
+        Self { rule, section: rule.section(), place, found, expected }
+    }
+}
+
+/// Shorthand for the error that most checks of this crate end in.
+#[cold]
+pub(crate) fn corrupt(rule: Rule, place: Place, found: u64, expected: u64) -> Error {
+    Error::Corrupt(Corruption::new(rule, place, found, expected))
+}

@@ -1,0 +1,192 @@
+//! Fingerprints of content and ids of blocks (spec, section 11).
+
+use std::fmt;
+use std::hash::Hasher;
+use std::ops::{Add, Mul};
+
+use siphasher::sip::SipHasher24;
+
+use crate::number::{length, low32};
+
+/// SipHash-2-4 with a fixed key.
+pub(crate) fn sip(key: &[u8; 16], parts: &[&[u8]]) -> u64 {
+    let mut hasher = SipHasher24::new_with_key(key);
+    for part in parts {
+        hasher.write(part);
+    }
+    hasher.finish()
+}
+
+/// 2^61 - 1, a prime.
+const P: u64 = (1 << 61) - 1;
+
+/// A number modulo 2^61 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Residue(u64);
+
+impl Residue {
+    /// Both halves of a product of two residues are below 2^61.
+    fn from_u128(n: u128) -> Self {
+        let (low, high) = (n & u128::from(P), n >> 61);
+        let sum = u64::try_from(low + high).unwrap_or(0);
+        Self(if sum >= P { sum - P } else { sum })
+    }
+}
+
+impl Add for Residue {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let sum = self.0 + other.0;
+        Self(if sum >= P { sum - P } else { sum })
+    }
+}
+
+impl Mul for Residue {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        Self::from_u128(u128::from(self.0) * u128::from(other.0))
+    }
+}
+
+/// The fingerprint of labels, of a series, or of many: a sum of products, so that it can be computed table by table.
+///
+/// The fingerprint of a series is the product of those of its labels; that of a set is the sum of those of its series.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint {
+    first: Residue,
+    second: Residue,
+}
+
+impl Fingerprint {
+    /// Of no series: neutral in sums.
+    pub const ZERO: Self = Self { first: Residue(0), second: Residue(0) };
+    /// Of the series without labels: neutral in products.
+    pub const ONE: Self = Self { first: Residue(1), second: Residue(1) };
+
+    /// Of one label.
+    pub fn of_label(name: &[u8], value: &[u8]) -> Self {
+        let name_len = low32(length(name.len())).to_le_bytes();
+        let residue = |key| Residue(1 + sip(key, &[&name_len, name, value]) % (P - 1));
+        Self { first: residue(b"chronoxide.fpr.1"), second: residue(b"chronoxide.fpr.2") }
+    }
+
+    /// The two numbers as they stand in the file.
+    pub const fn to_parts(self) -> [u64; 2] {
+        [self.first.0, self.second.0]
+    }
+}
+
+impl Add for Fingerprint {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { first: self.first + other.first, second: self.second + other.second }
+    }
+}
+
+impl std::iter::Sum for Fingerprint {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl Mul for Fingerprint {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        Self { first: self.first * other.first, second: self.second * other.second }
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x} {:016x}", self.first.0, self.second.0)
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fingerprint({self})")
+    }
+}
+
+/// The id of a block: derived from its content, so that equal blocks have equal ids, and sorted by time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct BlockId(pub [u8; 16]);
+
+impl BlockId {
+    /// The id of the block with these sections; `time_start` is in nanoseconds, if it is known.
+    pub fn derive(time_start: Option<i64>, meta: &[u8], catalogue: &[u8]) -> Self {
+        let millis = time_start.and_then(|nanos| u64::try_from(nanos / 1_000_000).ok()).unwrap_or(0);
+        let first = sip(b"chronoxide.bid.1", &[meta, catalogue]);
+        let second = sip(b"chronoxide.bid.2", &[meta, catalogue]) >> 48;
+        let id = (u128::from(millis) << 80) | (u128::from(first) << 16) | u128::from(second);
+        Self(id.to_be_bytes())
+    }
+}
+
+impl fmt::Display for BlockId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(ulid::Ulid::from_bytes(self.0).array_to_str(&mut [0; ulid::ULID_LEN]))
+    }
+}
+
+impl fmt::Debug for BlockId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlockId({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn siphash_gives_the_vector_of_its_authors() {
+        let key: [u8; 16] = std::array::from_fn(|i| i as u8);
+        let data: Vec<u8> = (0..15).collect();
+        // Appendix A of the SipHash paper.
+        assert_eq!(sip(&key, &[&data]), 0xa129_ca61_49be_45e5);
+        assert_eq!(sip(&key, &[&data[..7], &data[7..]]), 0xa129_ca61_49be_45e5, "parts do not matter");
+    }
+
+    #[test]
+    fn block_ids_print_as_ulids_and_sort_by_time() {
+        // The ULID specification's first example has this time and this text.
+        let time = 1_469_918_176_385_000_000;
+        let id = BlockId::derive(Some(time), b"meta", b"catalogue");
+        assert_eq!(id.to_string()[..10], *"01ARYZ6S41");
+        assert_eq!(id.to_string().len(), 26);
+        assert!(id < BlockId::derive(Some(time + 1_000_000), b"", b""));
+        assert_eq!(BlockId::derive(Some(-5), b"m", b"c"), BlockId::derive(None, b"m", b"c"));
+        assert_ne!(BlockId::derive(None, b"m", b"c"), BlockId::derive(None, b"m", b"d"));
+    }
+
+    #[test]
+    fn the_border_between_name_and_value_matters() {
+        assert_ne!(Fingerprint::of_label(b"ab", b"c"), Fingerprint::of_label(b"a", b"bc"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// The oracle is arithmetic of 128 bits with the remainder operator.
+        #[test]
+        fn residues_are_numbers_modulo_p(a in 0..P, b in 0..P) {
+            let modulo = |n: u128| u64::try_from(n % u128::from(P)).unwrap();
+            prop_assert_eq!((Residue(a) + Residue(b)).0, modulo(u128::from(a) + u128::from(b)));
+            prop_assert_eq!((Residue(a) * Residue(b)).0, modulo(u128::from(a) * u128::from(b)));
+        }
+
+        #[test]
+        fn a_fingerprint_factorises(labels in prop::collection::vec(".{1,5}", 3..6)) {
+            let label = |i: usize| Fingerprint::of_label(b"k", labels[i].as_bytes());
+            let listed = label(0) * label(1) + label(0) * label(2);
+            prop_assert_eq!(listed, label(0) * (label(1) + label(2)));
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The structs, constants and limits of the file, each declared once (spec, sections 2 to 10).
+//!
+//! A test compares them with the spec's tables.
+
+use zerocopy::byteorder::little_endian::{I64, U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The first bytes of every block.
+pub const MAGIC: [u8; 8] = *b"\x89CXB\r\n\x1a\n";
+/// The major version that this crate reads and writes.
+pub const MAJOR: u16 = 0;
+/// The minor version; for major version 0 the number of the draft.
+pub const MINOR: u16 = 1;
+
+/// Bytes in a label name or value, at most.
+pub const MAX_SYMBOL_LEN: u32 = 65_535;
+/// Labels of a series, at most.
+pub const MAX_LABELS: u32 = 512;
+/// Columns of a table, at most.
+pub const MAX_COLUMNS: u32 = 512;
+/// Depth of a table, at most (spec, section 7).
+pub const MAX_DEPTH: u32 = 4;
+/// Entries of the directory, at most.
+pub const MAX_SECTIONS: u32 = 1024;
+/// Bytes under one checksum.
+pub const CHUNK_LEN: u64 = 8192;
+/// Prefix rows under one anchor.
+pub const ANCHOR_ROWS: u32 = 16;
+/// Symbols that share a base.
+pub const SYMBOL_GROUP: u32 = 16;
+/// Bytes in the meta section, at most.
+pub const MAX_META_LEN: u64 = 1 << 24;
+
+/// Zero bytes that close a section which is, or ends in, a bit stream.
+pub const STREAM_TAIL: u64 = 8;
+/// The widest code, count or number of a record.
+pub const MAX_CODE_WIDTH: u8 = 32;
+/// The widest position in a section.
+pub const MAX_OFFSET_WIDTH: u8 = 48;
+/// The widest difference of symbol starts.
+pub const MAX_DIFFERENCE_WIDTH: u8 = 24;
+/// Section kinds from here on may be ignored by readers that do not know them.
+pub const OPTIONAL_KINDS: u32 = 1 << 31;
+
+/// The first bytes of the file (spec, section 3).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`]
+    pub magic: [u8; 8],
+    /// [`MAJOR`]
+    pub major: U16,
+    /// [`MINOR`]
+    pub minor: U16,
+    /// Feature bits without which the block cannot be read.
+    pub incompat: U32,
+    /// Feature bits without which it can be read but not compacted.
+    pub ro_compat: U32,
+    /// Feature bits that may be ignored.
+    pub compat: U32,
+    /// [`crate::identity::BlockId`]
+    pub block_id: [u8; 16],
+    /// Length of the file in bytes.
+    pub file_len: U64,
+    /// Entries of the directory.
+    pub section_count: U32,
+    /// Checksum of the directory.
+    pub directory_checksum: U32,
+    /// Checksum of the checks section.
+    pub checks_checksum: U32,
+    /// CRC of the bytes of the header before it.
+    pub header_checksum: U32,
+}
+
+/// An entry of the directory (spec, section 3).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct SectionEntry {
+    /// [`SectionKind::code`]
+    pub kind: U32,
+    /// Tells sections of one kind apart.
+    pub id: U32,
+    /// File position of the first byte.
+    pub offset: U64,
+    /// Length in bytes.
+    pub length: U64,
+}
+
+/// The first bytes of the catalogue section (spec, section 5).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct CatalogueHeader {
+    /// Label keys.
+    pub key_count: U32,
+    /// Tables.
+    pub table_count: U32,
+    /// Columns of all tables.
+    pub column_count: U32,
+    /// Leaves written out, of all tables.
+    pub leaf_count: U32,
+    /// List pools.
+    pub pool_count: U32,
+    /// Keysets.
+    pub keyset_count: U32,
+    /// Widths of `column_end`, `row_count`, `rows_offset`, `leaf_end`.
+    pub table_widths: [u8; 4],
+    /// Widths of `domain`, `base`, `end_bit`.
+    pub column_widths: [u8; 3],
+    /// Widths of `column`, `position`.
+    pub leaf_widths: [u8; 2],
+    /// Widths of `table`, `list_count`, `member_count`, `offset`.
+    pub pool_widths: [u8; 4],
+    /// Widths of `series_end`, `anchors`.
+    pub keyset_widths: [u8; 2],
+    /// Width of `name`.
+    pub key_widths: [u8; 1],
+}
+
+/// The first bytes of the symbols section (spec, section 6).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct SymbolsHeader {
+    /// Symbols.
+    pub symbol_count: U32,
+    /// Bits of a base.
+    pub base_width: u8,
+    /// Bits of a difference.
+    pub difference_width: u8,
+    /// Zero.
+    pub reserved: U16,
+}
+
+/// The first bytes of the meta section (spec, section 10).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct MetaHeader {
+    /// Series.
+    pub series_count: U64,
+    /// Labels of all series together.
+    pub label_count: U64,
+    /// First half of the fingerprint.
+    pub fingerprint_1: U64,
+    /// Second half of the fingerprint.
+    pub fingerprint_2: U64,
+    /// First time of the data, in nanoseconds since 1970.
+    pub time_start: I64,
+    /// End of the data's time range, not itself in it.
+    pub time_end: I64,
+    /// Start of the window that the block was cut for.
+    pub window_start: I64,
+    /// End of that window, not itself in it.
+    pub window_end: I64,
+    /// The job that wrote the block.
+    pub job_id: [u8; 16],
+    /// Which of the job's outputs this is.
+    pub job_output: U32,
+    /// How many outputs the job has; 0 without a job.
+    pub job_output_count: U32,
+    /// Blocks that this one was made of.
+    pub parent_count: U32,
+    /// Blocks that those were made of.
+    pub ancestor_count: U32,
+    /// External labels.
+    pub external_label_count: U32,
+    /// Pairs that a user attached.
+    pub user_pair_count: U32,
+    /// Longest label name, in bytes.
+    pub max_name_len: U32,
+    /// Longest label value, in bytes.
+    pub max_value_len: U32,
+    /// What chose the tables; 0 for none.
+    pub planner_version: U32,
+    /// [`RowForm::code`]
+    pub row_form: u8,
+    /// [`TIME_KNOWN`] and [`WINDOW_KNOWN`]
+    pub flags: u8,
+    /// Zero.
+    pub reserved: U16,
+}
+
+/// The lengths before an external label or a user pair (spec, section 10).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct PairHeader {
+    /// Bytes of the key.
+    pub key_len: U16,
+    /// Bytes of the value.
+    pub value_len: U16,
+}
+
+/// Flag of [`MetaHeader::flags`]: the time range is known.
+pub const TIME_KNOWN: u8 = 1;
+/// Flag of [`MetaHeader::flags`]: the window is known.
+pub const WINDOW_KNOWN: u8 = 2;
+
+/// The sections of a block (spec, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum SectionKind {
+    /// Records of tables, columns, pools, keysets and keys.
+    Catalogue = 1,
+    /// Counts, fingerprint, times, origin and labels of the block itself.
+    Meta = 2,
+    /// Where each symbol starts.
+    Symbols = 3,
+    /// The rows of all tables.
+    Rows = 4,
+    /// Lists and anchors.
+    Members = 5,
+    /// The symbols' bytes.
+    Arena = 6,
+    /// Checksums.
+    Checks = 7,
+}
+
+impl SectionKind {
+    /// All kinds, in the order of the file.
+    pub const ALL: [Self; 7] =
+        [Self::Catalogue, Self::Meta, Self::Symbols, Self::Rows, Self::Members, Self::Arena, Self::Checks];
+
+    /// The number of the kind in the directory.
+    #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u32)` enum")]
+    pub const fn code(self) -> u32 {
+        self as u32
+    }
+
+    /// The kind with this number, if this crate knows it.
+    pub fn from_code(code: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
+    /// The name of the section in the spec and in dumps.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Catalogue => "catalogue",
+            Self::Meta => "meta",
+            Self::Symbols => "symbols",
+            Self::Rows => "rows",
+            Self::Members => "members",
+            Self::Arena => "arena",
+            Self::Checks => "checks",
+        }
+    }
+}
+
+/// How the fields of rows are rounded (spec, section 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum RowForm {
+    /// Fields of 0, 8, 16 or 32 bits.
+    FixedWidth,
+    /// Fields of exactly the bits that they need.
+    #[default]
+    BitPacked,
+}
+
+impl RowForm {
+    /// The number of the form in the meta section.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::FixedWidth => 0,
+            Self::BitPacked => 1,
+        }
+    }
+
+    /// The form with this number.
+    pub const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::FixedWidth),
+            1 => Some(Self::BitPacked),
+            _ => None,
+        }
+    }
+
+    /// The name of the form in dumps.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FixedWidth => "fixedwidth",
+            Self::BitPacked => "bitpacked",
+        }
+    }
+
+    /// The width of a field for codes that span `span`, the largest less the smallest.
+    #[inline]
+    pub const fn width(self, span: u32) -> u32 {
+        let bits = 32 - span.leading_zeros();
+        match (self, bits) {
+            (Self::BitPacked, _) => bits,
+            (Self::FixedWidth, 0) => 0,
+            (Self::FixedWidth, 1..=8) => 8,
+            (Self::FixedWidth, 9..=16) => 16,
+            (Self::FixedWidth, _) => 32,
+        }
+    }
+}

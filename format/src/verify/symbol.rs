@@ -1,0 +1,48 @@
+//! Starts, order and text of symbols (spec, section 6).
+
+use super::catalogue::unused;
+use super::expect;
+use crate::bits::width;
+use crate::error::{Place, corrupt};
+use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SectionKind};
+use crate::number::length;
+use crate::view::BlockView;
+use crate::{Result, Rule, SymbolId};
+
+pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
+    let symbols = view.symbols();
+    let count = symbols.count();
+    let mut start = symbols.start(0)?;
+    expect(Rule::SymbolsStarts, Place::Symbol(0), start, 0)?;
+    let (mut base, mut largest_base, mut largest_difference) = (start, start, 0);
+    let mut before: Option<&[u8]> = None;
+    for id in 0..count {
+        let place = Place::Symbol(id.into());
+        let end = symbols.start(id + 1)?;
+        let len = end.checked_sub(start).filter(|&len| len >= 1 && len <= u64::from(MAX_SYMBOL_LEN));
+        let Some(len) = len else {
+            return Err(corrupt(Rule::SymbolsStarts, place, end, start));
+        };
+        if (id + 1) % SYMBOL_GROUP == 0 {
+            base = end;
+            largest_base = end;
+        } else {
+            largest_difference = largest_difference.max(end - base);
+        }
+        let symbol = symbols.get(SymbolId(id))?.unwrap_or_default();
+        if before.is_some_and(|before| before >= symbol) {
+            return Err(corrupt(Rule::SymbolsOrder, place, u64::from(id), u64::from(id)));
+        }
+        if let Err(error) = std::str::from_utf8(symbol) {
+            return Err(corrupt(Rule::SymbolsUtf8, place, length(error.valid_up_to()), len));
+        }
+        before = Some(symbol);
+        start = end;
+    }
+    expect(Rule::SymbolsStarts, Place::Symbol(count.into()), start, length(symbols.arena.len()))?;
+    let starts = &symbols.starts;
+    expect(Rule::SymbolsWidths, Place::Byte(4), starts.base_width.into(), width(largest_base).into())?;
+    expect(Rule::SymbolsWidths, Place::Byte(5), starts.difference_width.into(), width(largest_difference).into())?;
+    let section_len = length(view.frame().section(view.bytes(), SectionKind::Symbols).len());
+    unused(symbols.bits, Rule::SymbolsPadding, starts.end_bit(), section_len * 8)
+}

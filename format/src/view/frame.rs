@@ -1,0 +1,241 @@
+//! Where everything lies in a block, checked once (spec, sections 3 to 6 and 10).
+
+use zerocopy::FromBytes;
+use zerocopy::byteorder::little_endian::U32;
+
+use super::record::Catalogue;
+use super::symbol::Starts;
+use crate::checksum::{CheckedSection, checks_checksum, chunk_count, crc, directory_checksum, expect_checksum};
+use crate::error::{Place, corrupt};
+use crate::identity::BlockId;
+use crate::layout::{
+    CatalogueHeader, Header, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, MINOR, MetaHeader, OPTIONAL_KINDS, RowForm,
+    SectionEntry, SectionKind, SymbolsHeader,
+};
+use crate::number::{index, length};
+use crate::{Error, Result, Rule};
+
+/// A section's place in the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    pub offset: u64,
+    pub length: u64,
+    /// Number of its first chunk among those of the block.
+    pub first_chunk: u64,
+}
+
+impl Extent {
+    /// The section's bytes.
+    pub(crate) fn of(self, block: &[u8]) -> Option<&[u8]> {
+        let start = usize::try_from(self.offset).ok()?;
+        block.get(start..)?.get(..usize::try_from(self.length).ok()?)
+    }
+}
+
+/// Where everything lies in a block: a few hundred bytes without borrows, so that whoever owns a block's bytes can keep
+/// it beside them. [`super::BlockView::with_frame`] puts the two together again at no cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    pub(crate) block_id: BlockId,
+    pub(crate) features: [u32; 3],
+    /// By position in [`SectionKind::ALL`].
+    extents: [Extent; 7],
+    pub(crate) catalogue: Catalogue,
+    pub(crate) starts: Starts,
+    pub(crate) row_form: RowForm,
+}
+
+impl Frame {
+    /// Checks header, directory and the extent of each section: O(sections), no allocation.
+    ///
+    /// # Errors
+    /// Bytes that are no block, a version or feature that is not known, and damage to what was looked at.
+    pub fn parse(block: &[u8]) -> Result<Self> {
+        let header = parse_header(block)?;
+        let block_id = BlockId(header.block_id);
+        let entries = parse_directory(block, header)?;
+        let extents = place_sections(entries, length(block.len()))?;
+        let section = |kind| extent(&extents, kind).of(block).unwrap_or_default();
+
+        let checks = extent(&extents, SectionKind::Checks);
+        let chunks: u64 = entries
+            .iter()
+            .filter(|entry| entry.kind.get() != SectionKind::Checks.code())
+            .map(|entry| chunk_count(entry.length.get()))
+            .fold(0, u64::saturating_add);
+        if checks.length != chunks.saturating_mul(4) {
+            return Err(corrupt(Rule::ChecksLength, Place::Byte(0), checks.length, chunks.saturating_mul(4)));
+        }
+
+        let catalogue = section(SectionKind::Catalogue);
+        let (catalogue_header, _) =
+            CatalogueHeader::ref_from_prefix(catalogue).map_err(|_| short(Rule::CatalogueHeader, catalogue))?;
+        let catalogue = Catalogue::place(catalogue_header, length(catalogue.len()))?;
+
+        let symbols = section(SectionKind::Symbols);
+        let (symbols_header, _) =
+            SymbolsHeader::ref_from_prefix(symbols).map_err(|_| short(Rule::SymbolsHeader, symbols))?;
+        let starts = Starts::place(symbols_header, length(symbols.len()))?;
+
+        let meta = section(SectionKind::Meta);
+        let (meta_header, _) = MetaHeader::ref_from_prefix(meta).map_err(|_| short(Rule::MetaHeader, meta))?;
+        if length(meta.len()) > MAX_META_LEN {
+            return Err(corrupt(Rule::MetaHeader, Place::Byte(0), length(meta.len()), MAX_META_LEN));
+        }
+        let row_form = RowForm::from_code(meta_header.row_form)
+            .ok_or_else(|| corrupt(Rule::MetaValues, Place::Byte(116), meta_header.row_form.into(), 1))?;
+
+        Ok(Self {
+            block_id,
+            features: [header.incompat.get(), header.ro_compat.get(), header.compat.get()],
+            extents,
+            catalogue,
+            starts,
+            row_form,
+        })
+    }
+
+    /// Checks every checksum: one pass over the block.
+    ///
+    /// # Errors
+    /// The first one that is wrong.
+    pub fn check_all(&self, block: &[u8]) -> Result<()> {
+        let header = parse_header(block)?;
+        let checks = self.section(block, SectionKind::Checks);
+        let stored = header.checks_checksum.get();
+        expect_checksum(Rule::ChecksChecksum, Place::Byte(0), checks_checksum(self.block_id, checks), stored)?;
+        let mut first_chunk = 0;
+        for entry in
+            parse_directory(block, header)?.iter().filter(|entry| entry.kind.get() != SectionKind::Checks.code())
+        {
+            let extent = Extent { offset: entry.offset.get(), length: entry.length.get(), first_chunk };
+            self.checked(block, extent, entry.kind.get(), entry.id.get()).check_all()?;
+            first_chunk += chunk_count(extent.length);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn section<'a>(&self, block: &'a [u8], kind: SectionKind) -> &'a [u8] {
+        self.extent(kind).of(block).unwrap_or_default()
+    }
+
+    pub(crate) fn extent(&self, kind: SectionKind) -> Extent {
+        extent(&self.extents, kind)
+    }
+
+    /// The section together with its checksums.
+    pub(crate) fn checked<'a>(&self, block: &'a [u8], extent: Extent, kind: u32, id: u32) -> CheckedSection<'a> {
+        let checks = <[U32]>::ref_from_bytes(self.section(block, SectionKind::Checks)).unwrap_or_default();
+        let first = usize::try_from(extent.first_chunk).unwrap_or(usize::MAX);
+        CheckedSection {
+            block: self.block_id,
+            kind,
+            id,
+            bytes: extent.of(block).unwrap_or_default(),
+            checks: checks.get(first..).unwrap_or_default(),
+        }
+    }
+}
+
+fn short(rule: Rule, section: &[u8]) -> Error {
+    corrupt(rule, Place::Byte(0), length(section.len()), 0)
+}
+
+fn extent(extents: &[Extent; 7], kind: SectionKind) -> Extent {
+    SectionKind::ALL
+        .iter()
+        .zip(extents)
+        .find_map(|(&other, &extent)| (other == kind).then_some(extent))
+        .unwrap_or_default()
+}
+
+/// The header, in the order of the spec's rules.
+fn parse_header(block: &[u8]) -> Result<&Header> {
+    if block.first_chunk() != Some(&MAGIC) {
+        return Err(Error::NotABlock);
+    }
+    let header_len = length(size_of::<Header>());
+    let (header, _) = Header::ref_from_prefix(block)
+        .map_err(|_| corrupt(Rule::FileLen, Place::Byte(0), length(block.len()), header_len))?;
+    let (major, minor) = (header.major.get(), header.minor.get());
+    if (major, minor) != (MAJOR, MINOR) {
+        return Err(Error::UnsupportedVersion { major, minor });
+    }
+    if header.incompat.get() != 0 {
+        return Err(Error::UnsupportedFeatures { bits: header.incompat.get() });
+    }
+    let checked = block.first_chunk::<60>().map_or(&[][..], |bytes| bytes);
+    expect_checksum(Rule::HeaderChecksum, Place::Byte(60), crc(checked), header.header_checksum.get())?;
+    if header.file_len.get() != length(block.len()) {
+        return Err(corrupt(Rule::FileLen, Place::Byte(40), length(block.len()), header.file_len.get()));
+    }
+    Ok(header)
+}
+
+/// The directory's entries.
+pub(crate) fn parse_directory<'a>(block: &'a [u8], header: &Header) -> Result<&'a [SectionEntry]> {
+    let count = header.section_count.get();
+    if count > MAX_SECTIONS {
+        return Err(corrupt(Rule::DirectoryExtent, Place::Byte(48), count.into(), MAX_SECTIONS.into()));
+    }
+    let len = index(count) * size_of::<SectionEntry>();
+    let directory = block.get(size_of::<Header>()..).and_then(|rest| rest.get(..len));
+    let Some(directory) = directory else {
+        return Err(corrupt(Rule::DirectoryExtent, Place::Byte(48), length(len), length(block.len())));
+    };
+    let computed = directory_checksum(BlockId(header.block_id), directory);
+    expect_checksum(Rule::DirectoryChecksum, Place::Byte(64), computed, header.directory_checksum.get())?;
+    Ok(<[SectionEntry]>::ref_from_bytes(directory).unwrap_or_default())
+}
+
+/// The directory of a block whose header and directory were checked before.
+pub(crate) fn directory(block: &[u8]) -> &[SectionEntry] {
+    parse_header(block).and_then(|header| parse_directory(block, header)).unwrap_or_default()
+}
+
+fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<[Extent; 7]> {
+    let mut extents = [None; 7];
+    let mut end = length(size_of::<Header>() + size_of_val(entries));
+    let mut first_chunk = 0;
+    let mut before = None;
+    for (entry, number) in entries.iter().zip(0_u64..) {
+        let place = Place::Byte(64 + number * 24);
+        let (kind, id, offset, section_len) =
+            (entry.kind.get(), entry.id.get(), entry.offset.get(), entry.length.get());
+        if before >= Some((kind, id)) {
+            return Err(corrupt(Rule::SectionOrder, place, kind.into(), before.map_or(0, |(kind, _)| kind.into())));
+        }
+        before = Some((kind, id));
+        if offset != end {
+            return Err(corrupt(Rule::SectionExtent, place, offset, end));
+        }
+        let extent = Extent { offset, length: section_len, first_chunk };
+        end = offset
+            .checked_add(section_len)
+            .filter(|&end| end <= block_len)
+            .ok_or_else(|| corrupt(Rule::SectionExtent, place, section_len, block_len - offset))?;
+        match SectionKind::from_code(kind) {
+            Some(known) if id == 0 => {
+                if let Some(slot) =
+                    SectionKind::ALL.iter().zip(&mut extents).find_map(|(&k, slot)| (k == known).then_some(slot))
+                {
+                    *slot = Some(extent);
+                }
+            }
+            Some(_) => return Err(corrupt(Rule::SectionRequired, place, id.into(), 0)),
+            None if kind >= OPTIONAL_KINDS => {}
+            None => return Err(Error::UnsupportedSection { kind }),
+        }
+        if kind != SectionKind::Checks.code() {
+            first_chunk += chunk_count(section_len);
+        }
+    }
+    if end != block_len {
+        return Err(corrupt(Rule::SectionExtent, Place::Byte(64), end, block_len));
+    }
+    let mut placed = [Extent::default(); 7];
+    for ((slot, extent), kind) in placed.iter_mut().zip(extents).zip(SectionKind::ALL) {
+        *slot = extent.ok_or_else(|| corrupt(Rule::SectionRequired, Place::Byte(64), 0, kind.code().into()))?;
+    }
+    Ok(placed)
+}

@@ -1,0 +1,203 @@
+//! Keysets, their keys and their anchors (spec, sections 8 and 9).
+
+use super::{BlockView, Domain, List, Pool, Table};
+use crate::bits::width;
+use crate::error::{Place, corrupt};
+use crate::layout::ANCHOR_ROWS;
+use crate::number::low32;
+use crate::{KeyId, Result, Rule, SeriesRef};
+
+/// A keyset: all series with the same label keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Keyset<'v> {
+    view: &'v BlockView<'v>,
+    id: u32,
+    table: Table<'v>,
+    first: u32,
+    series_count: u32,
+    anchors_bit: u64,
+    lists: Option<(super::Column, Pool<'v>)>,
+}
+
+impl<'v> Keyset<'v> {
+    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
+        let catalogue = &view.frame.catalogue;
+        let place = Place::Keyset(id.into());
+        let [series_end, anchors] = view.keyset_record(id)?;
+        let first = if id == 0 { 0 } else { view.keyset_record(id - 1)?[0] };
+        let Some(number) = catalogue.tables.count.checked_sub(catalogue.keysets.count).map(|inner| inner + id) else {
+            return Err(corrupt(
+                Rule::TableColumns,
+                place,
+                catalogue.keysets.count.into(),
+                catalogue.tables.count.into(),
+            ));
+        };
+        let table = Table::open(view, number)?;
+        let last = table.column(table.column_count() - 1)?;
+        let lists = match last.domain {
+            Domain::Pool(pool) => Some((last, view.pool(pool)?)),
+            _ => None,
+        };
+        let Some(series_count) = series_end.checked_sub(first) else {
+            return Err(corrupt(Rule::KeysetSeries, place, series_end, first));
+        };
+        if lists.is_none() && series_count != u64::from(table.row_count()) {
+            return Err(corrupt(Rule::KeysetSeries, place, series_count, table.row_count().into()));
+        }
+        Ok(Self {
+            view,
+            id,
+            table,
+            first: low32(first),
+            series_count: low32(series_count),
+            anchors_bit: anchors * 8,
+            lists,
+        })
+    }
+
+    /// The number of the keyset.
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The table whose rows are its series, or prefixes of them.
+    pub const fn table(&self) -> Table<'v> {
+        self.table
+    }
+
+    /// The pool of the lists that its rows end in, if they do.
+    pub fn pool(&self) -> Option<Pool<'v>> {
+        self.lists.map(|(_, pool)| pool)
+    }
+
+    /// Its first series.
+    pub const fn first(&self) -> SeriesRef {
+        SeriesRef(self.first)
+    }
+
+    /// How many series it has.
+    pub const fn series_count(&self) -> u32 {
+        self.series_count
+    }
+
+    /// Its keys, in order.
+    ///
+    /// # Errors
+    /// Damage to the catalogue.
+    pub fn keys(&self) -> Result<Leaves<'v>> {
+        Ok(Leaves { table: self.table, next: 0, count: self.table.leaf_count()? })
+    }
+
+    /// The list that row `row` ends in; none for a keyset without lists.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn list(&self, row: u32) -> Result<Option<List<'v>>> {
+        match &self.lists {
+            Some((column, pool)) => Ok(Some(pool.list(self.table.code(row, column)?)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// How many anchors it has: one per 16 rows, none for a keyset without lists.
+    pub fn anchor_count(&self) -> u32 {
+        if self.lists.is_some() { self.table.row_count().div_ceil(ANCHOR_ROWS) } else { 0 }
+    }
+
+    /// Series of the keyset before row 16 * `anchor`.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn anchor(&self, anchor: u32) -> Result<u32> {
+        let anchor_width = width(self.series_count.into());
+        let bit = self.anchors_bit + u64::from(anchor) * u64::from(anchor_width);
+        Ok(low32(self.view.members.get(bit, anchor_width)?))
+    }
+
+    /// First byte of the anchors in the members section.
+    pub(crate) const fn anchors_offset(&self) -> u64 {
+        self.anchors_bit / 8
+    }
+
+    /// The bits of the members section after the anchors that nothing uses.
+    pub(crate) fn slack(&self) -> (u64, u64) {
+        let bits = u64::from(self.anchor_count()) * u64::from(width(self.series_count.into()));
+        let end = self.anchors_bit + bits;
+        (end, end.div_ceil(8) * 8)
+    }
+
+    /// The row of series `place` of the keyset, and its place in the row's list.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub(crate) fn locate(&self, place: u32) -> Result<(u32, u32)> {
+        if self.lists.is_none() {
+            return Ok((place, 0));
+        }
+        // The last anchor that does not exceed `place`.
+        let (mut low, mut high) = (0, self.anchor_count());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.anchor(middle)? <= place { low = middle } else { high = middle }
+        }
+        let mut before = self.anchor(low)?;
+        let first_row = low * ANCHOR_ROWS;
+        let end_row = self.table.row_count().min(first_row.saturating_add(ANCHOR_ROWS));
+        for row in first_row..end_row {
+            let len = self.list_len(row)?;
+            match place.checked_sub(before) {
+                Some(in_list) if in_list < len => return Ok((row, in_list)),
+                _ => before = before.saturating_add(len),
+            }
+        }
+        Err(corrupt(Rule::Anchors, Place::Keyset(self.id.into()), place.into(), before.into()))
+    }
+
+    /// Series of the keyset before row `row`.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub(crate) fn series_before(&self, row: u32) -> Result<u32> {
+        if self.lists.is_none() {
+            return Ok(row);
+        }
+        let anchor = row / ANCHOR_ROWS;
+        let mut before = self.anchor(anchor)?;
+        for earlier in anchor * ANCHOR_ROWS..row {
+            before = before.saturating_add(self.list_len(earlier)?);
+        }
+        Ok(before)
+    }
+
+    fn list_len(&self, row: u32) -> Result<u32> {
+        Ok(self.list(row)?.map_or(0, |list| list.len()))
+    }
+}
+
+/// The keys of a keyset, in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaves<'v> {
+    table: Table<'v>,
+    next: u32,
+    count: u32,
+}
+
+impl Iterator for Leaves<'_> {
+    type Item = Result<KeyId>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.count {
+            return None;
+        }
+        let key = self.table.leaf_key(self.next);
+        // After damage there is nothing more to say.
+        self.next = if key.is_ok() { self.next + 1 } else { self.count };
+        Some(key)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = crate::number::index(self.count - self.next);
+        (0, Some(left))
+    }
+}

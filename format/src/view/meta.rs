@@ -1,0 +1,197 @@
+//! What a block says of itself (spec, section 10).
+
+use zerocopy::FromBytes;
+
+use crate::error::{Place, corrupt};
+use crate::identity::BlockId;
+use crate::layout::{MAX_SYMBOL_LEN, MetaHeader, PairHeader, RowForm, TIME_KNOWN, WINDOW_KNOWN};
+use crate::number::{index, length};
+use crate::policy::LabelPolicy;
+use crate::{Result, Rule};
+
+/// A half-open range of times in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimeRange {
+    /// The first time of the range.
+    pub start: i64,
+    /// The first time after the range.
+    pub end: i64,
+}
+
+/// The job that wrote a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Job {
+    /// The job's id, derived from what it does.
+    pub id: [u8; 16],
+    /// Which of its outputs the block is, from 0.
+    pub output: u32,
+    /// How many outputs it has.
+    pub output_count: u32,
+}
+
+/// The meta section.
+#[derive(Clone, Copy, Debug)]
+pub struct Meta<'a> {
+    header: &'a MetaHeader,
+    rest: &'a [u8],
+}
+
+impl<'a> Meta<'a> {
+    pub(crate) fn parse(section: &'a [u8]) -> Result<Self> {
+        let (header, rest) = MetaHeader::ref_from_prefix(section).map_err(|_| {
+            corrupt(Rule::MetaHeader, Place::Byte(0), length(section.len()), length(size_of::<MetaHeader>()))
+        })?;
+        Ok(Self { header, rest })
+    }
+
+    pub(crate) const fn header(&self) -> &'a MetaHeader {
+        self.header
+    }
+
+    /// How many series the block has.
+    pub const fn series_count(&self) -> u64 {
+        self.header.series_count.get()
+    }
+
+    /// How many labels all its series have together.
+    pub const fn label_count(&self) -> u64 {
+        self.header.label_count.get()
+    }
+
+    /// The fingerprint of its content, as it is stored.
+    pub const fn fingerprint(&self) -> [u64; 2] {
+        [self.header.fingerprint_1.get(), self.header.fingerprint_2.get()]
+    }
+
+    /// The time range of the data, if it is known.
+    pub fn time(&self) -> Option<TimeRange> {
+        let header = self.header;
+        (header.flags & TIME_KNOWN != 0)
+            .then(|| TimeRange { start: header.time_start.get(), end: header.time_end.get() })
+    }
+
+    /// The window that the block was cut for, if it was.
+    pub fn window(&self) -> Option<TimeRange> {
+        let header = self.header;
+        (header.flags & WINDOW_KNOWN != 0)
+            .then(|| TimeRange { start: header.window_start.get(), end: header.window_end.get() })
+    }
+
+    /// The job that wrote the block, if one did.
+    pub fn job(&self) -> Option<Job> {
+        let header = self.header;
+        let output_count = header.job_output_count.get();
+        (output_count > 0).then(|| Job { id: header.job_id, output: header.job_output.get(), output_count })
+    }
+
+    /// How labels were cut; [`LabelPolicy::NONE`] if what is stored makes no sense.
+    pub fn policy(&self) -> LabelPolicy {
+        LabelPolicy::new(self.header.max_name_len.get(), self.header.max_value_len.get()).unwrap_or(LabelPolicy::NONE)
+    }
+
+    /// The version of the planner that chose the tables; 0 for none.
+    pub const fn planner_version(&self) -> u32 {
+        self.header.planner_version.get()
+    }
+
+    /// The form of rows; none if it is unknown.
+    pub const fn row_form(&self) -> Option<RowForm> {
+        RowForm::from_code(self.header.row_form)
+    }
+
+    /// The blocks that this one was made of.
+    ///
+    /// # Errors
+    /// A section that is too short for them.
+    pub fn parents(&self) -> Result<impl ExactSizeIterator<Item = BlockId> + use<'a>> {
+        Ok(self.origins()?.0.iter().copied().map(BlockId))
+    }
+
+    /// The blocks that the parents were made of and that may still exist.
+    ///
+    /// # Errors
+    /// A section that is too short for them.
+    pub fn ancestors(&self) -> Result<impl ExactSizeIterator<Item = BlockId> + use<'a>> {
+        Ok(self.origins()?.1.iter().copied().map(BlockId))
+    }
+
+    #[expect(clippy::type_complexity, reason = "parents, ancestors and what follows")]
+    fn origins(&self) -> Result<(&'a [[u8; 16]], &'a [[u8; 16]], &'a [u8])> {
+        let counts = (self.header.parent_count.get(), self.header.ancestor_count.get());
+        let short = |count: u32| {
+            corrupt(
+                Rule::MetaLength,
+                Place::Byte(length(size_of::<MetaHeader>())),
+                length(self.rest.len()),
+                u64::from(count) * 16,
+            )
+        };
+        let (parents, rest) =
+            <[[u8; 16]]>::ref_from_prefix_with_elems(self.rest, index(counts.0)).map_err(|_| short(counts.0))?;
+        let (ancestors, rest) =
+            <[[u8; 16]]>::ref_from_prefix_with_elems(rest, index(counts.1)).map_err(|_| short(counts.1))?;
+        Ok((parents, ancestors, rest))
+    }
+
+    /// Labels of the block as a whole.
+    ///
+    /// # Errors
+    /// A section that is too short for what comes before them.
+    pub fn external_labels(&self) -> Result<Pairs<'a>> {
+        Ok(Pairs { rest: self.origins()?.2, left: self.header.external_label_count.get() })
+    }
+
+    /// Pairs that a user attached.
+    ///
+    /// # Errors
+    /// A section that is too short for what comes before them.
+    pub fn user_pairs(&self) -> Result<Pairs<'a>> {
+        let mut external = self.external_labels()?;
+        external.by_ref().try_for_each(|pair| pair.map(|_| ()))?;
+        Ok(Pairs { rest: external.rest, left: self.header.user_pair_count.get() })
+    }
+}
+
+/// Pairs of text in the meta section.
+#[derive(Clone, Debug)]
+pub struct Pairs<'a> {
+    rest: &'a [u8],
+    left: u32,
+}
+
+impl<'a> Pairs<'a> {
+    /// What follows the pairs that were taken.
+    pub(crate) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    fn take(&mut self) -> Option<Result<(&'a str, &'a str)>> {
+        let (header, rest) = PairHeader::ref_from_prefix(self.rest).ok()?;
+        let (key, rest) = rest.split_at_checked(header.key_len.get().into())?;
+        let (value, rest) = rest.split_at_checked(header.value_len.get().into())?;
+        self.rest = rest;
+        self.left -= 1;
+        Some(match (std::str::from_utf8(key), std::str::from_utf8(value)) {
+            (Ok(key), Ok(value)) => Ok((key, value)),
+            _ => Err(corrupt(Rule::MetaPairs, Place::Byte(0), length(key.len()), MAX_SYMBOL_LEN.into())),
+        })
+    }
+}
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = Result<(&'a str, &'a str)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        let left = self.left;
+        let pair = self
+            .take()
+            .unwrap_or_else(|| Err(corrupt(Rule::MetaLength, Place::Byte(0), length(self.rest.len()), left.into())));
+        if pair.is_err() {
+            self.left = 0;
+        }
+        Some(pair)
+    }
+}

@@ -1,0 +1,43 @@
+//! A block's bytes as meaning: symbols, tables, keysets, series, lookups.
+//!
+//! [`BlockView::open`] checks header, directory and the extent of each section; from then on every access is checked
+//! against its section, whatever the bytes say, and nothing is allocated. What the bytes *should* say is checked by
+//! [`BlockView::verify`].
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `frame` | where everything lies, checked once |
+//! | `block` | the view: counts, series, lookups |
+//! | `record` | the catalogue's arrays of bit-packed records |
+//! | `symbol` | symbols by id, ids by symbol |
+//! | `table` | rows of codes |
+//! | `pool` | lists of rows |
+//! | `keyset` | keysets and their anchors |
+//! | `series` | from a series ref to labels |
+//! | `find` | from labels to a series ref |
+//! | `meta` | what the block says of itself |
+//! | `text` | the same labels as `&str` |
+
+mod block;
+mod find;
+mod frame;
+mod keyset;
+mod meta;
+mod pool;
+mod record;
+mod series;
+mod symbol;
+mod table;
+mod text;
+
+pub use block::{BlockView, Section, Sections};
+pub use find::FindError;
+pub use frame::Frame;
+pub use keyset::{Keyset, Leaves};
+pub use meta::{Job, Meta, Pairs, TimeRange};
+pub use pool::{List, Pool};
+pub(crate) use record::Records;
+pub use series::{AllSeries, Label, LabelIds, Labels, Series};
+pub use symbol::Symbols;
+pub use table::{Column, Domain, Table};
+pub use text::Text;

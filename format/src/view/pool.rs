@@ -1,0 +1,165 @@
+//! Lists of rows (spec, section 8).
+
+use super::symbol::binary_search;
+use super::{BlockView, Table};
+use crate::bits::{bytes_for, width};
+use crate::error::{Place, corrupt};
+use crate::number::low32;
+use crate::{PoolId, Result, Rule, TableId};
+
+/// A pool: distinct lists of rows of one table.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool<'v> {
+    view: &'v BlockView<'v>,
+    id: u32,
+    table: u32,
+    list_count: u32,
+    member_count: u32,
+    first_bit: u64,
+    end_width: u32,
+    members_bit: u64,
+    member_width: u32,
+}
+
+impl<'v> Pool<'v> {
+    #[inline]
+    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
+        let place = Place::Pool(id.into());
+        let catalogue = &view.frame.catalogue;
+        let Some(record) = catalogue.pools.get(view.catalogue, id) else {
+            return Err(corrupt(Rule::ColumnDomain, place, id.into(), catalogue.pools.count.into()));
+        };
+        let [table, list_count, member_count, offset] = record?;
+        let inner = catalogue.tables.count.saturating_sub(catalogue.keysets.count);
+        if table >= u64::from(inner) {
+            return Err(corrupt(Rule::PoolTable, place, table, inner.into()));
+        }
+        let row_count = Table::open(view, low32(table))?.row_count();
+        let end_width = width(member_count);
+        let member_width = view.frame.row_form.width(row_count - 1);
+        let first_bit = offset * 8;
+        let members_bit = bytes_for(first_bit + list_count * u64::from(end_width)) * 8;
+        let end = members_bit + member_count * u64::from(member_width);
+        if end > view.members.field_bits() {
+            return Err(corrupt(Rule::MembersExtent, place, end, view.members.field_bits()));
+        }
+        // Members of a list are distinct rows; with that, the section's length bounds their count.
+        if member_count > list_count.saturating_mul(row_count.into()) {
+            return Err(corrupt(Rule::ListMembers, place, member_count, list_count.saturating_mul(row_count.into())));
+        }
+        Ok(Self {
+            view,
+            id,
+            table: low32(table),
+            list_count: low32(list_count),
+            member_count: low32(member_count),
+            first_bit,
+            end_width,
+            members_bit,
+            member_width,
+        })
+    }
+
+    /// The number of the pool.
+    pub const fn id(&self) -> PoolId {
+        PoolId(self.id)
+    }
+
+    /// The table whose rows the members are.
+    ///
+    /// # Errors
+    /// Damage to the catalogue.
+    pub fn table(&self) -> Result<Table<'v>> {
+        Table::open(self.view, self.table)
+    }
+
+    /// Its number.
+    pub const fn table_id(&self) -> TableId {
+        TableId(self.table)
+    }
+
+    /// How many lists it has.
+    pub const fn list_count(&self) -> u32 {
+        self.list_count
+    }
+
+    /// How many members its lists have together.
+    pub const fn member_count(&self) -> u32 {
+        self.member_count
+    }
+
+    /// First byte in the members section.
+    pub(crate) const fn offset(&self) -> u64 {
+        self.first_bit / 8
+    }
+
+    /// The bits of the members section that nothing uses: after the ends, and after the members.
+    pub(crate) fn slack(&self) -> [(u64, u64); 2] {
+        let ends = self.first_bit + u64::from(self.list_count) * u64::from(self.end_width);
+        let members = self.members_bit + u64::from(self.member_count) * u64::from(self.member_width);
+        [(ends, self.members_bit), (members, bytes_for(members) * 8)]
+    }
+
+    /// Members of the lists before list `list`.
+    #[inline]
+    fn end(&self, list: u32) -> Result<u32> {
+        let bit = self.first_bit + u64::from(list) * u64::from(self.end_width);
+        Ok(low32(self.view.members.get(bit, self.end_width)?))
+    }
+
+    /// List `list`.
+    ///
+    /// # Errors
+    /// Damage to what was touched, or a list that the pool does not have.
+    #[inline]
+    pub fn list(&self, list: u32) -> Result<List<'v>> {
+        if list >= self.list_count {
+            return Err(corrupt(Rule::ColumnCode, Place::Pool(self.id.into()), list.into(), self.list_count.into()));
+        }
+        let start = if list == 0 { 0 } else { self.end(list - 1)? };
+        let end = self.end(list)?;
+        if start >= end || end > self.member_count {
+            return Err(corrupt(Rule::PoolLists, Place::List(self.id, list), end.into(), self.member_count.into()));
+        }
+        Ok(List { pool: *self, start, len: end - start })
+    }
+}
+
+/// A list: strictly increasing row numbers of the pool's table.
+#[derive(Clone, Copy, Debug)]
+pub struct List<'v> {
+    pool: Pool<'v>,
+    start: u32,
+    len: u32,
+}
+
+impl List<'_> {
+    /// How many members it has; at least one.
+    #[expect(clippy::len_without_is_empty, reason = "a list is never empty")]
+    pub const fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Member `place`: a row of the pool's table.
+    ///
+    /// # Errors
+    /// Damage to what was touched, or a member that the list does not have.
+    #[inline]
+    pub fn get(&self, place: u32) -> Result<u32> {
+        let place_in = Place::Pool(self.pool.id.into());
+        if place >= self.len {
+            return Err(corrupt(Rule::ListMembers, place_in, place.into(), self.len.into()));
+        }
+        let number = u64::from(self.start) + u64::from(place);
+        let bit = self.pool.members_bit + number * u64::from(self.pool.member_width);
+        Ok(low32(self.pool.view.members.get(bit, self.pool.member_width)?))
+    }
+
+    /// The place of a row in the list: a binary search.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn position(&self, row: u32) -> Result<Option<u32>> {
+        Ok(binary_search(self.len, |place| Ok(self.get(place)?.cmp(&row)))?.ok())
+    }
+}

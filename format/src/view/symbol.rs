@@ -1,0 +1,152 @@
+//! Symbols by id, and ids by symbol (spec, section 6).
+
+use std::cmp::Ordering;
+
+use crate::bits::{Bits, bytes_for};
+use crate::checksum::SectionProofs;
+use crate::error::{Place, corrupt};
+use crate::layout::{MAX_DIFFERENCE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL, SYMBOL_GROUP, SymbolsHeader};
+use crate::number::length;
+use crate::{Result, Rule, SymbolId};
+
+/// Where the starts of symbols lie in the symbols section.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Starts {
+    pub symbol_count: u32,
+    pub base_width: u32,
+    pub difference_width: u32,
+}
+
+const HEADER_BITS: u64 = 64;
+
+impl Starts {
+    pub(crate) fn place(header: &SymbolsHeader, section_len: u64) -> Result<Self> {
+        let (base, difference) = (header.base_width, header.difference_width);
+        let byte = Place::Byte;
+        if base > MAX_OFFSET_WIDTH {
+            return Err(corrupt(Rule::SymbolsHeader, byte(4), base.into(), MAX_OFFSET_WIDTH.into()));
+        }
+        if difference > MAX_DIFFERENCE_WIDTH {
+            return Err(corrupt(Rule::SymbolsHeader, byte(5), difference.into(), MAX_DIFFERENCE_WIDTH.into()));
+        }
+        if header.reserved.get() != 0 {
+            return Err(corrupt(Rule::SymbolsHeader, byte(6), header.reserved.get().into(), 0));
+        }
+        let starts = Self {
+            symbol_count: header.symbol_count.get(),
+            base_width: base.into(),
+            difference_width: difference.into(),
+        };
+        // Symbols are not empty, so that the first difference is not zero; with that, the section's length bounds the count.
+        if difference == 0 && header.symbol_count.get() > 0 {
+            return Err(corrupt(Rule::SymbolsWidths, byte(5), 0, 1));
+        }
+        let expected = bytes_for(starts.end_bit()) + STREAM_TAIL;
+        if section_len != expected {
+            return Err(corrupt(Rule::SymbolsLength, byte(0), section_len, expected));
+        }
+        Ok(starts)
+    }
+
+    /// The bit at which entry `entry` starts, and its width; the last entry is number `symbol_count`.
+    #[inline]
+    pub(crate) fn entry(&self, entry: u32) -> (u64, u32) {
+        let (group, member) = (u64::from(entry / SYMBOL_GROUP), u64::from(entry % SYMBOL_GROUP));
+        let (base, difference) = (u64::from(self.base_width), u64::from(self.difference_width));
+        let group_bits = base + u64::from(SYMBOL_GROUP - 1) * difference;
+        let start = HEADER_BITS + group * group_bits;
+        if member == 0 {
+            (start, self.base_width)
+        } else {
+            (start + base + (member - 1) * difference, self.difference_width)
+        }
+    }
+
+    /// The first bit after the last entry.
+    pub(crate) fn end_bit(&self) -> u64 {
+        let (bit, width) = self.entry(self.symbol_count);
+        bit + u64::from(width)
+    }
+}
+
+/// The symbols of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbols<'a> {
+    pub(crate) starts: Starts,
+    pub(crate) bits: Bits<'a>,
+    pub(crate) arena: &'a [u8],
+    pub(crate) proofs: Option<SectionProofs<'a>>,
+}
+
+impl<'a> Symbols<'a> {
+    /// How many symbols there are.
+    pub const fn count(&self) -> u32 {
+        self.starts.symbol_count
+    }
+
+    /// Where symbol `entry` starts in the arena, for `entry` up to and including [`Symbols::count`].
+    #[inline]
+    pub(crate) fn start(&self, entry: u32) -> Result<u64> {
+        let (bit, width) = self.starts.entry(entry);
+        let start = self.bits.get(bit, width)?;
+        let member = entry % SYMBOL_GROUP;
+        if member == 0 {
+            return Ok(start);
+        }
+        let (bit, width) = self.starts.entry(entry - member);
+        Ok(start + self.bits.get(bit, width)?)
+    }
+
+    /// The range of the arena that symbol `id` occupies; nothing if there are not so many symbols.
+    #[inline]
+    pub(crate) fn range(&self, id: SymbolId) -> Result<Option<std::ops::Range<usize>>> {
+        if id.0 >= self.count() {
+            return Ok(None);
+        }
+        let (start, end) = (self.start(id.0)?, self.start(id.0 + 1)?);
+        let usable = start <= end && end <= length(self.arena.len());
+        let (true, Ok(from), Ok(to)) = (usable, usize::try_from(start), usize::try_from(end)) else {
+            return Err(corrupt(Rule::SymbolsStarts, Place::Symbol(id.0.into()), end, length(self.arena.len())));
+        };
+        if let Some(proofs) = self.proofs {
+            proofs.touch(start, end - start)?;
+        }
+        Ok(Some(from..to))
+    }
+
+    /// The bytes of symbol `id`; nothing if there are not so many symbols.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    #[inline]
+    pub fn get(&self, id: SymbolId) -> Result<Option<&'a [u8]>> {
+        Ok(self.range(id)?.and_then(|range| self.arena.get(range)))
+    }
+
+    /// The id of a symbol: a binary search, about log2(count) string comparisons.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn lookup(&self, symbol: &[u8]) -> Result<Option<SymbolId>> {
+        binary_search(self.count(), |id| Ok(self.get(SymbolId(id))?.unwrap_or_default().cmp(symbol)))
+            .map(|found| found.ok().map(SymbolId))
+    }
+}
+
+/// Binary search in `0..count` with a comparison that may fail: the place found, or the place to insert.
+#[inline]
+pub(crate) fn binary_search(
+    count: u32,
+    mut compare: impl FnMut(u32) -> Result<Ordering>,
+) -> Result<std::result::Result<u32, u32>> {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match compare(middle)? {
+            Ordering::Less => low = middle + 1,
+            Ordering::Greater => high = middle,
+            Ordering::Equal => return Ok(Ok(middle)),
+        }
+    }
+    Ok(Err(low))
+}

@@ -1,0 +1,338 @@
+//! Tables: sorted, distinct rows of codes (spec, section 7).
+
+use super::BlockView;
+use crate::error::{Place, corrupt};
+use crate::layout::{MAX_COLUMNS, MAX_DEPTH};
+use crate::number::low32;
+use crate::{PoolId, Result, Rule, TableId};
+
+/// What a column's codes mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Domain {
+    /// Symbol ids.
+    Arena,
+    /// Rows of an earlier table.
+    Table(TableId),
+    /// Lists of a pool.
+    Pool(PoolId),
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What its codes mean.
+    pub domain: Domain,
+    /// Its smallest code, which is added to each field.
+    pub base: u32,
+    /// First bit of its field in a row.
+    pub start_bit: u32,
+    /// Bits of its field, at most 32.
+    pub width: u32,
+}
+
+/// A table of a block: a value dictionary, a map, a shared table or the rows of a keyset.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'v> {
+    pub(crate) view: &'v BlockView<'v>,
+    pub(crate) id: u32,
+    pub(crate) first_column: u32,
+    pub(crate) column_count: u32,
+    pub(crate) row_count: u32,
+    /// First bit of the rows in the rows section.
+    first_bit: u64,
+    pub(crate) row_bits: u32,
+    pub(crate) first_leaf: u32,
+    /// Leaves that are written out, maybe none.
+    pub(crate) written_leaves: u32,
+}
+
+impl<'v> Table<'v> {
+    #[inline]
+    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
+        let catalogue = &view.frame.catalogue;
+        let place = Place::Table(id.into());
+        let record = |number| {
+            catalogue.tables.get(view.catalogue, number).unwrap_or_else(|| {
+                Err(corrupt(Rule::ColumnDomain, place, u64::from(number), catalogue.tables.count.into()))
+            })
+        };
+        let [column_end, row_count, rows_offset, leaf_end] = record(id)?;
+        let [first_column, _, _, first_leaf] = if id == 0 { [0; 4] } else { record(id - 1)? };
+        let column_count = column_end.wrapping_sub(first_column);
+        if column_count == 0 || column_count > u64::from(MAX_COLUMNS) {
+            return Err(corrupt(Rule::TableColumns, place, column_count, MAX_COLUMNS.into()));
+        }
+        let Some(written_leaves) = leaf_end.checked_sub(first_leaf) else {
+            return Err(corrupt(Rule::LeavesWritten, place, leaf_end, first_leaf));
+        };
+        let Some(last) = catalogue.columns.get(view.catalogue, low32(column_end - 1)) else {
+            return Err(corrupt(Rule::TableColumns, place, column_end, catalogue.columns.count.into()));
+        };
+        let [_, _, row_bits] = last?;
+        if row_bits > u64::from(MAX_COLUMNS * 32) {
+            return Err(corrupt(Rule::TableExtent, place, row_bits, (MAX_COLUMNS * 32).into()));
+        }
+        // No overflow: offsets have at most 48 bits, counts at most 32, row widths 15.
+        let first_bit = rows_offset * 8;
+        let end_bit = first_bit + row_count * row_bits;
+        if row_count == 0 {
+            return Err(corrupt(Rule::TableRows, place, 0, 1));
+        }
+        // Rows are distinct, so that only a single one may take no bits. With that, the section's length bounds the count.
+        if row_count > 1 && row_bits == 0 {
+            return Err(corrupt(Rule::RowsOrder, place, row_count, 1));
+        }
+        if end_bit > view.rows.field_bits() {
+            return Err(corrupt(Rule::TableExtent, place, end_bit, view.rows.field_bits()));
+        }
+        Ok(Self {
+            view,
+            id,
+            first_column: low32(first_column),
+            column_count: low32(column_count),
+            row_count: low32(row_count),
+            first_bit,
+            row_bits: low32(row_bits),
+            first_leaf: low32(first_leaf),
+            written_leaves: low32(written_leaves),
+        })
+    }
+
+    /// The number of the table.
+    pub const fn id(&self) -> TableId {
+        TableId(self.id)
+    }
+
+    /// How many rows it has.
+    pub const fn row_count(&self) -> u32 {
+        self.row_count
+    }
+
+    /// How many columns it has.
+    pub const fn column_count(&self) -> u32 {
+        self.column_count
+    }
+
+    /// Bits of a row.
+    pub const fn row_bits(&self) -> u32 {
+        self.row_bits
+    }
+
+    /// Where its rows lie in the rows section, in whole bytes.
+    pub(crate) const fn rows(&self) -> std::ops::Range<u64> {
+        self.first_bit / 8..(self.first_bit + self.used_bits()).div_ceil(8)
+    }
+
+    /// First bit that no row uses, and the bit where the next table may start.
+    pub(crate) const fn slack(&self) -> (u64, u64) {
+        (self.first_bit + self.used_bits(), self.rows().end * 8)
+    }
+
+    #[expect(clippy::as_conversions, reason = "widening; `From` is not const")]
+    const fn used_bits(&self) -> u64 {
+        self.row_count as u64 * self.row_bits as u64
+    }
+
+    /// Bytes that its rows take.
+    pub const fn len(&self) -> u64 {
+        self.used_bits().div_ceil(8)
+    }
+
+    /// Whether its rows take no bytes: a single row in which no column changes.
+    pub const fn is_empty(&self) -> bool {
+        self.used_bits() == 0
+    }
+
+    /// Whether it is a value dictionary.
+    #[inline]
+    pub const fn is_dictionary(&self) -> bool {
+        self.id < self.view.frame.catalogue.key_count
+    }
+
+    /// Whether its leaves are those of the domain of its only column.
+    #[inline]
+    pub const fn is_map(&self) -> bool {
+        self.column_count == 1 && !self.is_dictionary()
+    }
+
+    /// Whether it is a keyset's.
+    pub const fn is_keyset(&self) -> bool {
+        let catalogue = &self.view.frame.catalogue;
+        self.id >= catalogue.tables.count.saturating_sub(catalogue.keysets.count) && !self.is_dictionary()
+    }
+
+    /// Column `column`, counted from 0.
+    ///
+    /// # Errors
+    /// Damage to the catalogue, or a column that the table does not have.
+    #[inline]
+    pub fn column(&self, column: u32) -> Result<Column> {
+        let catalogue = &self.view.frame.catalogue;
+        let place = Place::Table(self.id.into());
+        if column >= self.column_count {
+            return Err(corrupt(Rule::LeavesOrder, place, column.into(), self.column_count.into()));
+        }
+        let record = |number| {
+            catalogue.columns.get(self.view.catalogue, number).unwrap_or_else(|| {
+                Err(corrupt(Rule::TableColumns, place, u64::from(number), catalogue.columns.count.into()))
+            })
+        };
+        let number = self.first_column + column;
+        let [domain, base, end_bit] = record(number)?;
+        let start_bit = if column == 0 { 0 } else { record(number - 1)?[2] };
+        let width = end_bit.wrapping_sub(start_bit);
+        if width > 32 || end_bit > u64::from(self.row_bits) {
+            return Err(corrupt(Rule::TableExtent, place, width, 32));
+        }
+        Ok(Column { domain: self.domain(domain)?, base: low32(base), start_bit: low32(start_bit), width: low32(width) })
+    }
+
+    #[inline]
+    fn domain(&self, number: u64) -> Result<Domain> {
+        let catalogue = &self.view.frame.catalogue;
+        let Some(table) = number.checked_sub(1) else {
+            return if self.is_dictionary() { Ok(Domain::Arena) } else { Err(self.wrong_domain(number)) };
+        };
+        if self.is_dictionary() {
+            return Err(self.wrong_domain(number));
+        }
+        if table < u64::from(self.id) {
+            return Ok(Domain::Table(TableId(low32(table))));
+        }
+        match table.checked_sub(catalogue.tables.count.into()) {
+            Some(pool) if pool < u64::from(catalogue.pools.count) => {
+                if self.is_keyset() && self.column_count > 1 {
+                    Ok(Domain::Pool(PoolId(low32(pool))))
+                } else {
+                    Err(corrupt(Rule::ListColumn, Place::Table(self.id.into()), pool, 0))
+                }
+            }
+            _ => Err(self.wrong_domain(number)),
+        }
+    }
+
+    #[cold]
+    fn wrong_domain(&self, number: u64) -> crate::Error {
+        corrupt(Rule::ColumnDomain, Place::Table(self.id.into()), number, u64::from(self.id) + 1)
+    }
+
+    /// The code of `column` in row `row`.
+    ///
+    /// # Errors
+    /// Damage to what was touched, or a row that the table does not have.
+    #[inline]
+    pub fn code(&self, row: u32, column: &Column) -> Result<u32> {
+        if row >= self.row_count {
+            return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), row.into(), self.row_count.into()));
+        }
+        let bit = self.first_bit + u64::from(row) * u64::from(self.row_bits) + u64::from(column.start_bit);
+        let field = self.view.rows.get(bit, column.width)?;
+        let code = u64::from(column.base) + field;
+        u32::try_from(code).map_err(|_| corrupt(Rule::ColumnCode, Place::Row(self.id, row), code, u32::MAX.into()))
+    }
+
+    /// The code of column `column` in row `row`; see [`Table::column`] and [`Table::code`].
+    ///
+    /// # Errors
+    /// As those.
+    #[inline]
+    pub fn code_at(&self, row: u32, column: u32) -> Result<u32> {
+        self.code(row, &self.column(column)?)
+    }
+
+    /// The table whose rows, or members, a column's codes stand for; none for the arena.
+    ///
+    /// # Errors
+    /// Damage to the catalogue.
+    #[inline]
+    pub(crate) fn behind(&self, domain: Domain) -> Result<Option<Self>> {
+        Ok(match domain {
+            Domain::Arena => None,
+            Domain::Table(table) => Some(Table::open(self.view, table.0)?),
+            Domain::Pool(pool) => Some(self.view.pool(pool)?.table()?),
+        })
+    }
+
+    /// How many leaves the table has: the labels that a row of it stands for.
+    ///
+    /// # Errors
+    /// Damage to the catalogue.
+    #[inline]
+    pub fn leaf_count(&self) -> Result<u32> {
+        let mut table = *self;
+        // A map's domain may be a map only below a keyset; a few steps are all that a sound block needs.
+        for _ in 0..=MAX_DEPTH {
+            if table.is_dictionary() {
+                return Ok(1);
+            }
+            if !table.is_map() {
+                let leaves = if table.written_leaves > 0 { table.written_leaves } else { table.column_count };
+                return if leaves <= crate::layout::MAX_LABELS {
+                    Ok(leaves)
+                } else {
+                    Err(corrupt(
+                        Rule::LeavesOrder,
+                        Place::Table(self.id.into()),
+                        leaves.into(),
+                        crate::layout::MAX_LABELS.into(),
+                    ))
+                };
+            }
+            match table.behind(table.column(0)?.domain)? {
+                Some(behind) => table = behind,
+                None => break,
+            }
+        }
+        Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+    }
+
+    /// How many leaves are written out; none where leaf *i* is the only leaf of column *i*.
+    pub const fn written_leaf_count(&self) -> u32 {
+        self.written_leaves
+    }
+
+    /// Where leaf `leaf` is found: in which column, and which leaf of that column's domain.
+    ///
+    /// # Errors
+    /// Damage to the catalogue.
+    #[inline]
+    pub fn leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
+        if self.column_count == 1 {
+            return Ok((0, leaf));
+        }
+        if self.written_leaves == 0 {
+            return Ok((leaf, 0));
+        }
+        let leaves = &self.view.frame.catalogue.leaves;
+        let record = if leaf < self.written_leaves {
+            self.first_leaf.checked_add(leaf).and_then(|number| leaves.get(self.view.catalogue, number))
+        } else {
+            None
+        };
+        let [column, position] = record.unwrap_or_else(|| {
+            Err(corrupt(Rule::LeavesWritten, Place::Table(self.id.into()), leaf.into(), self.written_leaves.into()))
+        })?;
+        Ok((low32(column), low32(position)))
+    }
+
+    /// The key of leaf `leaf`.
+    ///
+    /// # Errors
+    /// Damage to the catalogue, or a leaf that the table does not have.
+    #[inline]
+    pub fn leaf_key(&self, leaf: u32) -> Result<crate::KeyId> {
+        let (mut table, mut leaf) = (*self, leaf);
+        // Each level of depth is one table of several columns and at most one map before it.
+        for _ in 0..=2 * MAX_DEPTH + 2 {
+            if table.is_dictionary() {
+                return Ok(crate::KeyId(table.id));
+            }
+            let (column, position) = table.leaf_place(leaf)?;
+            match table.behind(table.column(column)?.domain)? {
+                Some(behind) => (table, leaf) = (behind, position),
+                None => break,
+            }
+        }
+        Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+    }
+}

@@ -1,0 +1,176 @@
+//! Every call fails, or is the last, in every way: the target is old or new, and nothing else is left for good.
+
+mod support;
+
+use std::fs;
+
+use chronoxide_publish::faults::{Call, Effect, Fault, Faults, Outcome};
+use chronoxide_publish::{Disk, Existing, PublishError, Step, recover};
+use support::{EIO, ENOSPC, content, content_of, publish_bytes, temporaries};
+
+/// `EPERM`, `EIO`, `ENOMEM`, `EACCES`, `EBUSY`, `EMFILE`, `ENOSPC`, `EROFS`: the same numbers on all Unix systems.
+const ERRORS: [i32; 8] = [1, EIO, 12, 13, 16, 24, ENOSPC, 30];
+
+/// What is asked for, and whether the target exists.
+const SCENES: [(Existing, bool); 3] =
+    [(Existing::Refuse, false), (Existing::Replace, false), (Existing::Replace, true)];
+
+/// The calls of a publication that meets no fault.
+fn calls_of(existing: Existing, exists: bool) -> Vec<Call> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("week.cx");
+    if exists {
+        fs::write(&target, content(1)).expect("the old file");
+    }
+    let system = Faults::none();
+    let published = publish_bytes(&system, &target, existing, &content(2)).expect("no fault");
+    assert_eq!(published.byte_len, content(2).len() as u64);
+    assert_eq!(content_of(&target), Some(content(2)));
+    assert!(temporaries(folder.path(), &target).is_empty());
+    system.calls()
+}
+
+/// Runs one publication with one fault and judges what it leaves. Returns whether the target is new.
+fn try_fault(existing: Existing, exists: bool, fault: Fault) -> bool {
+    let (old, new) = (exists.then(|| content(1)), content(2));
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("week.cx");
+    if let Some(old) = &old {
+        fs::write(&target, old).expect("the old file");
+    }
+
+    let system = Faults::with(fault);
+    let result = publish_bytes(&system, &target, existing, &new);
+    assert!(system.struck(), "{fault:?} was not reached");
+    let calls = system.calls();
+    let case = format!("{existing:?}, {exists}, {fault:?}, {calls:?}, {result:?}");
+
+    let found = content_of(&target);
+    let is_new = found.as_deref() == Some(&new);
+    assert!(is_new || found == old, "neither old nor new: {case}");
+    match &result {
+        Ok(_) => assert!(is_new, "success without the file: {case}"),
+        Err(error) => assert!(!is_new || error.may_be_in_place(), "in place unexpectedly: {case}"),
+    }
+    let syncs = calls.iter().filter(|call| **call == Call::SyncFile).count();
+    assert!(syncs <= 1, "fsync was tried again: {case}");
+
+    let left = temporaries(folder.path(), &target);
+    assert!(left.len() <= 1, "{left:?}: {case}");
+    let created_unseen = calls[fault.at] == Call::CreateTemporary && fault.effect == Effect::Whole;
+    if !created_unseen && !matches!(fault.outcome, Outcome::ErrorFromThenOn(_) | Outcome::Death) {
+        assert!(left.is_empty(), "{left:?}: {case}");
+    }
+    let recovered = recover(&Disk, folder.path()).expect("the folder can be listed");
+    assert_eq!(recovered.removed, left, "{case}");
+    assert!(temporaries(folder.path(), &target).is_empty(), "{case}");
+    assert_eq!(content_of(&target), found, "recovery touched the target: {case}");
+    is_new
+}
+
+#[test]
+fn calls_are_made_in_a_fixed_order() {
+    use Call::*;
+    let writes = [Write, Write, Write];
+    let expect = |before: &[Call], after: &[Call]| [before, &writes, after].concat();
+    let durable_then = |rename| [SyncFile, Open, rename, SyncFolder];
+    assert_eq!(calls_of(Existing::Refuse, false), expect(&[CreateTemporary], &durable_then(RenameNew)));
+    assert_eq!(calls_of(Existing::Replace, false), expect(&[CreateTemporary], &durable_then(RenameOver)));
+    // Windows has no modes to take over.
+    let taken_over: &[Call] = if cfg!(unix) { &[CreateTemporary, SetMode] } else { &[CreateTemporary] };
+    assert_eq!(calls_of(Existing::Replace, true), expect(taken_over, &durable_then(RenameOver)));
+}
+
+#[test]
+fn every_call_fails_with_every_error() {
+    let mut cases = 0;
+    for (existing, exists) in SCENES {
+        for (at, call) in calls_of(existing, exists).into_iter().enumerate() {
+            for effect in [Effect::Nothing, Effect::Half, Effect::Whole] {
+                for code in ERRORS {
+                    for outcome in [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)] {
+                        let is_new = try_fault(existing, exists, Fault { at, effect, outcome });
+                        let renamed = effect == Effect::Whole && matches!(call, Call::RenameNew | Call::RenameOver);
+                        assert_eq!(is_new, renamed || call == Call::SyncFolder, "{call:?}");
+                        cases += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("{cases} failing calls");
+    assert!(cases >= 1_200, "only {cases} cases");
+}
+
+#[test]
+fn every_call_is_the_last() {
+    let mut cases = 0;
+    for (existing, exists) in SCENES {
+        for at in 0..calls_of(existing, exists).len() {
+            for effect in [Effect::Nothing, Effect::Half, Effect::Whole] {
+                try_fault(existing, exists, Fault { at, effect, outcome: Outcome::Death });
+                cases += 1;
+            }
+        }
+    }
+    println!("{cases} deaths");
+    assert!(cases >= 75, "only {cases} cases");
+}
+
+#[test]
+fn short_and_interrupted_writes_are_continued() {
+    const EINTR: i32 = 4;
+    let mut cases = 0;
+    for (existing, exists) in SCENES {
+        for (at, call) in calls_of(existing, exists).into_iter().enumerate() {
+            if call == Call::Write {
+                let short = Fault { at, effect: Effect::Half, outcome: Outcome::Success };
+                assert!(try_fault(existing, exists, short));
+                let interrupted = Fault { at, effect: Effect::Nothing, outcome: Outcome::ErrorOnce(EINTR) };
+                assert!(try_fault(existing, exists, interrupted));
+                cases += 2;
+            }
+        }
+    }
+    println!("{cases} continued writes");
+    assert!(cases >= 18, "only {cases} cases");
+}
+
+#[test]
+fn a_failed_fsync_ends_the_publication() {
+    use Call::*;
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("week.cx");
+    let at = calls_of(Existing::Refuse, false).iter().position(|call| *call == SyncFile).expect("it syncs");
+    let fault = Fault { at, effect: Effect::Nothing, outcome: Outcome::ErrorOnce(EIO) };
+    let system = Faults::with(fault);
+    match publish_bytes(&system, &target, Existing::Refuse, &content(2)) {
+        Err(PublishError::Io { step, source, .. }) => {
+            assert_eq!((step, source.raw_os_error()), (Step::SyncFile, Some(EIO)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(system.calls()[at..], [SyncFile, Unlink]);
+}
+
+#[test]
+fn recovery_can_be_killed_and_run_again() {
+    for at in 0..3 {
+        for effect in [Effect::Nothing, Effect::Whole] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let target = folder.path().join("week.cx");
+            for number in 0..3 {
+                let name = format!(".chronoxide-00000000000{number}");
+                fs::write(folder.path().join(name), "stale").expect("a stale file");
+            }
+            let fault = Fault { at, effect, outcome: Outcome::Death };
+            let killed = recover(&Faults::with(fault), folder.path()).expect("it can be listed");
+            assert_eq!((killed.removed.len(), killed.left.len()), (at, 3 - at));
+            let removed = at + usize::from(effect == Effect::Whole);
+            assert_eq!(temporaries(folder.path(), &target).len(), 3 - removed);
+            let again = recover(&Disk, folder.path()).expect("it can be listed");
+            assert_eq!((again.removed.len(), again.left.len()), (3 - removed, 0));
+            assert!(temporaries(folder.path(), &target).is_empty());
+        }
+    }
+}

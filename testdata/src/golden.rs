@@ -1,0 +1,243 @@
+//! The golden blocks: small, and together everything that the format can say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_format::build::{BlockMeta, SectionBytes};
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm};
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::{Job, TimeRange};
+
+use crate::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
+use crate::surgeon::Surgeon;
+
+/// A block and the name of its files.
+#[derive(Clone, Debug)]
+pub struct Golden {
+    /// File name without ending.
+    pub name: &'static str,
+    /// The block.
+    pub bytes: Vec<u8>,
+    /// What is in it.
+    pub series: BTreeSet<Labelset>,
+}
+
+/// All golden blocks, in the order of their names.
+pub fn goldens() -> Vec<Golden> {
+    let bit_packed = RowForm::BitPacked;
+    let fixed_width = RowForm::FixedWidth;
+    vec![
+        golden("chain-bitpacked", pods(), &chain(), bit_packed),
+        golden("chain-fixedwidth", pods(), &chain(), fixed_width),
+        golden("empty", BTreeSet::new(), &Plan::default(), bit_packed),
+        golden("limit-depth", deep_labels(), &deep(), bit_packed),
+        golden("limit-labels", many_labels(), &Plan::default(), bit_packed),
+        golden("limit-symbols", long_symbols(), &Plan::default(), bit_packed),
+        golden("lists-bitpacked", histograms(), &lists(), bit_packed),
+        golden("lists-fixedwidth", histograms(), &lists(), fixed_width),
+        golden("many-chunks", many_series(), &Plan::default(), bit_packed),
+        everything_in_meta(),
+        golden("one-series", series(&[&[("__name__", "up"), ("job", "api")]]), &Plan::default(), bit_packed),
+        golden("plain-bitpacked", small(), &Plan::default(), bit_packed),
+        golden("plain-fixedwidth", small(), &Plan::default(), fixed_width),
+        golden("shared-table", pods(), &shared(), bit_packed),
+        golden("unicode", unicode(), &Plan::default(), bit_packed),
+    ]
+}
+
+fn golden(name: &'static str, series: BTreeSet<Labelset>, plan: &Plan, form: RowForm) -> Golden {
+    let bytes = build(&series, plan, form, &BlockMeta::default()).expect("golden blocks are sound");
+    Golden { name, bytes, series }
+}
+
+fn labelset(labels: &[(&str, &str)]) -> Labelset {
+    labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn series(labelsets: &[&[(&str, &str)]]) -> BTreeSet<Labelset> {
+    labelsets.iter().map(|labels| labelset(labels)).collect()
+}
+
+/// Three keysets, one within another, one of a single key; a key whose value never changes.
+pub(crate) fn small() -> BTreeSet<Labelset> {
+    series(&[
+        &[("__name__", "up"), ("job", "api"), ("pod", "api-1")],
+        &[("__name__", "up"), ("job", "api"), ("pod", "api-2")],
+        &[("__name__", "up"), ("job", "db"), ("pod", "db-1")],
+        &[("__name__", "requests_total"), ("job", "api"), ("pod", "api-1")],
+        &[("__name__", "up"), ("job", "api")],
+        &[("__name__", "build_info"), ("job", "db")],
+        &[("__name__", "up")],
+        &[("job", "api"), ("zone", "a")],
+        &[("job", "api"), ("zone", "b")],
+        &[("job", "api"), ("zone", "c")],
+    ])
+}
+
+fn unicode() -> BTreeSet<Labelset> {
+    series(&[
+        &[("__name__", "größe"), ("stadt", "Zürich")],
+        &[("__name__", "größe"), ("stadt", "東京")],
+        &[("__name__", "größe"), ("stadt", "🦀 crab\u{200d}")],
+        &[("quoted \"name\"", "back\\slash\n\t\u{7f}\u{202e}\u{feff}"), ("stadt", "e\u{301}")],
+        &[("http.status_code", "200"), ("stadt", "\u{10ffff}")],
+    ])
+}
+
+/// Five pods on three nodes in two zones; two metrics that all have and one that only two have.
+pub(crate) fn pods() -> BTreeSet<Labelset> {
+    let pods = [
+        ("api-1", "node-a", "zone-1"),
+        ("api-2", "node-b", "zone-1"),
+        ("db-1", "node-b", "zone-1"),
+        ("db-2", "node-c", "zone-2"),
+        ("web-1", "node-c", "zone-2"),
+    ];
+    let mut series = BTreeSet::new();
+    for (pod, node, zone) in pods {
+        let place = [("node", node), ("pod", pod), ("zone", zone)];
+        for (metric, core) in [("cpu", "0"), ("cpu", "1"), ("load", "0")] {
+            let own = [("__name__", metric), ("core", core)];
+            series.insert(labelset(&[&place[..], &own].concat()));
+        }
+        series.insert(labelset(&[&place[..], &[("__name__", "up")]].concat()));
+        if pod.starts_with("db") {
+            series.insert(labelset(&[&place[..], &[("__name__", "pages"), ("table", "users")]].concat()));
+        }
+    }
+    series
+}
+
+fn keyset(names: &[&str], columns: &[Source], list: Option<Source>) -> (Vec<String>, KeysetPlan) {
+    let names = names.iter().map(|&name| name.to_owned()).collect();
+    (names, KeysetPlan { columns: columns.to_vec(), list })
+}
+
+/// What describes a pod is one row of a shared table.
+pub(crate) fn shared() -> Plan {
+    Plan {
+        tables: vec![vec![key("node"), key("pod"), key("zone")]],
+        keysets: BTreeMap::from([
+            keyset(
+                &["__name__", "core", "node", "pod", "zone"],
+                &[key("__name__"), key("core"), Source::Table(0)],
+                None,
+            ),
+            keyset(&["__name__", "node", "pod", "zone"], &[key("__name__"), Source::Table(0)], None),
+        ]),
+    }
+}
+
+/// Pod, node and zone are a chain of tables; the keyset that two pods have goes through a map.
+pub(crate) fn chain() -> Plan {
+    let (node, pod, databases) = (Source::Table(0), Source::Table(1), Source::Table(2));
+    Plan {
+        tables: vec![vec![key("node"), key("zone")], vec![node, key("pod")], vec![pod.clone()], vec![key("__name__")]],
+        keysets: BTreeMap::from([
+            keyset(&["__name__", "core", "node", "pod", "zone"], &[Source::Table(3), key("core"), pod.clone()], None),
+            keyset(&["__name__", "node", "pod", "zone"], &[key("__name__"), pod], None),
+            keyset(&["__name__", "node", "pod", "table", "zone"], &[key("__name__"), databases, key("table")], None),
+        ]),
+    }
+}
+
+/// Histograms: 20 routes with one of two sets of bounds, over two methods.
+pub(crate) fn histograms() -> BTreeSet<Labelset> {
+    let mut series = BTreeSet::new();
+    for route in 0..20 {
+        let route = format!("/route/{route}");
+        let bounds: &[&str] = if route.ends_with('7') { &["0.1", "1", "+Inf"] } else { &["0.5", "+Inf"] };
+        for le in bounds {
+            series.insert(labelset(&[("__name__", "latency_bucket"), ("le", le), ("route", &route)]));
+        }
+        for method in ["GET", "PUT"] {
+            for code in ["200", "404", "500"] {
+                // One of the combinations is missing.
+                if route != "/route/3" || code != "404" {
+                    let own = [("__name__", "requests"), ("code", code), ("method", method), ("route", &route)];
+                    series.insert(labelset(&own));
+                }
+            }
+        }
+    }
+    series
+}
+
+/// Lists over a dictionary, and over a shared table whose keys stand between those of the prefix.
+pub(crate) fn lists() -> Plan {
+    Plan {
+        tables: vec![vec![key("code"), key("method")]],
+        keysets: BTreeMap::from([
+            keyset(&["__name__", "le", "route"], &[key("__name__"), key("route")], Some(key("le"))),
+            keyset(&["__name__", "code", "method", "route"], &[key("__name__"), key("route")], Some(Source::Table(0))),
+        ]),
+    }
+}
+
+fn deep_labels() -> BTreeSet<Labelset> {
+    (0..6)
+        .map(|n: u32| {
+            let value = |by: u32| format!("{}", n / by);
+            let labels = [("a", value(4)), ("b", value(3)), ("c", value(2)), ("d", value(1)), ("e", value(6))];
+            labels.map(|(name, value)| (name.to_owned(), value)).into()
+        })
+        .collect()
+}
+
+/// Tables as deep as they may be.
+fn deep() -> Plan {
+    Plan {
+        tables: vec![vec![key("a"), key("b")], vec![Source::Table(0), key("c")], vec![Source::Table(1), key("d")]],
+        keysets: BTreeMap::from([keyset(&["a", "b", "c", "d", "e"], &[Source::Table(2), key("e")], None)]),
+    }
+}
+
+/// A series with as many labels as it may have.
+fn many_labels() -> BTreeSet<Labelset> {
+    let labels = |last: &str| -> Labelset {
+        (0..512).map(|n| (format!("k{n:03}"), if n == 511 { last.to_owned() } else { "v".to_owned() })).collect()
+    };
+    [labels("v"), labels("w")].into()
+}
+
+/// A name and a value as long as they may be.
+fn long_symbols() -> BTreeSet<Labelset> {
+    [[("n".repeat(65_535), "v".repeat(65_535))].into()].into()
+}
+
+/// Enough series for several chunks in rows and arena.
+fn many_series() -> BTreeSet<Labelset> {
+    (0..3000_u32)
+        .map(|n| {
+            let scattered = n.wrapping_mul(2_654_435_761);
+            let labels = [
+                ("__name__", format!("metric_{:02}", n % 37)),
+                ("instance", format!("10.0.{}.{}", (n / 250) % 16, n % 250)),
+                ("request", format!("{scattered:08x}")),
+            ];
+            labels.map(|(name, value)| (name.to_owned(), value)).into()
+        })
+        .collect()
+}
+
+/// Every field of the meta section set, features that may be ignored, and a section that no reader knows.
+fn everything_in_meta() -> Golden {
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let series = small();
+    let meta = BlockMeta {
+        time: Some(TimeRange { start: 1_700_000_000_123_456_789, end: 1_700_003_600_000_000_000 }),
+        window: Some(TimeRange { start: 1_700_000_000_000_000_000, end: 1_700_003_600_000_000_000 }),
+        job: Some(Job { id: *b"one job, 16 byte", output: 1, output_count: 3 }),
+        parents: vec![BlockId([1; 16]), BlockId([2; 16])],
+        ancestors: vec![BlockId([0; 16]), BlockId([3; 16])],
+        external_labels: vec![pair("cluster", "eu-1"), pair("replica", "")],
+        user_pairs: vec![pair("note", "größer \"als\" gedacht"), pair("ticket", "42")],
+        policy: LabelPolicy::INGEST,
+        planner_version: 7,
+    };
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+    let mut surgeon = Surgeon::open(&bytes);
+    surgeon.features = [0, 1, 6];
+    surgeon.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id: 9, bytes: b"not for this reader".to_vec() });
+    Golden { name: "meta", bytes: surgeon.close(), series }
+}
