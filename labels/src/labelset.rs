@@ -1,12 +1,13 @@
 //! What a labelset must be to be stored, whatever the store.
 
 use crate::error::LabelError;
+use chronoxide_format::layout;
 
-/// The most labels that a series may have (spec section 2, `MAX_LABELS`).
-pub const MAX_LABELS: usize = 512;
+/// The most labels that a series may have (spec section 2).
+pub const MAX_LABELS: usize = layout::MAX_LABELS as usize;
 
-/// The most bytes in a label's name or value (spec section 2, `MAX_SYMBOL_LEN`).
-pub const MAX_SYMBOL_LEN: usize = 65_535;
+/// The most bytes in a label's name or value (spec section 2).
+pub const MAX_SYMBOL_LEN: usize = layout::MAX_SYMBOL_LEN as usize;
 
 /// Checks a labelset: 1 to [`MAX_LABELS`] labels, names and values of 1 to [`MAX_SYMBOL_LEN`] bytes,
 /// names strictly increasing in byte order.

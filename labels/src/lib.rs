@@ -42,5 +42,6 @@ pub use arena::ArenaSymbolTable;
 pub use error::{Counted, LabelError};
 pub use keyset::{KeyId, KeysetStore, LabelId, ValueCode};
 pub use labelset::{MAX_LABELS, MAX_SYMBOL_LEN};
+pub use seal::{SealError, Sealed};
 pub use store::{LabelSetStore, StoreRef};
 pub use symbols::{SymbolId, SymbolTable};

@@ -5,10 +5,11 @@
 //! | `order` | which symbols, keys and values are used, and the ranks they get |
 //! | `rows` | the rows of one keyset, remapped to ranks and sorted |
 //! | `write` | the walk over both into whatever takes a block's parts |
+//! | `block` | [`KeysetStore::seal`](crate::KeysetStore::seal): a block builder as what takes them |
 
-#[allow(dead_code)]
+mod block;
 mod order;
-#[allow(dead_code)]
 mod rows;
-#[allow(dead_code)] // until the builder takes the parts
 mod write;
+
+pub use block::{SealError, Sealed};

@@ -3,6 +3,7 @@
 use super::order::BlockOrder;
 use super::rows::SortedRows;
 use crate::keyset::KeysetStore;
+use chronoxide_format::SeriesRef;
 
 /// What takes the parts of a block, in the order in which a block has them: all symbols, all keys, all keysets. Numbers
 /// are the block's.
@@ -23,7 +24,7 @@ pub(crate) trait BlockTarget {
 /// Writes a store into `target`. Returns the block's series ref of each ref of the store.
 ///
 /// Holds two copies of the largest keyset's rows beside what it returns.
-pub(crate) fn write<T: BlockTarget>(store: &KeysetStore, target: &mut T) -> Result<Vec<u32>, T::Error> {
+pub(crate) fn write<T: BlockTarget>(store: &KeysetStore, target: &mut T) -> Result<Vec<SeriesRef>, T::Error> {
     use crate::store::LabelSetStore;
     let order = BlockOrder::new(store);
     for symbol in &order.symbols {
@@ -32,7 +33,7 @@ pub(crate) fn write<T: BlockTarget>(store: &KeysetStore, target: &mut T) -> Resu
     for key in &order.keys {
         target.key(key.name, &key.values)?;
     }
-    let mut refs = vec![0; store.len()];
+    let mut refs = vec![SeriesRef(0); store.len()];
     let mut rows = SortedRows::default();
     for keyset in &order.keysets {
         let Some(source) = store.keysets().get(keyset.source) else {
@@ -42,7 +43,7 @@ pub(crate) fn write<T: BlockTarget>(store: &KeysetStore, target: &mut T) -> Resu
         let first = target.keyset(&keyset.keys, &rows.codes)?;
         for (series, block_ref) in rows.series.iter().zip(first..) {
             if let Some(place) = refs.get_mut(series.index()) {
-                *place = block_ref;
+                *place = SeriesRef(block_ref);
             }
         }
     }
@@ -126,7 +127,7 @@ mod tests {
     fn written(store: &KeysetStore) -> (Parts, Vec<u32>) {
         let mut parts = Parts::default();
         let Ok(refs) = write(store, &mut parts);
-        (parts, refs)
+        (parts, refs.iter().map(|series| series.0).collect())
     }
 
     fn insert(store: &mut impl LabelSetStore, labels: &[(String, String)]) {
