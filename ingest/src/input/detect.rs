@@ -35,7 +35,8 @@ pub(crate) enum Framing {
 pub(super) type Found = &'static str;
 
 /// The format of a content, by its first bytes: an object whose first field that is no string is called `resourceMetrics` is a
-/// request, one where it is an array called `data` is a response, and one with nothing but strings is a series.
+/// request, one where it is an array called `data`, or comes after a `status`, is a response, and one with nothing but strings is a
+/// series.
 ///
 /// Nothing but white space is a content without records, and `{}` is a request without resources.
 pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
@@ -88,7 +89,7 @@ impl Scan<'_> {
     /// The rest of an object whose brace was read, up to the first field that decides.
     fn object(&mut self) -> Result<(Format, Framing), Found> {
         let series = Ok((Format::SeriesJson, Framing::Lines));
-        let mut is_first = true;
+        let (mut is_first, mut has_status, mut has_failed) = (true, false, false);
         loop {
             match self.token() {
                 Some(b'"') => {}
@@ -107,13 +108,23 @@ impl Scan<'_> {
                 (b"resourceMetrics" | b"resource_metrics", _) => {
                     return Ok((Format::OtlpJson, Framing::Lines));
                 }
+                // A refusal is an object of strings too, and no series.
+                (b"errorType", Some(b'"')) if has_failed => {
+                    return Ok((Format::SeriesJson, Framing::Response));
+                }
                 (_, Some(b'"')) => {
-                    if self.string().is_none() || self.token() != Some(b',') {
+                    let Some(value) = self.string() else {
+                        return series;
+                    };
+                    has_status |= name == b"status";
+                    has_failed |= name == b"status" && value == b"error";
+                    if self.token() != Some(b',') {
                         return series;
                     }
                 }
-                (b"data", Some(b'[')) => return Ok((Format::SeriesJson, Framing::Response)),
-                (b"data", Some(b'n')) => return Ok((Format::SeriesJson, Framing::Response)),
+                (b"data", Some(b'[' | b'n')) => return Ok((Format::SeriesJson, Framing::Response)),
+                // Other servers of this API say more before the data, such as whether these are partial.
+                _ if has_status => return Ok((Format::SeriesJson, Framing::Response)),
                 (b"resourceLogs" | b"resourceSpans" | b"resourceProfiles", _) => {
                     return Err("this looks like OTLP, but not like metrics");
                 }
@@ -149,6 +160,9 @@ mod tests {
             (r#"{"status":"success","data":[{"#, RESPONSE),
             ("{\n  \"status\": \"success\",\n  \"data\": [\n", RESPONSE),
             (r#"{"status":"error","data":null}"#, RESPONSE),
+            (r#"{"status":"error","errorType":"bad_data","error":"no"}"#, RESPONSE),
+            (r#"{"status":"error","job":"api"}"#, LINES),
+            (r#"{"status":"success","isPartial":false,"data":[{"#, RESPONSE),
             (r#"{"resourceLogs":[]}"#, Err("this looks like OTLP, but not like metrics")),
             (r#"{"a":1}"#, Err("this is JSON, but neither a request of OTLP metrics nor series")),
             ("# HELP up\n", Err("this looks like the text format of Prometheus")),

@@ -111,8 +111,9 @@ impl Elements {
                     source.consume(1);
                 }
                 (State::FirstElement | State::Element, byte) if !matches!(byte, b',' | b']') => {
-                    self.state = State::AfterElement;
-                    return Ok((offset, element(source, max_len, buffer)?));
+                    let found = element(source, max_len, buffer)?;
+                    self.state = if found == Found::Unterminated { State::Outside } else { State::AfterElement };
+                    return Ok((offset, found));
                 }
                 _ => {
                     return Err(mistake(source, format!("unexpected {:?}", char::from(byte))));
@@ -187,7 +188,13 @@ fn element(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<
     loop {
         let bytes = source.fill()?;
         if bytes.is_empty() {
-            return Ok(if is_too_long { Found::TooLong } else { Found::Unterminated });
+            // An element that is whole is taken; that its array is not is found when the next one is looked for.
+            let is_whole = depth.open == 0 && !depth.in_string;
+            return Ok(match () {
+                () if is_too_long => Found::TooLong,
+                () if is_whole => Found::Whole,
+                () => Found::Unterminated,
+            });
         }
         let end = bytes.iter().position(|&byte| {
             let is_outside = depth.open == 0 && !depth.in_string;
