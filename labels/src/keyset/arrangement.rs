@@ -20,6 +20,7 @@ pub(crate) struct Arrangements {
     keys: Vec<u32>,
     /// For each of them its slot: the position that it has in the byte order of names.
     slots: Vec<u16>,
+    last: Option<Arrangement>,
     hasher: RandomState,
 }
 
@@ -32,10 +33,15 @@ struct Arrangement {
 
 impl Arrangements {
     /// The keyset of a list of keys and the slot of each, if the list came in this order before.
-    pub(crate) fn get(&self, keys: &[u32]) -> Option<(u32, &[u16])> {
-        let same = |arrangement: &Arrangement| self.keys.get(arrangement.range.clone()).is_some_and(|own| own == keys);
-        let found = self.index.find(self.hasher.hash_one(keys), same)?;
-        Some((found.keyset, self.slots.get(found.range.clone())?))
+    pub(crate) fn get(&mut self, keys: &[u32]) -> Option<(u32, &[u16])> {
+        // The points of a metric stand together, so mostly it is the list that came last.
+        let own = |arrangement: &Arrangement| self.keys.get(arrangement.range.clone());
+        if self.last.as_ref().and_then(own) != Some(keys) {
+            let same = |arrangement: &Arrangement| own(arrangement) == Some(keys);
+            self.last = Some(self.index.find(self.hasher.hash_one(keys), same)?.clone());
+        }
+        let last = self.last.as_ref()?;
+        Some((last.keyset, self.slots.get(last.range.clone())?))
     }
 
     /// Remembers a list of keys that is not there.
@@ -48,6 +54,7 @@ impl Arrangements {
             self.index.clear();
             self.keys.clear();
             self.slots.clear();
+            self.last = None;
         }
         let range = self.keys.len()..self.keys.len() + keys.len();
         self.keys.extend_from_slice(keys);

@@ -124,11 +124,12 @@ impl KeysetStore {
     ) -> Result<(StoreRef, bool), LabelError> {
         keys.clear();
         keys.extend(labels.iter().map(|label| label.key.0));
-        if self.arrangements.get(keys).is_none() {
-            self.arrange(keys)?;
-        }
-        let Some((keyset_id, slots)) = self.arrangements.get(keys) else {
-            return Err(LabelError::NoLabels);
+        let (keyset_id, slots) = match self.arrangements.get(keys) {
+            Some(found) => found,
+            None => {
+                self.arrange(keys)?;
+                self.arrangements.get(keys).ok_or(LabelError::NoLabels)?
+            }
         };
         codes.clear();
         codes.resize(labels.len(), 0);
