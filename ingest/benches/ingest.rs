@@ -1,7 +1,7 @@
 //! Points a second through decoding and storing: of series that are new, and of series that are known.
 //!
-//! The workload is generated, the same on every machine: pods with 14 resource attributes, two fields of a scope, and points with
-//! 8 attributes and a name, which is 25 labels.
+//! The workload is generated, the same on every machine: pods with 14 resource attributes, two fields of a scope, and
+//! points with 8 attributes and a name, which is 25 labels.
 
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_ingest::Collector;

@@ -9,12 +9,13 @@
 //! 3. the scope's name and version, as `otel_scope_name` and `otel_scope_version`, and its attributes
 //! 4. the resource's attributes
 //!
-//! Where two have the same name, the one further up in this list wins. Within one level the last one wins, and a scope's name and
-//! version win over attributes of those names. Keys are taken as they are, dots and all.
+//! Where two have the same name, the one further up in this list wins. Within one level the last one wins, and a
+//! scope's name and version win over attributes of those names. Keys are taken as they are, dots and all.
 //!
-//! Names and values are cut by the [label policy](chronoxide_format::policy) first; should two names become the same by it,
-//! they are the same name from then on. An empty value is no label, and is dropped last: an empty attribute of a point
-//! leaves the point without a label that its resource would give it, as setting a label to nothing does in Prometheus.
+//! Names and values are cut by the [label policy](chronoxide_format::policy) first; should two names become the same
+//! by it, they are the same name from then on. An empty value is no label, and is dropped last: an empty attribute of
+//! a point leaves the point without a label that its resource would give it, as setting a label to nothing does in
+//! Prometheus.
 
 use crate::otlp::{Level, NO_RECORDED_VALUE, OtlpSink, Point};
 use crate::report::Report;
@@ -25,8 +26,8 @@ use std::borrow::Cow;
 
 /// Collects series from the parts of records.
 ///
-/// Labels of resources and scopes are interned once for all their points, so that a known point costs its own attributes
-/// and two lookups.
+/// Labels of resources and scopes are interned once for all their points, so that a known point costs its own
+/// attributes and two lookups.
 #[derive(Debug, Default)]
 pub struct Collector {
     store: KeysetStore,
@@ -320,16 +321,22 @@ mod tests {
         format!(r#""attributes":[{}]"#, pairs.iter().map(one).collect::<Vec<_>>().join(","))
     }
 
+    /// A request with the fields of one resource, the fields of one scope, and metrics.
+    fn request(resource: &str, scope: &str, metrics: &str) -> String {
+        let scope_metrics = format!(r#"{{"scope":{{{scope}}},"metrics":[{metrics}]}}"#);
+        format!(r#"{{"resourceMetrics":[{{"resource":{{{resource}}},"scopeMetrics":[{scope_metrics}]}}]}}"#)
+    }
+
     #[test]
     fn the_more_specific_attribute_wins_and_the_metric_name_always() {
         let resource = attributes(&[("a", "resource"), ("b", "resource"), ("c", "resource"), ("__name__", "resource")]);
         let scope = attributes(&[("b", "scope"), ("c", "scope"), ("otel_scope_name", "attribute")]);
         let point = attributes(&[("c", "point"), ("__name__", "point"), ("otel_scope_version", "point")]);
-        let collector = collected(&[&format!(
-            r#"{{"resourceMetrics":[{{"resource":{{{resource}}},"scopeMetrics":[{{"scope":{{"name":"meter","version":"1","#
-        ) .chars().chain(format!(
-            r#"{scope}}},"metrics":[{{"name":"metric","gauge":{{"dataPoints":[{{{point}}}]}}}}]}}]}}]}}"#
-        ).chars()).collect::<String>()]);
+        let collector = collected(&[&request(
+            &resource,
+            &format!(r#""name":"meter","version":"1",{scope}"#),
+            &format!(r#"{{"name":"metric","gauge":{{"dataPoints":[{{{point}}}]}}}}"#),
+        )]);
         assert_eq!(
             series(&collector),
             ["__name__=metric a=resource b=scope c=point otel_scope_name=meter otel_scope_version=point"]
@@ -397,9 +404,8 @@ mod tests {
         let value = "v".repeat(2_049);
         let resource = attributes(&[(&cut, "short"), ("v", &value)]);
         let point = attributes(&[(&long, "long")]);
-        let collector = collected(&[&format!(
-            r#"{{"resourceMetrics":[{{"resource":{{{resource}}},"scopeMetrics":[{{"scope":{{}},"metrics":[{{"name":"m","gauge":{{"dataPoints":[{{{point}}}]}}}}]}}]}}]}}"#
-        )]);
+        let collector =
+            collected(&[&request(&resource, "", &format!(r#"{{"name":"m","gauge":{{"dataPoints":[{{{point}}}]}}}}"#))]);
         let value = LabelPolicy::default().value(&value).into_owned();
         assert_eq!(series(&collector), [format!("__name__=m {cut}=long v={value}")]);
         let report = collector.report();
@@ -417,10 +423,7 @@ mod tests {
             ));
         }
         metrics.push(r#"{"name":"m9","gauge":{"dataPoints":[{"timeUnixNano":"18446744073709551615"}]}}"#.to_owned());
-        let collector = collected(&[&format!(
-            r#"{{"resourceMetrics":[{{"resource":{{}},"scopeMetrics":[{{"scope":{{}},"metrics":[{}]}}]}}]}}"#,
-            metrics.join(",")
-        )]);
+        let collector = collected(&[&request("", "", &metrics.join(","))]);
         let report = collector.report();
         let kinds = report.points_by_kind;
         assert_eq!(
@@ -436,9 +439,8 @@ mod tests {
         let many: Vec<(String, String)> = (0..512).map(|key| (format!("k{key}"), "v".to_owned())).collect();
         let many: Vec<(&str, &str)> = many.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let points = format!(r#"{{{}}},{{{}}}"#, attributes(&many), attributes(&many[..511]));
-        let collector = collected(&[&format!(
-            r#"{{"resourceMetrics":[{{"resource":{{}},"scopeMetrics":[{{"scope":{{}},"metrics":[{{"name":"m","gauge":{{"dataPoints":[{points}]}}}}]}}]}}]}}"#
-        )]);
+        let collector =
+            collected(&[&request("", "", &format!(r#"{{"name":"m","gauge":{{"dataPoints":[{points}]}}}}"#))]);
         assert_eq!(collector.report().series, 1);
         assert_eq!(collector.report().skipped, Skipped { too_many_labels: 1, ..Skipped::default() });
         assert!(collector.report().is_partial(false));

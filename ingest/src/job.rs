@@ -67,7 +67,8 @@ impl Job {
 
     /// Reads one input to its end.
     ///
-    /// The last record may be cut off: a capture is often copied while it is written. It is left out, counted, and warned of.
+    /// The last record may be cut off: a capture is often copied while it is written. It is left out, counted, and
+    /// warned of.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Turns OTLP and Prometheus captures into blocks.
 //!
-//! A capture is a file of records: requests of OTLP, or series of Prometheus. Each is decoded into labels, which go into a
-//! labelset store; the store is sealed into a block, which is published. The command is `chronoxide-ingest`; this
-//! library is what it is made of, and what fuzzers and benches call. What is dropped, shadowed, cut or skipped is
+//! A capture is a file of records: requests of OTLP, or series of Prometheus. Each is decoded into labels, which go
+//! into a labelset store; the store is sealed into a block, which is published. The command is `chronoxide-ingest`;
+//! this library is what it is made of, and what fuzzers and benches call. What is dropped, shadowed, cut or skipped is
 //! counted by reason.
 //!
 //! Data flows from the top of this table to its end:

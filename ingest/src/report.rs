@@ -10,9 +10,9 @@ const KEPT_WARNINGS: usize = 20;
 
 /// The counts of a run.
 ///
-/// Attributes are counted where they stand in the text: one of a resource with a thousand points counts once. Attributes
-/// that are shadowed are counted where that shows: once per scope for a resource's attribute that the scope's shadows, once per
-/// point for one that the point's or the metric's name shadows.
+/// Attributes are counted where they stand in the text: one of a resource with a thousand points counts once.
+/// Attributes that are shadowed are counted where that shows: once per scope for a resource's attribute that the
+/// scope's shadows, once per point for one that the point's or the metric's name shadows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Inputs that were read.
@@ -37,7 +37,8 @@ pub struct Report {
     pub time: Option<(i64, i64)>,
     /// Attributes and labels whose value is empty, which are no labels.
     pub empty_values: Levels,
-    /// Attributes and labels whose key another one of the same level has: the last one counts. A scope's name and version come after its attributes.
+    /// Attributes and labels whose key another one of the same level has: the last one counts. A scope's name and
+    /// version come after its attributes.
     pub duplicate_keys: Levels,
     /// Attributes and labels without a key, which are no labels.
     pub empty_keys: u64,

@@ -2,7 +2,6 @@
 
 use chronoxide_cli::{Exit, Failure};
 use chronoxide_format::layout::RowForm;
-use chronoxide_ingest::DEFAULT_MAX_RECORD_LEN;
 use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
@@ -44,7 +43,7 @@ pub(crate) struct Arguments {
     pub(crate) strict: bool,
 
     /// The most bytes of a record, such as 512KiB or 64MiB
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value_t = DEFAULT_MAX_RECORD_LEN, hide_default_value = true)]
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64MiB")]
     pub(crate) max_record_size: usize,
 
     /// A label of the block as a whole, such as cluster=eu-1; may be repeated
@@ -158,7 +157,7 @@ mod tests {
     fn sizes_have_units() {
         assert_eq!(size("4096"), Ok(4096));
         assert_eq!(size("512KiB"), Ok(512 << 10));
-        assert_eq!(size("64 MiB"), Ok(64 << 20));
+        assert_eq!(size("64 MiB"), Ok(chronoxide_ingest::DEFAULT_MAX_RECORD_LEN));
         for text in ["", "0", "-1", "1.5MiB", "MiB", "64MB", "99999999999999999GiB"] {
             assert!(size(text).is_err(), "{text:?}");
         }

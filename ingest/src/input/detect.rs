@@ -5,7 +5,8 @@
 pub enum Format {
     /// One `ExportMetricsServiceRequest` of OTLP as JSON per line.
     OtlpJson,
-    /// Objects of label to value: one per line, or in an array, or in the array of a response of Prometheus's series API.
+    /// Objects of label to value: one per line, or in an array, or in the array of a response of Prometheus's series
+    /// API.
     SeriesJson,
 }
 
@@ -34,9 +35,9 @@ pub(crate) enum Framing {
 /// What a content looks like that is of neither format.
 pub(super) type Found = &'static str;
 
-/// The format of a content, by its first bytes: an object whose first field that is no string is called `resourceMetrics` is a
-/// request, one where it is an array called `data`, or comes after a `status`, is a response, and one with nothing but strings is a
-/// series.
+/// The format of a content, by its first bytes: an object whose first field that is no string is called
+/// `resourceMetrics` is a request, one where it is an array called `data`, or comes after a `status`, is a response,
+/// and one with nothing but strings is a series.
 ///
 /// Nothing but white space is a content without records, and `{}` is a request without resources.
 pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {

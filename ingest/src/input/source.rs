@@ -176,7 +176,8 @@ impl Source {
         self.offset += count as u64;
     }
 
-    /// What an error means: a compressed stream that ends too early is an end that is remembered, other errors stay errors.
+    /// What an error means: a compressed stream that ends too early is an end that is remembered, other errors stay
+    /// errors.
     fn survive(&mut self, result: io::Result<usize>) -> Result<(), IngestError> {
         let Err(source) = result else { return Ok(()) };
         let (input, offset) = (self.name.clone(), self.offset);

@@ -1,9 +1,9 @@
 //! One walk over a request, without a model in memory.
 //!
 //! Parts go to the sink as they are read. The protocol's own order has each description before what it describes (the
-//! resource before its scopes, the scope before its metrics, the name before the points); JSON need not. What comes before
-//! its description is put off as text and read at the end of its message: at most three levels can be put off, so no byte
-//! is read more than four times.
+//! resource before its scopes, the scope before its metrics, the name before the points); JSON need not. What comes
+//! before its description is put off as text and read at the end of its message: at most three levels can be put off,
+//! so no byte is read more than four times.
 
 use super::schema::{Field, Message};
 use super::sink::{Level, OtlpSink, Point};

@@ -108,7 +108,8 @@ impl KeysetStore {
     ///
     /// # Errors
     ///
-    /// There are no labels or too many of them, two have the same key, a label is not of this store, or a count has run out.
+    /// There are no labels or too many of them, two have the same key, a label is not of this store, or a count has
+    /// run out.
     pub fn insert_ids(&mut self, labels: &[LabelId]) -> Result<(StoreRef, bool), LabelError> {
         let mut scratch = std::mem::take(&mut self.scratch);
         let result = self.insert_arranged(labels, &mut scratch.keys, &mut scratch.codes);

@@ -44,11 +44,11 @@ pub enum SealError {
 impl KeysetStore {
     /// The series of this store as a block, with rows in this form.
     ///
-    /// The bytes depend on the series, the form and the meta data, and on nothing else: not on the order of arrival, nor
-    /// on what was interned and not used. The store stays as it is.
+    /// The bytes depend on the series, the form and the meta data, and on nothing else: not on the order of arrival,
+    /// nor on what was interned and not used. The store stays as it is.
     ///
-    /// Costs one pass over all codes, sorting the symbols and, keyset by keyset, the rows. Holds the block and twice the
-    /// rows of the largest keyset.
+    /// Costs one pass over all codes, sorting the symbols and, keyset by keyset, the rows. Holds the block and twice
+    /// the rows of the largest keyset.
     ///
     /// ```
     /// use chronoxide_format::{build::BlockMeta, layout::RowForm, view::BlockView};
@@ -68,7 +68,8 @@ impl KeysetStore {
     ///
     /// # Errors
     ///
-    /// The meta data are not in order, names or values are longer than their policy says, or a count of the format has run out.
+    /// The meta data are not in order, names or values are longer than their policy says, or a count of the format has
+    /// run out.
     pub fn seal(&self, form: RowForm, meta: &BlockMeta) -> Result<Sealed, SealError> {
         let mut target = Target { builder: BlockBuilder::new(form), policy: meta.policy, lens: Vec::new() };
         let refs = write(self, &mut target)?;

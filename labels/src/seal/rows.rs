@@ -60,8 +60,8 @@ impl SortedRows {
         }
     }
 
-    /// Fills `order` with the rows in increasing order. The 64 most significant bits of each row, columns that do not change
-    /// left out, stand beside its number: comparing two rows mostly ends there.
+    /// Fills `order` with the rows in increasing order. The 64 most significant bits of each row, columns that do not
+    /// change left out, stand beside its number: comparing two rows mostly ends there.
     fn sort(&mut self, width: usize) {
         let Self { remapped, order, columns, .. } = self;
         order.clear();
