@@ -40,6 +40,27 @@ impl Display for Escaped<'_> {
     }
 }
 
+/// Text as it is, but for the characters that [`Escaped`] writes as `\u` and four hex digits, which it writes so too.
+///
+/// For lines of a notation of their own, such as JSON or PromQL, when a person looks at them.
+///
+/// ```
+/// use chronoxide_cli::escape::Harmless;
+///
+/// assert_eq!(Harmless("{\"a\":\"\u{9b}2J\"}").to_string(), r#"{"a":"\u009b2J"}"#);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Harmless<'a>(pub &'a str);
+
+impl Display for Harmless<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for char in self.0.chars() {
+            if is_unsafe(char) { write!(f, "\\u{:04x}", u32::from(char))? } else { f.write_char(char)? }
+        }
+        Ok(())
+    }
+}
+
 /// Whether a terminal may do anything with it but show it.
 pub(crate) fn is_unsafe(char: char) -> bool {
     matches!(

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `exit` | [`Exit`], the exit codes, and [`HasExit`], which errors choose them by |
 //! | `failure` | [`Failure`], an error with its exit code |
+//! | `block` | [`Layout`], [`publish_block`], and how damage to a block ends a command |
 //! | `command` | [`run`], from the arguments to the exit code |
 //! | `message` | an error and its causes as one line |
 //! | `output` | [`print()`], buffered standard output that reports its errors |
@@ -41,6 +42,7 @@
 //! }
 //! ```
 
+mod block;
 mod command;
 pub mod escape;
 mod exit;
@@ -50,6 +52,7 @@ mod message;
 mod output;
 pub mod style;
 
+pub use block::{Layout, Unsound, existing, publish_block};
 pub use command::run;
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};

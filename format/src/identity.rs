@@ -72,6 +72,11 @@ impl Fingerprint {
         Self { first: residue(b"chronoxide.fpr.1"), second: residue(b"chronoxide.fpr.2") }
     }
 
+    /// The fingerprint with these two numbers, as they stand in the file; none if one of them is not below 2^61 - 1.
+    pub fn from_parts([first, second]: [u64; 2]) -> Option<Self> {
+        (first < P && second < P).then_some(Self { first: Residue(first), second: Residue(second) })
+    }
+
     /// The two numbers as they stand in the file.
     pub const fn to_parts(self) -> [u64; 2] {
         [self.first.0, self.second.0]
@@ -137,6 +142,17 @@ impl fmt::Debug for BlockId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BlockId({self})")
     }
+}
+
+/// The id of a job: derived from the blocks that it reads and a text that says what it does with them, so that the same job has the
+/// same id wherever it runs.
+pub fn job_id(parents: &[BlockId], what: &str) -> [u8; 16] {
+    let mut text = Vec::new();
+    for parent in parents {
+        text.extend_from_slice(&parent.0);
+    }
+    let half = |key| u128::from(sip(key, &[&text, what.as_bytes()]));
+    ((half(b"chronoxide.job.1") << 64) | half(b"chronoxide.job.2")).to_be_bytes()
 }
 
 #[cfg(test)]

@@ -1,29 +1,19 @@
 //! Everything that is in a block, as text (spec, section 13).
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 
 use chronoxide_cli::escape::Escaped;
 use chronoxide_format::view::{BlockView, Domain, Keyset, Pool, Table, Text};
-use chronoxide_format::{Error, KeyId, PoolId, SymbolId, TableId};
+use chronoxide_format::{KeyId, PoolId, SymbolId, TableId};
 
-/// Why a dump stopped.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DumpError {
-    /// The block is damaged.
-    #[error(transparent)]
-    Block(#[from] Error),
-    /// The text could not be written.
-    #[error("cannot write the dump")]
-    Write(#[from] io::Error),
-}
+use crate::InspectError;
 
 /// Writes the dump of a block: all of it, or with `first` only so many of each list of symbols, keys, tables, rows, series and so on.
 ///
 /// # Errors
 /// A block that is damaged, or a writer that fails.
-pub fn dump(view: &BlockView<'_>, first: Option<u32>, out: &mut dyn Write) -> Result<(), DumpError> {
+pub fn dump(view: &BlockView<'_>, first: Option<u32>, out: &mut dyn Write) -> Result<(), InspectError> {
     let text = view.text()?;
     let mut dump = Dump { view, text, first: first.unwrap_or(u32::MAX), out };
     dump.header()?;
@@ -44,7 +34,7 @@ struct Dump<'v, 'w> {
 }
 
 impl<'v> Dump<'v, '_> {
-    fn header(&mut self) -> Result<(), DumpError> {
+    fn header(&mut self) -> Result<(), InspectError> {
         use chronoxide_format::layout::{MAJOR, MINOR};
         let [incompat, ro_compat, compat] = self.view.features();
         writeln!(self.out, "block {}", self.view.block_id())?;
@@ -62,7 +52,7 @@ impl<'v> Dump<'v, '_> {
         Ok(())
     }
 
-    fn meta(&mut self) -> Result<(), DumpError> {
+    fn meta(&mut self) -> Result<(), InspectError> {
         let meta = self.view.meta()?;
         let [first, second] = meta.fingerprint();
         writeln!(self.out, "meta")?;
@@ -100,7 +90,7 @@ impl<'v> Dump<'v, '_> {
         Ok(())
     }
 
-    fn symbols(&mut self) -> Result<(), DumpError> {
+    fn symbols(&mut self) -> Result<(), InspectError> {
         let count = self.view.symbols().count();
         writeln!(self.out, "symbols {count}")?;
         for id in 0..count.min(self.first) {
@@ -109,7 +99,7 @@ impl<'v> Dump<'v, '_> {
         self.more("  ", count)
     }
 
-    fn keys(&mut self) -> Result<(), DumpError> {
+    fn keys(&mut self) -> Result<(), InspectError> {
         let count = self.view.key_count();
         writeln!(self.out, "keys {count}")?;
         for key in 0..count.min(self.first) {
@@ -119,7 +109,7 @@ impl<'v> Dump<'v, '_> {
         self.more("  ", count)
     }
 
-    fn tables(&mut self) -> Result<(), DumpError> {
+    fn tables(&mut self) -> Result<(), InspectError> {
         let count = self.view.table_count();
         writeln!(self.out, "tables {count}")?;
         for id in 0..count.min(self.first) {
@@ -131,7 +121,7 @@ impl<'v> Dump<'v, '_> {
         self.more("  ", count)
     }
 
-    fn columns(&mut self, table: &Table<'v>) -> Result<(), DumpError> {
+    fn columns(&mut self, table: &Table<'v>) -> Result<(), InspectError> {
         for number in 0..table.column_count() {
             let column = table.column(number)?;
             writeln!(
@@ -149,7 +139,7 @@ impl<'v> Dump<'v, '_> {
         Ok(())
     }
 
-    fn rows(&mut self, table: &Table<'v>) -> Result<(), DumpError> {
+    fn rows(&mut self, table: &Table<'v>) -> Result<(), InspectError> {
         for row in 0..table.row_count().min(self.first) {
             write!(self.out, "    row {row}")?;
             for column in 0..table.column_count() {
@@ -163,7 +153,7 @@ impl<'v> Dump<'v, '_> {
         self.more("    ", table.row_count())
     }
 
-    fn pools(&mut self) -> Result<(), DumpError> {
+    fn pools(&mut self) -> Result<(), InspectError> {
         let count = self.view.pool_count();
         writeln!(self.out, "pools {count}")?;
         for id in 0..count.min(self.first) {
@@ -183,7 +173,7 @@ impl<'v> Dump<'v, '_> {
         self.more("  ", count)
     }
 
-    fn keysets(&mut self) -> Result<(), DumpError> {
+    fn keysets(&mut self) -> Result<(), InspectError> {
         let count = self.view.keyset_count();
         writeln!(self.out, "keysets {count}")?;
         for id in 0..count.min(self.first) {
@@ -203,7 +193,7 @@ impl<'v> Dump<'v, '_> {
         self.more("  ", count)
     }
 
-    fn series(&mut self) -> Result<(), DumpError> {
+    fn series(&mut self) -> Result<(), InspectError> {
         let count = self.view.series_count()?;
         writeln!(self.out, "series {count}")?;
         for series in self.view.all_series().take(usize::try_from(self.first).unwrap_or(usize::MAX)) {
@@ -218,18 +208,18 @@ impl<'v> Dump<'v, '_> {
         self.more("  ", count)
     }
 
-    fn more(&mut self, indentation: &str, count: u32) -> Result<(), DumpError> {
+    fn more(&mut self, indentation: &str, count: u32) -> Result<(), InspectError> {
         if count > self.first {
             writeln!(self.out, "{indentation}... {} more", count - self.first)?;
         }
         Ok(())
     }
 
-    fn symbol(&self, id: SymbolId) -> Result<&'v str, DumpError> {
+    fn symbol(&self, id: SymbolId) -> Result<&'v str, InspectError> {
         Ok(self.text.symbol(id)?.unwrap_or_default())
     }
 
-    fn key_name(&self, key: KeyId) -> Result<&'v str, DumpError> {
+    fn key_name(&self, key: KeyId) -> Result<&'v str, InspectError> {
         self.symbol(self.view.key_symbol(key)?)
     }
 }

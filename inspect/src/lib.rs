@@ -1,2 +1,28 @@
 //! Shows what is inside a block: the library behind `chronoxide-inspect`.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`summary`] | what a block is, on one screen: counts, times, and where its bytes go |
+//! | [`dump`] | everything that is in it, as text that the spec defines |
+//! | [`series`] | its series as a table, as JSON lines or in Prometheus's notation |
+//!
+//! ```
+//! use chronoxide_format::view::BlockView;
+//! use chronoxide_inspect::{dump::dump, summary::Summary};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/one-series.cx");
+//! let bytes = std::fs::read(path)?;
+//! let view = BlockView::open(&bytes)?;
+//! assert_eq!(Summary::of(&view)?.series, 1);
+//! let mut text = Vec::new();
+//! dump(&view, None, &mut text)?;
+//! assert!(text.starts_with(b"block "));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 pub mod dump;
+mod error;
+pub mod series;
+pub mod summary;
+
+pub use error::InspectError;

@@ -1,1 +1,56 @@
-//! Opens blocks from memory maps or memory and resolves labelsets in place
+//! Opens blocks from memory maps or memory and resolves labelsets in place, without deserialization and without allocation.
+//!
+//! A [`Block`] owns the bytes of one block; its [`view`](Block::view) answers everything: series by ref, labels in the order of their
+//! names, one label by key, label names and values, and the series of a labelset. Labels come as slices of the block itself;
+//! [`OwnedLabels`] outlive it.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `block` | [`Block`]: opening, checking, views and text |
+//! | `backing` | the closed set of places where a block's bytes may lie |
+//! | `mapping` | the memory map, and the contract of whoever asks for one |
+//! | `text` | labels as `&str`, checked once |
+//! | `owned` | labels that outlive their block |
+//! | `error` | what can go wrong at opening |
+//!
+//! ```
+//! use chronoxide_reader::{Block, Checks, SeriesRef};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+//! let block = Block::read(path, Checks::Eager)?;
+//! let view = block.view();
+//! let found = view.find([("__name__", "up"), ("job", "db"), ("pod", "db-1")])?.expect("the block has this series");
+//! let series = view.series(found)?.expect("and resolves it");
+//! let text = block.text(&view)?;
+//! for label in text.labels(&series) {
+//!     let (name, value) = label?;
+//!     println!("{name}={value}");
+//! }
+//! assert_eq!(series.get(b"pod")?, Some(&b"db-1"[..]));
+//! assert!(view.series(SeriesRef(1000))?.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::as_conversions,
+        clippy::expect_used,
+        clippy::host_endian_bytes,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unwrap_used,
+    )
+)]
+
+mod backing;
+mod block;
+mod error;
+mod mapping;
+mod owned;
+mod text;
+
+pub use block::{Block, Checks};
+pub use chronoxide_format::view::{BlockView, FindError, Label, Series, Text};
+pub use chronoxide_format::{Error, Rule, SeriesRef, SymbolId};
+pub use error::OpenError;
+pub use owned::OwnedLabels;

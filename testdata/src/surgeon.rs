@@ -1,6 +1,8 @@
 //! Takes a block apart, and puts it together again with right checksums, whatever was done to it in between.
 
+use chronoxide_format::bits::{BitWriter, width};
 use chronoxide_format::build::{Records, SectionBytes, assemble};
+use chronoxide_format::checksum::{crc, directory_checksum};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
@@ -17,6 +19,17 @@ pub struct Surgeon {
     block_id: BlockId,
     time_start: Option<i64>,
     keep_id: bool,
+}
+
+/// Computes the checksums of directory and header anew, in a file that was changed in place.
+pub fn reseal(file: &mut [u8]) {
+    let block_id = BlockId(file[24..40].try_into().expect("16 bytes"));
+    let sections = u32::from_le_bytes(file[48..52].try_into().expect("4 bytes")) as usize;
+    let end = (64 + sections * 24).min(file.len());
+    let directory = directory_checksum(block_id, &file[64..end]);
+    file[52..56].copy_from_slice(&directory.to_le_bytes());
+    let header = crc(&file[..60]);
+    file[60..64].copy_from_slice(&header.to_le_bytes());
 }
 
 impl Surgeon {
@@ -51,6 +64,38 @@ impl Surgeon {
     pub fn section(&mut self, kind: SectionKind) -> &mut Vec<u8> {
         let section = self.sections.iter_mut().find(|section| section.kind == kind.code());
         &mut section.expect("the section was not taken away").bytes
+    }
+
+    /// Writes a field of `width` bits at bit `bit` of a section.
+    ///
+    /// # Panics
+    /// If the section is shorter.
+    pub fn set_bits(&mut self, kind: SectionKind, bit: u64, width: u32, value: u64) {
+        let section = self.section(kind);
+        for place in 0..width {
+            let at = (bit + u64::from(place)) as usize;
+            let mask = 1 << (at % 8);
+            section[at / 8] = if value >> place & 1 == 1 { section[at / 8] | mask } else { section[at / 8] & !mask };
+        }
+    }
+
+    /// Packs the starts of symbols, and the arena's length at their end, with fields that are wider than they need to be.
+    ///
+    /// # Panics
+    /// If there are too many.
+    pub fn repack_starts(&mut self, starts: &[u64], wider: u32) {
+        let base = |at: usize| starts[at - at % 16];
+        let base_width = width(base(starts.len() - 1)) + wider;
+        let difference_width = width((0..starts.len()).map(|at| starts[at] - base(at)).max().unwrap_or(0));
+        let mut writer = BitWriter::new();
+        writer.push(starts.len() as u64 - 1, 32);
+        writer.push(base_width.into(), 8);
+        writer.push(difference_width.into(), 8);
+        writer.push(0, 16);
+        for (at, &start) in starts.iter().enumerate() {
+            if at % 16 == 0 { writer.push(start, base_width) } else { writer.push(start - base(at), difference_width) }
+        }
+        *self.section(SectionKind::Symbols) = writer.finish();
     }
 
     /// Packs the records into the catalogue section.

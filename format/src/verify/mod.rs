@@ -24,13 +24,14 @@ use crate::view::BlockView;
 use crate::{Result, Rule};
 
 impl BlockView<'_> {
-    /// Checks every rule of the spec: the block is exactly what a writer would have written for its content and plan.
+    /// Checks every rule of the spec: the block is exactly what a writer would have written for its content and plan. Returns what the
+    /// content adds up to.
     ///
     /// Cost: one pass over the block, and for each series one product per column of its keyset's table.
     ///
     /// # Errors
     /// The first rule that is broken, with place and values.
-    pub fn verify(&self) -> Result<()> {
+    pub fn verify(&self) -> Result<ContentFingerprint> {
         self.frame().check_all(self.bytes())?;
         catalogue::verify(self)?;
         symbol::verify(self)?;
@@ -49,7 +50,7 @@ impl BlockView<'_> {
             let first = |id: BlockId| u64::from_be_bytes(id.0.first_chunk().copied().unwrap_or_default());
             return Err(corrupt(Rule::BlockId, Place::Byte(24), first(self.block_id()), first(expected)));
         }
-        Ok(())
+        Ok(content)
     }
 }
 

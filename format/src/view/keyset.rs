@@ -1,6 +1,6 @@
 //! Keysets, their keys and their anchors (spec, sections 8 and 9).
 
-use super::{BlockView, Domain, List, Pool, Table};
+use super::{BlockView, Domain, KeysetSeries, List, Pool, Table};
 use crate::bits::width;
 use crate::error::{Place, corrupt};
 use crate::layout::ANCHOR_ROWS;
@@ -87,6 +87,14 @@ impl<'v> Keyset<'v> {
     /// Damage to the catalogue.
     pub fn keys(&self) -> Result<Leaves<'v>> {
         Ok(Leaves { table: self.table, next: 0, count: self.table.leaf_count()? })
+    }
+
+    /// Its series, in the order of their refs.
+    ///
+    /// # Errors
+    /// Damage to the catalogue.
+    pub fn series(&self) -> Result<KeysetSeries<'v>> {
+        KeysetSeries::new(self)
     }
 
     /// The list that row `row` ends in; none for a keyset without lists.

@@ -6,7 +6,7 @@ use super::symbol::binary_search;
 use super::{BlockView, Domain, Keyset, Table};
 use crate::error::{Place, corrupt};
 use crate::layout::MAX_DEPTH;
-use crate::{Error, KeyId, Result, Rule, SeriesRef, SymbolId};
+use crate::{KeyId, Result, Rule, SeriesRef, SymbolId};
 
 /// A series of a block: a place from which its labels are read.
 #[derive(Clone, Copy, Debug)]
@@ -166,58 +166,31 @@ impl<'v> Iterator for Labels<'v> {
     }
 }
 
-/// All series of a block in the order of their refs. After damage it returns the error once and then nothing.
-#[derive(Debug)]
-pub struct AllSeries<'v> {
-    view: &'v BlockView<'v>,
-    next_keyset: u32,
-    current: Option<Rows<'v>>,
-}
-
-/// Where [`AllSeries`] is in a keyset.
-#[derive(Debug)]
-struct Rows<'v> {
+/// The series of a keyset in the order of their refs. After damage it returns the error once and then nothing.
+#[derive(Clone, Debug)]
+pub struct KeysetSeries<'v> {
     keyset: Keyset<'v>,
     leaf_count: u32,
-    /// Series of the keyset already seen.
+    /// Series already seen.
     seen: u32,
     row: u32,
     in_list: u32,
     list_len: u32,
 }
 
-impl<'v> AllSeries<'v> {
-    pub(crate) const fn new(view: &'v BlockView<'v>) -> Self {
-        Self { view, next_keyset: 0, current: None }
+impl<'v> KeysetSeries<'v> {
+    pub(crate) fn new(keyset: &Keyset<'v>) -> Result<Self> {
+        let leaf_count = keyset.table().leaf_count()?;
+        Ok(Self { keyset: *keyset, leaf_count, seen: 0, row: 0, in_list: 0, list_len: 0 })
     }
 
-    fn advance(&mut self) -> Result<Option<Series<'v>>> {
-        loop {
-            if let Some(rows) = &mut self.current
-                && rows.seen < rows.keyset.series_count()
-            {
-                return rows.next().map(Some);
-            }
-            if self.next_keyset >= self.view.keyset_count() {
-                return Ok(None);
-            }
-            let keyset = self.view.keyset(self.next_keyset)?;
-            self.next_keyset += 1;
-            let leaf_count = keyset.table().leaf_count()?;
-            self.current = Some(Rows { keyset, leaf_count, seen: 0, row: 0, in_list: 0, list_len: 0 });
-        }
-    }
-}
-
-impl<'v> Rows<'v> {
     #[inline]
-    fn next(&mut self) -> Result<Series<'v>> {
+    fn advance(&mut self) -> Result<Series<'v>> {
         if self.in_list == 0 {
             self.list_len = self.keyset.list(self.row)?.map_or(1, |list| list.len());
         }
-        let (first, seen) = (self.keyset.first().0, self.seen);
-        let series =
-            Series::open(&self.keyset, SeriesRef(first.saturating_add(seen)), self.row, self.in_list, self.leaf_count)?;
+        let series_ref = SeriesRef(self.keyset.first().0.saturating_add(self.seen));
+        let series = Series::open(&self.keyset, series_ref, self.row, self.in_list, self.leaf_count)?;
         self.seen += 1;
         self.in_list += 1;
         if self.in_list == self.list_len {
@@ -228,16 +201,64 @@ impl<'v> Rows<'v> {
     }
 }
 
-impl<'v> Iterator for AllSeries<'v> {
-    type Item = Result<Series<'v>, Error>;
+impl<'v> Iterator for KeysetSeries<'v> {
+    type Item = Result<Series<'v>>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if self.seen >= self.keyset.series_count() {
+            return None;
+        }
         let series = self.advance();
         if series.is_err() {
-            self.current = None;
-            self.next_keyset = self.view.keyset_count();
+            self.seen = self.keyset.series_count();
         }
-        series.transpose()
+        Some(series)
+    }
+}
+
+/// All series of a block in the order of their refs. After damage it returns the error once and then nothing.
+#[derive(Clone, Debug)]
+pub struct AllSeries<'v> {
+    view: &'v BlockView<'v>,
+    next_keyset: u32,
+    current: Option<KeysetSeries<'v>>,
+}
+
+impl<'v> AllSeries<'v> {
+    pub(crate) const fn new(view: &'v BlockView<'v>) -> Self {
+        Self { view, next_keyset: 0, current: None }
+    }
+
+    fn stop(&mut self) {
+        self.current = None;
+        self.next_keyset = self.view.keyset_count();
+    }
+}
+
+impl<'v> Iterator for AllSeries<'v> {
+    type Item = Result<Series<'v>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(series) = self.current.as_mut().and_then(Iterator::next) {
+                if series.is_err() {
+                    self.stop();
+                }
+                return Some(series);
+            }
+            if self.next_keyset >= self.view.keyset_count() {
+                return None;
+            }
+            match self.view.keyset(self.next_keyset).and_then(|keyset| keyset.series()) {
+                Ok(series) => self.current = Some(series),
+                Err(error) => {
+                    self.stop();
+                    return Some(Err(error));
+                }
+            }
+            self.next_keyset += 1;
+        }
     }
 }
 

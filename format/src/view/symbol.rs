@@ -84,6 +84,11 @@ impl<'a> Symbols<'a> {
         self.starts.symbol_count
     }
 
+    /// The bytes of all symbols, one after the other; not checked.
+    pub const fn arena(&self) -> &'a [u8] {
+        self.arena
+    }
+
     /// Where symbol `entry` starts in the arena, for `entry` up to and including [`Symbols::count`].
     #[inline]
     pub(crate) fn start(&self, entry: u32) -> Result<u64> {

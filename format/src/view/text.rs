@@ -2,8 +2,6 @@
 
 use super::{BlockView, Series};
 use crate::error::{Place, corrupt};
-use crate::layout::SectionKind;
-use crate::number::length;
 use crate::{Result, Rule, SymbolId};
 
 /// The symbols of a block as text: made once, after the arena was found to be sound and UTF-8 throughout, so that each symbol
@@ -15,17 +13,7 @@ pub struct Text<'v> {
 }
 
 impl<'v> Text<'v> {
-    /// Checks the arena's checksums and that it is UTF-8: one pass over it, 8 GB/s.
-    pub(crate) fn check(view: &'v BlockView<'v>) -> Result<Self> {
-        let frame = view.frame();
-        let arena = SectionKind::Arena;
-        frame.checked(view.bytes(), frame.extent(arena), arena.code(), 0).check_all()?;
-        let arena = std::str::from_utf8(view.symbols().arena)
-            .map_err(|error| corrupt(Rule::SymbolsUtf8, Place::Byte(length(error.valid_up_to())), 0, 0))?;
-        Ok(Self { view, arena })
-    }
-
-    /// The text of an arena that was checked before: by [`Text::check`], on these same bytes. A wrong `arena` gives wrong text
+    /// The text of an arena that was checked before, by [`BlockView::check_arena`]. A wrong `arena` gives wrong text
     /// or errors, never anything worse.
     pub const fn of_checked(view: &'v BlockView<'v>, arena: &'v str) -> Self {
         Self { view, arena }

@@ -1,0 +1,64 @@
+//! What the output says of itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::identity::{BlockId, job_id};
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::{BlockView, Job, Meta, TimeRange};
+
+use crate::CompactError;
+
+/// Merges what the inputs say of themselves.
+pub(crate) fn merge(inputs: &[BlockView<'_>], form: RowForm) -> Result<BlockMeta, CompactError> {
+    let at = |input| move |source| CompactError::Input { input, source };
+    let metas = (inputs.iter().enumerate())
+        .map(|(input, view)| view.meta().map_err(at(input)))
+        .collect::<Result<Vec<Meta<'_>>, _>>()?;
+    let mut merged = BlockMeta {
+        time: union(metas.iter().map(Meta::time)),
+        window: union(metas.iter().map(Meta::window)),
+        ..BlockMeta::default()
+    };
+    let parents: BTreeSet<BlockId> = inputs.iter().map(BlockView::block_id).collect();
+    let (mut ancestors, mut pairs) = (BTreeSet::new(), BTreeMap::new());
+    for (input, meta) in metas.iter().enumerate() {
+        let mut external = Vec::new();
+        for pair in meta.external_labels().map_err(at(input))? {
+            let (key, value) = pair.map_err(at(input))?;
+            external.push((key.to_owned(), value.to_owned()));
+        }
+        if input == 0 {
+            merged.external_labels = external;
+            merged.policy = meta.policy();
+        } else if merged.external_labels != external {
+            return Err(CompactError::Differs { input, what: "external labels" });
+        } else if merged.policy != meta.policy() {
+            return Err(CompactError::Differs { input, what: "label policy" });
+        }
+        for pair in meta.user_pairs().map_err(at(input))? {
+            let (key, value) = pair.map_err(at(input))?;
+            if *pairs.entry(key).or_insert(value) != value {
+                return Err(CompactError::Differs { input, what: "user pairs" });
+            }
+        }
+        ancestors.extend(meta.parents().map_err(at(input))?);
+        ancestors.extend(meta.ancestors().map_err(at(input))?);
+    }
+    merged.user_pairs = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    merged.ancestors = ancestors.difference(&parents).copied().collect();
+    merged.parents = parents.into_iter().collect();
+    let what = format!("merge, rows {}", form.name());
+    merged.job = Some(Job { id: job_id(&merged.parents, &what), output: 0, output_count: 1 });
+    Ok(merged)
+}
+
+/// The range that spans all ranges; unknown if one of them is.
+fn union(ranges: impl Iterator<Item = Option<TimeRange>>) -> Option<TimeRange> {
+    ranges
+        .reduce(|a, b| {
+            let (a, b) = (a?, b?);
+            Some(TimeRange { start: a.start.min(b.start), end: a.end.max(b.end) })
+        })
+        .flatten()
+}

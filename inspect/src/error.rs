@@ -1,0 +1,26 @@
+//! Why showing a block stopped.
+
+use std::io;
+
+use chronoxide_cli::{Exit, HasExit};
+
+/// Why showing a block stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InspectError {
+    /// The block is damaged.
+    #[error(transparent)]
+    Block(#[from] chronoxide_format::Error),
+    /// The text could not be written.
+    #[error("cannot write")]
+    Write(#[from] io::Error),
+}
+
+impl HasExit for InspectError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Block(error) => error.exit(),
+            Self::Write(error) => error.exit(),
+        }
+    }
+}

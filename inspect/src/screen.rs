@@ -1,0 +1,61 @@
+//! The summary as a person reads it.
+
+use std::io::{self, Write};
+
+use chronoxide_cli::escape::Escaped;
+use chronoxide_cli::human;
+use chronoxide_cli::style::Style;
+use chronoxide_inspect::summary::{Summary, Times};
+
+/// Writes a summary.
+pub(crate) fn summary(summary: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let count = |n: u64| human::count(n);
+    writeln!(out, "{} {}", style.heading("block"), summary.block_id)?;
+    let size = human::bytes(summary.bytes);
+    match summary.bytes_per_series() {
+        Some(per_series) => writeln!(out, "  size       {size}, {} bytes a series", human::per(per_series))?,
+        None => writeln!(out, "  size       {size}")?,
+    }
+    writeln!(out, "  time       {}", times(summary.time.as_ref()))?;
+    if summary.window.is_some() {
+        writeln!(out, "  window     {}", times(summary.window.as_ref()))?;
+    }
+    let labels = match summary.series {
+        0 => String::new(),
+        series => format!(" of {} labels", human::per(summary.labels as f64 / series as f64)),
+    };
+    writeln!(out, "  series     {}{labels}", count(summary.series))?;
+    writeln!(out, "  keysets    {}", count(summary.keysets.into()))?;
+    writeln!(out, "  keys       {} with {} values", count(summary.keys.into()), count(summary.values))?;
+    writeln!(out, "  symbols    {} in {}", count(summary.symbols.into()), human::bytes(summary.symbol_bytes))?;
+    if summary.inner_tables > 0 || summary.list_pools > 0 {
+        let tables = count(summary.inner_tables.into());
+        writeln!(out, "  factored   {tables} inner tables, {} list pools", count(summary.list_pools.into()))?;
+    }
+    writeln!(out, "  rows       {}, planner {}", summary.rows, summary.planner_version)?;
+    for (what, pairs) in [("label", &summary.external_labels), ("user", &summary.user_pairs)] {
+        for (key, value) in pairs {
+            writeln!(out, "  {what:10} {}={}", Escaped(key), Escaped(value))?;
+        }
+    }
+    if !summary.parents.is_empty() {
+        writeln!(out, "  made of    {} blocks", count(summary.parents.len() as u64))?;
+    }
+    writeln!(out, "{}", style.heading("where the bytes go"))?;
+    for part in &summary.parts {
+        let share = 100.0 * part.bytes as f64 / summary.bytes as f64;
+        let per_series = part.bytes_per_series.map_or_else(|| "-".to_owned(), human::per);
+        writeln!(out, "  {:28} {:>14} {share:>5.1} % {per_series:>10} a series", part.name, count(part.bytes))?;
+    }
+    if !summary.top_keys.is_empty() {
+        writeln!(out, "{}", style.heading("keys with the most values"))?;
+        for key in &summary.top_keys {
+            writeln!(out, "  {:28} {:>14}", Escaped(&key.name).to_string(), count(key.values.into()))?;
+        }
+    }
+    Ok(())
+}
+
+fn times(range: Option<&Times>) -> String {
+    range.map_or_else(|| "unknown".to_owned(), |range| format!("{} to {}", range.start, range.end))
+}

@@ -1,0 +1,125 @@
+//! The series of a block, one line each, in the order of their refs.
+
+use std::io::Write;
+
+use chronoxide_cli::escape::{Escaped, Harmless};
+use chronoxide_format::view::{BlockView, Series, Text};
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::InspectError;
+
+/// How series are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// The ref, then `name="value"` for each label
+    Table,
+    /// One JSON object of label to value a line: what `chronoxide-ingest` reads as series-json
+    SeriesJson,
+    /// Prometheus's notation: `name{label="value"}`
+    Prometheus,
+}
+
+/// Writes all series of a block, or the first ones. Streams: nothing is held but the line being written. For a terminal, characters that would
+/// act on it are written as `\u` and four hexadecimal digits in every format.
+///
+/// # Errors
+/// A block that is damaged, or a writer that fails.
+pub fn write_series(
+    view: &BlockView<'_>,
+    format: Format,
+    first: Option<usize>,
+    terminal: bool,
+    out: &mut dyn Write,
+) -> Result<(), InspectError> {
+    let text = view.text()?;
+    let mut line = Vec::new();
+    for series in view.all_series().take(first.unwrap_or(usize::MAX)) {
+        let series = series?;
+        line.clear();
+        match format {
+            Format::Table => table(&text, &series, &mut line)?,
+            Format::SeriesJson => series_json(&text, &series, &mut line)?,
+            Format::Prometheus => prometheus(&text, &series, &mut line)?,
+        }
+        match std::str::from_utf8(&line) {
+            Ok(line) if terminal => write!(out, "{}", Harmless(line))?,
+            _ => out.write_all(&line)?,
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn table(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Result<(), InspectError> {
+    write!(out, "{}", series.series_ref())?;
+    for label in text.labels(series) {
+        let (name, value) = label?;
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.:-/".contains(c));
+        if plain {
+            write!(out, " {name}={}", Escaped(value))?
+        } else {
+            write!(out, " {}={}", Escaped(name), Escaped(value))?
+        }
+    }
+    Ok(())
+}
+
+fn series_json(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Result<(), InspectError> {
+    let mut object = serde_json::Serializer::new(&mut *out);
+    let mut map = object.serialize_map(None).map_err(std::io::Error::from)?;
+    for label in text.labels(series) {
+        let (name, value) = label?;
+        map.serialize_entry(name, value).map_err(std::io::Error::from)?;
+    }
+    map.end().map_err(std::io::Error::from)?;
+    Ok(())
+}
+
+/// The notation of Prometheus's text format and of PromQL. A name that is no identifier stands in quotes, as in both since UTF-8 names are allowed;
+/// in values only the backslash, the quote and the line feed are escaped.
+fn prometheus(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Result<(), InspectError> {
+    let labels = text.labels(series).collect::<Result<Vec<_>, _>>()?;
+    let metric = labels.iter().find(|(name, _)| *name == "__name__").map(|&(_, value)| value);
+    let bare = metric.filter(|metric| is_identifier(metric, true));
+    write!(out, "{}{{", bare.unwrap_or_default())?;
+    let mut separator = "";
+    if let (Some(metric), None) = (metric, bare) {
+        write!(out, "{}", Quoted(metric))?;
+        separator = ",";
+    }
+    for (name, value) in labels.into_iter().filter(|(name, _)| *name != "__name__") {
+        write!(out, "{separator}")?;
+        if is_identifier(name, false) {
+            write!(out, "{name}")?
+        } else {
+            write!(out, "{}", Quoted(name))?
+        }
+        write!(out, "={}", Quoted(value))?;
+        separator = ",";
+    }
+    write!(out, "}}")?;
+    Ok(())
+}
+
+/// Whether a name needs no quotes; colons are for metric names only.
+fn is_identifier(name: &str, colons: bool) -> bool {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || (colons && c == ':');
+    name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())
+}
+
+struct Quoted<'a>(&'a str);
+
+impl std::fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("\"")?;
+        for c in self.0.chars() {
+            match c {
+                '\\' => f.write_str("\\\\")?,
+                '"' => f.write_str("\\\"")?,
+                '\n' => f.write_str("\\n")?,
+                c => write!(f, "{c}")?,
+            }
+        }
+        f.write_str("\"")
+    }
+}

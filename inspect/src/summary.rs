@@ -1,0 +1,188 @@
+//! What a block is, on one screen: counts, times, and where its bytes go.
+
+use chronoxide_format::layout::{CHUNK_LEN, RowForm, SectionKind};
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::{KeyId, Result, TableId};
+use serde::Serialize;
+
+/// What a block is. Costs one look at each key, table and keyset; no series is resolved.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// The block's id.
+    pub block_id: String,
+    /// Length of the file in bytes.
+    pub bytes: u64,
+    /// Form of the rows: `fixedwidth` or `bitpacked`.
+    pub rows: &'static str,
+    /// The version of the planner that chose the tables; 0 for none.
+    pub planner_version: u32,
+    /// The time range of the data as RFC 3339, if it is known.
+    pub time: Option<Times>,
+    /// The window that the block was cut for, if it was.
+    pub window: Option<Times>,
+    /// Series.
+    pub series: u64,
+    /// Labels of all series together.
+    pub labels: u64,
+    /// Keysets.
+    pub keysets: u32,
+    /// Label keys.
+    pub keys: u32,
+    /// Values in all dictionaries together.
+    pub values: u64,
+    /// Distinct strings.
+    pub symbols: u32,
+    /// Bytes of these strings.
+    pub symbol_bytes: u64,
+    /// Inner tables: maps and shared tables.
+    pub inner_tables: u32,
+    /// List pools.
+    pub list_pools: u32,
+    /// Blocks that this one was made of.
+    pub parents: Vec<String>,
+    /// Labels of the block as a whole.
+    pub external_labels: Vec<(String, String)>,
+    /// Pairs that a user attached.
+    pub user_pairs: Vec<(String, String)>,
+    /// Longest name and value that are kept whole, in bytes.
+    pub label_policy: (u32, u32),
+    /// Where the bytes go; adds up to `bytes`.
+    pub parts: Vec<Part>,
+    /// The keys with the most values.
+    pub top_keys: Vec<KeySummary>,
+}
+
+/// A half-open range of times.
+#[derive(Clone, Debug, Serialize)]
+pub struct Times {
+    /// Its start as RFC 3339.
+    pub start: String,
+    /// Its end as RFC 3339, not itself in it.
+    pub end: String,
+}
+
+/// A part of the file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// What it holds.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its bytes per series; none for a block without series.
+    pub bytes_per_series: Option<f64>,
+}
+
+/// A key and how many values it has.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeySummary {
+    /// Its name.
+    pub name: String,
+    /// Values in its dictionary.
+    pub values: u32,
+}
+
+/// How many keys a summary names.
+const TOP_KEYS: usize = 5;
+
+impl Summary {
+    /// Looks at a block.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+        let meta = view.meta()?;
+        let keys = keys(view)?;
+        let pairs = |pairs: chronoxide_format::view::Pairs<'_>| {
+            pairs.map(|pair| pair.map(|(key, value)| (key.to_owned(), value.to_owned()))).collect::<Result<Vec<_>>>()
+        };
+        let policy = meta.policy();
+        Ok(Self {
+            block_id: view.block_id().to_string(),
+            bytes: view.bytes().len() as u64,
+            rows: meta.row_form().map_or("unknown", RowForm::name),
+            planner_version: meta.planner_version(),
+            time: meta.time().map(times),
+            window: meta.window().map(times),
+            series: meta.series_count(),
+            labels: meta.label_count(),
+            keysets: view.keyset_count(),
+            keys: view.key_count(),
+            values: keys.iter().map(|key| u64::from(key.values)).sum(),
+            symbols: view.symbols().count(),
+            symbol_bytes: view.symbols().arena().len() as u64,
+            inner_tables: view.table_count().saturating_sub(view.key_count()).saturating_sub(view.keyset_count()),
+            list_pools: view.pool_count(),
+            parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
+            external_labels: pairs(meta.external_labels()?)?,
+            user_pairs: pairs(meta.user_pairs()?)?,
+            label_policy: (policy.max_name_len(), policy.max_value_len()),
+            parts: parts(view, meta.series_count())?,
+            top_keys: keys.into_iter().take(TOP_KEYS).collect(),
+        })
+    }
+
+    /// The whole file's bytes per series; none for a block without series.
+    pub fn bytes_per_series(&self) -> Option<f64> {
+        per(self.bytes, self.series)
+    }
+}
+
+fn per(bytes: u64, series: u64) -> Option<f64> {
+    (series > 0).then(|| bytes as f64 / series as f64)
+}
+
+/// Keys by falling number of values.
+fn keys(view: &BlockView<'_>) -> Result<Vec<KeySummary>> {
+    let mut keys = (0..view.key_count())
+        .map(|key| {
+            let name = String::from_utf8_lossy(view.key_name(KeyId(key))?).into_owned();
+            Ok(KeySummary { name, values: view.dictionary(KeyId(key))?.row_count() })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    keys.sort_by(|a, b| b.values.cmp(&a.values).then_with(|| a.name.cmp(&b.name)));
+    Ok(keys)
+}
+
+/// The sections, the rows told apart by the kind of their table, and what stands before them.
+fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
+    let mut rows = [("dictionaries", 0), ("inner tables", 0), ("rows of keysets", 0)];
+    let inner_end = view.table_count().saturating_sub(view.keyset_count());
+    for id in 0..view.table_count() {
+        let table = view.table(TableId(id))?;
+        let kind = if table.is_dictionary() { 0 } else { 1 + usize::from(id >= inner_end) };
+        rows[kind].1 += table.len();
+    }
+    let mut parts =
+        vec![("header and directory".to_owned(), view.sections().next().map_or(0, |section| section.offset))];
+    for section in view.sections() {
+        match section.known() {
+            Some(SectionKind::Rows) => {
+                let tail = section.length.saturating_sub(rows.iter().map(|(_, bytes)| bytes).sum());
+                parts.extend(rows.map(|(name, bytes)| (name.to_owned(), bytes)));
+                parts.push(("end of rows".to_owned(), tail));
+            }
+            Some(SectionKind::Symbols) => parts.push(("starts of symbols".to_owned(), section.length)),
+            Some(SectionKind::Members) => parts.push(("lists and anchors".to_owned(), section.length)),
+            Some(SectionKind::Arena) => parts.push(("symbols".to_owned(), section.length)),
+            Some(SectionKind::Checks) => {
+                parts.push((format!("checksums of {} KiB chunks", CHUNK_LEN / 1024), section.length));
+            }
+            Some(kind) => parts.push((kind.name().to_owned(), section.length)),
+            None => parts.push((format!("optional section {}", section.kind), section.length)),
+        }
+    }
+    let part = |(name, bytes)| Part { name, bytes, bytes_per_series: per(bytes, series) };
+    Ok(parts.into_iter().filter(|&(_, bytes)| bytes > 0).map(part).collect())
+}
+
+fn times(range: TimeRange) -> Times {
+    Times { start: time(range.start), end: time(range.end) }
+}
+
+/// Nanoseconds since 1970 as RFC 3339. Every `i64` is a time that jiff knows: the years 1677 to 2262.
+fn time(nanos: i64) -> String {
+    match jiff::Timestamp::from_nanosecond(nanos.into()) {
+        Ok(time) => time.to_string(),
+        Err(_) => format!("{nanos} ns"),
+    }
+}

@@ -1,0 +1,152 @@
+//! A block and the bytes that it is.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use chronoxide_format::Error;
+use chronoxide_format::checksum::ChunkProofs;
+use chronoxide_format::verify::ContentFingerprint;
+use chronoxide_format::view::{BlockView, Frame, Text};
+
+use crate::OpenError;
+use crate::backing::Backing;
+use crate::mapping;
+use crate::text::ArenaText;
+
+/// When the checksums of a block are checked. Header and directory always are, when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Checks {
+    /// Each chunk of 8 KiB when it is first touched: opening costs O(sections), and nothing comes from a damaged chunk.
+    #[default]
+    Lazy,
+    /// All of them at opening: one pass over the block at some 20 GB/s, and no further cost.
+    Eager,
+    /// Never: for bytes that were checked before. Whatever they say, nothing worse than an error or a wrong answer follows.
+    Never,
+}
+
+/// A block of labelsets, open to be read by any number of threads.
+#[derive(Debug)]
+pub struct Block {
+    backing: Backing,
+    frame: Frame,
+    /// Which chunks were checked, for lazy checks.
+    proofs: Option<ChunkProofs>,
+    arena_text: ArenaText,
+}
+
+impl Block {
+    /// Opens a block as a memory map: O(sections), whatever its size.
+    ///
+    /// # Safety
+    /// For as long as the block lives, the file must not be truncated and its bytes must not be changed, by this process or any other. Blocks that were
+    /// published and are only ever deleted or replaced by renaming keep this contract.
+    ///
+    /// # Errors
+    /// A file that cannot be opened or mapped, is no block, or is damaged where it was looked at.
+    pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let io = |source| OpenError::io(path, source);
+        let file = File::open(path).map_err(io)?;
+        let len = file_len(&file, path)?;
+        let backing = if len == 0 {
+            // An empty file cannot be mapped, and is no block anyway.
+            Backing::Heap(Vec::new())
+        } else {
+            // SAFETY: the caller keeps the same contract.
+            Backing::Map(unsafe { mapping::map(&file) }.map_err(io)?)
+        };
+        Self::open(backing, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+    }
+
+    /// Opens a block by reading it into memory: safe whatever happens to the file afterwards.
+    ///
+    /// # Errors
+    /// A file that cannot be opened or read, is no block, or is damaged where it was looked at.
+    pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let io = |source| OpenError::io(path, source);
+        let mut file = File::open(path).map_err(io)?;
+        file_len(&file, path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io)?;
+        Self::open(Backing::Heap(bytes), checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+    }
+
+    /// Opens a block that lies in memory.
+    ///
+    /// # Errors
+    /// Bytes that are no block, or are damaged where they were looked at.
+    pub fn from_vec(bytes: Vec<u8>, checks: Checks) -> Result<Self, Error> {
+        Self::open(Backing::Heap(bytes), checks)
+    }
+
+    /// Opens a block that lies in memory and is shared with others.
+    ///
+    /// # Errors
+    /// Bytes that are no block, or are damaged where they were looked at.
+    pub fn from_shared(bytes: Arc<[u8]>, checks: Checks) -> Result<Self, Error> {
+        Self::open(Backing::Shared(bytes), checks)
+    }
+
+    fn open(backing: Backing, checks: Checks) -> Result<Self, Error> {
+        let frame = Frame::parse(backing.bytes())?;
+        let proofs = match checks {
+            Checks::Lazy => Some(ChunkProofs::new(backing.bytes().len())),
+            Checks::Eager => {
+                frame.check_all(backing.bytes())?;
+                None
+            }
+            Checks::Never => None,
+        };
+        let block = Self { backing, frame, proofs, arena_text: ArenaText::default() };
+        if block.proofs.is_some() {
+            block.view().prove_frame()?;
+        }
+        Ok(block)
+    }
+
+    /// The bytes of the block.
+    pub fn bytes(&self) -> &[u8] {
+        self.backing.bytes()
+    }
+
+    /// The block's content: a few hundred bytes that borrow the block, made in some nanoseconds. Make one per query, not one per series.
+    #[inline]
+    pub fn view(&self) -> BlockView<'_> {
+        BlockView::with_frame(self.backing.bytes(), &self.frame, self.proofs.as_ref())
+    }
+
+    /// The block's content as text; `view` is a view of this block. The first call checks the arena (8 GB/s); later ones cost nothing.
+    ///
+    /// # Errors
+    /// A damaged arena.
+    pub fn text<'v>(&'v self, view: &'v BlockView<'v>) -> Result<Text<'v>, Error> {
+        let own = self.view();
+        // SAFETY: `arena_text` is used here only, with this block's own bytes and frame. The frame never changes, nor do the bytes: those of a
+        // map by the contract of `Block::map`, those of a buffer because this block owns it, or shares it, immutably. What `view` is
+        // does not matter: the text of another block's view would be wrong, but text.
+        let arena = unsafe { self.arena_text.of(&own) }?;
+        Ok(Text::of_checked(view, arena))
+    }
+
+    /// Checks every rule of the format; see [`BlockView::verify`].
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn verify(&self) -> Result<ContentFingerprint, Error> {
+        BlockView::with_frame(self.backing.bytes(), &self.frame, None).verify()
+    }
+}
+
+/// The length of a file that may be a block; refuses folders and what cannot be addressed.
+fn file_len(file: &File, path: &Path) -> Result<usize, OpenError> {
+    let metadata = file.metadata().map_err(|source| OpenError::io(path, source))?;
+    if metadata.is_dir() {
+        return Err(OpenError::io(path, io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    let len = metadata.len();
+    usize::try_from(len).map_err(|_| OpenError::TooLarge { path: path.to_owned(), len })
+}

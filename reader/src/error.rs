@@ -1,0 +1,57 @@
+//! What can go wrong when a block is opened.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a block could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The file could not be opened, measured or read.
+    #[error("cannot read {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system has no room for one more map, file or buffer. The file may be sound.
+    #[error("out of resources while opening {}", path.display())]
+    OutOfResources {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is larger than this machine can address.
+    #[error("{} has {len} bytes, more than this machine can address", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its length in bytes.
+        len: u64,
+    },
+    /// The file is no block, not of a version that is known, or damaged.
+    #[error("{}: {source}", path.display())]
+    Block {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: chronoxide_format::Error,
+    },
+}
+
+impl OpenError {
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        if is_exhaustion(&source) { Self::OutOfResources { path, source } } else { Self::Io { path, source } }
+    }
+}
+
+/// Whether the system ran out of memory, maps or files, which says nothing about the file.
+fn is_exhaustion(error: &io::Error) -> bool {
+    /// ENFILE and EMFILE of Linux and macOS, which have no kind of their own.
+    const TOO_MANY_FILES: [i32; 2] = [23, 24];
+    let too_many_files = cfg!(unix) && error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code));
+    error.kind() == io::ErrorKind::OutOfMemory || too_many_files
+}

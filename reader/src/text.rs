@@ -1,0 +1,32 @@
+//! The arena of a block as `&str`: checked once, and taken on trust from then on.
+
+use std::sync::OnceLock;
+
+use chronoxide_format::Error;
+use chronoxide_format::view::BlockView;
+
+/// Whether the arena of a block was found to be text.
+///
+/// Part of a [`Block`](crate::Block), whose bytes never change: that is what makes the answer last.
+#[derive(Debug, Default)]
+pub(crate) struct ArenaText {
+    checked: OnceLock<()>,
+}
+
+impl ArenaText {
+    /// The arena of the block of which this is part, as text.
+    ///
+    /// # Safety
+    /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame.
+    pub(crate) unsafe fn of<'a>(&self, view: &BlockView<'a>) -> Result<&'a str, Error> {
+        if self.checked.get().is_none() {
+            let arena = view.check_arena()?;
+            // Two threads may both check, which is harmless.
+            let _ = self.checked.set(());
+            return Ok(arena);
+        }
+        // SAFETY: `checked` is set only after `check_arena` found the arena to be UTF-8, and by this function's contract
+        // these are the same bytes, cut by the same frame.
+        Ok(unsafe { std::str::from_utf8_unchecked(view.symbols().arena()) })
+    }
+}

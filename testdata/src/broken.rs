@@ -1,0 +1,295 @@
+//! The broken blocks: for each rule of the format one that breaks it and, as far as that can be, nothing else.
+
+use std::collections::BTreeSet;
+
+use chronoxide_format::build::{BlockBuilder, BlockMeta, SectionBytes};
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::layout::{RowForm, SectionKind};
+use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::{Rule, TableId};
+
+use crate::golden::goldens;
+use crate::plan::{Labelset, Plan, build};
+use crate::surgeon::{Surgeon, reseal};
+
+/// A block that breaks a rule.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The rule; the file is named after its id.
+    pub rule: Rule,
+    /// The block.
+    pub bytes: Vec<u8>,
+}
+
+/// A broken block for each rule, in the order of the spec.
+pub fn broken() -> Vec<Broken> {
+    Rule::ALL.iter().map(|&rule| Broken { rule, bytes: break_rule(rule) }).collect()
+}
+
+fn golden(name: &str) -> Vec<u8> {
+    goldens().into_iter().find(|golden| golden.name == name).expect("there is such a golden block").bytes
+}
+
+/// Changes a golden file in place.
+fn in_place(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut file = golden(name);
+    change(&mut file);
+    file
+}
+
+/// Changes a golden block and puts it together with right checksums and id.
+fn operate(name: &str, change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
+    let mut surgeon = Surgeon::open(&golden(name));
+    change(&mut surgeon);
+    surgeon.close()
+}
+
+/// Changes the bytes of a section.
+fn in_section(name: &str, kind: SectionKind, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    operate(name, |surgeon| change(surgeon.section(kind)))
+}
+
+/// Changes the records of the catalogue.
+fn in_records(name: &str, change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
+    operate(name, |surgeon| {
+        change(surgeon);
+        surgeon.repack();
+    })
+}
+
+const PLAIN: &str = "plain-bitpacked";
+const LISTS: &str = "lists-bitpacked";
+const CHAIN: &str = "chain-bitpacked";
+
+fn break_rule(rule: Rule) -> Vec<u8> {
+    use SectionKind::{Arena, Catalogue, Members, Meta, Rows, Symbols};
+    match rule {
+        Rule::Magic => in_place(PLAIN, |file| file[0] = 0x88),
+        Rule::Version => in_place(PLAIN, |file| file[10] += 1),
+        Rule::IncompatFeatures => operate(PLAIN, |surgeon| surgeon.features[0] = 1),
+        Rule::HeaderChecksum => in_place(PLAIN, |file| file[60] ^= 1),
+        Rule::FileLen => in_place(PLAIN, |file| file.truncate(file.len() - 1)),
+        Rule::DirectoryExtent => in_place(PLAIN, |file| {
+            file[48..52].copy_from_slice(&1000_u32.to_le_bytes());
+            reseal(file);
+        }),
+        Rule::DirectoryChecksum => in_place(PLAIN, |file| file[64] ^= 1),
+        Rule::SectionOrder => operate(PLAIN, |surgeon| surgeon.sections.swap(0, 1)),
+        Rule::SectionExtent => in_place(PLAIN, |file| {
+            file[72] += 1;
+            reseal(file);
+        }),
+        Rule::SectionRequired => {
+            operate(PLAIN, |surgeon| surgeon.sections.retain(|section| section.kind != Members.code()))
+        }
+        Rule::SectionUnknown => operate(PLAIN, |surgeon| {
+            surgeon.sections.push(SectionBytes { kind: 8, id: 0, bytes: b"new".to_vec() });
+        }),
+        Rule::ChecksLength => in_place(PLAIN, |file| {
+            file.extend_from_slice(&[0; 4]);
+            file[40] += 4;
+            // The length of the last section, which is the checks.
+            file[64 + 6 * 24 + 16] += 4;
+            reseal(file);
+        }),
+        Rule::ChecksChecksum => in_place(PLAIN, |file| {
+            file[56] ^= 1;
+            reseal(file);
+        }),
+        Rule::ChunkChecksum => in_place(PLAIN, |file| {
+            let last = file.len() - 25;
+            file[last] ^= 1;
+        }),
+        Rule::CatalogueHeader => in_section(PLAIN, Catalogue, |bytes| bytes[24] = 33),
+        Rule::CatalogueLength => in_section(PLAIN, Catalogue, |bytes| bytes.push(0)),
+        Rule::CatalogueWidths => operate(PLAIN, wider_catalogue),
+        Rule::CataloguePadding => in_section(PLAIN, Catalogue, set_last),
+        Rule::SymbolsHeader => in_section(PLAIN, Symbols, |bytes| bytes[6] = 1),
+        Rule::SymbolsLength => in_section(PLAIN, Symbols, |bytes| bytes.push(0)),
+        Rule::SymbolsStarts => in_section(PLAIN, Arena, |bytes| bytes.push(b'x')),
+        Rule::SymbolsWidths => operate(PLAIN, |surgeon| {
+            let starts = starts(&golden(PLAIN));
+            surgeon.repack_starts(&starts, 1);
+        }),
+        Rule::SymbolsPadding => in_section(PLAIN, Symbols, set_last),
+        Rule::SymbolsOrder => in_section(PLAIN, Arena, |bytes| {
+            let at = bytes.windows(2).position(|pair| pair == b"up").expect("a symbol");
+            bytes[at] = b'a';
+        }),
+        Rule::SymbolsUtf8 => in_section(PLAIN, Arena, |bytes| *bytes.last_mut().expect("a symbol") = 0xFF),
+        Rule::SymbolsUsed => operate(PLAIN, |surgeon| {
+            let mut starts = starts(&golden(PLAIN));
+            surgeon.section(Arena).extend_from_slice(b"zz");
+            starts.push(starts.last().expect("the arena's length") + 2);
+            surgeon.repack_starts(&starts, 0);
+        }),
+        Rule::TableColumns => in_records(PLAIN, |surgeon| surgeon.records.tables[1][0] = surgeon.records.tables[0][0]),
+        Rule::TableRows => in_records(PLAIN, |surgeon| surgeon.records.tables[0][1] = 0),
+        Rule::TableExtent => in_records(PLAIN, |surgeon| last(&mut surgeon.records.tables)[2] += 100),
+        Rule::ColumnDomain => in_records(PLAIN, |surgeon| last(&mut surgeon.records.columns)[0] = 0),
+        Rule::ColumnCode => in_records(PLAIN, |surgeon| surgeon.records.columns[0][1] += 100),
+        Rule::ColumnWidth => in_records("one-series", |surgeon| {
+            last(&mut surgeon.records.columns)[2] += 1;
+            surgeon.section(Rows).push(0);
+        }),
+        Rule::RowsOffset => in_section(PLAIN, Rows, |bytes| bytes.push(0)),
+        Rule::RowsPadding => in_section(PLAIN, Rows, set_last),
+        Rule::RowsOrder => operate(PLAIN, |surgeon| {
+            // The second row of the first dictionary becomes the first.
+            let bits = surgeon.records.columns[0][2];
+            surgeon.set_bits(Rows, bits, bits as u32, 0);
+        }),
+        Rule::LeavesWritten => in_records("one-series", |surgeon| {
+            surgeon.records.leaves = vec![[0, 0], [1, 0]];
+            last(&mut surgeon.records.tables)[3] = 2;
+        }),
+        Rule::LeavesOrder => in_records(CHAIN, |surgeon| surgeon.records.leaves.swap(0, 1)),
+        Rule::ColumnsOrder => in_records(PLAIN, swap_last_domains),
+        Rule::TableDepth => too_deep(),
+        Rule::MapNeeded => with_builder(|builder| {
+            let map = builder.push_table(&[Domain::Table(TableId(0))], &[0, 1]).expect("a map of everything");
+            builder.push_keyset_table(&[Domain::Table(map)], &[0, 1]).expect("a keyset over it");
+        }),
+        Rule::RowsUsed => with_builder(|builder| {
+            builder.push_keyset_table(&[Domain::Table(TableId(0))], &[0]).expect("a keyset without the second value");
+        }),
+        Rule::KeysOrder => in_records(PLAIN, |surgeon| surgeon.records.keys.swap(0, 1)),
+        Rule::PoolTable => {
+            in_records(LISTS, |surgeon| surgeon.records.pools[0][0] = surgeon.records.tables.len() as u64 - 1)
+        }
+        Rule::PoolLists => operate(LISTS, |surgeon| surgeon.set_bits(Members, 0, 3, 0)),
+        Rule::MembersExtent => in_section(LISTS, Members, |bytes| bytes.push(0)),
+        // The pool over `le` has the lists (0, 1, 3) and (0, 2): two ends of 3 bits, then members of 2 bits from byte 1.
+        Rule::ListMembers => operate(LISTS, |surgeon| surgeon.set_bits(Members, 10, 2, 0)),
+        Rule::ListOrder => operate(LISTS, |surgeon| surgeon.set_bits(Members, 16, 2, 1)),
+        Rule::ListUsed => unused_list(),
+        Rule::ListColumn => in_records(LISTS, swap_last_domains),
+        Rule::Anchors => operate(LISTS, |surgeon| {
+            let offset = last(&mut surgeon.records.keysets)[1];
+            surgeon.set_bits(Members, offset * 8, 1, 1);
+        }),
+        Rule::MembersPadding => in_section(LISTS, Members, set_last),
+        Rule::KeysetSeries => in_records(PLAIN, |surgeon| surgeon.records.keysets[0][0] += 1),
+        Rule::KeysetOrder => keysets_out_of_order(),
+        Rule::MetaHeader => in_section(PLAIN, Meta, |bytes| bytes.truncate(100)),
+        Rule::MetaLength => in_section(PLAIN, Meta, |bytes| bytes.push(0)),
+        Rule::MetaValues => in_section(PLAIN, Meta, |bytes| bytes[117] |= 0x80),
+        Rule::MetaTime => in_section(PLAIN, Meta, |bytes| bytes[32] = 5),
+        Rule::MetaJob => in_section(PLAIN, Meta, |bytes| {
+            bytes[80] = 1;
+            bytes[84] = 1;
+        }),
+        Rule::MetaParents => in_section("meta", Meta, |bytes| bytes.copy_within(120..136, 136)),
+        Rule::MetaPairs => in_section("meta", Meta, |bytes| {
+            let at = bytes.windows(7).position(|name| name == b"cluster").expect("an external label");
+            bytes[at] = b'z';
+        }),
+        Rule::MetaPolicy => in_section(PLAIN, Meta, |bytes| bytes[104..108].copy_from_slice(&17_u32.to_le_bytes())),
+        Rule::PolicyKept => {
+            let series = series(&[&[("name", "a value of 19 bytes")]]);
+            let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
+            let mut surgeon = Surgeon::open(&block.expect("a sound block"));
+            surgeon.section(Meta)[108..112].copy_from_slice(&18_u32.to_le_bytes());
+            surgeon.close()
+        }
+        Rule::MetaCounts => in_section(PLAIN, Meta, |bytes| bytes[8] += 1),
+        Rule::Fingerprint => in_section(PLAIN, Meta, |bytes| bytes[16] ^= 1),
+        Rule::BlockId => Surgeon::open(&golden(PLAIN)).with_id(BlockId([7; 16])).close(),
+        _ => unreachable!("{rule:?} has no broken block"),
+    }
+}
+
+fn last<T>(items: &mut [T]) -> &mut T {
+    items.last_mut().expect("there is one")
+}
+
+fn set_last(bytes: &mut Vec<u8>) {
+    *last(bytes) = 1;
+}
+
+/// Where the symbols of a block start, and the arena's length.
+fn starts(block: &[u8]) -> Vec<u64> {
+    let view = BlockView::open(block).expect("a golden block");
+    let mut starts = vec![0];
+    for id in 0..view.symbols().count() {
+        let symbol = view.symbol(id.into()).expect("a golden block").expect("a symbol");
+        starts.push(starts[starts.len() - 1] + symbol.len() as u64);
+    }
+    starts
+}
+
+/// The catalogue with one bit more for row counts than they need.
+fn wider_catalogue(surgeon: &mut Surgeon) {
+    use zerocopy::FromBytes;
+    let records = surgeon.records.clone();
+    let section = surgeon.section(SectionKind::Catalogue);
+    let (header, _) = chronoxide_format::layout::CatalogueHeader::read_from_prefix(section).expect("a catalogue");
+    let mut header = header;
+    header.table_widths[1] += 1;
+    *section = records.pack(&header);
+}
+
+/// Swaps the domains of the last two columns.
+fn swap_last_domains(surgeon: &mut Surgeon) {
+    let columns = &mut surgeon.records.columns;
+    let end = columns.len();
+    let (a, b) = (columns[end - 2][0], columns[end - 1][0]);
+    (columns[end - 2][0], columns[end - 1][0]) = (b, a);
+}
+
+/// A block with the key `k` and the values `v` and `w`, and whatever is built upon it.
+fn with_builder(build: impl FnOnce(&mut BlockBuilder)) -> Vec<u8> {
+    let mut builder = BlockBuilder::new(RowForm::BitPacked).with_any_depth();
+    let symbols: Vec<_> = ["k", "v", "w"].iter().map(|symbol| builder.push_symbol(symbol).expect("in order")).collect();
+    builder.push_key(symbols[0], &symbols[1..]).expect("in order");
+    build(&mut builder);
+    builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
+}
+
+fn series(labelsets: &[&[(&str, &str)]]) -> BTreeSet<Labelset> {
+    let labelset = |labels: &&[(&str, &str)]| labels.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
+    labelsets.iter().map(labelset).collect()
+}
+
+/// Keys `a` to `f`, each in a table with all before it: one level too many.
+fn too_deep() -> Vec<u8> {
+    let mut builder = BlockBuilder::new(RowForm::BitPacked).with_any_depth();
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let symbols: Vec<_> = names.iter().map(|symbol| builder.push_symbol(symbol).expect("in order")).collect();
+    for &symbol in &symbols {
+        builder.push_key(symbol, &[symbol]).expect("in order");
+    }
+    let mut below = Domain::Table(TableId(0));
+    for key in 1..5 {
+        let columns = [below, Domain::Table(TableId(key))];
+        below = Domain::Table(builder.push_table(&columns, &[0, 0]).expect("any depth is allowed"));
+    }
+    builder.push_keyset_table(&[below, Domain::Table(TableId(5))], &[0, 0]).expect("any depth is allowed");
+    builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
+}
+
+/// A pool with a list that no prefix has.
+fn unused_list() -> Vec<u8> {
+    let mut builder = BlockBuilder::new(RowForm::BitPacked);
+    let symbols: Vec<_> =
+        ["k", "l", "v", "w"].iter().map(|symbol| builder.push_symbol(symbol).expect("in order")).collect();
+    let prefix = builder.push_key(symbols[0], &symbols[2..]).expect("in order");
+    let suffix = builder.push_key(symbols[1], &symbols[2..]).expect("in order");
+    let pool = builder.push_pool(TableId(suffix.0), &[&[0], &[0, 1]]).expect("in order");
+    let columns = [Domain::Table(TableId(prefix.0)), Domain::Pool(pool)];
+    builder.push_keyset_table(&columns, &[0, 1, 1, 1]).expect("in order");
+    builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
+}
+
+/// The keysets `b, c` and `a, c`.
+fn keysets_out_of_order() -> Vec<u8> {
+    let series = series(&[&[("a", "1"), ("c", "1")], &[("b", "1"), ("c", "1")]]);
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("a sound block");
+    let mut surgeon = Surgeon::open(&block);
+    let columns = &mut surgeon.records.columns;
+    // Three dictionaries, then two keyset tables of two columns each.
+    let (a, b) = (columns[3][0], columns[5][0]);
+    (columns[3][0], columns[5][0]) = (b, a);
+    surgeon.repack();
+    surgeon.close()
+}
