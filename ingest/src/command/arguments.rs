@@ -1,7 +1,6 @@
 //! What the command understands.
 
-use chronoxide_cli::{Exit, Failure};
-use chronoxide_format::layout::RowForm;
+use chronoxide_cli::{Exit, Failure, Layout};
 use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
@@ -86,29 +85,6 @@ impl FormatChoice {
             Self::Auto => None,
             Self::OtlpJson => Some(Format::OtlpJson),
             Self::SeriesJson => Some(Format::SeriesJson),
-        }
-    }
-}
-
-/// How rows are laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Layout {
-    Fixed,
-    Bitpacked,
-}
-
-impl Layout {
-    pub(crate) fn row_form(self) -> RowForm {
-        match self {
-            Self::Fixed => RowForm::FixedWidth,
-            Self::Bitpacked => RowForm::BitPacked,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Bitpacked => "bitpacked",
         }
     }
 }

@@ -3,15 +3,13 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`arguments`] | what the command understands |
-//! | [`output`] | a sealed store to a verified file |
 //! | [`summary`] | what was done, for people and for programs |
 
 mod arguments;
-mod output;
 mod summary;
 
 use arguments::Arguments;
-use chronoxide_cli::{Exit, Failure, run};
+use chronoxide_cli::{Exit, Failure, existing, publish_block, run};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::view::TimeRange;
 use chronoxide_ingest::input::Source;
@@ -27,7 +25,7 @@ fn main() -> ExitCode {
 fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let user_pairs = arguments::sorted("--user-pair", arguments.user_pairs)?;
     let external_labels = arguments::sorted("--external-label", arguments.external_labels)?;
-    let existing = output::check(&arguments.output, arguments.force)?;
+    let existing = existing(&arguments.output, arguments.force)?;
 
     let options = JobOptions {
         format: arguments.format.format(),
@@ -45,11 +43,11 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     // The last point is in the range, and its end is not.
     let time = report.time.map(|(first, last)| TimeRange { start: first, end: last.saturating_add(1) });
     let meta = BlockMeta { time, external_labels, user_pairs, policy, ..BlockMeta::default() };
-    let sealed = store.seal(arguments.layout.row_form(), &meta).map_err(seal_failure)?;
-    let byte_len = output::publish(&arguments.output, existing, &sealed.block)?;
+    let sealed = store.seal(arguments.layout.into(), &meta).map_err(seal_failure)?;
+    let published = publish_block(&arguments.output, existing, &sealed.block)?;
 
     let exit = if report.is_partial(arguments.strict) { Exit::Partial } else { Exit::Ok };
-    let summary = Summary::new(&arguments.output, byte_len, arguments.layout, &sealed.block, report)?;
+    let summary = Summary::new(&arguments.output, published.byte_len, &sealed.block, report)?;
     if arguments.json {
         summary.print_json()?;
     } else {

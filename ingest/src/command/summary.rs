@@ -1,9 +1,9 @@
 //! What was done, for people and for programs.
 
-use super::arguments::Layout;
 use chronoxide_cli::escape::Escaped;
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Exit, Failure, OrExit, human, print};
+use chronoxide_cli::{Failure, human, print};
+use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::Report;
 use serde::Serialize;
@@ -31,20 +31,17 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Of a block and the report of its run.
-    pub(crate) fn new(
-        output: &Path,
-        bytes: u64,
-        layout: Layout,
-        block: &[u8],
-        report: Report,
-    ) -> Result<Self, Failure> {
-        let view = BlockView::open(block).or_exit(Exit::Corrupt)?;
-        let meta = view.meta().or_exit(Exit::Corrupt)?;
+    pub(crate) fn new(output: &Path, bytes: u64, block: &[u8], report: Report) -> Result<Self, Failure> {
+        let view = BlockView::open(block)?;
+        let meta = view.meta()?;
         let series = meta.series_count();
         Ok(Self {
             output: output.display().to_string(),
             block_id: view.block_id().to_string(),
-            layout: layout.name(),
+            layout: match view.row_form() {
+                RowForm::FixedWidth => "fixed",
+                RowForm::BitPacked => "bitpacked",
+            },
             bytes,
             series,
             labels: meta.label_count(),
