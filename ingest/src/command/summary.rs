@@ -89,13 +89,9 @@ impl Display for Told<'_> {
         let Summary { report, .. } = self.summary;
         let summary = self.summary;
         let heading = format!("{}: {}", shown(&summary.output), counted(summary.series, "series", "series"));
-        writeln!(
-            f,
-            "{} in {}, {} a series",
-            self.style.heading(heading),
-            human::bytes(summary.bytes),
-            summary.bytes_per_series.map_or("-".to_owned(), human::per),
-        )?;
+        let per_series = summary.bytes_per_series.map(|bytes| format!(", {} a series", human::per(bytes)));
+        let size = human::bytes(summary.bytes) + per_series.as_deref().unwrap_or_default();
+        writeln!(f, "{} in {size}", self.style.heading(heading))?;
         let line = |f: &mut fmt::Formatter<'_>, name: &str, text: String| {
             if text.is_empty() { Ok(()) } else { writeln!(f, "  {} {text}", self.style.faint(format!("{name:<9}"))) }
         };
