@@ -1,1 +1,47 @@
-//! Turns OTLP and Prometheus captures into blocks
+//! Turns OTLP and Prometheus captures into blocks.
+//!
+//! A capture is a file of records: requests of OTLP, or series of Prometheus. Each is decoded into labels, which go
+//! into a labelset store; the store is sealed into a block, which is published. The command is `chronoxide-ingest`;
+//! this library is what it is made of, and what fuzzers and benches call. What is dropped, shadowed, cut or skipped is
+//! counted by reason.
+//!
+//! Data flows from the top of this table to its end:
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`input`] | inputs opened, decompressed, recognised, cut into records |
+//! | [`otlp`] | a request of OTLP as JSON: its parts, and the text of its attributes |
+//! | [`series_json`] | an object of label to value |
+//! | [`collector`] | the labels of a point, and which attribute wins |
+//! | [`job`] | a run over inputs, with what is broken or torn |
+//! | [`report`] | what a run did and left out |
+//! | [`error`] | what stops it |
+//!
+//! ```
+//! use chronoxide_ingest::{Job, JobOptions, input::Source};
+//!
+//! let capture = br#"{"resourceMetrics":[{
+//!     "resource":{"attributes":[{"key":"service.name","value":{"stringValue":"cart"}}]},
+//!     "scopeMetrics":[{"metrics":[{"name":"up","gauge":{"dataPoints":[{"timeUnixNano":"1732919138215841244"}]}}]}]}]}"#;
+//! let line = capture.iter().copied().filter(|&byte| byte != b'\n').collect::<Vec<u8>>();
+//!
+//! let mut job = Job::new(JobOptions::default());
+//! job.read(Source::new("capture".to_owned(), std::io::Cursor::new(line))?)?;
+//! let (store, report) = job.finish();
+//! assert_eq!((report.points, report.series), (1, 1));
+//! # let _ = store;
+//! # Ok::<(), chronoxide_ingest::IngestError>(())
+//! ```
+
+pub mod collector;
+pub mod error;
+pub mod input;
+pub mod job;
+pub mod otlp;
+pub mod report;
+pub mod series_json;
+
+pub use collector::Collector;
+pub use error::{BrokenRecord, DecodeError, IngestError};
+pub use job::{DEFAULT_MAX_RECORD_LEN, Job, JobOptions};
+pub use report::{Report, Warning};

@@ -1,0 +1,194 @@
+//! What was done, for people and for programs.
+
+use chronoxide_cli::escape::Escaped;
+use chronoxide_cli::style::Style;
+use chronoxide_cli::{Failure, human, print};
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
+use chronoxide_ingest::Report;
+use serde::Serialize;
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// What was done.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary {
+    output: String,
+    block_id: String,
+    layout: &'static str,
+    bytes: u64,
+    series: u64,
+    labels: u64,
+    keysets: u64,
+    keys: u64,
+    symbols: u64,
+    /// Bytes of the file for each series; none without series.
+    bytes_per_series: Option<f64>,
+    #[serde(rename = "input")]
+    report: Report,
+}
+
+impl Summary {
+    /// Of a block and the report of its run.
+    pub(crate) fn new(output: &Path, bytes: u64, block: &[u8], report: Report) -> Result<Self, Failure> {
+        let view = BlockView::open(block)?;
+        let meta = view.meta()?;
+        let series = meta.series_count();
+        Ok(Self {
+            output: output.display().to_string(),
+            block_id: view.block_id().to_string(),
+            layout: match view.row_form() {
+                RowForm::FixedWidth => "fixed",
+                RowForm::BitPacked => "bitpacked",
+            },
+            bytes,
+            series,
+            labels: meta.label_count(),
+            keysets: view.keyset_count().into(),
+            keys: view.key_count().into(),
+            symbols: view.symbols().count().into(),
+            bytes_per_series: (series > 0).then(|| bytes as f64 / series as f64),
+            report,
+        })
+    }
+
+    /// As one JSON object on standard output.
+    pub(crate) fn print_json(&self) -> Result<(), Failure> {
+        print(|out| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            writeln!(out)
+        })?;
+        Ok(())
+    }
+
+    /// For people, on standard error. Nobody is left to tell if it cannot be written.
+    pub(crate) fn tell(&self) {
+        let _ = write!(io::stderr().lock(), "{}", Told { summary: self, style: Style::stderr() });
+    }
+
+    /// The warnings, on standard error.
+    pub(crate) fn warn(&self) {
+        let mut out = io::stderr().lock();
+        for warning in &self.report.warnings {
+            let _ = writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string()));
+        }
+        if self.report.more_warnings > 0 {
+            let _ = writeln!(out, "chronoxide-ingest: warning: {} more", human::count(self.report.more_warnings));
+        }
+    }
+}
+
+struct Told<'a> {
+    summary: &'a Summary,
+    style: Style,
+}
+
+impl Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Summary { report, .. } = self.summary;
+        let summary = self.summary;
+        let heading = format!("{}: {}", shown(&summary.output), counted(summary.series, "series", "series"));
+        let per_series = summary.bytes_per_series.map(|bytes| format!(", {} a series", human::per(bytes)));
+        let size = human::bytes(summary.bytes) + per_series.as_deref().unwrap_or_default();
+        writeln!(f, "{} in {size}", self.style.heading(heading))?;
+        let line = |f: &mut fmt::Formatter<'_>, name: &str, text: String| {
+            if text.is_empty() { Ok(()) } else { writeln!(f, "  {} {text}", self.style.faint(format!("{name:<9}"))) }
+        };
+        line(
+            f,
+            "read",
+            list([
+                (report.records, "record", "records"),
+                (report.points, "data point", "data points"),
+                (report.blank_lines, "blank line", "blank lines"),
+            ]) + ", "
+                + &human::bytes(report.content_bytes),
+        )?;
+        line(
+            f,
+            "time",
+            report.time.map_or(String::new(), |(first, last)| format!("{} to {}", time(first), time(last))),
+        )?;
+        line(
+            f,
+            "kept",
+            list([
+                (summary.keysets, "keyset", "keysets"),
+                (summary.keys, "key", "keys"),
+                (summary.symbols, "symbol", "symbols"),
+                (summary.labels, "label", "labels"),
+            ]),
+        )?;
+        let shadowed = report.shadowed;
+        line(
+            f,
+            "shadowed",
+            list([
+                (shadowed.by_scope, "by a scope's attribute", "by scopes' attributes"),
+                (shadowed.by_point, "by a point's attribute", "by points' attributes"),
+                (shadowed.by_metric_name, "by a metric's name", "by metrics' names"),
+                (report.duplicate_keys.total(), "by another of its level", "by others of their level"),
+            ]),
+        )?;
+        line(
+            f,
+            "dropped",
+            list([
+                (report.empty_values.total(), "empty value", "empty values"),
+                (report.empty_keys, "attribute without a key", "attributes without a key"),
+            ]),
+        )?;
+        line(f, "cut", list([(report.names_cut, "name", "names"), (report.values_cut, "value", "values")]))?;
+        line(
+            f,
+            "noticed",
+            list([
+                (report.points_without_recorded_value, "point without a value", "points without a value"),
+                (report.points_without_time, "point without a time", "points without a time"),
+                (report.metrics_without_points, "metric without points", "metrics without points"),
+            ]),
+        )?;
+        let skipped = report.skipped;
+        line(
+            f,
+            "left out",
+            list([
+                (skipped.broken_records, "broken record", "broken records"),
+                (report.torn_records, "record cut off at the end", "records cut off at the end"),
+                (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),
+                (skipped.too_many_labels, "series with too many labels", "series with too many labels"),
+                (skipped.series_without_labels, "series without labels", "series without labels"),
+            ]),
+        )
+    }
+}
+
+/// Text that may hold names of files and pieces of captures, without what could steer a terminal, and without quotes.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        let escaped = Escaped(char.encode_utf8(&mut [0; 4])).to_string();
+        match escaped.strip_prefix('"').and_then(|escaped| escaped.strip_suffix('"')) {
+            Some(escaped) if escaped.starts_with("\\u") => shown.push_str(escaped),
+            _ => shown.push(char),
+        }
+    }
+    shown
+}
+
+/// A count with its noun.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", human::count(count), if count == 1 { one } else { many })
+}
+
+/// The counts that are not zero.
+fn list<const N: usize>(counts: [(u64, &str, &str); N]) -> String {
+    let counts = counts.iter().filter(|count| count.0 > 0);
+    counts.map(|&(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
+}
+
+/// A time as RFC 3339.
+fn time(nanoseconds: i64) -> String {
+    jiff::Timestamp::from_nanosecond(nanoseconds.into()).map_or(nanoseconds.to_string(), |time| time.to_string())
+}

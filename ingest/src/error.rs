@@ -1,0 +1,107 @@
+//! What can go wrong between a capture and a block.
+
+use chronoxide_labels::LabelError;
+use std::io;
+use std::str::Utf8Error;
+
+/// Why a record was not taken. `E` is what the sink says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError<E> {
+    /// The record is not UTF-8, so it is no JSON.
+    #[error("not UTF-8")]
+    Utf8(#[from] Utf8Error),
+    /// The record is no JSON, or not the JSON that was expected.
+    #[error(transparent)]
+    Json(serde_json::Error),
+    /// The sink did not take a part of it.
+    #[error(transparent)]
+    Sink(E),
+}
+
+/// Why a run stopped. Nothing was written then.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IngestError {
+    /// An input cannot be opened.
+    #[error("{input}: cannot open")]
+    Open {
+        /// The input's name.
+        input: String,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// An input cannot be read.
+    #[error("{input}: cannot read after byte {offset}")]
+    Read {
+        /// The input's name.
+        input: String,
+        /// Bytes that were read, after decompression.
+        offset: u64,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A compressed input is damaged.
+    #[error("{input}: damaged {compression} stream, after byte {offset} of its content")]
+    Compression {
+        /// The input's name.
+        input: String,
+        /// What compressed it.
+        compression: &'static str,
+        /// Bytes that were read, after decompression.
+        offset: u64,
+        /// What the decompressor says.
+        source: io::Error,
+    },
+    /// The input's first bytes are of no format that is known.
+    #[error(
+        "{input}: {found}, and only otlp-json and series-json can be read, plain or as zstd or gzip; \
+         --format says which, if this is one of them"
+    )]
+    UnknownFormat {
+        /// The input's name.
+        input: String,
+        /// What it looks like.
+        found: &'static str,
+    },
+    /// A record is broken.
+    #[error("{input}: record {number}, at byte {offset}, is broken")]
+    Record {
+        /// The input's name.
+        input: String,
+        /// Which record of the input, from 1.
+        number: u64,
+        /// Where it starts, after decompression.
+        offset: u64,
+        /// What is wrong.
+        source: BrokenRecord,
+    },
+    /// What stands around the series of a response of Prometheus's API is not what it should be.
+    #[error("{input}: no response of the series API, at byte {offset}: {reason}")]
+    Response {
+        /// The input's name.
+        input: String,
+        /// Where the mistake is, after decompression.
+        offset: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The labels do not fit into one block.
+    #[error(transparent)]
+    Labels(#[from] LabelError),
+}
+
+/// What is wrong with a record.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BrokenRecord {
+    /// It cannot be read.
+    #[error(transparent)]
+    Decode(#[from] DecodeError<std::convert::Infallible>),
+    /// It has more bytes than a record may have.
+    #[error("more than {limit} bytes (--max-record-size)")]
+    TooLong {
+        /// The most bytes that a record may have.
+        limit: u64,
+    },
+}

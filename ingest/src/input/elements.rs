@@ -1,0 +1,222 @@
+//! Records that are elements of a JSON array: a bare one, or `data` of a response of Prometheus's API.
+//!
+//! A response can be larger than memory, so its elements are cut out one by one; what stands around them, the
+//! envelope, is kept and read as JSON at its end.
+
+use super::record::Found;
+use super::source::Source;
+use crate::error::IngestError;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// Where in an array or a response the source stands.
+#[derive(Debug, Default)]
+pub(super) struct Elements {
+    state: State,
+    /// What of a response was read, without its elements.
+    envelope: Vec<u8>,
+    in_response: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before an array or a response, or at the end.
+    #[default]
+    Outside,
+    /// In a response, before the array.
+    BeforeArray,
+    /// After the opening bracket.
+    FirstElement,
+    /// After a comma.
+    Element,
+    /// After an element.
+    AfterElement,
+    /// In a response, after the array.
+    AfterArray,
+}
+
+/// How deep a byte of JSON stands.
+#[derive(Debug, Default, Clone, Copy)]
+struct Depth {
+    open: u64,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Depth {
+    fn pass(&mut self, byte: u8) {
+        if self.in_string {
+            self.in_string = byte != b'"' || self.escaped;
+            self.escaped = byte == b'\\' && !self.escaped;
+            return;
+        }
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => self.open += 1,
+            b'}' | b']' => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+    }
+}
+
+/// What of a response stands around the series.
+#[derive(Deserialize)]
+struct Envelope {
+    status: Option<String>,
+    #[serde(rename = "errorType")]
+    error_type: Option<String>,
+    error: Option<String>,
+    /// Named so that a second `data` is refused.
+    #[serde(rename = "data")]
+    _data: Option<IgnoredAny>,
+}
+
+impl Elements {
+    /// Reads the next element into `buffer`, if it has at most `max_len` bytes; and where it starts.
+    pub(super) fn next(
+        &mut self,
+        source: &mut Source,
+        max_len: usize,
+        buffer: &mut Vec<u8>,
+    ) -> Result<(u64, Found), IngestError> {
+        loop {
+            let in_envelope = matches!(self.state, State::BeforeArray | State::AfterArray);
+            let byte = if in_envelope { source.fill()?.first().copied() } else { token(source)? };
+            let offset = source.offset();
+            let Some(byte) = byte else {
+                let is_torn = self.state != State::Outside;
+                self.state = State::Outside;
+                return Ok((offset, if is_torn { Found::Unterminated } else { Found::End }));
+            };
+            match (self.state, byte) {
+                (State::Outside, b'[') => {
+                    self.in_response = false;
+                    self.state = State::FirstElement;
+                    source.consume(1);
+                }
+                (State::Outside, b'{') => {
+                    self.in_response = true;
+                    self.envelope.clear();
+                    self.state = State::BeforeArray;
+                }
+                (State::BeforeArray | State::AfterArray, _) => self.pass_envelope(source, max_len)?,
+                (State::FirstElement | State::AfterElement, b']') => {
+                    self.state = if self.in_response { State::AfterArray } else { State::Outside };
+                    if !self.in_response {
+                        source.consume(1);
+                    }
+                }
+                (State::AfterElement, b',') => {
+                    self.state = State::Element;
+                    source.consume(1);
+                }
+                (State::FirstElement | State::Element, byte) if !matches!(byte, b',' | b']') => {
+                    let found = element(source, max_len, buffer)?;
+                    self.state = if found == Found::Unterminated { State::Outside } else { State::AfterElement };
+                    return Ok((offset, found));
+                }
+                _ => {
+                    return Err(mistake(source, format!("unexpected {:?}", char::from(byte))));
+                }
+            }
+        }
+    }
+
+    /// Reads a response up to its array, or from its end on.
+    fn pass_envelope(&mut self, source: &mut Source, max_len: usize) -> Result<(), IngestError> {
+        let mut depth = Depth::default();
+        self.envelope.iter().for_each(|&byte| depth.pass(byte));
+        while let Some(&byte) = source.fill()?.first() {
+            if self.envelope.len() >= max_len {
+                return Err(mistake(source, format!("more than {max_len} bytes around the series")));
+            }
+            let is_array = byte == b'[' && depth.open == 1 && !depth.in_string && ends_in_data(&self.envelope);
+            depth.pass(byte);
+            self.envelope.push(byte);
+            source.consume(1);
+            if is_array && self.state == State::BeforeArray {
+                self.state = State::FirstElement;
+                return Ok(());
+            }
+            if depth.open == 0 && !depth.in_string {
+                self.state = State::Outside;
+                return self.check_envelope(source);
+            }
+        }
+        // The next look at the source finds its end.
+        Ok(())
+    }
+
+    fn check_envelope(&self, source: &Source) -> Result<(), IngestError> {
+        let envelope: Envelope =
+            serde_json::from_slice(&self.envelope).map_err(|error| mistake(source, error.to_string()))?;
+        if envelope.status.as_deref() == Some("success") {
+            return Ok(());
+        }
+        let parts = [envelope.status, envelope.error_type, envelope.error];
+        let said: Vec<String> = parts.into_iter().flatten().collect();
+        Err(mistake(source, format!("its status is not \"success\": {}", said.join(", "))))
+    }
+}
+
+/// Whether the next thing is the value of a field `data`.
+fn ends_in_data(envelope: &[u8]) -> bool {
+    let name = envelope.trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end);
+    let before = name.and_then(|name| name.strip_suffix(b"\"data\"")).map(<[u8]>::trim_ascii_end);
+    before.is_some_and(|before| matches!(before.last(), Some(b'{' | b',')))
+}
+
+/// The next byte that is no white space. It stays there.
+fn token(source: &mut Source) -> Result<Option<u8>, IngestError> {
+    loop {
+        let bytes = source.fill()?;
+        let Some(&byte) = bytes.first() else {
+            return Ok(None);
+        };
+        if !byte.is_ascii_whitespace() {
+            return Ok(Some(byte));
+        }
+        let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        source.consume(blank);
+    }
+}
+
+/// Reads one element: up to the comma, bracket or white space that follows it.
+fn element(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
+    let mut depth = Depth::default();
+    let mut is_too_long = false;
+    loop {
+        let bytes = source.fill()?;
+        if bytes.is_empty() {
+            // An element that is whole is taken; that its array is not is found when the next one is looked for.
+            let is_whole = depth.open == 0 && !depth.in_string;
+            return Ok(match () {
+                () if is_too_long => Found::TooLong,
+                () if is_whole => Found::Whole,
+                () => Found::Unterminated,
+            });
+        }
+        let end = bytes.iter().position(|&byte| {
+            let is_outside = depth.open == 0 && !depth.in_string;
+            let ends = is_outside && (matches!(byte, b',' | b']') || byte.is_ascii_whitespace());
+            depth.pass(byte);
+            ends
+        });
+        let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+        if is_too_long || buffer.len() + part.len() > max_len {
+            is_too_long = true;
+            buffer.clear();
+        } else {
+            buffer.extend_from_slice(part);
+        }
+        let consumed = part.len();
+        source.consume(consumed);
+        if end.is_some() {
+            return Ok(if is_too_long { Found::TooLong } else { Found::Whole });
+        }
+    }
+}
+
+fn mistake(source: &Source, reason: String) -> IngestError {
+    IngestError::Response { input: source.name().to_owned(), offset: source.offset(), reason }
+}

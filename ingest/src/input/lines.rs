@@ -1,0 +1,40 @@
+//! Records that are lines.
+
+use super::record::Found;
+use super::source::Source;
+use crate::error::IngestError;
+
+/// Reads the next line into `buffer`, without its newline, if it has at most `max_len` bytes.
+pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
+    let mut is_too_long = false;
+    let mut has_bytes = false;
+    loop {
+        let bytes = source.fill()?;
+        if bytes.is_empty() {
+            return Ok(match () {
+                () if is_too_long => Found::TooLong,
+                () if !has_bytes => Found::End,
+                () if buffer.trim_ascii().is_empty() => Found::Blank,
+                () => Found::Unterminated,
+            });
+        }
+        has_bytes = true;
+        let newline = memchr::memchr(b'\n', bytes);
+        let part = bytes.get(..newline.unwrap_or(bytes.len())).unwrap_or_default();
+        if is_too_long || buffer.len() + part.len() > max_len {
+            is_too_long = true;
+            buffer.clear();
+        } else {
+            buffer.extend_from_slice(part);
+        }
+        let consumed = part.len() + usize::from(newline.is_some());
+        source.consume(consumed);
+        if newline.is_some() {
+            return Ok(match () {
+                () if is_too_long => Found::TooLong,
+                () if buffer.trim_ascii().is_empty() => Found::Blank,
+                () => Found::Whole,
+            });
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A file or standard input, decompressed.
+
+use crate::error::IngestError;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+/// Bytes that are looked at to recognise a format.
+pub(super) const HEAD_LEN: u64 = 64 * 1024;
+
+/// Bytes read from the operating system at a time.
+const BUFFER_LEN: usize = 256 * 1024;
+
+/// What compressed an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "names")]
+pub enum Compression {
+    None,
+    Zstd,
+    Gzip,
+}
+
+impl Compression {
+    /// What the first bytes of a file say.
+    fn detect(head: &[u8]) -> Self {
+        // A zstd stream may begin with a skippable frame: 50 to 5F, 2A 4D 18.
+        match head {
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            _ => Self::None,
+        }
+    }
+
+    /// The name, for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "plain",
+            Self::Zstd => "zstd",
+            Self::Gzip => "gzip",
+        }
+    }
+}
+
+/// An open input: its content after decompression, and how far it was read.
+pub struct Source {
+    name: String,
+    compression: Compression,
+    reader: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read>>>,
+    offset: u64,
+    /// Whether an error came from the operating system and not from the decompressor.
+    system_failed: Rc<Cell<bool>>,
+    truncated: bool,
+}
+
+/// Remembers that reading failed.
+struct Watched<R> {
+    inner: R,
+    failed: Rc<Cell<bool>>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.failed.set(true);
+            }
+        })
+    }
+}
+
+impl Source {
+    /// Opens a file, or standard input if the path is `-`.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be opened, or its first bytes cannot be read or decompressed.
+    pub fn open(path: &Path) -> Result<Self, IngestError> {
+        if path == Path::new("-") {
+            return Self::new("standard input".to_owned(), io::stdin());
+        }
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Self::new(name, file),
+            Err(source) => Err(IngestError::Open { input: name, source }),
+        }
+    }
+
+    /// An input from any reader. The name is for messages.
+    ///
+    /// # Errors
+    ///
+    /// The first bytes cannot be read or decompressed.
+    pub fn new(name: String, reader: impl Read + 'static) -> Result<Self, IngestError> {
+        let system_failed = Rc::new(Cell::new(false));
+        let mut raw = BufReader::with_capacity(BUFFER_LEN, Watched { inner: reader, failed: system_failed.clone() });
+        let read_error = |source| IngestError::Read { input: name.clone(), offset: 0, source };
+        let mut head = Vec::new();
+        raw.by_ref().take(4).read_to_end(&mut head).map_err(read_error)?;
+        let compression = Compression::detect(&head);
+        let raw = Cursor::new(head).chain(raw);
+        let content: Box<dyn Read> = match compression {
+            Compression::None => Box::new(raw),
+            Compression::Zstd => Box::new(zstd::Decoder::with_buffer(raw).map_err(read_error)?),
+            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
+        };
+        let mut source = Self {
+            name,
+            compression,
+            reader: Cursor::new(Vec::new()).chain(BufReader::with_capacity(BUFFER_LEN, content)),
+            offset: 0,
+            system_failed,
+            truncated: false,
+        };
+        let mut head = Vec::new();
+        let (_, rest) = source.reader.get_mut();
+        let result = rest.take(HEAD_LEN).read_to_end(&mut head);
+        source.survive(result)?;
+        // A byte order mark says nothing in UTF-8, and JSON does not allow it.
+        let mark_len = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let (first, _) = source.reader.get_mut();
+        *first = Cursor::new(head);
+        source.consume(mark_len);
+        Ok(source)
+    }
+
+    /// The name, for messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How far it was read, in bytes of the content.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Whether the compressed stream ended before its end. Its content up to there was read.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// The first bytes, while nothing was read.
+    pub(super) fn head(&self) -> &[u8] {
+        let (first, _) = self.reader.get_ref();
+        first.get_ref().get(first.position() as usize..).unwrap_or_default()
+    }
+
+    /// The next bytes, empty at the end. They stay there until [`consume`](Self::consume).
+    pub(super) fn fill(&mut self) -> Result<&[u8], IngestError> {
+        // Asked twice, because a borrow that is returned cannot be given up on the other way.
+        loop {
+            match self.reader.fill_buf() {
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.survive(Err(error))?;
+                    return Ok(&[]);
+                }
+            }
+        }
+        self.reader.fill_buf().map_err(|source| IngestError::Read {
+            input: self.name.clone(),
+            offset: self.offset,
+            source,
+        })
+    }
+
+    /// Moves on.
+    pub(super) fn consume(&mut self, count: usize) {
+        self.reader.consume(count);
+        self.offset += count as u64;
+    }
+
+    /// What an error means: a compressed stream that ends too early is an end that is remembered, other errors stay
+    /// errors.
+    fn survive(&mut self, result: io::Result<usize>) -> Result<(), IngestError> {
+        let Err(source) = result else { return Ok(()) };
+        let (input, offset) = (self.name.clone(), self.offset);
+        if self.compression == Compression::None || self.system_failed.get() {
+            return Err(IngestError::Read { input, offset, source });
+        }
+        if source.kind() == io::ErrorKind::UnexpectedEof {
+            self.truncated = true;
+            return Ok(());
+        }
+        Err(IngestError::Compression { input, compression: self.compression.name(), offset, source })
+    }
+}

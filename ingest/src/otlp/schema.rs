@@ -1,0 +1,116 @@
+//! The part of the protocol that labels come from: messages, and which of their fields lead where.
+
+use super::sink::Level;
+
+/// The five kinds of metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the protocol's own names")]
+pub enum MetricKind {
+    Gauge,
+    Sum,
+    Histogram,
+    ExponentialHistogram,
+    Summary,
+}
+
+impl MetricKind {
+    /// All kinds, in the order of the protocol.
+    pub const ALL: [Self; 5] = [Self::Gauge, Self::Sum, Self::Histogram, Self::ExponentialHistogram, Self::Summary];
+}
+
+/// A message of the protocol on the way from a request to a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Message {
+    Request,
+    ResourceMetrics,
+    Resource,
+    ScopeMetrics,
+    Scope,
+    Metric,
+    Data(MetricKind),
+    Point(MetricKind),
+}
+
+/// What a field of a message holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    One(Message),
+    Many(Message),
+    Attributes(Level),
+    Name,
+    Version,
+    Time,
+    Flags,
+}
+
+impl Message {
+    /// What a field holds; nothing if it makes no label.
+    pub(super) fn field(self, name: &str) -> Option<Field> {
+        use Field::{Attributes, Flags, Many, Name, One, Time, Version};
+        Some(match (self, name) {
+            (Self::Request, "resourceMetrics" | "resource_metrics") => Many(Self::ResourceMetrics),
+            (Self::ResourceMetrics, "resource") => One(Self::Resource),
+            (
+                Self::ResourceMetrics,
+                "scopeMetrics" | "scope_metrics" | "instrumentationLibraryMetrics" | "instrumentation_library_metrics",
+            ) => Many(Self::ScopeMetrics),
+            (Self::Resource, "attributes") => Attributes(Level::Resource),
+            (Self::ScopeMetrics, "scope" | "instrumentationLibrary" | "instrumentation_library") => One(Self::Scope),
+            (Self::ScopeMetrics, "metrics") => Many(Self::Metric),
+            (Self::Scope, "name") => Name,
+            (Self::Scope, "version") => Version,
+            (Self::Scope, "attributes") => Attributes(Level::Scope),
+            (Self::Metric, "name") => Name,
+            (Self::Metric, "gauge") => One(Self::Data(MetricKind::Gauge)),
+            (Self::Metric, "sum") => One(Self::Data(MetricKind::Sum)),
+            (Self::Metric, "histogram") => One(Self::Data(MetricKind::Histogram)),
+            (Self::Metric, "exponentialHistogram" | "exponential_histogram") => {
+                One(Self::Data(MetricKind::ExponentialHistogram))
+            }
+            (Self::Metric, "summary") => One(Self::Data(MetricKind::Summary)),
+            (Self::Data(kind), "dataPoints" | "data_points") => Many(Self::Point(kind)),
+            (Self::Point(_), "attributes") => Attributes(Level::Point),
+            (Self::Point(_), "timeUnixNano" | "time_unix_nano") => Time,
+            (Self::Point(_), "flags") => Flags,
+            _ => return None,
+        })
+    }
+
+    /// Whether a field describes what is in another one of this message, and so has to be known before it.
+    pub(super) fn describes(self, field: Field) -> bool {
+        matches!(
+            (self, field),
+            (Self::ResourceMetrics, Field::One(Self::Resource))
+                | (Self::ScopeMetrics, Field::One(Self::Scope))
+                | (Self::Metric, Field::Name)
+        )
+    }
+
+    /// Whether a field is described by another one of this message.
+    pub(super) fn is_described(self, field: Field) -> bool {
+        matches!(
+            (self, field),
+            (Self::ResourceMetrics, Field::Many(Self::ScopeMetrics))
+                | (Self::ScopeMetrics, Field::Many(Self::Metric))
+                | (Self::Metric, Field::One(Self::Data(_)))
+        )
+    }
+
+    /// The protocol's name of the message, for errors.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Request => "an ExportMetricsServiceRequest",
+            Self::ResourceMetrics => "ResourceMetrics",
+            Self::Resource => "a Resource",
+            Self::ScopeMetrics => "ScopeMetrics",
+            Self::Scope => "an InstrumentationScope",
+            Self::Metric => "a Metric",
+            Self::Data(MetricKind::Gauge) => "a Gauge",
+            Self::Data(MetricKind::Sum) => "a Sum",
+            Self::Data(MetricKind::Histogram) => "a Histogram",
+            Self::Data(MetricKind::ExponentialHistogram) => "an ExponentialHistogram",
+            Self::Data(MetricKind::Summary) => "a Summary",
+            Self::Point(_) => "a data point",
+        }
+    }
+}

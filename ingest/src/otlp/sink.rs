@@ -1,0 +1,70 @@
+//! What takes the parts of a request in order.
+
+use super::schema::MetricKind;
+
+/// The bit of a point's flags that says that it has no value (`FLAG_NO_RECORDED_VALUE_MASK`): the series exists, and
+/// was not measured.
+pub const NO_RECORDED_VALUE: u64 = 1;
+
+/// What an attribute describes. The more specific level is the greater one, and wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// The resource: what was measured, such as a pod or a host.
+    Resource,
+    /// The instrumentation scope: what measured it.
+    Scope,
+    /// The data point.
+    Point,
+}
+
+/// A data point, whose attributes came before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Point {
+    /// The kind of its metric.
+    pub kind: MetricKind,
+    /// Its time in nanoseconds since 1970; 0 if it has none.
+    pub time_unix_nano: u64,
+    /// Its flags: see [`NO_RECORDED_VALUE`].
+    pub flags: u64,
+}
+
+/// Takes the parts of a request: a resource and its attributes; for each of its scopes its attributes; for each
+/// metric of the scope its name; for each point its attributes and the point. Whatever the order in the text, they
+/// come in this order.
+///
+/// A call that returns an error is the last one.
+pub trait OtlpSink {
+    /// Why a part was not taken.
+    type Error;
+
+    /// A resource begins: attributes of the one before it are no longer valid, nor are those of its scopes.
+    fn resource(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A scope begins: attributes of the one before it are no longer valid.
+    fn scope(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// An attribute of the resource, the scope, or the next point, in the order of the text. A scope's name and
+    /// version come after its attributes, as `otel_scope_name` and `otel_scope_version`, and only if not empty.
+    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), Self::Error>;
+
+    /// A metric with this name begins; the name may be empty.
+    fn metric(&mut self, name: &str) -> Result<(), Self::Error>;
+
+    /// A point of the metric begins: attributes of the one before it are no longer valid.
+    fn point_begins(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The point, after its attributes.
+    fn point(&mut self, point: Point) -> Result<(), Self::Error>;
+
+    /// The metric ends, after this many points.
+    fn metric_ends(&mut self, point_count: u64) -> Result<(), Self::Error> {
+        let _ = point_count;
+        Ok(())
+    }
+}

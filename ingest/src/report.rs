@@ -1,0 +1,218 @@
+//! What a run did, in numbers, and what it left out, by reason.
+
+use crate::input::Format;
+use crate::otlp::{Level, MetricKind};
+use serde::Serialize;
+use std::fmt;
+
+/// Warnings that are kept; more are only counted.
+const KEPT_WARNINGS: usize = 20;
+
+/// The counts of a run.
+///
+/// Attributes are counted where they stand in the text: one of a resource with a thousand points counts once.
+/// Attributes that are shadowed are counted where that shows: once per scope for a resource's attribute that the
+/// scope's shadows, once per point for one that the point's or the metric's name shadows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Inputs that were read.
+    pub inputs: u64,
+    /// Bytes of their content, after decompression.
+    pub content_bytes: u64,
+    /// Records that were taken.
+    pub records: u64,
+    /// Data points of OTLP, those included that were skipped.
+    pub points: u64,
+    /// Data points by the kind of their metric.
+    pub points_by_kind: Kinds,
+    /// Points that say that they have no value. They define their series all the same.
+    pub points_without_recorded_value: u64,
+    /// Points without a time, or with one that does not fit 63 bits. They define their series all the same.
+    pub points_without_time: u64,
+    /// Metrics without a data point.
+    pub metrics_without_points: u64,
+    /// Distinct series.
+    pub series: u64,
+    /// Time of the first and of the last point, in nanoseconds since 1970.
+    pub time: Option<(i64, i64)>,
+    /// Attributes and labels whose value is empty, which are no labels.
+    pub empty_values: Levels,
+    /// Attributes and labels whose key another one of the same level has: the last one counts. A scope's name and
+    /// version come after its attributes.
+    pub duplicate_keys: Levels,
+    /// Attributes and labels without a key, which are no labels.
+    pub empty_keys: u64,
+    /// Attributes that a more specific one shadows.
+    pub shadowed: Shadowed,
+    /// Names of attributes and labels that were cut to the policy's length.
+    pub names_cut: u64,
+    /// Values that were cut to the policy's length.
+    pub values_cut: u64,
+    /// What was left out.
+    pub skipped: Skipped,
+    /// Lines without anything but white space.
+    pub blank_lines: u64,
+    /// Inputs whose last record was cut off while it was written.
+    pub torn_records: u64,
+    /// Compressed inputs that end before their end.
+    pub truncated_inputs: u64,
+    /// What to tell people; the first 20.
+    #[serde(serialize_with = "as_text")]
+    pub warnings: Vec<Warning>,
+    /// Warnings beyond these.
+    pub more_warnings: u64,
+}
+
+/// A count per level.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Levels {
+    /// Of resources.
+    pub resource: u64,
+    /// Of scopes.
+    pub scope: u64,
+    /// Of data points, and labels of series.
+    pub point: u64,
+}
+
+/// A count per kind of metric.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the protocol's own names")]
+pub struct Kinds {
+    pub gauge: u64,
+    pub sum: u64,
+    pub histogram: u64,
+    pub exponential_histogram: u64,
+    pub summary: u64,
+}
+
+/// Attributes that are shadowed, by what shadows them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Shadowed {
+    /// A resource's by its scope's, counted once per scope.
+    pub by_scope: u64,
+    /// A resource's or a scope's by a point's, counted once per point.
+    pub by_point: u64,
+    /// Any attribute `__name__` by the metric's name, counted once per point.
+    pub by_metric_name: u64,
+}
+
+/// What was left out, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// Records that are broken.
+    pub broken_records: u64,
+    /// Points of metrics without a name.
+    pub points_without_name: u64,
+    /// Points and series with more labels than a series may have.
+    pub too_many_labels: u64,
+    /// Series without labels.
+    pub series_without_labels: u64,
+}
+
+/// Something that did not stop the run and should be known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The last record of an input was cut off while it was written.
+    TornRecord {
+        /// The input.
+        input: String,
+        /// Which record, from 1.
+        number: u64,
+        /// Where it starts.
+        offset: u64,
+    },
+    /// A compressed input ends before its end.
+    TruncatedInput {
+        /// The input.
+        input: String,
+        /// Bytes of content that were read.
+        offset: u64,
+    },
+    /// A broken record was skipped.
+    SkippedRecord {
+        /// The input.
+        input: String,
+        /// Which record, from 1.
+        number: u64,
+        /// Where it starts.
+        offset: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An input has no records.
+    NoRecords {
+        /// The input.
+        input: String,
+        /// What was looked for.
+        format: Format,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TornRecord { input, number, offset } => write!(
+                f,
+                "{input}: record {number}, at byte {offset}, is cut off at the end of the input, and was left out"
+            ),
+            Self::TruncatedInput { input, offset } => {
+                write!(f, "{input}: the compressed stream is cut off after {offset} bytes of content")
+            }
+            Self::SkippedRecord { input, number, offset, reason } => {
+                write!(f, "{input}: record {number}, at byte {offset}, is broken, and was left out: {reason}")
+            }
+            Self::NoRecords { input, format } => write!(f, "{input}: no {} records", format.name()),
+        }
+    }
+}
+
+fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(warnings.iter().map(Warning::to_string))
+}
+
+impl Report {
+    /// Whether something that the inputs hold, or should hold, is not in the block: records that are broken or torn,
+    /// or series with too many labels.
+    #[must_use]
+    pub fn is_partial(&self, strict: bool) -> bool {
+        let torn = self.torn_records + self.truncated_inputs;
+        self.skipped.broken_records > 0 || self.skipped.too_many_labels > 0 || strict && torn > 0
+    }
+
+    pub(crate) fn warn(&mut self, warning: Warning) {
+        if self.warnings.len() < KEPT_WARNINGS {
+            self.warnings.push(warning);
+        } else {
+            self.more_warnings += 1;
+        }
+    }
+}
+
+impl Levels {
+    pub(crate) fn add(&mut self, level: Level) {
+        *match level {
+            Level::Resource => &mut self.resource,
+            Level::Scope => &mut self.scope,
+            Level::Point => &mut self.point,
+        } += 1;
+    }
+
+    /// All levels together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.resource + self.scope + self.point
+    }
+}
+
+impl Kinds {
+    pub(crate) fn add(&mut self, kind: MetricKind) {
+        *match kind {
+            MetricKind::Gauge => &mut self.gauge,
+            MetricKind::Sum => &mut self.sum,
+            MetricKind::Histogram => &mut self.histogram,
+            MetricKind::ExponentialHistogram => &mut self.exponential_histogram,
+            MetricKind::Summary => &mut self.summary,
+        } += 1;
+    }
+}

@@ -1,0 +1,133 @@
+//! Series as JSON: an object of label to value, as Prometheus's series API lists them.
+//!
+//! Where an object has a name twice, the last one counts, as JSON readers mostly do.
+//!
+//! ```
+//! use chronoxide_ingest::series_json::{SeriesSink, decode_series_json};
+//! use std::convert::Infallible;
+//!
+//! #[derive(Default)]
+//! struct Labels(Vec<String>);
+//!
+//! impl SeriesSink for Labels {
+//!     type Error = Infallible;
+//!     fn label(&mut self, name: &str, value: &str) -> Result<(), Infallible> {
+//!         self.0.push(format!("{name}={value}"));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut labels = Labels::default();
+//! decode_series_json(br#"{"__name__":"up","job":"cart"}"#, &mut labels)?;
+//! assert_eq!(labels.0, ["__name__=up", "job=cart"]);
+//! # Ok::<(), chronoxide_ingest::DecodeError<Infallible>>(())
+//! ```
+
+use crate::error::DecodeError;
+use crate::otlp::Text;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use std::fmt;
+
+/// Takes the labels of a series: it begins, its labels come in the order of the text, it ends.
+///
+/// A call that returns an error is the last one. A series that does not end was broken.
+pub trait SeriesSink {
+    /// Why a part was not taken.
+    type Error;
+
+    /// A series begins: labels of one that did not end are no longer valid.
+    fn series_begins(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A label of the series.
+    fn label(&mut self, name: &str, value: &str) -> Result<(), Self::Error>;
+
+    /// The series ends.
+    fn series_ends(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// Reads one object of label to value and gives its labels to `sink`.
+///
+/// # Errors
+///
+/// The bytes are no JSON, or no object of strings, or the sink did not take a part.
+pub fn decode_series_json<S: SeriesSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
+    let text = std::str::from_utf8(bytes)?;
+    sink.series_begins().map_err(DecodeError::Sink)?;
+    let mut failure = None;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let result =
+        Series { sink, failure: &mut failure }.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    match (failure, result) {
+        (Some(failure), _) => Err(DecodeError::Sink(failure)),
+        (None, Ok(())) => sink.series_ends().map_err(DecodeError::Sink),
+        (None, Err(error)) => Err(DecodeError::Json(error)),
+    }
+}
+
+struct Series<'s, S: SeriesSink> {
+    sink: &'s mut S,
+    failure: &'s mut Option<S::Error>,
+}
+
+impl<'de, S: SeriesSink> DeserializeSeed<'de> for Series<'_, S> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, S: SeriesSink> Visitor<'de> for Series<'_, S> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of label to value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key_seed(Text)? {
+            let value = map.next_value_seed(Text)?;
+            if let Err(failure) = self.sink.label(&name, &value) {
+                *self.failure = Some(failure);
+                return Err(A::Error::custom("stopped by the sink"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    struct Nothing;
+
+    impl SeriesSink for Nothing {
+        type Error = Infallible;
+        fn label(&mut self, _: &str, _: &str) -> Result<(), Infallible> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_of_strings_is_refused() {
+        for (bytes, part) in [
+            (&b"[]"[..], "an object of label to value"),
+            (b"1", "an object of label to value"),
+            (br#"{"a":1}"#, "expected a string"),
+            (br#"{"a":{}}"#, "expected a string"),
+            (br#"{"a":"b""#, "EOF"),
+            (br#"{"a":"b"} {"#, "trailing characters"),
+            (b"", "EOF"),
+            (b"{\"a\":\"\xff\"}", "not UTF-8"),
+        ] {
+            let error = decode_series_json(bytes, &mut Nothing).unwrap_err().to_string();
+            assert!(error.contains(part), "{}: {error}", String::from_utf8_lossy(bytes));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Labelsets of captures the straightforward way: whole documents as `serde_json::Value`, labels in maps. It shares no
+//! code with the crate, and is slow, short and obviously right.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub type Labels = BTreeMap<String, String>;
+
+/// The labelsets of lines of series.
+pub fn series_json(text: &str) -> BTreeSet<Labels> {
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| series(&serde_json::from_str(line).unwrap()))
+        .collect()
+}
+
+/// The labels of one series.
+pub fn series(object: &Value) -> Labels {
+    let labels = object.as_object().expect("a series is an object").iter();
+    labels
+        .map(|(name, value)| (name.clone(), value.as_str().expect("values are strings").to_owned()))
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
+}
+
+/// The labelsets of lines of OTLP requests.
+pub fn otlp_json(text: &str) -> BTreeSet<Labels> {
+    let mut all = BTreeSet::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let request: Value = serde_json::from_str(line).unwrap();
+        for resource_metrics in items(&request["resourceMetrics"]) {
+            let resource = attributes(&resource_metrics["resource"]["attributes"]);
+            for scope_metrics in items(&resource_metrics["scopeMetrics"]) {
+                let scope = &scope_metrics["scope"];
+                let mut base = resource.clone();
+                base.extend(attributes(&scope["attributes"]));
+                for (label, field) in [("otel_scope_name", "name"), ("otel_scope_version", "version")] {
+                    match scope[field].as_str() {
+                        None | Some("") => {}
+                        Some(value) => drop(base.insert(label.to_owned(), value.to_owned())),
+                    }
+                }
+                for metric in items(&scope_metrics["metrics"]) {
+                    for kind in ["gauge", "sum", "histogram", "exponentialHistogram", "summary"] {
+                        for point in items(&metric[kind]["dataPoints"]) {
+                            let mut labels = base.clone();
+                            labels.extend(attributes(&point["attributes"]));
+                            labels.insert("__name__".to_owned(), metric["name"].as_str().unwrap().to_owned());
+                            labels.retain(|_, value| !value.is_empty());
+                            all.insert(labels);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn attributes(list: &Value) -> Labels {
+    items(list).iter().map(|pair| (pair["key"].as_str().unwrap().to_owned(), text(&pair["value"]))).collect()
+}
+
+fn text(value: &Value) -> String {
+    match json(value) {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// An attribute's value as plain JSON. Doubles of captures here are such that JSON writes them as OTLP's text does.
+fn json(value: &Value) -> Value {
+    let Some((kind, content)) = value.as_object().and_then(|object| object.iter().next()) else { return Value::Null };
+    match kind.as_str() {
+        "intValue" => match content.as_str() {
+            Some(digits) => Value::from(digits.parse::<i64>().unwrap()),
+            None => content.clone(),
+        },
+        "arrayValue" => items(&content["values"]).iter().map(json).collect(),
+        "kvlistValue" => {
+            let pair = |pair: &Value| (pair["key"].as_str().unwrap().to_owned(), json(&pair["value"]));
+            items(&content["values"]).iter().map(pair).collect()
+        }
+        "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => content.clone(),
+        other => panic!("unknown kind of value {other}"),
+    }
+}

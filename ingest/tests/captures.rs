@@ -1,0 +1,157 @@
+//! Captures have exactly the series that an independent reading of them finds, in the store and in the block.
+//!
+//! The real captures are not part of the repository. Where they are absent, the tests that need them say so and pass.
+
+mod canonical;
+
+use canonical::Labels;
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::BlockView;
+use chronoxide_ingest::input::{Format, Source};
+use chronoxide_ingest::{Job, JobOptions, Report};
+use chronoxide_labels::KeysetStore;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The real captures, if they are there.
+fn real(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let folder = std::env::var_os("CHRONOXIDE_DATA").map_or_else(beside, PathBuf::from);
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: {} is not here (CHRONOXIDE_DATA says where real captures are)", path.display());
+    None
+}
+
+fn committed(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)
+}
+
+fn ingested(path: &Path) -> (KeysetStore, Report) {
+    let mut job = Job::new(JobOptions::default());
+    job.read(Source::open(path).unwrap()).unwrap();
+    job.finish()
+}
+
+fn text(path: &Path) -> String {
+    let file = std::fs::File::open(path).unwrap();
+    let mut text = String::new();
+    if path.extension().is_some_and(|extension| extension == "zst") {
+        zstd::Decoder::new(file).unwrap().read_to_string(&mut text).unwrap();
+    } else {
+        std::io::BufReader::new(file).read_to_string(&mut text).unwrap();
+    }
+    text
+}
+
+/// The labelsets of a block, in the order of refs; and that names are in order.
+fn series_of(block: &BlockView<'_>) -> Vec<Labels> {
+    let mut all = Vec::new();
+    for number in 0..block.series_count().unwrap() {
+        let series = block.series(number.into()).unwrap().expect("the ref is in the block");
+        let mut labels = Vec::new();
+        for label in series.labels() {
+            let label = label.unwrap();
+            labels.push((
+                String::from_utf8(label.name.to_vec()).unwrap(),
+                String::from_utf8(label.value.to_vec()).unwrap(),
+            ));
+        }
+        assert!(labels.is_sorted_by(|left, right| left.0 < right.0), "{labels:?}");
+        all.push(labels.into_iter().collect());
+    }
+    all
+}
+
+/// Ingests a capture, and compares its block in both forms with an independent reading.
+fn assert_series(path: &Path, format: Format, count: usize) -> Report {
+    let text = text(path);
+    let expected = match format {
+        Format::OtlpJson => canonical::otlp_json(&text),
+        Format::SeriesJson => canonical::series_json(&text),
+    };
+    assert_eq!(expected.len(), count, "{}", path.display());
+    let (store, report) = ingested(path);
+    assert_eq!(report.series, count as u64, "{}", path.display());
+    assert_eq!(report.content_bytes, text.len() as u64, "{}", path.display());
+    for form in [RowForm::FixedWidth, RowForm::BitPacked] {
+        let meta = BlockMeta { policy: LabelPolicy::default(), ..BlockMeta::default() };
+        let sealed = store.seal(form, &meta).unwrap();
+        let block = BlockView::open(&sealed.block).unwrap();
+        block.verify().unwrap();
+        let found = series_of(&block);
+        assert_eq!(found.len(), count, "{}", path.display());
+        let found: BTreeSet<Labels> = found.into_iter().collect();
+        if let Some(labels) = found.symmetric_difference(&expected).next() {
+            panic!("{}: in one of the two only: {labels:?}", path.display());
+        }
+    }
+    report
+}
+
+#[test]
+fn real_otlp_captures_have_the_series_that_they_are_known_for() {
+    for name in ["otlp/otel-demo.jsonl", "otlp/otel-demo.jsonl.zst"] {
+        let Some(path) = real(name) else { continue };
+        let report = assert_series(&path, Format::OtlpJson, 1_248);
+        assert_eq!((report.records, report.points), (82, 4_651), "{name}");
+        assert_eq!(report.time, Some((1_732_919_138_215_841_244, 1_732_919_252_215_944_056)), "{name}");
+    }
+}
+
+#[test]
+fn real_series_captures_have_the_series_that_they_are_known_for() {
+    for (name, count) in [
+        ("series/prom20k.jsonl.zst", 20_000),
+        ("series/k8s-1.31-cluster.jsonl.zst", 33_676),
+        ("series/k8s-1.33-cluster.jsonl.zst", 34_569),
+        ("series/k8s-1.34-cluster.jsonl.zst", 36_676),
+        ("series/otel-demo.jsonl.zst", 1_248),
+    ] {
+        let Some(path) = real(name) else { continue };
+        assert_series(&path, Format::SeriesJson, count);
+    }
+}
+
+#[test]
+fn clusters_together_have_each_series_once() {
+    let mut job = Job::new(JobOptions::default());
+    for version in ["1.31", "1.33", "1.34"] {
+        let Some(path) = real(&format!("series/k8s-{version}-cluster.jsonl.zst")) else { return };
+        job.read(Source::open(&path).unwrap()).unwrap();
+    }
+    assert_eq!((job.report().records, job.report().series), (104_921, 56_730));
+}
+
+#[test]
+fn committed_captures_have_their_series() {
+    let report = assert_series(&committed("metrics.jsonl"), Format::OtlpJson, 35);
+    let kinds = report.points_by_kind;
+    assert_eq!((report.records, report.points, report.points_without_recorded_value), (3, 95, 3));
+    assert_eq!(
+        (kinds.gauge, kinds.sum, kinds.histogram, kinds.exponential_histogram, kinds.summary),
+        (24, 25, 32, 6, 8)
+    );
+    assert_series(&committed("monday.series.jsonl"), Format::SeriesJson, 29);
+    let report = assert_series(&committed("tuesday.series.jsonl"), Format::SeriesJson, 30);
+    assert_eq!(report.empty_values.point, 1);
+}
+
+#[test]
+fn a_missing_series_would_be_noticed() {
+    let text = text(&committed("monday.series.jsonl"));
+    let (first, rest) = text.split_once('\n').unwrap();
+    let mut job = Job::new(JobOptions::default());
+    job.read(Source::new("rest".to_owned(), std::io::Cursor::new(rest.to_owned())).unwrap()).unwrap();
+    let (store, _) = job.finish();
+    let sealed = store.seal(RowForm::BitPacked, &BlockMeta::default()).unwrap();
+    let found: BTreeSet<Labels> = series_of(&BlockView::open(&sealed.block).unwrap()).into_iter().collect();
+    let expected = canonical::series_json(&text);
+    let missing: Vec<&Labels> = expected.difference(&found).collect();
+    assert_eq!(missing, [&canonical::series(&serde_json::from_str(first).unwrap())]);
+}

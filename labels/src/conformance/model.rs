@@ -1,0 +1,100 @@
+//! The oracle: a symbol table and a store over `BTreeMap`.
+
+use crate::error::{Counted, LabelError};
+use crate::labelset;
+use crate::store::{LabelSetStore, StoreRef};
+use crate::symbols::{SymbolId, SymbolTable};
+use std::collections::BTreeMap;
+
+/// A symbol table that is obviously right.
+#[derive(Debug, Default, Clone)]
+pub struct ModelSymbolTable {
+    ids: BTreeMap<String, SymbolId>,
+    texts: Vec<String>,
+}
+
+impl SymbolTable for ModelSymbolTable {
+    fn intern(&mut self, text: &str) -> Result<SymbolId, LabelError> {
+        if let Some(&id) = self.ids.get(text) {
+            return Ok(id);
+        }
+        let id = SymbolId(Counted::Symbol.next(self.texts.len())?);
+        self.ids.insert(text.to_owned(), id);
+        self.texts.push(text.to_owned());
+        Ok(id)
+    }
+
+    fn get(&self, text: &str) -> Option<SymbolId> {
+        self.ids.get(text).copied()
+    }
+
+    fn resolve(&self, id: SymbolId) -> Option<&str> {
+        self.texts.get(id.index()).map(String::as_str)
+    }
+
+    fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    fn memory_used(&self) -> usize {
+        self.texts.iter().map(|text| 2 * text.len() + 3 * size_of::<String>()).sum()
+    }
+}
+
+type Labels = Vec<(String, String)>;
+
+/// A labelset store that is obviously right.
+#[derive(Debug, Default, Clone)]
+pub struct ModelStore {
+    refs: BTreeMap<Labels, StoreRef>,
+    series: Vec<Labels>,
+}
+
+impl ModelStore {
+    /// The labels of each series, in the order of refs.
+    #[must_use]
+    pub fn series(&self) -> &[Vec<(String, String)>] {
+        &self.series
+    }
+}
+
+fn owned(labels: &[(&str, &str)]) -> Labels {
+    labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+impl LabelSetStore for ModelStore {
+    fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError> {
+        labelset::check(labels)?;
+        let labels = owned(labels);
+        if let Some(&series) = self.refs.get(&labels) {
+            return Ok((series, false));
+        }
+        let series = StoreRef(Counted::Series.next(self.series.len())?);
+        self.refs.insert(labels.clone(), series);
+        self.series.push(labels);
+        Ok((series, true))
+    }
+
+    fn find(&self, labels: &[(&str, &str)]) -> Result<Option<StoreRef>, LabelError> {
+        labelset::check(labels)?;
+        Ok(self.refs.get(&owned(labels)).copied())
+    }
+
+    fn visit(&self, series: StoreRef, mut each: impl FnMut(&str, &str)) -> Result<(), LabelError> {
+        let unknown = LabelError::Unknown { what: Counted::Series, number: series.0 };
+        for (name, value) in self.series.get(series.index()).ok_or(unknown)? {
+            each(name, value);
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.series.len()
+    }
+
+    fn memory_used(&self) -> usize {
+        let of_label = |(name, value): &(String, String)| name.len() + value.len() + 2 * size_of::<String>();
+        let of_series = |labels: &Labels| size_of::<Labels>() + labels.iter().map(of_label).sum::<usize>();
+        2 * self.series.iter().map(of_series).sum::<usize>()
+    }
+}

@@ -1,0 +1,126 @@
+//! What a labelset store must do.
+
+use super::model::ModelStore;
+use super::random::Random;
+use crate::error::{Counted, LabelError};
+use crate::labelset::{MAX_LABELS, MAX_SYMBOL_LEN};
+use crate::store::{LabelSetStore, StoreRef};
+
+/// Checks a labelset store against the model.
+///
+/// # Panics
+///
+/// The store does something else. The message names the seed.
+pub fn check_labelset_store<S: LabelSetStore>(make: impl Fn() -> S, seed: u64) {
+    empty_store(&make());
+    what_is_no_labelset_is_refused(make());
+    limits_are_inclusive(make());
+    labelsets_that_are_easily_confused(make());
+    random_labelsets(make(), seed);
+}
+
+fn labels_of<S: LabelSetStore>(store: &S, series: StoreRef) -> Result<Vec<(String, String)>, LabelError> {
+    let mut labels = Vec::new();
+    store.visit(series, |name, value| labels.push((name.to_owned(), value.to_owned())))?;
+    Ok(labels)
+}
+
+fn borrowed(labels: &[(String, String)]) -> Vec<(&str, &str)> {
+    labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+fn unknown(number: u32) -> LabelError {
+    LabelError::Unknown { what: Counted::Series, number }
+}
+
+fn empty_store<S: LabelSetStore>(store: &S) {
+    assert_eq!((store.len(), store.is_empty()), (0, true));
+    assert_eq!(store.find(&[("a", "b")]), Ok(None));
+    assert_eq!(labels_of(store, StoreRef(0)), Err(unknown(0)));
+}
+
+fn what_is_no_labelset_is_refused<S: LabelSetStore>(mut store: S) {
+    let long = "x".repeat(MAX_SYMBOL_LEN + 1);
+    let names: Vec<String> = (0..=MAX_LABELS).map(|number| format!("{number:04}")).collect();
+    let many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "v")).collect();
+    let cases: [(&[(&str, &str)], LabelError); 10] = [
+        (&[], LabelError::NoLabels),
+        (&many, LabelError::TooManyLabels { count: MAX_LABELS + 1 }),
+        (&[("", "v")], LabelError::EmptyName { position: 0 }),
+        (&[("a", "v"), ("", "v")], LabelError::EmptyName { position: 1 }),
+        (&[("a", "v"), ("b", "")], LabelError::EmptyValue { position: 1 }),
+        (&[(&long, "v")], LabelError::NameTooLong { position: 0, len: MAX_SYMBOL_LEN + 1 }),
+        (&[("a", &long)], LabelError::ValueTooLong { position: 0, len: MAX_SYMBOL_LEN + 1 }),
+        (&[("b", "v"), ("a", "v")], LabelError::NotSorted { position: 1 }),
+        (&[("a", "v"), ("b", "v"), ("b", "w")], LabelError::DuplicateName { position: 2 }),
+        // Byte order: U+10000 comes after U+FFFF, and in UTF-16 it would not.
+        (&[("\u{10000}", "v"), ("\u{ffff}", "v")], LabelError::NotSorted { position: 1 }),
+    ];
+    for (labels, error) in cases {
+        assert_eq!(store.insert(labels), Err(error), "insert");
+        assert_eq!(store.find(labels), Err(error), "find");
+        assert_eq!(store.len(), 0, "{error}");
+    }
+    assert_eq!(store.insert(&[("a", "v")]), Ok((StoreRef(0), true)), "a refusal uses up no ref");
+}
+
+fn limits_are_inclusive<S: LabelSetStore>(mut store: S) {
+    let long = "x".repeat(MAX_SYMBOL_LEN);
+    let names: Vec<String> = (0..MAX_LABELS).map(|number| format!("{number:04}")).collect();
+    let many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "v")).collect();
+    assert_eq!(store.insert(&many), Ok((StoreRef(0), true)));
+    assert_eq!(store.insert(&[(&long, &long)]), Ok((StoreRef(1), true)));
+    assert_eq!(store.find(&many), Ok(Some(StoreRef(0))));
+    assert_eq!(labels_of(&store, StoreRef(1)), Ok(vec![(long.clone(), long)]));
+    assert_eq!(labels_of(&store, StoreRef(0)).map(|labels| labels.len()), Ok(MAX_LABELS));
+}
+
+/// Labelsets that joined strings, sets of values without their keys, or codes without their keyset
+/// would mix up.
+fn labelsets_that_are_easily_confused<S: LabelSetStore>(mut store: S) {
+    let labelsets: [&[(&str, &str)]; 10] = [
+        &[("a", "b")],
+        &[("b", "a")],
+        &[("a", "b"), ("b", "a")],
+        &[("a", "a"), ("b", "b")],
+        &[("a", "b"), ("b", "b")],
+        &[("ab", "c")],
+        &[("a", "bc")],
+        &[("a", "b"), ("c", "d")],
+        &[("a", "d"), ("c", "b")],
+        &[("A", "b")],
+    ];
+    for (number, labels) in (0u32..).zip(labelsets) {
+        assert_eq!(store.find(labels), Ok(None), "{labels:?} is new");
+        assert_eq!(store.insert(labels), Ok((StoreRef(number), true)), "{labels:?} is new");
+    }
+    for (number, labels) in (0u32..).zip(labelsets) {
+        assert_eq!(store.insert(labels), Ok((StoreRef(number), false)), "{labels:?} is known");
+        assert_eq!(store.find(labels), Ok(Some(StoreRef(number))));
+        let expected = labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        assert_eq!(labels_of(&store, StoreRef(number)), Ok(expected));
+    }
+}
+
+fn random_labelsets<S: LabelSetStore>(mut store: S, seed: u64) {
+    let mut random = Random::new(seed);
+    let mut model = ModelStore::default();
+    let empty = store.memory_used();
+    for step in 0..3_000 {
+        // Few labels repeat, many mostly do not.
+        let most = if step % 2 == 0 { 2 } else { 12 };
+        let labels = random.labels(most);
+        let labels = borrowed(&labels);
+        assert_eq!(store.find(&labels), model.find(&labels), "seed {seed}, step {step}: find {labels:?}");
+        if random.below(4) > 0 {
+            assert_eq!(store.insert(&labels), model.insert(&labels), "seed {seed}, step {step}: insert {labels:?}");
+        }
+        let series = StoreRef(random.below(model.len() as u64 + 2) as u32);
+        assert_eq!(labels_of(&store, series), labels_of(&model, series), "seed {seed}, step {step}: {series:?}");
+        assert_eq!(store.len(), model.len(), "seed {seed}, step {step}");
+    }
+    for (number, labels) in (0u32..).zip(model.series()) {
+        assert_eq!(labels_of(&store, StoreRef(number)).as_ref(), Ok(labels), "seed {seed}, at the end");
+    }
+    assert!(store.memory_used() > empty, "seed {seed}: series take memory");
+}

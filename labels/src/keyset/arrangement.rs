@@ -1,0 +1,101 @@
+//! Which slot of a keyset's rows each label goes to, remembered per order in which keys arrive.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+/// Key numbers that are remembered at least; see [`Arrangements::insert`].
+const LEAST_REMEMBERED: usize = 1 << 20;
+
+/// Remembers, for lists of keys in the order in which they arrived, the keyset and the slots.
+///
+/// The points of a capture list their labels in few orders, so most series come in one that was seen
+/// before: then nothing is sorted and no name is compared.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Arrangements {
+    index: HashTable<Arrangement>,
+    /// The key numbers of each arrangement as they arrived, one arrangement after the other. Bare numbers, because
+    /// a slice of them is hashed at one go and a slice of structs field by field.
+    keys: Vec<u32>,
+    /// For each of them its slot: the position that it has in the byte order of names.
+    slots: Vec<u16>,
+    last: Option<Arrangement>,
+    hasher: RandomState,
+}
+
+#[derive(Debug, Clone)]
+struct Arrangement {
+    keyset: u32,
+    /// Where its keys and slots are.
+    range: Range<usize>,
+}
+
+impl Arrangements {
+    /// The keyset of a list of keys and the slot of each, if the list came in this order before.
+    pub(crate) fn get(&mut self, keys: &[u32]) -> Option<(u32, &[u16])> {
+        // The points of a metric stand together, so mostly it is the list that came last.
+        let own = |arrangement: &Arrangement| self.keys.get(arrangement.range.clone());
+        if self.last.as_ref().and_then(own) != Some(keys) {
+            let same = |arrangement: &Arrangement| own(arrangement) == Some(keys);
+            self.last = Some(self.index.find(self.hasher.hash_one(keys), same)?.clone());
+        }
+        let last = self.last.as_ref()?;
+        Some((last.keyset, self.slots.get(last.range.clone())?))
+    }
+
+    /// Remembers a list of keys that is not there.
+    ///
+    /// There are n! orders of n keys. So that a capture that tries them all does not fill the memory,
+    /// everything is forgotten when there are more than four orders for each of the `keyset_keys` keys of all
+    /// keysets together: nothing but time is lost.
+    pub(crate) fn insert(&mut self, keys: &[u32], slots: &[u16], keyset: u32, keyset_keys: usize) {
+        if self.keys.len() + keys.len() > LEAST_REMEMBERED.max(keyset_keys.saturating_mul(4)) {
+            self.index.clear();
+            self.keys.clear();
+            self.slots.clear();
+            self.last = None;
+        }
+        let range = self.keys.len()..self.keys.len() + keys.len();
+        self.keys.extend_from_slice(keys);
+        self.slots.extend_from_slice(slots);
+        let Self { index, keys: all, hasher, .. } = self;
+        index.insert_unique(hasher.hash_one(keys), Arrangement { keyset, range }, |arrangement| {
+            hasher.hash_one(all.get(arrangement.range.clone()).unwrap_or_default())
+        });
+    }
+
+    pub(crate) fn memory_used(&self) -> usize {
+        self.index.allocation_size()
+            + self.keys.capacity() * size_of::<u32>()
+            + self.slots.capacity() * size_of::<u16>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_of_the_same_keys_are_told_apart() {
+        let mut arrangements = Arrangements::default();
+        let (one, two) = ([1, 2], [2, 1]);
+        arrangements.insert(&one, &[0, 1], 7, 2);
+        assert_eq!(arrangements.get(&one), Some((7, &[0, 1][..])));
+        assert_eq!(arrangements.get(&two), None);
+        arrangements.insert(&two, &[1, 0], 7, 2);
+        assert_eq!(arrangements.get(&two), Some((7, &[1, 0][..])));
+    }
+
+    #[test]
+    fn memory_stays_bounded_however_many_orders_arrive() {
+        let mut arrangements = Arrangements::default();
+        let slots: Vec<u16> = (0..64).collect();
+        for order in 0..100_000u32 {
+            let keys: Vec<u32> = (0..64).map(|key| key * 131_072 + order).collect();
+            arrangements.insert(&keys, &slots, 0, 64);
+            assert_eq!(arrangements.get(&keys), Some((0, &slots[..])));
+        }
+        assert!(arrangements.keys.len() <= LEAST_REMEMBERED, "{}", arrangements.keys.len());
+    }
+}

@@ -1,0 +1,135 @@
+//! Label names and, per name, the dictionary of its values.
+
+use crate::arena::ArenaSymbolTable;
+use crate::error::{Counted, LabelError};
+use crate::symbols::{SymbolId, SymbolTable};
+use hashbrown::HashTable;
+
+/// The number of a label name in one store, in the order of arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId(pub u32);
+
+/// The number of a value among those of its label name in one store, in the order of arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueCode(pub u32);
+
+/// A label of one store: a name and one of its values. Two labels of a store are equal if and only
+/// if these numbers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LabelId {
+    /// The name.
+    pub key: KeyId,
+    /// The value, counted among those of the name.
+    pub code: ValueCode,
+}
+
+impl KeyId {
+    /// The id as a position.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All label names of a store, in the order of arrival.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Keys {
+    keys: Vec<Key>,
+    /// Key numbers by the hash of the name. Names are few, so that looking them up here and not among
+    /// all symbols stays in the cache.
+    index: HashTable<u32>,
+}
+
+/// A label name and the dictionary of its values.
+#[derive(Debug, Clone)]
+pub(crate) struct Key {
+    pub(crate) name: SymbolId,
+    /// The value of each code.
+    pub(crate) values: Vec<SymbolId>,
+    /// (Symbol, code) by the hash of the value. It is keyed by the string and not by its symbol: one
+    /// lookup in a small table instead of one in the large one and then another.
+    index: HashTable<(SymbolId, u32)>,
+}
+
+impl Keys {
+    /// The names with their dictionaries, in the order of arrival.
+    pub(crate) fn as_slice(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// The key of a name, if there is one.
+    pub(crate) fn get(&self, symbols: &ArenaSymbolTable, name: &str) -> Option<KeyId> {
+        self.get_hashed(symbols, symbols.hash(name), name)
+    }
+
+    fn get_hashed(&self, symbols: &ArenaSymbolTable, hash: u64, name: &str) -> Option<KeyId> {
+        let same = |&key: &u32| self.keys.get(key as usize).is_some_and(|key| symbols.text(key.name.0) == name);
+        self.index.find(hash, same).copied().map(KeyId)
+    }
+
+    /// The key of a name, which is added if it is new.
+    pub(crate) fn intern(&mut self, symbols: &mut ArenaSymbolTable, name: &str) -> Result<KeyId, LabelError> {
+        let hash = symbols.hash(name);
+        if let Some(key) = self.get_hashed(symbols, hash, name) {
+            return Ok(key);
+        }
+        let key = Counted::Key.next(self.keys.len())?;
+        let name = symbols.intern_hashed(hash, name)?;
+        self.keys.push(Key { name, values: Vec::new(), index: HashTable::new() });
+        let keys = &self.keys;
+        self.index.insert_unique(hash, key, |&other| {
+            symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0)))
+        });
+        Ok(KeyId(key))
+    }
+
+    /// The code of a value of a key, if it has one.
+    pub(crate) fn get_value(&self, symbols: &ArenaSymbolTable, key: KeyId, value: &str) -> Option<ValueCode> {
+        self.keys.get(key.index())?.get_hashed(symbols, symbols.hash(value), value)
+    }
+
+    /// The code of a value of a key, which is added if it is new.
+    pub(crate) fn intern_value(
+        &mut self,
+        symbols: &mut ArenaSymbolTable,
+        key: KeyId,
+        value: &str,
+    ) -> Result<ValueCode, LabelError> {
+        let unknown = LabelError::Unknown { what: Counted::Key, number: key.0 };
+        let key = self.keys.get_mut(key.index()).ok_or(unknown)?;
+        let hash = symbols.hash(value);
+        if let Some(code) = key.get_hashed(symbols, hash, value) {
+            return Ok(code);
+        }
+        let code = Counted::Value.next(key.values.len())?;
+        let symbol = symbols.intern_hashed(hash, value)?;
+        key.values.push(symbol);
+        key.index.insert_unique(hash, (symbol, code), |&(symbol, _)| symbols.hash(symbols.text(symbol.0)));
+        Ok(ValueCode(code))
+    }
+
+    /// The name of a key.
+    pub(crate) fn name<'a>(&self, symbols: &'a ArenaSymbolTable, key: KeyId) -> Option<&'a str> {
+        symbols.resolve(self.keys.get(key.index())?.name)
+    }
+
+    /// The value of a label.
+    pub(crate) fn value<'a>(&self, symbols: &'a ArenaSymbolTable, label: LabelId) -> Option<&'a str> {
+        let key = self.keys.get(label.key.index())?;
+        symbols.resolve(*key.values.get(label.code.0 as usize)?)
+    }
+
+    pub(crate) fn memory_used(&self) -> usize {
+        let of_key = |key: &Key| key.values.capacity() * size_of::<SymbolId>() + key.index.allocation_size();
+        self.keys.capacity() * size_of::<Key>()
+            + self.index.allocation_size()
+            + self.keys.iter().map(of_key).sum::<usize>()
+    }
+}
+
+impl Key {
+    fn get_hashed(&self, symbols: &ArenaSymbolTable, hash: u64, value: &str) -> Option<ValueCode> {
+        let same = |&(symbol, _): &(SymbolId, u32)| symbols.text(symbol.0) == value;
+        self.index.find(hash, same).map(|&(_, code)| ValueCode(code))
+    }
+}

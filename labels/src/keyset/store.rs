@@ -1,0 +1,317 @@
+//! The store: symbols, keys, keysets, and the place of each series.
+
+use super::arrangement::Arrangements;
+use super::keys::{KeyId, Keys, LabelId, ValueCode};
+use super::rows::Keyset;
+use crate::arena::ArenaSymbolTable;
+use crate::error::{Counted, LabelError};
+use crate::labelset::{self, MAX_LABELS, check_count, check_name, check_value};
+use crate::store::{LabelSetStore, StoreRef};
+use crate::symbols::SymbolTable;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+/// A labelset store with a value dictionary per label key and, per list of keys, rows of value codes.
+///
+/// A series costs 4 bytes per label, 20 more, and what its new strings cost. Nothing is allocated per
+/// series, and what is hashed and compared per series is codes, not strings.
+///
+/// There are two ways in. [`insert`](LabelSetStore::insert) takes strings. Who has labels that many
+/// series share interns them once ([`intern_label`](Self::intern_label)) and then stores series as
+/// lists of numbers ([`insert_ids`](Self::insert_ids)), in any order: sorting is remembered per order
+/// of keys.
+///
+/// ```
+/// use chronoxide_labels::{KeysetStore, LabelSetStore};
+///
+/// let mut store = KeysetStore::new();
+/// let pod = store.intern_label("pod", "cart-7f9c")?;
+/// let name = store.intern_label("__name__", "up")?;
+/// let (series, inserted) = store.insert_ids(&[pod, name])?;
+/// assert!(inserted);
+/// assert_eq!(store.insert(&[("__name__", "up"), ("pod", "cart-7f9c")])?, (series, false));
+/// # Ok::<(), chronoxide_labels::LabelError>(())
+/// ```
+#[derive(Debug, Default, Clone)]
+pub struct KeysetStore {
+    symbols: ArenaSymbolTable,
+    keys: Keys,
+    keysets: Vec<Keyset>,
+    /// Keyset numbers by their keys in the byte order of names.
+    keyset_index: HashTable<u32>,
+    /// Keys of all keysets together.
+    keyset_keys: usize,
+    arrangements: Arrangements,
+    /// Keyset and row of each series.
+    places: Vec<Place>,
+    hasher: RandomState,
+    scratch: Scratch,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    keyset: u32,
+    row: u32,
+}
+
+/// Buffers that are kept from series to series.
+#[derive(Debug, Default, Clone)]
+struct Scratch {
+    ids: Vec<LabelId>,
+    keys: Vec<u32>,
+    codes: Vec<u32>,
+}
+
+impl KeysetStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The key of a label name, which is added if it is new.
+    ///
+    /// # Errors
+    ///
+    /// The name is empty or too long, or there are 2^32 - 1 keys or symbols. Positions are 0.
+    pub fn intern_name(&mut self, name: &str) -> Result<KeyId, LabelError> {
+        check_name(name, 0)?;
+        self.keys.intern(&mut self.symbols, name)
+    }
+
+    /// The label of a key and a value, which is added if it is new. Labels that no series has do not
+    /// reach a block.
+    ///
+    /// # Errors
+    ///
+    /// The value is empty or too long, the key is not of this store, or there are 2^32 - 1 values of this key or
+    /// symbols. Positions are 0.
+    pub fn intern_value(&mut self, key: KeyId, value: &str) -> Result<LabelId, LabelError> {
+        check_value(value, 0)?;
+        Ok(LabelId { key, code: self.keys.intern_value(&mut self.symbols, key, value)? })
+    }
+
+    /// The label of a name and a value, which is added if it is new.
+    ///
+    /// # Errors
+    ///
+    /// As [`intern_name`](Self::intern_name) and [`intern_value`](Self::intern_value).
+    pub fn intern_label(&mut self, name: &str, value: &str) -> Result<LabelId, LabelError> {
+        let key = self.intern_name(name)?;
+        self.intern_value(key, value)
+    }
+
+    /// The ref of the series with these labels, which is added if it is new; and whether it was. Labels may come
+    /// in any order. For a known series in a known order of keys this costs two lookups and no comparison of
+    /// strings.
+    ///
+    /// # Errors
+    ///
+    /// There are no labels or too many of them, two have the same key, a label is not of this store, or a count has
+    /// run out.
+    pub fn insert_ids(&mut self, labels: &[LabelId]) -> Result<(StoreRef, bool), LabelError> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let result = self.insert_arranged(labels, &mut scratch.keys, &mut scratch.codes);
+        self.scratch = scratch;
+        result
+    }
+
+    fn insert_arranged(
+        &mut self,
+        labels: &[LabelId],
+        keys: &mut Vec<u32>,
+        codes: &mut Vec<u32>,
+    ) -> Result<(StoreRef, bool), LabelError> {
+        keys.clear();
+        keys.extend(labels.iter().map(|label| label.key.0));
+        let (keyset_id, slots) = match self.arrangements.get(keys) {
+            Some(found) => found,
+            None => {
+                self.arrange(keys)?;
+                self.arrangements.get(keys).ok_or(LabelError::NoLabels)?
+            }
+        };
+        codes.clear();
+        codes.resize(labels.len(), 0);
+        for (label, &slot) in labels.iter().zip(slots) {
+            if let Some(code) = codes.get_mut(usize::from(slot)) {
+                *code = label.code.0;
+            }
+        }
+        let hash = Keyset::hash(&self.hasher, codes);
+        let unknown = LabelError::Unknown { what: Counted::Keyset, number: keyset_id };
+        let keyset = self.keysets.get_mut(keyset_id as usize).ok_or(unknown)?;
+        if let Some(series) = keyset.find(hash, codes) {
+            return Ok((series, false));
+        }
+        // A known row has known codes, so only new ones are checked.
+        for label in labels {
+            if self.keys.value(&self.symbols, *label).is_none() {
+                return Err(LabelError::Unknown { what: Counted::Value, number: label.code.0 });
+            }
+        }
+        let series = StoreRef(Counted::Series.next(self.places.len())?);
+        let row = keyset.push(hash, codes, series)?;
+        self.places.push(Place { keyset: keyset_id, row });
+        Ok((series, true))
+    }
+
+    /// Sorts a list of keys that arrives in an order not seen before, and remembers it.
+    fn arrange(&mut self, keys: &[u32]) -> Result<(), LabelError> {
+        check_count(keys.len())?;
+        let mut sorted = Vec::with_capacity(keys.len());
+        for (position, &key) in (0u16..).zip(keys) {
+            let unknown = LabelError::Unknown { what: Counted::Key, number: key };
+            sorted.push((self.keys.name(&self.symbols, KeyId(key)).ok_or(unknown)?, position, KeyId(key)));
+        }
+        sorted.sort_unstable();
+        for pair in sorted.windows(2) {
+            if let [(_, _, left), (_, position, right)] = pair
+                && left == right
+            {
+                return Err(LabelError::DuplicateName { position: usize::from(*position) });
+            }
+        }
+        let canonical: Box<[KeyId]> = sorted.iter().map(|&(_, _, key)| key).collect();
+        let mut slots = vec![0; keys.len()];
+        for (slot, &(_, position, _)) in (0u16..).zip(&sorted) {
+            if let Some(place) = slots.get_mut(usize::from(position)) {
+                *place = slot;
+            }
+        }
+        let keyset = self.intern_keyset(canonical)?;
+        self.arrangements.insert(keys, &slots, keyset, self.keyset_keys);
+        Ok(())
+    }
+
+    /// The number of the keyset of these keys, if there is one.
+    fn get_keyset(&self, keys: &[KeyId]) -> Option<u32> {
+        let same = |&keyset: &u32| self.keysets.get(keyset as usize).is_some_and(|keyset| keyset.keys() == keys);
+        self.keyset_index.find(self.hasher.hash_one(keys), same).copied()
+    }
+
+    fn intern_keyset(&mut self, keys: Box<[KeyId]>) -> Result<u32, LabelError> {
+        if let Some(keyset) = self.get_keyset(&keys) {
+            return Ok(keyset);
+        }
+        let keyset = Counted::Keyset.next(self.keysets.len())?;
+        let hash = self.hasher.hash_one(&*keys);
+        self.keyset_keys += keys.len();
+        self.keysets.push(Keyset::new(keys));
+        let Self { keysets, keyset_index, hasher, .. } = self;
+        keyset_index.insert_unique(hash, keyset, |&other| {
+            hasher.hash_one(keysets.get(other as usize).map_or(&[][..], Keyset::keys))
+        });
+        Ok(keyset)
+    }
+
+    /// The name of a key, if it is of this store.
+    #[must_use]
+    pub fn name(&self, key: KeyId) -> Option<&str> {
+        self.keys.name(&self.symbols, key)
+    }
+
+    /// The value of a label, if it is of this store.
+    #[must_use]
+    pub fn value(&self, label: LabelId) -> Option<&str> {
+        self.keys.value(&self.symbols, label)
+    }
+
+    /// How many label names there are.
+    #[must_use]
+    pub fn key_count(&self) -> usize {
+        self.keys.as_slice().len()
+    }
+
+    /// How many lists of keys there are.
+    #[must_use]
+    pub fn keyset_count(&self) -> usize {
+        self.keysets.len()
+    }
+
+    /// How many distinct strings there are, names and values together.
+    #[must_use]
+    pub fn symbol_count(&self) -> usize {
+        self.symbols.len()
+    }
+
+    pub(crate) fn symbols(&self) -> &ArenaSymbolTable {
+        &self.symbols
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    pub(crate) fn keysets(&self) -> &[Keyset] {
+        &self.keysets
+    }
+}
+
+impl LabelSetStore for KeysetStore {
+    fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError> {
+        labelset::check(labels)?;
+        let mut ids = std::mem::take(&mut self.scratch.ids);
+        ids.clear();
+        for &(name, value) in labels {
+            let key = self.keys.intern(&mut self.symbols, name)?;
+            let code = self.keys.intern_value(&mut self.symbols, key, value)?;
+            ids.push(LabelId { key, code });
+        }
+        let result = self.insert_ids(&ids);
+        self.scratch.ids = ids;
+        result
+    }
+
+    fn find(&self, labels: &[(&str, &str)]) -> Result<Option<StoreRef>, LabelError> {
+        labelset::check(labels)?;
+        let mut keys = [KeyId(0); MAX_LABELS];
+        let mut codes = [0; MAX_LABELS];
+        for ((&(name, value), key), code) in labels.iter().zip(&mut keys).zip(&mut codes) {
+            let Some(found) = self.keys.get(&self.symbols, name) else {
+                return Ok(None);
+            };
+            let Some(ValueCode(value)) = self.keys.get_value(&self.symbols, found, value) else {
+                return Ok(None);
+            };
+            (*key, *code) = (found, value);
+        }
+        let (Some(keys), Some(codes)) = (keys.get(..labels.len()), codes.get(..labels.len())) else {
+            return Ok(None);
+        };
+        let Some(keyset) = self.get_keyset(keys) else {
+            return Ok(None);
+        };
+        let hash = Keyset::hash(&self.hasher, codes);
+        Ok(self.keysets.get(keyset as usize).and_then(|keyset| keyset.find(hash, codes)))
+    }
+
+    fn visit(&self, series: StoreRef, mut each: impl FnMut(&str, &str)) -> Result<(), LabelError> {
+        let unknown = LabelError::Unknown { what: Counted::Series, number: series.0 };
+        let place = self.places.get(series.index()).ok_or(unknown)?;
+        let keyset = self.keysets.get(place.keyset as usize).ok_or(unknown)?;
+        let codes = keyset.row(place.row).ok_or(unknown)?;
+        for (&key, &code) in keyset.keys().iter().zip(codes) {
+            let label = LabelId { key, code: ValueCode(code) };
+            if let (Some(name), Some(value)) = (self.name(key), self.value(label)) {
+                each(name, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn memory_used(&self) -> usize {
+        self.symbols.memory_used()
+            + self.keys.memory_used()
+            + self.keysets.capacity() * size_of::<Keyset>()
+            + self.keysets.iter().map(Keyset::memory_used).sum::<usize>()
+            + self.keyset_index.allocation_size()
+            + self.arrangements.memory_used()
+            + self.places.capacity() * size_of::<Place>()
+    }
+}

@@ -1,0 +1,15 @@
+//! Sealing: a store as a block.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `order` | which symbols, keys and values are used, and the ranks they get |
+//! | `rows` | the rows of one keyset, remapped to ranks and sorted |
+//! | `write` | the walk over both into whatever takes a block's parts |
+//! | `block` | [`KeysetStore::seal`](crate::KeysetStore::seal): a block builder as what takes them |
+
+mod block;
+mod order;
+mod rows;
+mod write;
+
+pub use block::{SealError, Sealed};

@@ -1,0 +1,151 @@
+//! What of a store is used, and its order in a block.
+
+use crate::keyset::KeysetStore;
+use crate::symbols::SymbolId;
+
+/// The number that stands for "not used".
+const UNUSED: u32 = u32::MAX;
+
+/// The ranks that the parts of a store have in a block. Ids of the store on the left, of the block on
+/// the right; labels that no series has are in neither.
+pub(crate) struct BlockOrder {
+    /// The used symbols in byte order: the block's symbol ids count these.
+    pub(crate) symbols: Vec<SymbolId>,
+    /// The used keys in the order of their names: the block's key ids count these.
+    pub(crate) keys: Vec<BlockKey>,
+    /// The keysets that have series, in the order of their lists of block keys.
+    pub(crate) keysets: Vec<BlockKeyset>,
+    /// For each key of the store, the block's value code of each of its codes.
+    pub(crate) code_ranks: Vec<Vec<u32>>,
+}
+
+/// A key as the block has it, in symbol ids of the block.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BlockKey {
+    pub(crate) name: u32,
+    /// Its values: value codes count these.
+    pub(crate) values: Vec<u32>,
+}
+
+/// A keyset as the block has it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BlockKeyset {
+    /// Its keys, in key ids of the block.
+    pub(crate) keys: Vec<u32>,
+    /// Its position among the keysets of the store.
+    pub(crate) source: usize,
+}
+
+impl BlockOrder {
+    /// The order of a store. Costs one pass over all codes, and sorting the used symbols.
+    pub(crate) fn new(store: &KeysetStore) -> Self {
+        let mut code_ranks = used_codes(store);
+        let (symbols, symbol_ranks) = rank_symbols(store, &code_ranks);
+        let rank = |symbol: SymbolId| symbol_ranks.get(symbol.index()).copied().unwrap_or(UNUSED);
+
+        // Keys by the rank of their names. A key is used if one of its values is.
+        let mut by_name = Vec::new();
+        for (key, (source, codes)) in store.keys().as_slice().iter().zip(&code_ranks).enumerate() {
+            if codes.iter().any(|&code| code != UNUSED) {
+                by_name.push((rank(source.name), key));
+            }
+        }
+        by_name.sort_unstable();
+
+        let mut key_ranks = vec![UNUSED; code_ranks.len()];
+        let mut keys = Vec::with_capacity(by_name.len());
+        for (key_rank, &(name, key)) in (0u32..).zip(&by_name) {
+            let (Some(source), Some(codes), Some(place)) =
+                (store.keys().as_slice().get(key), code_ranks.get_mut(key), key_ranks.get_mut(key))
+            else {
+                continue;
+            };
+            *place = key_rank;
+            keys.push(BlockKey { name, values: rank_values(codes, &source.values, rank) });
+        }
+
+        let mut keysets = Vec::new();
+        for (source, keyset) in store.keysets().iter().enumerate() {
+            if keyset.len() > 0 {
+                let rank = |key: &crate::KeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
+                keysets.push(BlockKeyset { keys: keyset.keys().iter().map(rank).collect(), source });
+            }
+        }
+        keysets.sort_unstable_by(|left, right| left.keys.cmp(&right.keys));
+
+        Self { symbols, keys, keysets, code_ranks }
+    }
+}
+
+/// For each key, 0 for each code that a series has, and [`UNUSED`] for others.
+fn used_codes(store: &KeysetStore) -> Vec<Vec<u32>> {
+    let mut used: Vec<Vec<u32>> = store.keys().as_slice().iter().map(|key| vec![UNUSED; key.values.len()]).collect();
+    for keyset in store.keysets() {
+        for (column, key) in keyset.keys().iter().enumerate() {
+            let Some(of_key) = used.get_mut(key.index()) else {
+                continue;
+            };
+            for (_, codes) in keyset.rows() {
+                if let Some(code) = codes.get(column).and_then(|&code| of_key.get_mut(code as usize)) {
+                    *code = 0;
+                }
+            }
+        }
+    }
+    used
+}
+
+/// The used symbols in byte order, and the rank of each symbol of the store.
+fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<SymbolId>, Vec<u32>) {
+    let mut used = vec![false; store.symbol_count()];
+    let mut mark = |symbol: SymbolId| {
+        if let Some(used) = used.get_mut(symbol.index()) {
+            *used = true;
+        }
+    };
+    for (key, codes) in store.keys().as_slice().iter().zip(used_codes) {
+        let mut any = false;
+        for (&value, &code) in key.values.iter().zip(codes) {
+            if code != UNUSED {
+                mark(value);
+                any = true;
+            }
+        }
+        if any {
+            mark(key.name);
+        }
+    }
+
+    // The first 8 bytes stand beside the id: most comparisons end there and read no text.
+    let text = |id: u32| store.symbols().text(id).as_bytes();
+    let first_bytes = |id: u32| {
+        let mut first = [0; 8];
+        first.iter_mut().zip(text(id)).for_each(|(to, &from)| *to = from);
+        u64::from_be_bytes(first)
+    };
+    let used_ids = (0u32..).zip(&used).filter(|&(_, &used)| used).map(|(id, _)| id);
+    let mut sorted: Vec<(u64, u32)> = used_ids.map(|id| (first_bytes(id), id)).collect();
+    sorted.sort_unstable_by(|left, right| left.0.cmp(&right.0).then_with(|| text(left.1).cmp(text(right.1))));
+
+    let mut ranks = vec![UNUSED; used.len()];
+    for (rank, &(_, id)) in (0u32..).zip(&sorted) {
+        if let Some(place) = ranks.get_mut(id as usize) {
+            *place = rank;
+        }
+    }
+    (sorted.into_iter().map(|(_, id)| SymbolId(id)).collect(), ranks)
+}
+
+/// The used values of a key in the order of the block's symbols. `codes` has 0 for the used codes and
+/// gets their ranks.
+fn rank_values(codes: &mut [u32], values: &[SymbolId], rank: impl Fn(SymbolId) -> u32) -> Vec<u32> {
+    let used = codes.iter().zip(values).enumerate().filter(|&(_, (&code, _))| code != UNUSED);
+    let mut sorted: Vec<(u32, usize)> = used.map(|(code, (_, &symbol))| (rank(symbol), code)).collect();
+    sorted.sort_unstable();
+    for (rank, &(_, code)) in (0u32..).zip(&sorted) {
+        if let Some(place) = codes.get_mut(code) {
+            *place = rank;
+        }
+    }
+    sorted.into_iter().map(|(symbol, _)| symbol).collect()
+}

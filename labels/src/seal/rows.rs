@@ -1,0 +1,89 @@
+//! The rows of one keyset as a block has them.
+
+use crate::keyset::Keyset;
+use crate::store::StoreRef;
+
+/// Buffers for one keyset's rows, kept from keyset to keyset.
+#[derive(Debug, Default)]
+pub(crate) struct SortedRows {
+    /// Codes of the block, row by row, rows in increasing order.
+    pub(crate) codes: Vec<u32>,
+    /// The series of each row.
+    pub(crate) series: Vec<StoreRef>,
+    remapped: Vec<u32>,
+    order: Vec<(u64, u32)>,
+    columns: Vec<Column>,
+}
+
+/// The codes of a column lie between these.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    least: u32,
+    most: u32,
+}
+
+impl SortedRows {
+    /// Remaps and sorts the rows of a keyset. `code_ranks` has the block's codes by key and code of the store.
+    pub(crate) fn fill(&mut self, keyset: &Keyset, code_ranks: &[Vec<u32>]) {
+        let width = keyset.keys().len();
+        self.remap(keyset, code_ranks);
+        self.sort(width);
+
+        self.codes.clear();
+        self.codes.reserve(self.remapped.len());
+        let unsorted: Vec<StoreRef> = std::mem::take(&mut self.series);
+        self.series.reserve(unsorted.len());
+        for &(_, row) in &self.order {
+            let row = row as usize;
+            self.codes.extend_from_slice(self.remapped.get(row * width..(row + 1) * width).unwrap_or_default());
+            self.series.extend(unsorted.get(row));
+        }
+    }
+
+    /// Fills `remapped`, `series` and `columns`.
+    fn remap(&mut self, keyset: &Keyset, code_ranks: &[Vec<u32>]) {
+        let ranks: Vec<&[u32]> =
+            keyset.keys().iter().map(|key| code_ranks.get(key.index()).map_or(&[][..], Vec::as_slice)).collect();
+        self.columns.clear();
+        self.columns.resize(ranks.len(), Column { least: u32::MAX, most: 0 });
+        self.remapped.clear();
+        self.remapped.reserve(keyset.len() * ranks.len());
+        self.series.clear();
+        for (series, codes) in keyset.rows() {
+            self.series.push(series);
+            for ((&code, ranks), column) in codes.iter().zip(&ranks).zip(&mut self.columns) {
+                let rank = ranks.get(code as usize).copied().unwrap_or_default();
+                column.least = column.least.min(rank);
+                column.most = column.most.max(rank);
+                self.remapped.push(rank);
+            }
+        }
+    }
+
+    /// Fills `order` with the rows in increasing order. The 64 most significant bits of each row, columns that do not
+    /// change left out, stand beside its number: comparing two rows mostly ends there.
+    fn sort(&mut self, width: usize) {
+        let Self { remapped, order, columns, .. } = self;
+        order.clear();
+        if width == 0 {
+            return;
+        }
+        let beginning = |row: &[u32]| {
+            let (mut packed, mut room) = (0u64, u64::BITS);
+            for (&code, column) in row.iter().zip(&*columns) {
+                let bits = u32::BITS - (column.most - column.least).leading_zeros();
+                let taken = bits.min(room);
+                // The high bits of the code, if the last ones have no room.
+                packed = (packed << taken) | u64::from(code - column.least) >> (bits - taken);
+                room -= taken;
+                if room == 0 {
+                    break;
+                }
+            }
+            packed
+        };
+        order.extend(remapped.chunks_exact(width).zip(0u32..).map(|(row, number)| (beginning(row), number)));
+        let row = |number: u32| remapped.get(number as usize * width..(number as usize + 1) * width);
+        order.sort_unstable_by(|left, right| left.0.cmp(&right.0).then_with(|| row(left.1).cmp(&row(right.1))));
+    }
+}

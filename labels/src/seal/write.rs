@@ -1,0 +1,233 @@
+//! The walk over a store in the order of a block.
+
+use super::order::BlockOrder;
+use super::rows::SortedRows;
+use crate::keyset::KeysetStore;
+use chronoxide_format::SeriesRef;
+
+/// What takes the parts of a block, in the order in which a block has them: all symbols, all keys, all keysets. Numbers
+/// are the block's.
+pub(crate) trait BlockTarget {
+    /// Why a part was not taken.
+    type Error;
+
+    /// The next symbol in byte order.
+    fn symbol(&mut self, text: &str) -> Result<(), Self::Error>;
+
+    /// The next key in the order of names, with its values.
+    fn key(&mut self, name: u32, values: &[u32]) -> Result<(), Self::Error>;
+
+    /// The next keyset in the order of lists of keys, with its rows of value codes; the ref of its first series.
+    fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, Self::Error>;
+}
+
+/// Writes a store into `target`. Returns the block's series ref of each ref of the store.
+///
+/// Holds two copies of the largest keyset's rows beside what it returns.
+pub(crate) fn write<T: BlockTarget>(store: &KeysetStore, target: &mut T) -> Result<Vec<SeriesRef>, T::Error> {
+    use crate::store::LabelSetStore;
+    let order = BlockOrder::new(store);
+    for symbol in &order.symbols {
+        target.symbol(store.symbols().text(symbol.0))?;
+    }
+    for key in &order.keys {
+        target.key(key.name, &key.values)?;
+    }
+    let mut refs = vec![SeriesRef(0); store.len()];
+    let mut rows = SortedRows::default();
+    for keyset in &order.keysets {
+        let Some(source) = store.keysets().get(keyset.source) else {
+            continue;
+        };
+        rows.fill(source, &order.code_ranks);
+        let first = target.keyset(&keyset.keys, &rows.codes)?;
+        for (series, block_ref) in rows.series.iter().zip(first..) {
+            if let Some(place) = refs.get_mut(series.index()) {
+                *place = SeriesRef(block_ref);
+            }
+        }
+    }
+    Ok(refs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{ModelStore, Random};
+    use crate::store::{LabelSetStore, StoreRef};
+    use std::collections::BTreeSet;
+    use std::convert::Infallible;
+
+    /// Keeps the parts and holds them to the order that a block must have.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    struct Parts {
+        symbols: Vec<String>,
+        keys: Vec<(u32, Vec<u32>)>,
+        keysets: Vec<(Vec<u32>, Vec<Vec<u32>>)>,
+        series: u32,
+    }
+
+    fn increasing<T: Ord>(items: &[T]) -> bool {
+        items.windows(2).all(|pair| pair[0] < pair[1])
+    }
+
+    impl BlockTarget for Parts {
+        type Error = Infallible;
+
+        fn symbol(&mut self, text: &str) -> Result<(), Infallible> {
+            assert!(self.keys.is_empty() && self.keysets.is_empty());
+            self.symbols.push(text.to_owned());
+            assert!(increasing(&self.symbols));
+            Ok(())
+        }
+
+        fn key(&mut self, name: u32, values: &[u32]) -> Result<(), Infallible> {
+            assert!(self.keysets.is_empty() && !values.is_empty() && increasing(values));
+            self.keys.push((name, values.to_vec()));
+            assert!(increasing(&self.keys.iter().map(|key| key.0).collect::<Vec<_>>()));
+            Ok(())
+        }
+
+        fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, Infallible> {
+            assert!(!keys.is_empty() && increasing(keys) && !rows.is_empty());
+            let rows: Vec<Vec<u32>> = rows.chunks(keys.len()).map(<[u32]>::to_vec).collect();
+            assert!(increasing(&rows), "{rows:?}");
+            let first = self.series;
+            self.series += rows.len() as u32;
+            self.keysets.push((keys.to_vec(), rows));
+            assert!(increasing(&self.keysets.iter().map(|keyset| &keyset.0).collect::<Vec<_>>()));
+            Ok(first)
+        }
+    }
+
+    type Labels = Vec<(String, String)>;
+
+    impl Parts {
+        /// The labels of each series in the order of block refs, and which symbols they use.
+        fn series(&self) -> (Vec<Labels>, BTreeSet<&str>) {
+            let mut used = BTreeSet::new();
+            let mut all = Vec::new();
+            for (keys, rows) in &self.keysets {
+                for row in rows {
+                    let mut labels = Vec::new();
+                    for (&key, &code) in keys.iter().zip(row) {
+                        let (name, values) = &self.keys[key as usize];
+                        let name = self.symbols[*name as usize].as_str();
+                        let value = self.symbols[values[code as usize] as usize].as_str();
+                        used.extend([name, value]);
+                        labels.push((name.to_owned(), value.to_owned()));
+                    }
+                    all.push(labels);
+                }
+            }
+            (all, used)
+        }
+    }
+
+    fn written(store: &KeysetStore) -> (Parts, Vec<u32>) {
+        let mut parts = Parts::default();
+        let Ok(refs) = write(store, &mut parts);
+        (parts, refs.iter().map(|series| series.0).collect())
+    }
+
+    fn insert(store: &mut impl LabelSetStore, labels: &[(String, String)]) {
+        let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        store.insert(&labels).unwrap();
+    }
+
+    /// `Parts` asserts the order; this adds that nothing is lost, added or unused.
+    fn assert_equals_model(store: &KeysetStore, model: &ModelStore, seed: u64) {
+        let (parts, refs) = written(store);
+        let (series, used) = parts.series();
+        assert_eq!(series.len(), model.len(), "seed {seed}");
+        assert_eq!(refs.len(), model.len(), "seed {seed}");
+        for (labels, &block_ref) in model.series().iter().zip(&refs) {
+            assert_eq!(&series[block_ref as usize], labels, "seed {seed}");
+        }
+        let distinct: BTreeSet<u32> = refs.iter().copied().collect();
+        assert_eq!(distinct.len(), refs.len(), "seed {seed}: refs are a permutation");
+        assert_eq!(parts.symbols.iter().map(String::as_str).collect::<BTreeSet<_>>(), used, "seed {seed}");
+        let values: usize = parts.keys.iter().map(|key| key.1.len()).sum();
+        let pairs: BTreeSet<_> = model.series().iter().flatten().collect();
+        assert_eq!(values, pairs.len(), "seed {seed}: each pair of name and value stands once");
+    }
+
+    #[test]
+    fn random_stores_are_written_whole_and_in_order() {
+        for seed in 0..40 {
+            let mut random = Random::new(seed);
+            let (mut store, mut model) = (KeysetStore::new(), ModelStore::default());
+            for _ in 0..random.below(1_500) {
+                let labels = random.labels(1 + seed % 9);
+                insert(&mut store, &labels);
+                insert(&mut model, &labels);
+            }
+            assert_equals_model(&store, &model, seed);
+        }
+    }
+
+    #[test]
+    fn rows_that_differ_only_after_64_bits_are_sorted() {
+        let mut random = Random::new(7);
+        let (mut store, mut model) = (KeysetStore::new(), ModelStore::default());
+        for _ in 0..4_000 {
+            let labels: Vec<(String, String)> = (0..40)
+                .map(|key| {
+                    let values = if key < 20 { 9 } else { 3 };
+                    // The first columns change in the first series only, but then they need their bits.
+                    let value = if key < 20 && random.below(30) > 0 { 0 } else { random.below(values) };
+                    (format!("k{key:02}"), value.to_string())
+                })
+                .collect();
+            insert(&mut store, &labels);
+            insert(&mut model, &labels);
+        }
+        assert_equals_model(&store, &model, 7);
+    }
+
+    #[test]
+    fn the_order_of_arrival_does_not_show() {
+        let mut random = Random::new(3);
+        let mut labelsets: Vec<_> = (0..500).map(|_| random.labels(6)).collect();
+        let mut first = KeysetStore::new();
+        labelsets.iter().for_each(|labels| insert(&mut first, labels));
+        labelsets.reverse();
+        let mut second = KeysetStore::new();
+        labelsets.iter().for_each(|labels| insert(&mut second, labels));
+        assert_eq!(written(&first).0, written(&second).0);
+    }
+
+    #[test]
+    fn labels_that_no_series_has_are_left_out() {
+        let mut store = KeysetStore::new();
+        let key = store.intern_name("unused name").unwrap();
+        store.intern_value(key, "unused value").unwrap();
+        let label = store.intern_label("used name", "used value").unwrap();
+        store.intern_label("used name", "another value").unwrap();
+        store.insert_ids(&[label]).unwrap();
+        let (parts, refs) = written(&store);
+        assert_eq!(parts.symbols, ["used name", "used value"]);
+        assert_eq!(parts.keys, [(0, vec![1])]);
+        assert_eq!(parts.keysets, [(vec![0], vec![vec![0]])]);
+        assert_eq!(refs, [0]);
+    }
+
+    #[test]
+    fn an_empty_store_has_no_parts() {
+        assert_eq!(written(&KeysetStore::new()), (Parts::default(), vec![]));
+        let mut interned = KeysetStore::new();
+        interned.intern_label("a", "b").unwrap();
+        assert_eq!(written(&interned), (Parts::default(), vec![]));
+    }
+
+    #[test]
+    fn a_block_ref_is_that_of_the_row() {
+        let mut store = KeysetStore::new();
+        for value in ["c", "a", "b"] {
+            store.insert(&[("k", value)]).unwrap();
+        }
+        store.insert(&[("a", "z")]).unwrap();
+        assert_eq!(written(&store).1, [3, 1, 2, 0]);
+        assert_eq!(store.visit(StoreRef(0), |_, value| assert_eq!(value, "c")), Ok(()));
+    }
+}

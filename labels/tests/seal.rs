@@ -1,0 +1,112 @@
+//! A sealed store is a block that verifies and has exactly the store's series, under the refs that it says.
+
+use chronoxide_format::build::{BlockMeta, BuildError};
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_labels::conformance::Random;
+use chronoxide_labels::{KeysetStore, LabelSetStore, SealError, StoreRef};
+
+const FORMS: [RowForm; 2] = [RowForm::FixedWidth, RowForm::BitPacked];
+
+fn labels_of(store: &KeysetStore, series: StoreRef) -> Vec<(String, String)> {
+    let mut labels = Vec::new();
+    store.visit(series, |name, value| labels.push((name.to_owned(), value.to_owned()))).unwrap();
+    labels
+}
+
+fn assert_block_equals_store(store: &KeysetStore, form: RowForm, seed: u64) {
+    let sealed = store.seal(form, &BlockMeta::default()).unwrap();
+    let block = BlockView::open(&sealed.block).unwrap();
+    block.verify().unwrap_or_else(|error| panic!("seed {seed}, {form:?}: {error}"));
+    assert_eq!(block.series_count().unwrap() as usize, store.len(), "seed {seed}, {form:?}");
+    for (number, &series) in (0..).zip(&sealed.refs) {
+        let labels = labels_of(store, StoreRef(number));
+        let mut resolved = Vec::new();
+        for label in block.series(series).unwrap().expect("the ref is in the block").labels() {
+            let label = label.unwrap();
+            resolved.push((
+                String::from_utf8(label.name.to_vec()).unwrap(),
+                String::from_utf8(label.value.to_vec()).unwrap(),
+            ));
+        }
+        assert_eq!(resolved, labels, "seed {seed}, {form:?}, series {number}");
+        assert_eq!(block.find(labels), Ok(Some(series)), "seed {seed}, {form:?}, series {number}");
+    }
+}
+
+#[test]
+fn blocks_have_the_series_of_the_store() {
+    for seed in 0..12 {
+        let mut random = Random::new(seed);
+        let mut store = KeysetStore::new();
+        for _ in 0..random.below(800) {
+            let labels = random.labels(1 + seed);
+            let labels: Vec<(&str, &str)> =
+                labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            store.insert(&labels).unwrap();
+        }
+        FORMS.iter().for_each(|&form| assert_block_equals_store(&store, form, seed));
+    }
+}
+
+#[test]
+fn the_largest_labelset_fits() {
+    let long = "x".repeat(65_535);
+    let names: Vec<String> = (0..511).map(|number| format!("{number:03}")).collect();
+    let mut labels: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), long.as_str())).collect();
+    labels.push((&long, "v"));
+    let mut store = KeysetStore::new();
+    store.insert(&labels).unwrap();
+    FORMS.iter().for_each(|&form| assert_block_equals_store(&store, form, 0));
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_the_order_of_arrival_or_on_what_is_unused() {
+    let mut random = Random::new(5);
+    let labelsets: Vec<_> = (0..300).map(|_| random.labels(5)).collect();
+    let fill = |store: &mut KeysetStore, labels: &Vec<(String, String)>| {
+        let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        store.insert(&labels).unwrap();
+    };
+    let (mut forwards, mut backwards) = (KeysetStore::new(), KeysetStore::new());
+    labelsets.iter().for_each(|labels| fill(&mut forwards, labels));
+    backwards.intern_label("never used", "never used").unwrap();
+    labelsets.iter().rev().for_each(|labels| fill(&mut backwards, labels));
+    for form in FORMS {
+        let meta = BlockMeta { time: Some(TimeRange { start: 5, end: 9 }), ..BlockMeta::default() };
+        let [first, second] = [&forwards, &backwards].map(|store| store.seal(form, &meta).unwrap().block);
+        assert!(first == second, "{form:?}: the bytes differ");
+    }
+}
+
+#[test]
+fn an_empty_store_is_an_empty_block() {
+    for form in FORMS {
+        let sealed = KeysetStore::new().seal(form, &BlockMeta::default()).unwrap();
+        assert_eq!(sealed.refs, []);
+        let block = BlockView::open(&sealed.block).unwrap();
+        assert_eq!((block.verify().map(drop), block.series_count()), (Ok(()), Ok(0)));
+    }
+}
+
+#[test]
+fn a_block_must_keep_the_policy_that_it_records() {
+    let mut store = KeysetStore::new();
+    store.insert(&[("a name of 21 bytes...", "a value of 22 bytes...")]).unwrap();
+    let seal = |name: u32, value: u32| {
+        let policy = LabelPolicy::new(name, value).unwrap();
+        store.seal(RowForm::BitPacked, &BlockMeta { policy, ..BlockMeta::default() }).map(drop)
+    };
+    assert_eq!(seal(21, 22), Ok(()));
+    assert_eq!(seal(20, 22), Err(SealError::NameBreaksPolicy { len: 21, limit: 20 }));
+    assert_eq!(seal(21, 21), Err(SealError::ValueBreaksPolicy { len: 22, limit: 21 }));
+}
+
+#[test]
+fn meta_data_out_of_order_are_refused() {
+    let pairs = ["b", "a"].map(|key| (key.to_owned(), String::new())).to_vec();
+    let meta = BlockMeta { user_pairs: pairs, ..BlockMeta::default() };
+    let error = KeysetStore::new().seal(RowForm::BitPacked, &meta).unwrap_err();
+    assert_eq!(error, SealError::Build(BuildError::MetaOrder { what: "user pairs" }));
+}
