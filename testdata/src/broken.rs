@@ -125,7 +125,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         }),
         Rule::TableColumns => in_records(PLAIN, |surgeon| surgeon.records.tables[1][0] = surgeon.records.tables[0][0]),
         Rule::TableRows => in_records(PLAIN, |surgeon| surgeon.records.tables[0][1] = 0),
-        Rule::TableExtent => in_records(PLAIN, |surgeon| last(&mut surgeon.records.tables)[2] += 100),
+        Rule::TableExtent => in_records(PLAIN, |surgeon| last(&mut surgeon.records.columns)[2] += 40),
         Rule::ColumnDomain => in_records(PLAIN, |surgeon| last(&mut surgeon.records.columns)[0] = 0),
         Rule::ColumnCode => in_records(PLAIN, |surgeon| surgeon.records.columns[0][1] += 100),
         Rule::ColumnWidth => in_records("one-series", |surgeon| {

@@ -1,0 +1,879 @@
+#!/usr/bin/env python3
+"""A second decoder of Chronoxide blocks, written from FORMAT.md alone.
+
+    python3 decoder.py dump block.cx          prints the dump of section 13
+    python3 decoder.py verify block.cx...     checks every rule of section 15
+
+It stands in the order of FORMAT.md and is meant to be read beside it; "section n" is a section of that text. A block is
+verified as it is read, so whatever a `Block` yields is sound. A broken rule raises `Broken`. Nothing is allocated or
+repeated by a count before something else (a section's length, an order) has bounded that count.
+"""
+
+import functools
+import itertools
+import re
+import struct
+import sys
+import zlib
+from collections import namedtuple
+
+
+class Layout:
+    """A field table. Offsets follow from the types; `read` gives a named tuple of the fields that stand at `offset`."""
+
+    def __init__(self, name, **fields):
+        self.struct = struct.Struct("<" + "".join(fields.values()))
+        self.type = namedtuple(name, fields)
+        self.size = self.struct.size
+
+    def read(self, data, offset=0):
+        return self.type._make(self.struct.unpack_from(data, offset))
+
+
+HEADER = Layout("Header", magic="8s", major="H", minor="H", incompat="I", ro_compat="I", compat="I", block_id="16s",
+                file_len="Q", section_count="I", directory_checksum="I", checks_checksum="I", header_checksum="I")
+ENTRY = Layout("Entry", kind="I", id="I", offset="Q", length="Q")
+CATALOGUE = Layout("Catalogue", key_count="I", table_count="I", column_count="I", leaf_count="I", pool_count="I",
+                   keyset_count="I", table_widths="4s", column_widths="3s", leaf_widths="2s", pool_widths="4s",
+                   keyset_widths="2s", key_widths="1s")
+SYMBOLS = Layout("Symbols", symbol_count="I", base_width="B", difference_width="B", reserved="H")
+META = Layout("Meta", series_count="Q", label_count="Q", fingerprint_1="Q", fingerprint_2="Q", time_start="q",
+              time_end="q", window_start="q", window_end="q", job_id="16s", job_output="I", job_output_count="I",
+              parent_count="I", ancestor_count="I", external_label_count="I", user_pair_count="I", max_name_len="I",
+              max_value_len="I", planner_version="I", row_form="B", flags="B", reserved="H")
+PAIR = Layout("Pair", key_len="H", value_len="H")
+
+# The records of the catalogue: their fields in order, each with the most bits that it may have.
+RECORDS = {
+    "table": {"column_end": 32, "row_count": 32, "rows_offset": 48, "leaf_end": 32},
+    "column": {"domain": 32, "base": 32, "end_bit": 32},
+    "leaf": {"column": 32, "position": 32},
+    "pool": {"table": 32, "list_count": 32, "member_count": 32, "offset": 48},
+    "keyset": {"series_end": 32, "anchors": 48},
+    "key": {"name": 32},
+}
+
+MAGIC = bytes.fromhex("894358420D0A1A0A")
+CLOSING = 8  # zero bytes after a bit stream
+VERSION = (0, 1)
+KNOWN_FEATURES = 0
+SECTIONS = {1: "catalogue", 2: "meta", 3: "symbols", 4: "rows", 5: "members", 6: "arena", 7: "checks"}
+FIRST_OPTIONAL_KIND = 1 << 31
+FIXED_WIDTH, BIT_PACKED = 0, 1  # row_form
+TIME_KNOWN, WINDOW_KNOWN = 1, 2  # flags
+UNSUPPORTED = {"version", "incompat-features", "section-unknown"}  # section 15; what breaks another rule is corrupt
+
+# ---- Section 1: conventions -----------------------------------------------------------------------------------------
+
+
+class Broken(Exception):
+    """A rule of section 15 that the block breaks."""
+
+    def __init__(self, rule, reason):
+        super().__init__("%s: %s" % (rule, reason))
+        self.rule = rule
+        self.exit_code = 4 if rule in UNSUPPORTED else 3
+
+
+def must(condition, rule, reason, *values):
+    if not condition:
+        raise Broken(rule, reason % values)
+
+
+def width(n):
+    """The number of bits that n needs."""
+    return n.bit_length()
+
+
+def field(stream, start, size):
+    """The field of `size` bits that starts at bit `start` of a bit stream."""
+    load = int.from_bytes(stream[start // 8:(start + size + 7) // 8], "little")
+    return load >> start % 8 & (1 << size) - 1
+
+
+def whole_bytes(bits):
+    return (bits + 7) // 8
+
+
+def must_be_padded(stream, end_bit, rule):  # up to the next whole byte
+    must(field(stream, end_bit, -end_bit % 8) == 0, rule, "unused bits from bit %d on are set", end_bit)
+
+
+def must_be_closed(stream, rule):
+    must(stream[-CLOSING:] == bytes(CLOSING), rule, "the closing bytes are not zero")
+
+
+def must_be_utf8(data, rule, what):
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Broken(rule, "%s is not UTF-8" % what) from None
+
+
+def increasing(items):
+    """Whether a sequence is in strictly increasing order."""
+    return all(a < b for a, b in zip(items, items[1:]))
+
+
+# ---- Section 2: limits ----------------------------------------------------------------------------------------------
+
+MAX_SYMBOL_LEN = 65535
+MAX_LABELS = 512
+MAX_COLUMNS = 512
+MAX_DEPTH = 4
+MAX_SECTIONS = 1024
+CHUNK_LEN = 8192
+ANCHOR_ROWS = 16
+SYMBOL_GROUP = 16
+MAX_META_LEN = 16777216
+
+# ---- Section 3: header and directory --------------------------------------------------------------------------------
+
+
+def read_header(data):
+    """Checks the rules in the order of section 3, so that a newer block is called newer."""
+    must(data[:len(MAGIC)] == MAGIC, "magic", "this is no block")
+    must(len(data) >= HEADER.size, "header-checksum", "the file ends inside the header")  # no rule says this
+    header = HEADER.read(data)
+    must((header.major, header.minor) == VERSION, "version", "version %d.%d", header.major, header.minor)
+    must(header.incompat & ~KNOWN_FEATURES == 0, "incompat-features", "unknown features %#x", header.incompat)
+    must(header.header_checksum == crc(data[:HEADER.size - 4]), "header-checksum", "the header is damaged")
+    must(header.file_len == len(data), "file-len", "%d bytes instead of %d", len(data), header.file_len)
+    return header
+
+
+def read_directory(data, header):
+    must(header.section_count <= MAX_SECTIONS, "directory-extent", "%d sections", header.section_count)
+    end = HEADER.size + header.section_count * ENTRY.size
+    must(end <= len(data), "directory-extent", "the file ends inside the directory")
+    right = crc(header.block_id, data[HEADER.size:end])
+    must(header.directory_checksum == right, "directory-checksum", "the directory is damaged")
+    directory = [ENTRY.read(data, at) for at in range(HEADER.size, end, ENTRY.size)]
+    must(increasing([(entry.kind, entry.id) for entry in directory]), "section-order", "sections in another order")
+    for entry in directory:
+        must(entry.offset == end, "section-extent", "kind %d starts at %d, not %d", entry.kind, entry.offset, end)
+        end += entry.length
+    must(end == len(data), "section-extent", "the sections end at %d of %d", end, len(data))
+    required = [(entry.kind, entry.id) for entry in directory if entry.kind in SECTIONS]
+    must(required == [(kind, 0) for kind in SECTIONS], "section-required", "a section is missing, or its id is not 0")
+    for entry in directory:
+        must(entry.kind in SECTIONS or entry.kind >= FIRST_OPTIONAL_KIND, "section-unknown", "kind %d", entry.kind)
+    return directory
+
+
+# ---- Section 4: checksums -------------------------------------------------------------------------------------------
+
+
+def crc(*parts):
+    """CRC-32/ISO-HDLC of the parts one after the other."""
+    value = 0
+    for part in parts:
+        value = zlib.crc32(part, value)
+    return value
+
+
+def chunk_checksums(data, header, directory):
+    """The checksums of the chunks of all sections but the checks, each with its place in words."""
+    for entry in directory:
+        if SECTIONS.get(entry.kind) != "checks":
+            for n, start in enumerate(range(0, entry.length, CHUNK_LEN)):
+                chunk = data[entry.offset + start:entry.offset + min(start + CHUNK_LEN, entry.length)]
+                place = header.block_id + struct.pack("<IIQ", entry.kind, entry.id, n)
+                yield "chunk %d of kind %d" % (n, entry.kind), crc(place, chunk)
+
+
+def check_checksums(data, header, directory):
+    entry = next(entry for entry in directory if SECTIONS.get(entry.kind) == "checks")
+    checks = data[entry.offset:entry.offset + entry.length]
+    chunks = sum(-(-other.length // CHUNK_LEN) for other in directory if other is not entry)
+    must(len(checks) == 4 * chunks, "checks-length", "%d bytes for %d chunks", len(checks), chunks)
+    place = header.block_id + struct.pack("<IIQ", entry.kind, entry.id, 0)
+    must(header.checks_checksum == crc(place, checks), "checks-checksum", "the checks section is damaged")
+    for (stored,), (name, right) in zip(struct.iter_unpack("<I", checks), chunk_checksums(data, header, directory)):
+        must(stored == right, "chunk-checksum", "%s is damaged", name)
+
+
+# ---- Section 5: catalogue -------------------------------------------------------------------------------------------
+
+
+def read_catalogue(section):
+    """The header of the catalogue, and a list of named tuples for each kind of record."""
+    must(len(section) >= CATALOGUE.size, "catalogue-header", "%d bytes", len(section))
+    header = CATALOGUE.read(section)
+    arrays = []
+    length = CATALOGUE.size
+    for kind, limits in RECORDS.items():
+        count, widths = getattr(header, kind + "_count"), getattr(header, kind + "_widths")
+        for size, (name, limit) in zip(widths, limits.items()):
+            must(size <= limit, "catalogue-header", "width %d of %s %s", size, kind, name)
+        arrays.append((kind, count, widths, length))
+        length += whole_bytes(count * sum(widths))
+    length += CLOSING
+    must(len(section) == length, "catalogue-length", "%d bytes instead of %d", len(section), length)
+
+    records = {}
+    for kind, count, widths, offset in arrays:
+        must(count <= 1 or sum(widths) > 0, "catalogue-widths", "%d %s records without a bit", count, kind)
+        record_type = namedtuple(kind, RECORDS[kind])
+        starts = list(itertools.accumulate(widths, initial=0))
+        records[kind] = [record_type._make(field(section, 8 * offset + i * starts[-1] + start, size)
+                                           for start, size in zip(starts, widths)) for i in range(count)]
+        for i, name in enumerate(record_type._fields):
+            right = width(max((record[i] for record in records[kind]), default=0))
+            must(widths[i] == right, "catalogue-widths", "width %d of %s %s, not %d", widths[i], kind, name, right)
+        must_be_padded(section, 8 * offset + count * starts[-1], "catalogue-padding")
+    must_be_closed(section, "catalogue-padding")
+    must(header.key_count + header.keyset_count <= header.table_count, "catalogue-header",  # no rule says this
+         "%d tables for %d keys and %d keysets", header.table_count, header.key_count, header.keyset_count)
+    return header, records
+
+
+# ---- Section 6: symbols ---------------------------------------------------------------------------------------------
+
+
+def read_symbols(section, arena):
+    """The bytes of all symbols. Starts must increase, so the arena bounds their number."""
+    must(len(section) >= SYMBOLS.size, "symbols-header", "%d bytes", len(section))
+    header = SYMBOLS.read(section)
+    widths = header.base_width, header.difference_width
+    must(widths[0] <= 48 and widths[1] <= 24 and header.reserved == 0, "symbols-header", "it is %s", header)
+    bases = header.symbol_count // SYMBOL_GROUP + 1
+    bits = bases * widths[0] + (header.symbol_count + 1 - bases) * widths[1]
+    length = SYMBOLS.size + whole_bytes(bits) + CLOSING
+    must(len(section) == length, "symbols-length", "%d bytes instead of %d", len(section), length)
+
+    symbols = []
+    at, start, base, largest_difference = 8 * SYMBOLS.size, 0, 0, 0
+    for i in range(header.symbol_count + 1):
+        before = start
+        if i % SYMBOL_GROUP == 0:
+            start = base = field(section, at, header.base_width)
+            at += header.base_width
+        else:
+            difference = field(section, at, header.difference_width)
+            at += header.difference_width
+            start = base + difference
+            largest_difference = max(largest_difference, difference)
+        if i == 0:
+            must(start == 0, "symbols-starts", "symbol 0 starts at %d", start)
+        else:
+            sound = before < start <= min(before + MAX_SYMBOL_LEN, len(arena))
+            must(sound, "symbols-starts", "symbol %d starts at %d, the one before it at %d", i, start, before)
+            symbols.append(arena[before:start])
+    must(start == len(arena), "symbols-starts", "symbols end at %d of %d", start, len(arena))
+    must(widths == (width(base), width(largest_difference)), "symbols-widths", "widths %d and %d", *widths)
+    must_be_padded(section, at, "symbols-padding")
+    must_be_closed(section, "symbols-padding")
+    for i, (symbol, next_symbol) in enumerate(zip(symbols, symbols[1:])):
+        must(symbol < next_symbol, "symbols-order", "symbol %d is not less than the next", i)
+    for i, symbol in enumerate(symbols):
+        must_be_utf8(symbol, "symbols-utf8", "symbol %d" % i)
+    return symbols
+
+
+# ---- Section 7: tables and rows -------------------------------------------------------------------------------------
+
+
+class Column:
+    """A column of a table. Its domain is a `table`, or the lists of a `pool`, or (both None) the symbols."""
+
+    def __init__(self, record, start_bit):
+        self.domain, self.base = record.domain, record.base
+        self.start_bit, self.width = start_bit, record.end_bit - start_bit
+        self.table = self.pool = None
+
+    def rows_table(self):  # the table whose rows the codes are, or the members of the lists
+        return self.pool.table if self.pool else self.table
+
+
+class Table:
+    """A table. `leaves` has the (column, position) of each leaf if there are several columns, `keys` its key."""
+
+    def __init__(self, number, kind, record, columns, rows):
+        self.number, self.kind = number, kind  # dictionary, map, shared or keyset
+        self.columns, self.row_count = columns, record.row_count
+        self.rows, self.first_bit = rows, 8 * record.rows_offset  # in the rows section
+        self.row_bits = columns[-1].start_bit + columns[-1].width
+        self.leaves_written = self.leaves = self.keys = ()
+        self.depth = 0
+        self.used = None  # a flag for each row that occurs as a code or member
+
+    def code(self, row, column):
+        return column.base + field(self.rows, self.first_bit + row * self.row_bits + column.start_bit, column.width)
+
+    def codes(self, column):
+        """The codes of all rows, or a single one if they take no bits: work follows the bits that there are."""
+        return (self.code(row, column) for row in range(self.row_count if column.width else 1))
+
+    def list_column(self):
+        return self.columns[-1] if self.columns[-1].pool else None
+
+
+def rounded(bits, row_form):
+    return bits if row_form == BIT_PACKED else next(size for size in (0, 8, 16, 32) if size >= bits)
+
+
+def read_tables(catalogue, records, rows):
+    """The tables with their columns, as far as the catalogue tells them."""
+    tables = []
+    column_at = leaf_at = offset = 0
+    for t, record in enumerate(records["table"]):
+        count = record.column_end - column_at
+        must(1 <= count <= MAX_COLUMNS, "table-columns", "table %d has %d columns", t, count)
+        must(record.column_end <= catalogue.column_count, "table-columns", "table %d has columns that are none", t)
+        kind = "map" if count == 1 else "shared"
+        if t < catalogue.key_count:
+            must(count == 1, "table-columns", "dictionary %d has %d columns", t, count)  # no rule says this
+            kind = "dictionary"
+        elif t >= catalogue.table_count - catalogue.keyset_count:
+            kind = "keyset"
+        must(record.row_count > 0, "table-rows", "table %d has no row", t)
+
+        columns = []
+        start_bit = 0
+        for column in records["column"][column_at:record.column_end]:
+            sound = start_bit <= column.end_bit <= start_bit + 32
+            must(sound, "table-extent", "a field of table %d has bits %d to %d", t, start_bit, column.end_bit)
+            columns.append(Column(column, start_bit))
+            start_bit = column.end_bit
+        table = Table(t, kind, record, columns, rows)
+        must(record.rows_offset == offset, "rows-offset", "table %d is at %d, not %d", t, record.rows_offset, offset)
+        end_bit = 8 * offset + table.row_count * table.row_bits
+        offset = whole_bytes(end_bit)
+        must(offset <= len(rows), "table-extent", "table %d ends at %d", t, offset)
+        must_be_padded(rows, end_bit, "rows-padding")
+
+        sound = leaf_at <= record.leaf_end <= catalogue.leaf_count
+        must(sound, "leaves-written", "table %d has leaves %d to %d", t, leaf_at, record.leaf_end)
+        table.leaves_written = records["leaf"][leaf_at:record.leaf_end]
+        column_at, leaf_at = record.column_end, record.leaf_end
+        tables.append(table)
+    must(column_at == catalogue.column_count, "table-columns", "%d columns of %d", column_at, catalogue.column_count)
+    must(leaf_at == catalogue.leaf_count, "leaves-written", "%d leaves of %d", leaf_at, catalogue.leaf_count)
+    must(len(rows) == offset + CLOSING, "rows-offset", "rows end at %d of %d", offset + CLOSING, len(rows))
+    must_be_closed(rows, "rows-padding")
+    return tables
+
+
+def find_domains(table, tables, pools):
+    """Gives each column of a table the table or pool of its domain."""
+    t = table.number
+    for column in table.columns:
+        number = column.domain - 1
+        if table.kind == "dictionary":
+            must(number < 0, "column-domain", "dictionary %d does not hold symbols", t)
+        elif number < len(tables):
+            must(0 <= number < t, "column-domain", "a column of table %d has no earlier table", t)
+            # The rule only says "earlier", but a row of a keyset table may stand for many labelsets.
+            must(tables[number].kind != "keyset", "column-domain", "a column of table %d has a keyset table", t)
+            column.table = tables[number]
+        else:
+            must(number - len(tables) < len(pools), "column-domain", "a column of table %d has no pool", t)
+            sound = table.kind == "keyset" and len(table.columns) > 1 and column is table.columns[-1]
+            must(sound, "list-column", "a column of table %d has a pool", t)
+            column.pool = pools[number - len(tables)]
+
+
+def find_leaves(table):
+    """The leaves and the depth of a table, whose domains have theirs."""
+    columns, t = table.columns, table.number
+    if len(columns) == 1:
+        must(not table.leaves_written, "leaves-written", "table %d has one column", t)
+        if table.kind == "dictionary":
+            table.keys = [t]
+            return
+        domain = columns[0].table
+        table.keys, table.depth = domain.keys, domain.depth
+        if table.kind == "map":
+            must(domain.kind != "map", "map-needed", "table %d is a map of a map", t)
+            must(domain.row_count != table.row_count, "map-needed", "table %d has all rows of its domain", t)
+        return
+
+    domains = [column.rows_table() for column in columns]
+    table.depth = 1 + max(domain.depth for domain in domains)
+    must(table.depth <= MAX_DEPTH, "table-depth", "table %d has depth %d", t, table.depth)
+    first_keys = [domain.keys[0] for domain in domains]
+    must(increasing(first_keys[:-1] if table.list_column() else first_keys), "columns-order", "table %d", t)
+    count = sum(len(domain.keys) for domain in domains)
+    must(count <= MAX_LABELS, "leaves-order", "table %d has %d leaves", t, count)
+    written = table.leaves_written
+    if count == len(columns) and increasing(first_keys):
+        must(not written, "leaves-written", "table %d needs none", t)
+        table.leaves = [(c, 0) for c in range(count)]
+    else:
+        must(written, "leaves-written", "table %d needs them", t)
+        must(len(written) == count, "leaves-order", "table %d has %d leaves, not %d", t, len(written), count)
+        for leaf in written:
+            sound = leaf.column < len(columns) and leaf.position < len(domains[leaf.column].keys)
+            must(sound, "leaves-order", "leaf (%d, %d) of table %d is none", leaf.column, leaf.position, t)
+        table.leaves = written
+    table.keys = [domains[c].keys[position] for c, position in table.leaves]
+    must(increasing(table.keys), "leaves-order", "keys of table %d", t)
+
+
+def check_rows(table, symbol_used, row_form):
+    """Order, codes and widths; marks what occurs. The order bounds the rows of a table whose rows take no bits."""
+    t = table.number
+    varying = [column for column in table.columns if column.width and not column.pool]
+    must(varying or table.row_count == 1, "rows-order", "all rows of table %d are the same", t)
+    before = ()
+    for r, row in enumerate(zip(*(table.codes(column) for column in varying))):
+        must(before < row, "rows-order", "row %d of table %d", r, t)
+        before = row
+    table.used = bytearray(table.row_count)
+    for c, column in enumerate(table.columns):
+        used = column.pool.used if column.pool else column.table.used if column.table else symbol_used
+        smallest, largest = column.base + (1 << 32), 0
+        for code in table.codes(column):
+            must(code < len(used), "column-code", "%d of %d in column %d of table %d", code, len(used), c, t)
+            used[code] = 1
+            smallest, largest = min(smallest, code), max(largest, code)
+        right = smallest, rounded(width(largest - smallest), row_form)
+        must((column.base, column.width) == right, "column-width", "base or width of column %d of table %d", c, t)
+
+
+def check_used(tables, symbol_used):
+    for table in tables:
+        must(table.kind == "keyset" or all(table.used), "rows-used", "a row of table %d is not", table.number)
+    must(all(symbol_used), "symbols-used", "symbol %d is not", symbol_used.find(0))
+
+
+def check_keys(keys, symbol_used):
+    must(increasing(keys), "keys-order", "keys in another order")
+    for name in keys:
+        must(name < len(symbol_used), "keys-order", "there is no symbol %d", name)  # no rule says this
+        symbol_used[name] = 1
+
+
+# ---- Section 8: list pools and anchors ------------------------------------------------------------------------------
+
+
+class Pool:
+    """A pool of `lists` of rows of a table."""
+
+    def __init__(self, number, record, table, row_form):
+        self.number, self.table = number, table
+        self.list_count, self.member_count = record.list_count, record.member_count
+        self.end_width = width(record.member_count)
+        self.member_width = rounded(width(table.row_count - 1), row_form)
+        self.ends = 8 * record.offset  # bits at which the two packs start, and end
+        self.ends_end = self.ends + self.list_count * self.end_width
+        self.members = 8 * whole_bytes(self.ends_end)
+        self.members_end = self.members + self.member_count * self.member_width
+        self.lists = []
+        self.used = None  # a flag for each list that occurs as a code
+
+
+def read_pools(records, tables, section, row_form):
+    """The pools as far as the catalogue tells them, and where the last one ends."""
+    pools = []
+    offset = 0
+    for p, record in enumerate(records["pool"]):
+        sound = record.table < len(tables) and tables[record.table].kind != "keyset"
+        must(sound, "pool-table", "pool %d has no dictionary or inner table", p)
+        must(p == 0 or pools[-1].table.number < record.table, "pool-table", "pool %d", p)
+        must(1 <= record.list_count <= record.member_count, "pool-lists", "pool %d has an empty list, or none", p)
+        must(record.offset == offset, "members-extent", "pool %d starts at %d, not %d", p, record.offset, offset)
+        pool = Pool(p, record, tables[record.table], row_form)
+        offset = whole_bytes(pool.members_end)
+        must(offset + CLOSING <= len(section), "members-extent", "pool %d ends at %d", p, offset)
+        pool.used = bytearray(pool.list_count)
+        pools.append(pool)
+    return pools, offset
+
+
+def read_lists(pool, section):
+    """The lists of a pool; marks the rows that are members."""
+    must_be_padded(section, pool.ends_end, "members-padding")
+    must_be_padded(section, pool.members_end, "members-padding")
+    start = 0
+    for i in range(pool.list_count):
+        end = field(section, pool.ends + i * pool.end_width, pool.end_width)
+        must(start < end <= pool.member_count, "pool-lists", "list %d of pool %d ends at %d", i, pool.number, end)
+        must(end - start <= pool.table.row_count, "list-members", "list %d of pool %d is too long", i, pool.number)
+        rows = [field(section, pool.members + m * pool.member_width, pool.member_width) for m in range(start, end)]
+        sound = increasing(rows) and rows[-1] < pool.table.row_count
+        must(sound, "list-members", "list %d of pool %d", i, pool.number)
+        must(i == 0 or pool.lists[-1] < rows, "list-order", "list %d of pool %d", i, pool.number)
+        for row in rows:
+            pool.table.used[row] = 1
+        pool.lists.append(rows)
+        start = end
+    must(start == pool.member_count, "pool-lists", "the lists of pool %d end at %d", pool.number, start)
+    must(all(pool.used), "list-used", "list %d of pool %d is not", pool.used.find(0), pool.number)
+
+
+def read_anchors(keyset, section):
+    """The anchors of a keyset with a list column, as (row, series before it), and where they end."""
+    table, column = keyset.table, keyset.table.list_column()
+    rows = range(0, table.row_count, ANCHOR_ROWS)
+    size = width(keyset.series_end - keyset.series_start)
+    start_bit = 8 * keyset.anchors_offset
+    end_bit = start_bit + len(rows) * size
+    must(whole_bytes(end_bit) + CLOSING <= len(section), "members-extent", "anchors end at %d", whole_bytes(end_bit))
+    anchors = [(row, field(section, start_bit + i * size, size)) for i, row in enumerate(rows)]
+    before = 0
+    for row in range(table.row_count):
+        right = row % ANCHOR_ROWS or anchors[row // ANCHOR_ROWS] == (row, before)
+        must(right, "anchors", "row %d of keyset %d", row, keyset.number)
+        before += len(column.pool.lists[table.code(row, column)])
+    must_be_padded(section, end_bit, "members-padding")
+    return anchors, whole_bytes(end_bit)
+
+
+# ---- Section 9: keysets and series ----------------------------------------------------------------------------------
+
+
+class Keyset:
+    """A keyset. Its series have the refs [series_start, series_end)."""
+
+    def __init__(self, number, table, series_start, record):
+        self.number, self.table = number, table
+        self.series_start, self.series_end = series_start, record.series_end
+        self.anchors, self.anchors_offset = (), record.anchors
+
+    def lists(self):
+        """For each row its list, or a list of nothing without a list column."""
+        column = self.table.list_column()
+        for row in range(self.table.row_count):
+            yield column.pool.lists[self.table.code(row, column)] if column else (None,)
+
+    def series(self):
+        """The series in the order of their refs, each as the (key, symbol id) of its labels."""
+        for row, members in enumerate(self.lists()):
+            for member in members:
+                yield [(key, resolve(self.table, row, leaf, member)) for leaf, key in enumerate(self.table.keys)]
+
+
+def resolve(table, row, leaf, member=None):
+    """The symbol id of a leaf's value in a row, and in a member of the row's list."""
+    if table.kind == "dictionary":
+        return table.code(row, table.columns[0])
+    c, position = table.leaves[leaf] if len(table.columns) > 1 else (0, leaf)
+    column = table.columns[c]
+    return resolve(column.rows_table(), member if column.pool else table.code(row, column), position)
+
+
+def read_keysets(records, tables, section, pools_end):
+    keysets = []
+    start, offset = 0, pools_end
+    first_table = len(tables) - len(records["keyset"])
+    for s, record in enumerate(records["keyset"]):
+        keyset = Keyset(s, tables[first_table + s], start, record)
+        end = start + sum(map(len, keyset.lists()))
+        must(record.series_end == end, "keyset-series", "keyset %d ends at %d, not %d", s, record.series_end, end)
+        must(s == 0 or keysets[-1].table.keys < keyset.table.keys, "keyset-order", "keyset %d", s)
+        has_anchors = keyset.table.list_column()
+        must(record.anchors == (offset if has_anchors else 0), "members-extent", "the anchors of keyset %d", s)
+        if has_anchors:
+            keyset.anchors, offset = read_anchors(keyset, section)
+        start = end
+        keysets.append(keyset)
+    length = offset + CLOSING if records["pool"] else 0
+    must(len(section) == length, "members-extent", "%d bytes instead of %d", len(section), length)
+    must(not section or section[offset:] == bytes(CLOSING), "members-padding", "the closing bytes are not zero")
+    return keysets
+
+
+# ---- Section 10: meta -----------------------------------------------------------------------------------------------
+
+Origins = namedtuple("Origins", "parents ancestors external_labels user_pairs")
+
+
+def read_meta(section):
+    """The header of the meta section, and the lists after it."""
+    must(META.size <= len(section) <= MAX_META_LEN, "meta-header", "%d bytes", len(section))
+    meta = META.read(section)
+    at = META.size
+
+    def take(size):
+        nonlocal at
+        must(at + size <= len(section), "meta-length", "the section ends too early")
+        at += size
+        return section[at - size:at]
+
+    def take_ids(count):
+        ids = take(16 * count)
+        return [ids[i:i + 16] for i in range(0, len(ids), 16)]
+
+    def take_pairs(count):  # bounded, because each takes bytes
+        lengths = (PAIR.read(take(PAIR.size)) for _ in range(count))
+        return [(take(pair.key_len), take(pair.value_len)) for pair in lengths]
+
+    parents, ancestors = take_ids(meta.parent_count), take_ids(meta.ancestor_count)
+    external_labels, user_pairs = take_pairs(meta.external_label_count), take_pairs(meta.user_pair_count)
+    must(at == len(section), "meta-length", "%d bytes instead of %d", len(section), at)
+
+    must(meta.row_form in (FIXED_WIDTH, BIT_PACKED), "meta-values", "row form %d", meta.row_form)
+    must(meta.flags & ~(TIME_KNOWN | WINDOW_KNOWN) == 0, "meta-values", "flags %d", meta.flags)
+    must(meta.reserved == 0, "meta-values", "reserved %d", meta.reserved)
+    for known, start, end in ((meta.flags & TIME_KNOWN, meta.time_start, meta.time_end),
+                              (meta.flags & WINDOW_KNOWN, meta.window_start, meta.window_end)):
+        must(start < end if known else start == end == 0, "meta-time", "%d to %d", start, end)
+    if meta.job_output_count:
+        must(meta.job_output < meta.job_output_count, "meta-job", "there is no output %d", meta.job_output)
+    else:
+        must(meta.job_id == bytes(16) and meta.job_output == 0, "meta-job", "a job without outputs")
+    must(increasing(parents) and increasing(ancestors), "meta-parents", "blocks in another order")
+    must(not set(parents) & set(ancestors), "meta-parents", "a block is parent and ancestor")
+    for pairs in external_labels, user_pairs:
+        for part in itertools.chain.from_iterable(pairs):
+            must_be_utf8(part, "meta-pairs", "a key or value")
+        must(all(key for key, _ in pairs), "meta-pairs", "an empty key")
+        must(increasing([key for key, _ in pairs]), "meta-pairs", "keys in another order")
+    for limit in meta.max_name_len, meta.max_value_len:
+        must(18 <= limit <= MAX_SYMBOL_LEN, "meta-policy", "a limit of %d", limit)
+    return meta, Origins(parents, ancestors, external_labels, user_pairs)
+
+
+def check_policy(block):
+    for name, dictionary in zip(block.keys, block.tables):
+        must(len(block.symbols[name]) <= block.meta.max_name_len, "policy-kept", "symbol %d", name)
+        for code in dictionary.codes(dictionary.columns[0]):
+            must(len(block.symbols[code]) <= block.meta.max_value_len, "policy-kept", "symbol %d", code)
+
+
+def check_counts(block):
+    series = [keyset.series_end - keyset.series_start for keyset in block.keysets]
+    labels = [count * len(keyset.table.keys) for count, keyset in zip(series, block.keysets)]
+    must(block.meta.series_count == sum(series), "meta-counts", "%d series", block.meta.series_count)
+    must(block.meta.label_count == sum(labels), "meta-counts", "%d labels", block.meta.label_count)
+
+
+# ---- Section 11: identity -------------------------------------------------------------------------------------------
+
+P = (1 << 61) - 1
+MASK = (1 << 64) - 1
+
+
+def sip(key, data):
+    """SipHash-2-4 with 64-bit output."""
+    k0, k1 = struct.unpack("<QQ", key)
+    v0, v1, v2, v3 = k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573
+
+    def rounds(count):
+        nonlocal v0, v1, v2, v3
+        for _ in range(count):
+            v0 = (v0 + v1) & MASK
+            v1 = (v1 << 13 & MASK | v1 >> 51) ^ v0
+            v0 = v0 << 32 & MASK | v0 >> 32
+            v2 = (v2 + v3) & MASK
+            v3 = (v3 << 16 & MASK | v3 >> 48) ^ v2
+            v0 = (v0 + v3) & MASK
+            v3 = (v3 << 21 & MASK | v3 >> 43) ^ v0
+            v2 = (v2 + v1) & MASK
+            v1 = (v1 << 17 & MASK | v1 >> 47) ^ v2
+            v2 = v2 << 32 & MASK | v2 >> 32
+
+    for (word,) in struct.iter_unpack("<Q", data + bytes(7 - len(data) % 8) + bytes([len(data) & 255])):
+        v3 ^= word
+        rounds(2)
+        v0 ^= word
+    v2 ^= 255
+    rounds(4)
+    return v0 ^ v1 ^ v2 ^ v3
+
+
+@functools.lru_cache(maxsize=None)
+def symbol_hash(symbol):
+    """s(x): once per symbol, however many labels it is in"""
+    return sip(b"chronoxide.sym.0", symbol)
+
+
+def label_hash(j, name, value):
+    """h_j(name, value)"""
+    return 1 + sip(b"chronoxide.fpr.%d" % j, struct.pack("<QQ", symbol_hash(name), symbol_hash(value))) % (P - 1)
+
+
+def row_products(block, j):
+    """For each table and row, the product over its labels without those of a list column."""
+    products = []
+    for table in block.tables:
+        if table.kind == "dictionary":
+            name = block.symbols[block.keys[table.number]]
+            values = (block.symbols[table.code(row, table.columns[0])] for row in range(table.row_count))
+            products.append([label_hash(j, name, value) for value in values])
+            continue
+        constant = 1
+        for column in table.columns:
+            if not column.width and not column.pool:
+                constant = constant * products[column.table.number][column.base] % P
+        rows = [constant] * table.row_count
+        for column in table.columns:
+            if column.width and not column.pool:
+                factors = products[column.table.number]
+                rows = [product * factors[code] % P for product, code in zip(rows, table.codes(column))]
+        products.append(rows)
+    return products
+
+
+def fingerprint(block, j):
+    """The sum over all series of the product over their labels; a list is summed once and not for each row."""
+    products = row_products(block, j)
+    sums = [[sum(products[pool.table.number][row] for row in rows) % P for rows in pool.lists] for pool in block.pools]
+    total = 0
+    for keyset in block.keysets:
+        table, column = keyset.table, keyset.table.list_column()
+        for row, product in enumerate(products[table.number]):
+            total += product * sums[column.pool.number][table.code(row, column)] if column else product
+    return total % P
+
+
+def block_id(meta, meta_section, catalogue_section):
+    known = meta.flags & TIME_KNOWN and meta.time_start > 0
+    milliseconds = meta.time_start // 1000000 if known else 0
+    one, two = (sip(b"chronoxide.bid.%d" % i, meta_section + catalogue_section) for i in (1, 2))
+    return milliseconds.to_bytes(6, "big") + one.to_bytes(8, "big") + (two >> 48).to_bytes(2, "big")
+
+
+def block_id_text(value):
+    """The 26 characters of a ULID."""
+    number = int.from_bytes(value, "big")
+    return "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+# Section 12 speaks to those who write blocks and look for labels; what it asks of a block is `check_policy`.
+
+
+class Block:
+    """A sound block. Each step may rely on what those before it have checked."""
+
+    def __init__(self, data):
+        self.header = read_header(data)
+        self.directory = read_directory(data, self.header)
+        check_checksums(data, self.header, self.directory)
+        section = {SECTIONS.get(entry.kind): data[entry.offset:entry.offset + entry.length] for entry in self.directory}
+        catalogue, records = read_catalogue(section["catalogue"])
+        self.meta, self.origins = read_meta(section["meta"])
+
+        self.symbols = read_symbols(section["symbols"], section["arena"])
+        symbol_used = bytearray(len(self.symbols))
+        self.keys = [record.name for record in records["key"]]  # symbol ids
+        check_keys(self.keys, symbol_used)
+        self.tables = read_tables(catalogue, records, section["rows"])
+        self.pools, pools_end = read_pools(records, self.tables, section["members"], self.meta.row_form)
+        for table in self.tables:
+            find_domains(table, self.tables, self.pools)
+            find_leaves(table)
+            check_rows(table, symbol_used, self.meta.row_form)
+        for pool in self.pools:
+            read_lists(pool, section["members"])
+        check_used(self.tables, symbol_used)
+        self.keysets = read_keysets(records, self.tables, section["members"], pools_end)
+
+        check_policy(self)
+        check_counts(self)
+        must(fingerprint(self, 1) == self.meta.fingerprint_1, "fingerprint", "fingerprint_1")
+        must(fingerprint(self, 2) == self.meta.fingerprint_2, "fingerprint", "fingerprint_2")
+        right = block_id(self.meta, section["meta"], section["catalogue"])
+        must(self.header.block_id == right, "block-id", "it should be %s", block_id_text(right))
+
+
+# ---- Section 13: dump -----------------------------------------------------------------------------------------------
+
+ESCAPED = re.compile('["\\\\\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]')
+
+
+def quoted(data):
+    def escape(match):
+        character = match.group()
+        return "\\" + character if character in '"\\' else "\\u%04x" % ord(character)
+    return '"' + ESCAPED.sub(escape, data.decode("utf-8")) + '"'
+
+
+def dump(block):
+    """The lines of the dump."""
+    header, symbols = block.header, block.symbols
+    names = [quoted(symbols[name]) for name in block.keys]
+    yield "block %s" % block_id_text(header.block_id)
+    yield "format %d.%d" % (header.major, header.minor)
+    yield "features incompat=%d ro_compat=%d compat=%d" % (header.incompat, header.ro_compat, header.compat)
+    yield "file %d bytes" % header.file_len
+    yield "sections %d" % header.section_count
+    for entry in block.directory:
+        name = SECTIONS.get(entry.kind, "optional-%d" % entry.kind)
+        yield "  %s %d offset %d length %d" % (name, entry.id, entry.offset, entry.length)
+    yield from dump_meta(block.meta, block.origins)
+    yield "symbols %d" % len(symbols)
+    for i, symbol in enumerate(symbols):
+        yield "  %d %s" % (i, quoted(symbol))
+    yield "keys %d" % len(names)
+    for k, name in enumerate(names):
+        yield "  %d %s values %d" % (k, name, block.tables[k].row_count)
+    yield "tables %d" % len(block.tables)
+    for table in block.tables:
+        yield from dump_table(table, symbols)
+    yield "pools %d" % len(block.pools)
+    for p, pool in enumerate(block.pools):
+        yield "  pool %d table %d lists %d members %d" % (p, pool.table.number, pool.list_count, pool.member_count)
+        for i, rows in enumerate(pool.lists):
+            yield "    list %d %s" % (i, " ".join(map(str, rows)))
+    yield "keysets %d" % len(block.keysets)
+    for s, keyset in enumerate(block.keysets):
+        place = s, keyset.table.number, keyset.series_start, keyset.series_end
+        yield "  keyset %d table %d series %d %d keys " % place + " ".join(names[key] for key in keyset.table.keys)
+        for anchor in keyset.anchors:
+            yield "    anchor %d %d" % anchor
+    yield "series %d" % block.meta.series_count
+    for ref, labels in enumerate(itertools.chain.from_iterable(keyset.series() for keyset in block.keysets)):
+        yield "  %d %s" % (ref, " ".join("%s=%s" % (names[key], quoted(symbols[value])) for key, value in labels))
+
+
+def dump_meta(meta, origins):
+    yield "meta"
+    yield "  series %d" % meta.series_count
+    yield "  labels %d" % meta.label_count
+    yield "  fingerprint %016x %016x" % (meta.fingerprint_1, meta.fingerprint_2)
+    yield "  time %d %d" % (meta.time_start, meta.time_end) if meta.flags & TIME_KNOWN else "  time unknown"
+    yield "  window %d %d" % (meta.window_start, meta.window_end) if meta.flags & WINDOW_KNOWN else "  window unknown"
+    job = "%s %d %d" % (meta.job_id.hex(), meta.job_output, meta.job_output_count)
+    yield "  job %s" % (job if meta.job_output_count else "none")
+    for name, ids in ("parent", origins.parents), ("ancestor", origins.ancestors):
+        yield from ("  %s %s" % (name, block_id_text(value)) for value in ids)
+    for name, pairs in ("external", origins.external_labels), ("user", origins.user_pairs):
+        yield from ("  %s %s %s" % (name, quoted(key), quoted(value)) for key, value in pairs)
+    yield "  policy %d %d" % (meta.max_name_len, meta.max_value_len)
+    yield "  planner %d" % meta.planner_version
+    yield "  rows bitpacked" if meta.row_form == BIT_PACKED else "  rows fixedwidth"
+
+
+def dump_table(table, symbols):
+    yield "  table %d %s rows %d bits %d" % (table.number, table.kind, table.row_count, table.row_bits)
+    for c, column in enumerate(table.columns):
+        domain = ("pool %d" % column.pool.number if column.pool else
+                  "table %d" % column.table.number if column.table else "symbols")
+        yield "    column %d %s base %d bits %d" % (c, domain, column.base, column.width)
+    for i, leaf in enumerate(table.leaves_written):
+        yield "    leaf %d column %d position %d" % (i, leaf.column, leaf.position)
+    for row in range(table.row_count):
+        codes = [table.code(row, column) for column in table.columns]
+        value = " " + quoted(symbols[codes[0]]) if table.kind == "dictionary" else ""
+        yield "    row %d %s%s" % (row, " ".join(map(str, codes)), value)
+
+
+# ---- Command --------------------------------------------------------------------------------------------------------
+
+
+def main(arguments):
+    if len(arguments) < 2 or arguments[0] not in ("dump", "verify") or arguments[0] == "dump" and len(arguments) > 2:
+        print("usage: decoder.py dump block.cx | decoder.py verify block.cx...", file=sys.stderr)
+        return 2
+    codes = {0}
+    for path in arguments[1:]:
+        try:
+            with open(path, "rb") as file:
+                block = Block(file.read())
+            if arguments[0] == "dump":
+                for line in dump(block):
+                    sys.stdout.buffer.write(line.encode("utf-8") + b"\n")
+        except Broken as broken:
+            print("%s: %s" % (path, broken), file=sys.stderr)
+            codes.add(broken.exit_code)
+        except OSError as error:
+            print("%s: %s" % (path, error.strerror), file=sys.stderr)
+            codes.add(1)
+    return 3 if 3 in codes else max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

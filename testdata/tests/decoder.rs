@@ -1,0 +1,44 @@
+//! The second decoder, written from the spec alone, agrees with this one. It needs `python3`; without it the tests say so and pass.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs Python; nothing where there is none.
+fn python(arguments: &[&str]) -> Option<Output> {
+    match Command::new("python3").arg("-B").args(arguments).current_dir(project().join("spec")).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            eprintln!("skipped: python3 cannot be started: {error}");
+            None
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn it_reads_every_golden_block_and_refuses_their_damage() {
+    if let Some(output) = python(&["test_decoder.py"]) {
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("OK"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn it_refuses_every_broken_block_by_the_rule_that_it_is_named_after() {
+    for broken in chronoxide_testdata::broken::broken() {
+        let id = broken.rule.id();
+        let path = format!("../testdata/broken/{id}.cx");
+        let Some(output) = python(&["decoder.py", "verify", &path]) else { return };
+        let unsupported = ["version", "incompat-features", "section-unknown"].contains(&id);
+        assert_eq!(output.status.code(), Some(if unsupported { 4 } else { 3 }), "{id}: {}", text(&output.stderr));
+        let message = text(&output.stderr);
+        assert!(message.starts_with(&format!("{path}: {id}: ")), "{id}: {message}");
+    }
+}
