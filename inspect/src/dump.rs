@@ -112,13 +112,22 @@ impl<'v> Dump<'v, '_> {
     fn tables(&mut self) -> Result<(), InspectError> {
         let count = self.view.table_count();
         writeln!(self.out, "tables {count}")?;
-        for id in 0..count.min(self.first) {
-            let table = self.view.table(TableId(id))?;
-            writeln!(self.out, "  table {id} {} rows {} bits {}", kind(&table), table.row_count(), table.row_bits())?;
-            self.columns(&table)?;
-            self.rows(&table)?;
+        let (keys, keysets) = (self.view.key_count(), self.view.keyset_count());
+        // The first of each kind, so that rows of keysets are seen too.
+        for kind in [0..keys, keys..count - keysets, count - keysets..count] {
+            for id in kind.clone().take(usize::try_from(self.first).unwrap_or(usize::MAX)) {
+                self.table(id)?;
+            }
+            self.more("  ", kind.end - kind.start)?;
         }
-        self.more("  ", count)
+        Ok(())
+    }
+
+    fn table(&mut self, id: u32) -> Result<(), InspectError> {
+        let table = self.view.table(TableId(id))?;
+        writeln!(self.out, "  table {id} {} rows {} bits {}", kind(&table), table.row_count(), table.row_bits())?;
+        self.columns(&table)?;
+        self.rows(&table)
     }
 
     fn columns(&mut self, table: &Table<'v>) -> Result<(), InspectError> {
