@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, print, run};
 use chronoxide_format::view::BlockView;
-use chronoxide_inspect::InspectError;
-use chronoxide_inspect::dump::dump;
+use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
+use chronoxide_inspect::{InspectError, section_name};
 use chronoxide_reader::{Block, Checks, OpenError};
 use clap::{Args, Parser, Subcommand};
 
@@ -64,7 +64,7 @@ struct One {
     /// The block
     #[arg(value_name = "BLOCK")]
     block: PathBuf,
-    /// Print JSON
+    /// Print JSON: one object, or one a line where there are many
     #[arg(long)]
     json: bool,
 }
@@ -180,18 +180,14 @@ fn dump_block(arguments: &Show) -> Result<Exit, Failure> {
         if !arguments.one.json {
             return dump(view, limit(arguments.first), out);
         }
-        let mut text = Vec::new();
-        dump(view, limit(arguments.first), &mut text)?;
-        let text = String::from_utf8_lossy(&text);
-        json_line(out, &serde_json::json!({ "lines": text.lines().collect::<Vec<_>>() }))
+        dump_entries(view, limit(arguments.first), &mut |entry| json_line(out, &entry))
     })
 }
 
 fn sections(one: &One) -> Result<Exit, Failure> {
     show(&one.block, |view, out| {
         for section in view.sections() {
-            let name =
-                section.known().map_or_else(|| format!("optional-{}", section.kind), |kind| kind.name().to_owned());
+            let name = section_name(&section);
             if one.json {
                 let (kind, id, offset, length) = (section.kind, section.id, section.offset, section.length);
                 let json =
