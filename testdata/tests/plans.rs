@@ -299,3 +299,31 @@ fn depth(plan: &Plan, table: &[Source]) -> u32 {
     });
     below.max().unwrap_or(0) + u32::from(table.len() > 1)
 }
+
+#[test]
+fn a_label_beyond_the_last_is_an_error() {
+    for_each_block(1, 100, |view, _, _, _| {
+        for series in view.all_series() {
+            let series = series.unwrap();
+            for beyond in [series.label_count(), series.label_count() + 1, u32::MAX] {
+                assert!(series.ids(beyond).is_err(), "{:?} has no label {beyond}", labels(&series));
+            }
+        }
+        for table in (0..view.table_count()).map(|table| view.table(TableId(table)).unwrap()) {
+            assert!(table.leaf_key(table.leaf_count().unwrap()).is_err(), "table {}", table.id());
+        }
+    });
+}
+
+#[test]
+fn a_name_given_twice_is_an_error_even_if_a_value_is_unknown() {
+    for_each_block(2, 100, |view, model, _, _| {
+        for labels in model {
+            let (name, value) = labels.first_key_value().unwrap();
+            for twice in [[value.as_str(), "no such value"], ["no such value", value], ["no such value", "nor this"]] {
+                let wanted = twice.map(|value| (name, value));
+                assert_eq!(view.find(wanted), Err(FindError::DuplicateName), "{wanted:?}");
+            }
+        }
+    });
+}
