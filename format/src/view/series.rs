@@ -81,6 +81,7 @@ impl<'v> Series<'v> {
         // Each level of depth is one table of several columns and at most one map before it.
         for _ in 0..=2 * MAX_DEPTH + 2 {
             if table.is_dictionary() {
+                table.expect_only_leaf(leaf)?;
                 let value = table.code_at(row, 0)?;
                 return Ok(LabelIds { key: KeyId(table.id().0), code: row, value: SymbolId(value) });
             }
