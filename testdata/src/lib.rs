@@ -8,6 +8,7 @@
 //! | [`exercise`] | the whole read API over any bytes |
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
+//! | [`random`] | labelsets and plans for them, from a seed |
 //! | [`surgeon`] | blocks taken apart and put together again |
 
 pub mod allocation;
@@ -16,4 +17,5 @@ pub mod exercise;
 pub mod golden;
 pub mod hostile;
 pub mod plan;
+pub mod random;
 pub mod surgeon;

@@ -42,7 +42,7 @@ impl<'a> BlockView<'a> {
     /// is allocated unless a name or value is longer than the policy allows.
     ///
     /// # Errors
-    /// Labels of one name, and damage to what was touched.
+    /// Two labels of one name, if the block knows that name, and damage to what was touched.
     pub fn find<N: AsRef<str>, V: AsRef<str>>(
         &self,
         labels: impl IntoIterator<Item = (N, V)>,
@@ -50,7 +50,7 @@ impl<'a> BlockView<'a> {
         let policy = self.meta()?.policy();
         let mut wanted: [Wanted; MAX_WIDE] = [(KeyId(0), 0); MAX_WIDE];
         let mut count = 0_usize;
-        // A name or value that the block does not know decides the answer, but a duplicate name is still an error.
+        // A name or value that the block does not know decides the answer, but a name that it knows and that comes twice is still an error.
         let mut unknown = false;
         let mut key_hint = 0;
         for (name, value) in labels {
@@ -62,10 +62,10 @@ impl<'a> BlockView<'a> {
                 continue;
             };
             key_hint = key.0 + 1;
-            let Some(code) = self.value_code(key, policy.value(value.as_ref()).as_bytes())? else {
-                unknown = true;
-                continue;
-            };
+            let code = self.value_code(key, policy.value(value.as_ref()).as_bytes())?;
+            unknown |= code.is_none();
+            // Kept without its code: the name may come again.
+            let code = code.unwrap_or(u32::MAX);
             match wanted.get_mut(count) {
                 Some(slot) => *slot = (key, code),
                 None => return Ok(None),

@@ -90,7 +90,7 @@ impl<'v> Series<'v> {
         };
         let view = self.table.view;
         match column.domain {
-            Domain::Table(key) if key.0 < view.key_count() => {
+            Domain::Table(key) if key.0 < view.key_count() && position == 0 => {
                 Ok(LabelIds { key: KeyId(key.0), code: row, value: view.dictionary_value(KeyId(key.0), row)? })
             }
             domain => self.follow_tables(domain, row, position),
@@ -104,6 +104,7 @@ impl<'v> Series<'v> {
         for _ in 0..=2 * MAX_DEPTH + 2 {
             let Some(table) = self.table.behind(domain)? else { break };
             if table.is_dictionary() {
+                table.expect_only_leaf(leaf)?;
                 let key = KeyId(table.id().0);
                 return Ok(LabelIds { key, code: row, value: table.view.dictionary_value(key, row)? });
             }

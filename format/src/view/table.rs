@@ -326,6 +326,12 @@ impl<'v> Table<'v> {
         Ok((low32(column), low32(position)))
     }
 
+    /// Refuses leaves that a dictionary does not have: it has one.
+    #[inline]
+    pub(crate) fn expect_only_leaf(&self, leaf: u32) -> Result<()> {
+        if leaf == 0 { Ok(()) } else { Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaf.into(), 1)) }
+    }
+
     /// The key of leaf `leaf`.
     ///
     /// # Errors
@@ -336,6 +342,7 @@ impl<'v> Table<'v> {
         // Each level of depth is one table of several columns and at most one map before it.
         for _ in 0..=2 * MAX_DEPTH + 2 {
             if table.is_dictionary() {
+                table.expect_only_leaf(leaf)?;
                 return Ok(crate::KeyId(table.id));
             }
             let (column, position) = table.leaf_place(leaf)?;
