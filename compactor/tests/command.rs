@@ -250,3 +250,32 @@ fn optional_sections_are_left_out_and_said_to_be() {
     let block = fs::read(Path::new(&out)).unwrap();
     assert!(BlockView::open(&block).unwrap().sections().all(|section| section.known().is_some()));
 }
+
+#[test]
+fn a_standard_error_that_is_full_is_no_panic() {
+    let folder = Folder::new();
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        eprintln!("skipped: there is no /dev/full here");
+        return;
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+    let output = command.args([&a, "-o", &out]).stderr(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "the block is there");
+    assert!(Path::new(&out).exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn any_name_of_an_output_is_shown_harmlessly() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let a = folder.path("a.cx");
+    let out = folder.path("").join(std::ffi::OsStr::from_bytes(b"out\xFF\x1B[2J.cx"));
+    for json in [&[][..], &["--json"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+        let output = command.arg(&a).arg("-o").arg(&out).arg("--force").args(json).output().unwrap();
+        assert_exit(&output, 0, "");
+        assert!(!output.stderr.contains(&0x1B) && !output.stdout.contains(&0x1B), "{output:?}");
+    }
+}

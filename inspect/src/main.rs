@@ -6,8 +6,9 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Exit, Failure, HasExit, print, run};
+use chronoxide_cli::{Exit, Failure, HasExit, Message, print, run, tell};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::series::{Format, write_series};
@@ -216,10 +217,11 @@ fn verify(many: &Many) -> Result<Exit, Failure> {
         let found = Block::read(path, Checks::Never)
             .and_then(|block| block.verify().map_err(|source| OpenError::Block { path: path.clone(), source }));
         let shown = path.display().to_string();
+        let harmless = Harmless(&shown);
         print(|out| match (&found, many.json) {
             (Ok(content), false) => {
                 let series = chronoxide_cli::human::count(content.series_count);
-                writeln!(out, "{shown}: {}, {series} series", style.good("sound"))
+                writeln!(out, "{harmless}: {}, {series} series", style.good("sound"))
             }
             (Ok(content), true) => {
                 writeln!(
@@ -230,15 +232,15 @@ fn verify(many: &Many) -> Result<Exit, Failure> {
             }
             (Err(error), true) => {
                 let rule = if let OpenError::Block { source, .. } = error { Some(source.rule().id()) } else { None };
-                let json =
-                    serde_json::json!({ "block": shown, "sound": false, "rule": rule, "error": error.to_string() });
+                let json = serde_json::json!({ "block": shown, "sound": false, "rule": rule, "error": Message(error).to_string() });
                 writeln!(out, "{json}")
             }
             (Err(_), false) => Ok(()),
         })?;
         if let Err(error) = found {
             if !many.json {
-                eprintln!("chronoxide-inspect: {}: {error}", Style::stderr().bad("error"));
+                let prefix = Style::stderr().bad("error:");
+                tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {}", Message(&error)));
             }
             worst = worse(worst, error.exit());
         }

@@ -49,6 +49,31 @@ fn files_that_are_no_sound_blocks_are_told_apart() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_said_to_be_why() {
+    let absent = Folder::new().file("absent.cx").to_str().unwrap().to_owned();
+    for subcommand in SUBCOMMANDS {
+        assert_exit(&run(&on(subcommand, &absent)), 1, "absent.cx: No such file");
+    }
+    let verified = run(&["verify", "--json", &absent]);
+    let json: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert!(json["error"].as_str().unwrap().contains("No such file"), "{json}");
+}
+
+#[test]
+fn names_of_files_do_not_steer_the_terminal() {
+    let folder = Folder::new();
+    let whole = fs::read(golden("plain-bitpacked.cx")).unwrap();
+    let bad = folder.write("bad\u{1b}[2J.cx", &whole[..100]);
+    let good = folder.write("good\u{1b}[2J.cx", &whole);
+    for subcommand in SUBCOMMANDS {
+        for path in [&bad, &good] {
+            let output = run(&on(subcommand, path));
+            assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{subcommand:?}: {output:?}");
+        }
+    }
+}
+
+#[test]
 fn every_broken_block_fails_to_verify_by_its_rule() {
     for rule in Rule::ALL {
         let output = run(&["verify", &broken(rule.id())]);
@@ -143,6 +168,21 @@ fn a_full_disk_is_an_error() {
             assert_exit(&output, 1, "No space left on device");
         }
     }
+}
+
+/// `chronoxide-inspect verify x 2>&-`, as daemons run commands.
+#[test]
+fn a_closed_standard_error_is_no_panic() {
+    for path in [broken("magic"), broken("version")] {
+        let script = "exec \"$0\" verify \"$1\" 2>&-";
+        let output =
+            Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_chronoxide-inspect"), &path]).output().unwrap();
+        let code = if path.ends_with("version.cx") { 4 } else { 3 };
+        assert_eq!(output.status.code(), Some(code), "{path}");
+    }
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let output = command().args(["verify", &broken("magic")]).stderr(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
 }
 
 #[test]
