@@ -17,6 +17,18 @@ pub fn count(count: u64) -> String {
     grouped
 }
 
+/// A count and what is counted, in the plural unless it is one.
+///
+/// ```
+/// use chronoxide_cli::human;
+///
+/// assert_eq!(human::count_of(1, "block"), "1 block");
+/// assert_eq!(human::count_of(1_000, "block"), "1,000 blocks");
+/// ```
+pub fn count_of(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A size in the unit that suits it, and exactly.
 ///
 /// ```

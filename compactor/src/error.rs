@@ -3,12 +3,12 @@
 use chronoxide_format::Error;
 use chronoxide_format::build::BuildError;
 
-/// Why blocks cannot be merged. Inputs are numbered as they were given, from 0.
+/// Why blocks cannot be merged. Fields number inputs from 0, messages from 1.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
     /// An input is damaged.
-    #[error("input {input}: {source}")]
+    #[error("{}: {source}", nth(*input))]
     Input {
         /// Which.
         input: usize,
@@ -16,7 +16,7 @@ pub enum CompactError {
         source: Error,
     },
     /// An input has features that must be known to rewrite it.
-    #[error("input {input} has features that this program does not know: ro_compat bits {bits:#x}")]
+    #[error("{}: {}", nth(*input), Self::unknown_features(*bits))]
     UnknownFeatures {
         /// Which.
         input: usize,
@@ -24,7 +24,7 @@ pub enum CompactError {
         bits: u32,
     },
     /// Two inputs say different things of themselves.
-    #[error("input {input} differs from the first in its {what}: blocks that differ there are not merged")]
+    #[error("{}: {}", nth(*input), Self::difference(what))]
     Differs {
         /// Which.
         input: usize,
@@ -48,4 +48,28 @@ pub enum CompactError {
         /// Whether the fingerprints balance.
         fingerprints: &'static str,
     },
+}
+
+impl CompactError {
+    /// What is wrong with an input, without saying which: for those who can name it.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Input { source, .. } => source.to_string(),
+            Self::UnknownFeatures { bits, .. } => Self::unknown_features(*bits),
+            Self::Differs { what, .. } => Self::difference(what),
+            other => other.to_string(),
+        }
+    }
+
+    fn unknown_features(bits: u32) -> String {
+        format!("has features that this program does not know: ro_compat bits {bits:#x}")
+    }
+
+    fn difference(what: &str) -> String {
+        format!("differs from the first input in its {what}; such blocks are not merged")
+    }
+}
+
+fn nth(input: usize) -> String {
+    format!("input {}", input + 1)
 }

@@ -13,7 +13,7 @@ use clap::Parser;
 
 /// Merges blocks into one that has each of their series once
 ///
-/// Inputs are verified in full and never changed. The output appears whole or not at all, after it was read again and
+/// Inputs are verified in full and never changed, unless --force makes one of them the output. The output appears whole or not at all, after it was read again and
 /// verified; its bytes depend neither on the order of the inputs nor on the number of threads.
 #[derive(Parser)]
 #[command(name = "chronoxide-compact", version, after_help = EXAMPLES)]
@@ -43,8 +43,8 @@ Examples:
   chronoxide-compact monday.cx tuesday.cx -o week.cx
   chronoxide-compact hours/*.cx -o day.cx --json | jq .series_out
 
-Exit codes: 0 done, 1 a file cannot be read or written, 2 usage, 3 an input is damaged,
-4 an input is of a version that is not known.";
+Exit codes: 0 done, 1 a file cannot be read or written, 2 usage, or inputs that do not go
+together, 3 an input is damaged, 4 an input is of a version or has features that are not known.";
 
 /// Why the command failed.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +53,8 @@ enum Error {
     Open(#[from] OpenError),
     #[error("{}: {source}", path.display())]
     Input { path: PathBuf, source: chronoxide_format::Error },
-    #[error("{}: {source}", path.display())]
-    Inputs { path: PathBuf, source: CompactError },
+    #[error("{}: {}", path.display(), error.reason())]
+    Inputs { path: PathBuf, error: CompactError },
     #[error(transparent)]
     Compact(CompactError),
     #[error("cannot start {threads} threads")]
@@ -67,7 +67,7 @@ impl HasExit for Error {
             Self::Open(source) => source.exit(),
             Self::Input { source, .. } => source.exit(),
             Self::Threads { .. } => Exit::Io,
-            Self::Inputs { source: CompactError::UnknownFeatures { .. }, .. } => Exit::Unsupported,
+            Self::Inputs { error: CompactError::UnknownFeatures { .. }, .. } => Exit::Unsupported,
             Self::Inputs { .. } | Self::Compact(CompactError::Build(_)) => Exit::Usage,
             Self::Compact(_) => Exit::Corrupt,
         }
@@ -107,7 +107,7 @@ fn named(error: CompactError, inputs: &[PathBuf]) -> Error {
             Error::Input { path: inputs[input].clone(), source }
         }
         CompactError::UnknownFeatures { input, .. } | CompactError::Differs { input, .. } => {
-            Error::Inputs { path: inputs[input].clone(), source: error }
+            Error::Inputs { path: inputs[input].clone(), error }
         }
         other => Error::Compact(other),
     }
@@ -115,7 +115,7 @@ fn named(error: CompactError, inputs: &[PathBuf]) -> Error {
 
 fn report(arguments: &Arguments, compacted: &Compacted, bytes_in: u64) -> std::io::Result<()> {
     let bytes_out = compacted.block.len() as u64;
-    let per_series = |bytes: u64, series: u64| if series == 0 { 0.0 } else { bytes as f64 / series as f64 };
+    let per_series = (compacted.series_out > 0).then(|| bytes_out as f64 / compacted.series_out as f64);
     if arguments.json {
         let summary = serde_json::json!({
             "output": arguments.output.display().to_string(),
@@ -125,23 +125,29 @@ fn report(arguments: &Arguments, compacted: &Compacted, bytes_in: u64) -> std::i
             "series_out": compacted.series_out,
             "bytes_in": bytes_in,
             "bytes_out": bytes_out,
-            "bytes_per_series_out": per_series(bytes_out, compacted.series_out),
+            "bytes_per_series_out": per_series,
             "optional_sections_left_out": compacted.optional_sections_left_out,
         });
         return print(|out| writeln!(out, "{summary}"));
     }
     let output = arguments.output.display().to_string();
     tell(|out| {
-        writeln!(out, "{}: {} blocks merged", Harmless(&output), human::count(arguments.inputs.len() as u64))?;
+        let blocks = human::count_of(arguments.inputs.len() as u64, "block");
+        writeln!(out, "{}: {blocks} merged", Harmless(&output))?;
         writeln!(out, "  series in    {}", human::count(compacted.series_in))?;
         writeln!(out, "  duplicates   {}", human::count(compacted.duplicates))?;
         writeln!(out, "  series out   {}", human::count(compacted.series_out))?;
         writeln!(out, "  bytes in     {}", human::bytes(bytes_in))?;
-        let per = human::per(per_series(bytes_out, compacted.series_out));
-        writeln!(out, "  bytes out    {}, {per} a series", human::bytes(bytes_out))?;
+        match per_series.map(human::per) {
+            Some(per) => writeln!(out, "  bytes out    {}, {per} a series", human::bytes(bytes_out))?,
+            None => writeln!(out, "  bytes out    {}", human::bytes(bytes_out))?,
+        }
         match compacted.optional_sections_left_out {
             0 => Ok(()),
-            sections => writeln!(out, "  left out     {sections} optional sections that are not known"),
+            sections => {
+                let sections = human::count_of(sections as u64, "optional section");
+                writeln!(out, "  left out     {sections} of unknown kind")
+            }
         }
     });
     Ok(())

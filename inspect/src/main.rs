@@ -2,7 +2,7 @@
 
 mod screen;
 
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand};
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The block
+    /// The block; `-` is standard input
     #[arg(value_name = "BLOCK")]
     block: Option<PathBuf>,
     /// Entries of each list to show; 0 for all
@@ -62,7 +62,7 @@ enum Command {
 
 #[derive(Args)]
 struct One {
-    /// The block
+    /// The block; `-` is standard input
     #[arg(value_name = "BLOCK")]
     block: PathBuf,
     /// Print JSON: one object, or one a line where there are many
@@ -93,7 +93,7 @@ struct SeriesArguments {
 
 #[derive(Args)]
 struct Many {
-    /// The blocks
+    /// The blocks; `-` is standard input
     #[arg(required = true, value_name = "BLOCK")]
     blocks: Vec<PathBuf>,
     /// Print one JSON object a block
@@ -120,7 +120,20 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
 
 /// Opens a block whose checksums are right: what is shown can be trusted as far as they can tell.
 fn open(path: &Path) -> Result<Block, OpenError> {
-    Block::read(path, Checks::Eager)
+    read(path, Checks::Eager)
+}
+
+/// Reads a block from a file or, as `-`, from standard input.
+fn read(path: &Path, checks: Checks) -> Result<Block, OpenError> {
+    if path != Path::new("-") {
+        return Block::read(path, checks);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+    Block::from_vec(bytes, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
 }
 
 /// Names the file in an error about its content.
@@ -214,7 +227,7 @@ fn verify(many: &Many) -> Result<Exit, Failure> {
     let mut worst = Exit::Ok;
     let style = Style::stdout();
     for path in &many.blocks {
-        let found = Block::read(path, Checks::Never)
+        let found = read(path, Checks::Never)
             .and_then(|block| block.verify().map_err(|source| OpenError::Block { path: path.clone(), source }));
         let shown = path.display().to_string();
         let harmless = Harmless(&shown);
