@@ -11,8 +11,8 @@
 //! | `failure` | [`Failure`], an error with its exit code |
 //! | `block` | [`Layout`], [`publish_block`], and how damage to a block ends a command |
 //! | `command` | [`run`], from the arguments to the exit code |
-//! | `message` | an error and its causes as one line |
-//! | `output` | [`print()`], buffered standard output that reports its errors |
+//! | `message` | [`Message`], an error and its causes as one line |
+//! | `output` | [`print()`], buffered standard output that reports its errors; [`tell`] for standard error |
 //! | [`escape`] | untrusted text on a terminal |
 //! | [`human`] | counts, sizes and ratios for people |
 //! | [`style`] | colours, when they are wanted |
@@ -56,4 +56,5 @@ pub use block::{Layout, Unsound, existing, publish_block};
 pub use command::run;
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
-pub use output::print;
+pub use message::Message;
+pub use output::{print, tell};

@@ -9,7 +9,7 @@ use crate::escape::is_unsafe;
 ///
 /// Errors quote paths and contents of files: what could steer a terminal is escaped, and what comes after a line
 /// break is indented, so that it does not look like a message of its own.
-pub(crate) struct Message<'a>(pub(crate) &'a (dyn Error + 'static));
+pub struct Message<'a>(pub &'a (dyn Error + 'static));
 
 impl Display for Message<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! Standard output that reports its errors.
+//! Standard output that reports its errors, and standard error that has nobody to report them to.
 
 use std::io::{self, BufWriter, Write};
 
@@ -8,6 +8,13 @@ use std::io::{self, BufWriter, Write};
 /// returns it, and [`run`](crate::run) knows what to do with it.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     print_to(io::stdout().lock(), write)
+}
+
+/// Lets `write` say something on standard error. Nobody is left to tell if it cannot be written: `eprintln!` would panic.
+pub fn tell(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    // One call for the whole, so that messages of several processes do not mix.
+    let mut text = Vec::new();
+    let _ = write(&mut text).and_then(|()| io::stderr().lock().write_all(&text));
 }
 
 fn print_to(stdout: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use chronoxide_cli::{Exit, Failure, HasExit, Layout, existing, human, print, publish_block, run};
+use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::{Exit, Failure, HasExit, Layout, existing, human, print, publish_block, run, tell};
 use chronoxide_compactor::{CompactError, CompactOptions, Compacted, compact};
 use chronoxide_format::view::BlockView;
 use chronoxide_reader::{Block, Checks, OpenError};
@@ -117,7 +118,7 @@ fn report(arguments: &Arguments, compacted: &Compacted, bytes_in: u64) -> std::i
     let per_series = |bytes: u64, series: u64| if series == 0 { 0.0 } else { bytes as f64 / series as f64 };
     if arguments.json {
         let summary = serde_json::json!({
-            "output": arguments.output,
+            "output": arguments.output.display().to_string(),
             "inputs": arguments.inputs.len(),
             "series_in": compacted.series_in,
             "duplicates": compacted.duplicates,
@@ -129,16 +130,19 @@ fn report(arguments: &Arguments, compacted: &Compacted, bytes_in: u64) -> std::i
         });
         return print(|out| writeln!(out, "{summary}"));
     }
-    let output = arguments.output.display();
-    eprintln!("{output}: {} blocks merged", human::count(arguments.inputs.len() as u64));
-    eprintln!("  series in    {}", human::count(compacted.series_in));
-    eprintln!("  duplicates   {}", human::count(compacted.duplicates));
-    eprintln!("  series out   {}", human::count(compacted.series_out));
-    eprintln!("  bytes in     {}", human::bytes(bytes_in));
-    let per = human::per(per_series(bytes_out, compacted.series_out));
-    eprintln!("  bytes out    {}, {per} a series", human::bytes(bytes_out));
-    if compacted.optional_sections_left_out > 0 {
-        eprintln!("  left out     {} optional sections that are not known", compacted.optional_sections_left_out);
-    }
+    let output = arguments.output.display().to_string();
+    tell(|out| {
+        writeln!(out, "{}: {} blocks merged", Harmless(&output), human::count(arguments.inputs.len() as u64))?;
+        writeln!(out, "  series in    {}", human::count(compacted.series_in))?;
+        writeln!(out, "  duplicates   {}", human::count(compacted.duplicates))?;
+        writeln!(out, "  series out   {}", human::count(compacted.series_out))?;
+        writeln!(out, "  bytes in     {}", human::bytes(bytes_in))?;
+        let per = human::per(per_series(bytes_out, compacted.series_out));
+        writeln!(out, "  bytes out    {}, {per} a series", human::bytes(bytes_out))?;
+        match compacted.optional_sections_left_out {
+            0 => Ok(()),
+            sections => writeln!(out, "  left out     {sections} optional sections that are not known"),
+        }
+    });
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::STREAM_TAIL;
 use crate::number::{index, length};
-use crate::{Result, Rule};
+use crate::{Error, Result, Rule};
 
 /// The bits that `n` needs: 0 for 0, 8 for 255, 9 for 256 (spec, section 1).
 #[inline]
@@ -48,7 +48,7 @@ impl<'a> Bits<'a> {
     }
 
     /// The bits that fields may occupy: all but the closing zero bytes.
-    pub fn field_bits(self) -> u64 {
+    pub fn field_bits(&self) -> u64 {
         length(self.bytes.len()).saturating_sub(STREAM_TAIL) * 8
     }
 
@@ -56,8 +56,8 @@ impl<'a> Bits<'a> {
     ///
     /// # Errors
     /// A field that lies outside, or in a chunk that turns out to be damaged.
-    #[inline]
-    pub fn get(self, bit: u64, width: u32) -> Result<u64> {
+    #[inline(always)]
+    pub fn get(&self, bit: u64, width: u32) -> Result<u64> {
         if width == 0 {
             return Ok(0);
         }
@@ -65,22 +65,27 @@ impl<'a> Bits<'a> {
     }
 
     /// The 64 bits from the byte in which bit `bit` lies.
-    #[inline]
-    fn word(self, bit: u64) -> Result<u64> {
+    #[inline(always)]
+    fn word(&self, bit: u64) -> Result<u64> {
         let byte = bit / 8;
         let word = usize::try_from(byte).ok().and_then(|start| self.bytes.get(start..)?.first_chunk());
         let Some(word) = word else {
-            return Err(corrupt(self.rule, Place::Byte(byte), byte.saturating_add(8), length(self.bytes.len())));
+            return Err(self.outside(byte));
         };
-        if let Some(proofs) = self.proofs {
+        if let Some(proofs) = &self.proofs {
             proofs.touch(byte, 8)?;
         }
         Ok(u64::from_le_bytes(*word))
     }
 
+    #[cold]
+    fn outside(&self, byte: u64) -> Error {
+        corrupt(self.rule, Place::Byte(byte), byte.saturating_add(8), length(self.bytes.len()))
+    }
+
     /// All fields of a record that starts at bit `bit`; `ends` says where each ends, counted from there.
-    #[inline]
-    pub(crate) fn record<const N: usize>(self, bit: u64, ends: [u32; N]) -> Result<[u64; N]> {
+    #[inline(always)]
+    pub(crate) fn record<const N: usize>(&self, bit: u64, ends: [u32; N]) -> Result<[u64; N]> {
         let mut start = 0;
         let stride = ends.last().copied().unwrap_or(0);
         if stride == 0 {
@@ -104,7 +109,7 @@ impl<'a> Bits<'a> {
     }
 
     /// The first byte with a bit set among bits `from..to` of the stream, its closing zero bytes included. `to` is a whole byte.
-    pub(crate) fn first_set(self, from: u64, to: u64) -> Option<u64> {
+    pub(crate) fn first_set(&self, from: u64, to: u64) -> Option<u64> {
         let range = usize::try_from(from / 8).ok()?..usize::try_from(to / 8).ok()?;
         let mut kept = u8::MAX << (from % 8);
         for (&byte, number) in self.bytes.get(range)?.iter().zip(from / 8..) {

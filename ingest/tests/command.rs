@@ -259,3 +259,16 @@ fn an_empty_capture_is_an_empty_block() {
     let block = BlockView::open(&bytes).unwrap();
     assert_eq!((block.verify().map(drop), block.series_count()), (Ok(()), Ok(0)));
 }
+
+#[test]
+fn a_standard_error_that_is_full_is_no_panic() {
+    let folder = Folder::new();
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        eprintln!("skipped: there is no /dev/full here");
+        return;
+    };
+    let torn = folder.write("torn", format!("{LINES}{{\"a\":\"3"));
+    let output = command().args([text(&torn), "-o", text(&folder.path("c.cx"))]).stderr(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "the block is there");
+    assert!(folder.path("c.cx").exists());
+}

@@ -26,3 +26,8 @@ pub mod series;
 pub mod summary;
 
 pub use error::InspectError;
+
+/// The name of a section in the spec and in dumps.
+pub fn section_name(section: &chronoxide_format::view::Section) -> String {
+    section.known().map_or_else(|| format!("optional-{}", section.kind), |kind| kind.name().to_owned())
+}

@@ -6,13 +6,14 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Exit, Failure, HasExit, print, run};
+use chronoxide_cli::{Exit, Failure, HasExit, Message, print, run, tell};
 use chronoxide_format::view::BlockView;
-use chronoxide_inspect::InspectError;
-use chronoxide_inspect::dump::dump;
+use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
+use chronoxide_inspect::{InspectError, section_name};
 use chronoxide_reader::{Block, Checks, OpenError};
 use clap::{Args, Parser, Subcommand};
 
@@ -64,7 +65,7 @@ struct One {
     /// The block
     #[arg(value_name = "BLOCK")]
     block: PathBuf,
-    /// Print JSON
+    /// Print JSON: one object, or one a line where there are many
     #[arg(long)]
     json: bool,
 }
@@ -180,18 +181,14 @@ fn dump_block(arguments: &Show) -> Result<Exit, Failure> {
         if !arguments.one.json {
             return dump(view, limit(arguments.first), out);
         }
-        let mut text = Vec::new();
-        dump(view, limit(arguments.first), &mut text)?;
-        let text = String::from_utf8_lossy(&text);
-        json_line(out, &serde_json::json!({ "lines": text.lines().collect::<Vec<_>>() }))
+        dump_entries(view, limit(arguments.first), &mut |entry| json_line(out, &entry))
     })
 }
 
 fn sections(one: &One) -> Result<Exit, Failure> {
     show(&one.block, |view, out| {
         for section in view.sections() {
-            let name =
-                section.known().map_or_else(|| format!("optional-{}", section.kind), |kind| kind.name().to_owned());
+            let name = section_name(&section);
             if one.json {
                 let (kind, id, offset, length) = (section.kind, section.id, section.offset, section.length);
                 let json =
@@ -220,10 +217,11 @@ fn verify(many: &Many) -> Result<Exit, Failure> {
         let found = Block::read(path, Checks::Never)
             .and_then(|block| block.verify().map_err(|source| OpenError::Block { path: path.clone(), source }));
         let shown = path.display().to_string();
+        let harmless = Harmless(&shown);
         print(|out| match (&found, many.json) {
             (Ok(content), false) => {
                 let series = chronoxide_cli::human::count(content.series_count);
-                writeln!(out, "{shown}: {}, {series} series", style.good("sound"))
+                writeln!(out, "{harmless}: {}, {series} series", style.good("sound"))
             }
             (Ok(content), true) => {
                 writeln!(
@@ -234,15 +232,15 @@ fn verify(many: &Many) -> Result<Exit, Failure> {
             }
             (Err(error), true) => {
                 let rule = if let OpenError::Block { source, .. } = error { Some(source.rule().id()) } else { None };
-                let json =
-                    serde_json::json!({ "block": shown, "sound": false, "rule": rule, "error": error.to_string() });
+                let json = serde_json::json!({ "block": shown, "sound": false, "rule": rule, "error": Message(error).to_string() });
                 writeln!(out, "{json}")
             }
             (Err(_), false) => Ok(()),
         })?;
         if let Err(error) = found {
             if !many.json {
-                eprintln!("chronoxide-inspect: {}: {error}", Style::stderr().bad("error"));
+                let prefix = Style::stderr().bad("error:");
+                tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {}", Message(&error)));
             }
             worst = worse(worst, error.exit());
         }

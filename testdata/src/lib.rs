@@ -9,6 +9,7 @@
 //! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
+//! | [`random`] | labelsets and plans for them, from a seed |
 //! | [`surgeon`] | blocks taken apart and put together again |
 
 pub mod allocation;
@@ -18,4 +19,5 @@ pub mod fuzzing;
 pub mod golden;
 pub mod hostile;
 pub mod plan;
+pub mod random;
 pub mod surgeon;

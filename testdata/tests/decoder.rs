@@ -3,6 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
+use chronoxide_inspect::dump::dump;
+use chronoxide_testdata::plan::build;
+use chronoxide_testdata::random::{Random, random_plan, random_series};
+
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -40,5 +47,24 @@ fn it_refuses_every_broken_block_by_the_rule_that_it_is_named_after() {
         assert_eq!(output.status.code(), Some(if unsupported { 4 } else { 3 }), "{id}: {}", text(&output.stderr));
         let message = text(&output.stderr);
         assert!(message.starts_with(&format!("{path}: {id}: ")), "{id}: {message}");
+    }
+}
+
+#[test]
+fn it_dumps_random_plans_as_the_first_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 0..30 {
+        let mut random = Random::new(seed);
+        let series = random_series(120, &mut random);
+        let plan = random_plan(&series, &mut random);
+        let form = if seed % 2 == 0 { RowForm::FixedWidth } else { RowForm::BitPacked };
+        let block = build(&series, &plan, form, &BlockMeta::default()).unwrap();
+        let path = folder.path().join(format!("{seed}.cx"));
+        std::fs::write(&path, &block).unwrap();
+        let Some(output) = python(&["decoder.py", "dump", path.to_str().unwrap()]) else { return };
+        assert!(output.status.success(), "seed {seed}: {}", text(&output.stderr));
+        let mut own = Vec::new();
+        dump(&BlockView::open(&block).unwrap(), None, &mut own).unwrap();
+        assert!(own == output.stdout, "seed {seed}: the dumps differ");
     }
 }

@@ -36,7 +36,7 @@ impl Records {
         macro_rules! all {
             ($array:ident) => {
                 (0..catalogue.$array.count)
-                    .map_while(|number| catalogue.$array.get(view.catalogue, number))
+                    .map_while(|number| catalogue.$array.get(&view.catalogue, number))
                     .collect::<Result<_, Error>>()?
             };
         }

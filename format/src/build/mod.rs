@@ -7,6 +7,9 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `builder` | the builder, and what it refuses |
+//! | `symbols` | the arena and the starts of its symbols |
+//! | `graph` | tables and pools built already, and what later ones make of them |
+//! | `members` | lists and anchors |
 //! | `table` | columns, widths and rows of a table |
 //! | `catalogue` | the catalogue's records, packed |
 //! | `meta` | what the writer says of the block |
@@ -16,7 +19,10 @@ mod assemble;
 mod builder;
 mod catalogue;
 mod error;
+mod graph;
+mod members;
 mod meta;
+mod symbols;
 mod table;
 
 pub use assemble::{SectionBytes, assemble};

@@ -22,7 +22,7 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
         before = Some(pool.table_id());
         expect(Rule::MembersExtent, place, pool.offset(), end_byte)?;
         for (from, to) in pool.slack() {
-            unused(view.members, Rule::MembersPadding, from, to)?;
+            unused(&view.members, Rule::MembersPadding, from, to)?;
             end_byte = to / 8;
         }
         verify_lists(&pool, uses)?;
@@ -39,7 +39,7 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
         let (from, to) = keyset.slack();
         // The anchors were not placed before; they must lie in the section too.
         expect_below(Rule::MembersExtent, place, to, view.members.field_bits() + 1)?;
-        unused(view.members, Rule::MembersPadding, from, to)?;
+        unused(&view.members, Rule::MembersPadding, from, to)?;
         end_byte = to / 8;
         let column = keyset.table().column(keyset.table().column_count() - 1)?;
         let pool = keyset.pool().map_or(0, |pool| pool.id().0);
@@ -50,7 +50,7 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
     let section_len = length(view.frame().section(view.bytes(), SectionKind::Members).len());
     let expected = if view.pool_count() == 0 { 0 } else { end_byte + 8 };
     expect(Rule::MembersExtent, Place::Block, section_len, expected)?;
-    unused(view.members, Rule::MembersPadding, end_byte * 8, section_len * 8)
+    unused(&view.members, Rule::MembersPadding, end_byte * 8, section_len * 8)
 }
 
 fn verify_lists(pool: &Pool<'_>, uses: &mut Uses) -> Result<()> {

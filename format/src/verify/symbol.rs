@@ -44,5 +44,5 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     expect(Rule::SymbolsWidths, Place::Byte(4), starts.base_width.into(), width(largest_base).into())?;
     expect(Rule::SymbolsWidths, Place::Byte(5), starts.difference_width.into(), width(largest_difference).into())?;
     let section_len = length(view.frame().section(view.bytes(), SectionKind::Symbols).len());
-    unused(symbols.bits, Rule::SymbolsPadding, starts.end_bit(), section_len * 8)
+    unused(&symbols.bits, Rule::SymbolsPadding, starts.end_bit(), section_len * 8)
 }

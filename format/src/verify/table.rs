@@ -36,7 +36,7 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
         }
         verify_rows(view, &table, &columns, uses)?;
         let (from, to) = table.slack();
-        unused(view.rows, Rule::RowsPadding, from, to)?;
+        unused(&view.rows, Rule::RowsPadding, from, to)?;
         if id < inner {
             uses.add_table(table.row_count());
         }
@@ -46,7 +46,7 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
     expect(Rule::LeavesWritten, Place::Block, catalogue.leaves.count.into(), end_leaf)?;
     let section_len = length(view.frame().section(view.bytes(), SectionKind::Rows).len());
     expect(Rule::RowsOffset, Place::Block, section_len, end_byte + 8)?;
-    unused(view.rows, Rule::RowsPadding, end_byte * 8, section_len * 8)?;
+    unused(&view.rows, Rule::RowsPadding, end_byte * 8, section_len * 8)?;
     verify_keys(view, uses)
 }
 

@@ -1,5 +1,7 @@
 //! The view of a block.
 
+use std::cmp::Ordering;
+
 use super::symbol::binary_search;
 use super::{AllSeries, Frame, Keyset, Meta, Pool, Series, Symbols, Table, Text, frame};
 use crate::bits::Bits;
@@ -187,7 +189,7 @@ impl<'a> BlockView<'a> {
     #[inline]
     pub fn key_symbol(&self, key: KeyId) -> Result<SymbolId> {
         let keys = &self.frame.catalogue.keys;
-        let record = keys.get(self.catalogue, key.0);
+        let record = keys.get(&self.catalogue, key.0);
         let [name] = record.unwrap_or_else(|| {
             Err(corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), keys.count.into()))
         })?;
@@ -212,14 +214,31 @@ impl<'a> BlockView<'a> {
         Ok(found.ok().map(KeyId))
     }
 
-    /// The same, with a guess: whoever looks for sorted names finds the next one among the keys soon after the last.
+    /// The same, from a guess on: whoever looks for sorted names finds the next one among the keys soon after the last. Steps double
+    /// until the name is passed; what is left is searched by halves.
     pub(crate) fn key_from(&self, name: &[u8], guess: u32) -> Result<Option<KeyId>> {
-        for key in (guess..self.key_count()).take(2) {
-            if self.key_name(KeyId(key))? == name {
-                return Ok(Some(KeyId(key)));
+        let compare = |key: u32| Ok(self.key_name(KeyId(key))?.cmp(name));
+        let (mut low, mut step) = (guess, 1);
+        let high = loop {
+            let probe = low.saturating_add(step - 1);
+            if probe >= self.key_count() {
+                break self.key_count();
             }
+            match compare(probe)? {
+                Ordering::Less => low = probe + 1,
+                Ordering::Equal => return Ok(Some(KeyId(probe))),
+                // Names that are not sorted are looked for among all keys.
+                Ordering::Greater if probe == guess => return self.key(name),
+                Ordering::Greater => break probe,
+            }
+            step *= 2;
+        };
+        let found = binary_search(high.saturating_sub(low), |key| compare(low + key))?;
+        match found {
+            Ok(key) => Ok(Some(KeyId(low + key))),
+            Err(_) if guess > 0 && high == self.key_count() => self.key(name),
+            Err(_) => Ok(None),
         }
-        self.key(name)
     }
 
     /// The label names, in order.
@@ -279,6 +298,23 @@ impl<'a> BlockView<'a> {
         Table::open(self, key.0)
     }
 
+    /// The value at place `code` of a key's dictionary: what [`BlockView::dictionary`] would say, without looking at the table as a whole.
+    #[inline(always)]
+    pub(crate) fn dictionary_value(&self, key: KeyId, code: u32) -> Result<SymbolId> {
+        let catalogue = &self.frame.catalogue;
+        let unknown = || corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), catalogue.key_count.into());
+        let [_, row_count, rows_offset, _] = catalogue.tables.get(&self.catalogue, key.0).ok_or_else(unknown)??;
+        // Dictionaries are the first tables and have one column each.
+        let [_, base, width] = catalogue.columns.get(&self.catalogue, key.0).ok_or_else(unknown)??;
+        if u64::from(code) >= row_count || width > 32 {
+            return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), row_count));
+        }
+        let field = self.rows.get(rows_offset * 8 + u64::from(code) * width, crate::number::low32(width))?;
+        u32::try_from(base + field)
+            .map(SymbolId)
+            .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), base + field, u32::MAX.into()))
+    }
+
     /// How many tables there are: dictionaries, inner tables, keyset tables.
     pub const fn table_count(&self) -> u32 {
         self.frame.catalogue.tables.count
@@ -320,7 +356,7 @@ impl<'a> BlockView<'a> {
 
     pub(crate) fn keyset_record(&self, keyset: u32) -> Result<[u64; 2]> {
         let keysets = &self.frame.catalogue.keysets;
-        keysets.get(self.catalogue, keyset).unwrap_or_else(|| {
+        keysets.get(&self.catalogue, keyset).unwrap_or_else(|| {
             Err(corrupt(Rule::KeysetSeries, Place::Keyset(keyset.into()), keyset.into(), keysets.count.into()))
         })
     }

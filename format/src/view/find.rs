@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 
 use super::series::compare_keys;
 use super::symbol::binary_search;
-use super::{BlockView, Domain, Keyset, Table};
+use super::{BlockView, Column, Domain, Keyset, Table};
+use crate::bits::width;
 use crate::error::{Place, corrupt};
-use crate::layout::{MAX_COLUMNS, MAX_DEPTH, MAX_WIDE};
-use crate::number::{index, length};
+use crate::layout::{MAX_DEPTH, MAX_WIDE};
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
 
 /// Why a labelset cannot be looked for.
@@ -26,8 +26,13 @@ pub enum FindError {
 /// A label to look for: its key and the place of its value in the key's dictionary.
 type Wanted = (KeyId, u32);
 
-/// The codes of a table's columns, for as many as it has.
-type Codes = [u32; MAX_WIDE];
+/// A field that the row to be found has.
+#[derive(Clone, Copy, Default)]
+struct Field {
+    value: u32,
+    start_bit: u16,
+    width: u8,
+}
 
 impl<'a> BlockView<'a> {
     /// The series with exactly these labels, if the block has it. The block's label policy is applied to names and values,
@@ -37,7 +42,7 @@ impl<'a> BlockView<'a> {
     /// is allocated unless a name or value is longer than the policy allows.
     ///
     /// # Errors
-    /// Labels of one name, and damage to what was touched.
+    /// Two labels of one name, if the block knows that name, and damage to what was touched.
     pub fn find<N: AsRef<str>, V: AsRef<str>>(
         &self,
         labels: impl IntoIterator<Item = (N, V)>,
@@ -45,7 +50,7 @@ impl<'a> BlockView<'a> {
         let policy = self.meta()?.policy();
         let mut wanted: [Wanted; MAX_WIDE] = [(KeyId(0), 0); MAX_WIDE];
         let mut count = 0_usize;
-        // A name or value that the block does not know decides the answer, but a duplicate name is still an error.
+        // A name or value that the block does not know decides the answer, but a name that it knows and that comes twice is still an error.
         let mut unknown = false;
         let mut key_hint = 0;
         for (name, value) in labels {
@@ -57,10 +62,10 @@ impl<'a> BlockView<'a> {
                 continue;
             };
             key_hint = key.0 + 1;
-            let Some(code) = self.value_code(key, policy.value(value.as_ref()).as_bytes())? else {
-                unknown = true;
-                continue;
-            };
+            let code = self.value_code(key, policy.value(value.as_ref()).as_bytes())?;
+            unknown |= code.is_none();
+            // Kept without its code: the name may come again.
+            let code = code.unwrap_or(u32::MAX);
             match wanted.get_mut(count) {
                 Some(slot) => *slot = (key, code),
                 None => return Ok(None),
@@ -118,34 +123,61 @@ fn find_member(keyset: &Keyset<'_>, wanted: &[Wanted]) -> Result<Option<u32>> {
 /// Recursion goes down the levels of depth only; `depth` bounds it whatever the bytes say.
 fn find_row(table: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<u32>> {
     if table.is_dictionary() {
-        let found = wanted.binary_search_by_key(&table.id().0, |&(key, _)| key.0);
-        return Ok(found.ok().and_then(|place| wanted.get(place)).map(|&(_, code)| code));
+        return Ok(wanted_code(wanted, table.id().0));
     }
     let Some(below) = depth.checked_sub(1) else {
         return Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()));
     };
-    let mut codes: Codes = [0; MAX_WIDE];
-    let mut known = 0;
-    for (number, slot) in (0..table.column_count()).zip(&mut codes) {
-        let column = table.column(number)?;
+    let mut fields = [Field::default(); MAX_WIDE];
+    let mut count = 0;
+    let mut start_bit = 0;
+    for number in 0..table.column_count() {
+        let column = table.column_from(number, start_bit)?;
+        start_bit = column.start_bit + column.width;
         if matches!(column.domain, Domain::Pool(_)) {
             break;
         }
-        let Some(behind) = table.behind(column.domain)? else {
+        let Some(code) = find_code(table, &column, wanted, depth, below)? else {
             return Ok(None);
         };
-        // A map does not add to the depth, but it is one more step.
-        let steps = if table.is_map() { depth } else { below };
-        let code =
-            if behind.is_map() { find_mapped(&behind, wanted, steps)? } else { find_row(&behind, wanted, below)? };
-        match code {
-            Some(code) => *slot = code,
-            None => return Ok(None),
+        // A code that the column's field cannot hold is in no row; a column that never changes needs no further look.
+        let Some(value) = code.checked_sub(column.base).filter(|&value| width(value.into()) <= column.width) else {
+            return Ok(None);
+        };
+        if column.width > 0 {
+            let (Some(slot), Ok(start_bit), Ok(width)) =
+                (fields.get_mut(count), u16::try_from(column.start_bit), u8::try_from(column.width))
+            else {
+                return Ok(None);
+            };
+            *slot = Field { value, start_bit, width };
+            count += 1;
         }
-        known = number + 1;
     }
-    let codes = codes.get(..index(known)).unwrap_or_default();
-    Ok(binary_search(table.row_count(), |row| compare_row(table, row, codes))?.ok())
+    let fields = fields.get(..count).unwrap_or_default();
+    Ok(binary_search(table.row_count(), |row| compare_row(table, row, fields))?.ok())
+}
+
+/// The code that a column has in the row to be found.
+fn find_code(table: &Table<'_>, column: &Column, wanted: &[Wanted], depth: u32, below: u32) -> Result<Option<u32>> {
+    let view = table.view;
+    if let Domain::Table(key) = column.domain
+        && key.0 < view.key_count()
+    {
+        return Ok(wanted_code(wanted, key.0));
+    }
+    let Some(behind) = table.behind(column.domain)? else {
+        return Ok(None);
+    };
+    // A map does not add to the depth, but it is one more step.
+    let steps = if table.is_map() { depth } else { below };
+    if behind.is_map() { find_mapped(&behind, wanted, steps) } else { find_row(&behind, wanted, below) }
+}
+
+/// The wanted value of a key, by its place in the key's dictionary.
+fn wanted_code(wanted: &[Wanted], key: u32) -> Option<u32> {
+    let found = wanted.binary_search_by_key(&key, |&(key, _)| key.0);
+    found.ok().and_then(|place| wanted.get(place)).map(|&(_, code)| code)
 }
 
 /// The row of a map that has the wanted labels.
@@ -161,14 +193,14 @@ fn find_mapped(map: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<
     Ok(binary_search(map.row_count(), |row| Ok(map.code(row, &column)?.cmp(&code)))?.ok())
 }
 
-/// Compares the first columns of a row with `codes`.
-fn compare_row(table: &Table<'_>, row: u32, codes: &[u32]) -> Result<Ordering> {
-    for (number, code) in (0..).zip(codes) {
-        match table.code_at(row, number)?.cmp(code) {
+/// Compares fields of a row with those that are wanted, column after column.
+fn compare_row(table: &Table<'_>, row: u32, fields: &[Field]) -> Result<Ordering> {
+    for field in fields {
+        let found = table.field(row, field.start_bit.into(), field.width.into())?;
+        match found.cmp(&field.value.into()) {
             Ordering::Equal => {}
             unequal => return Ok(unequal),
         }
     }
-    debug_assert!(length(codes.len()) <= u64::from(MAX_COLUMNS));
     Ok(Ordering::Equal)
 }

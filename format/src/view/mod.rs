@@ -37,7 +37,7 @@ pub use keyset::{Keyset, Leaves};
 pub use meta::{Job, Meta, Pairs, TimeRange};
 pub use pool::{List, Pool};
 pub(crate) use record::Records;
-pub use series::{AllSeries, KeysetSeries, Label, LabelIds, Labels, Series};
+pub use series::{AllSeries, KeysetSeries, Label, LabelIds, LabelIdsIter, Labels, Series};
 pub use symbol::Symbols;
 pub use table::{Column, Domain, Table};
 pub use text::Text;

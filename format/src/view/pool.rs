@@ -26,7 +26,7 @@ impl<'v> Pool<'v> {
     pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
         let place = Place::Pool(id.into());
         let catalogue = &view.frame.catalogue;
-        let Some(record) = catalogue.pools.get(view.catalogue, id) else {
+        let Some(record) = catalogue.pools.get(&view.catalogue, id) else {
             return Err(corrupt(Rule::ColumnDomain, place, id.into(), catalogue.pools.count.into()));
         };
         let [table, list_count, member_count, offset] = record?;

@@ -40,8 +40,8 @@ impl<const N: usize> Records<N> {
     }
 
     /// The fields of record `number`, or nothing if there are not so many.
-    #[inline]
-    pub(crate) fn get(&self, bits: Bits<'_>, number: u32) -> Option<Result<[u64; N]>> {
+    #[inline(always)]
+    pub(crate) fn get(&self, bits: &Bits<'_>, number: u32) -> Option<Result<[u64; N]>> {
         (number < self.count).then(|| bits.record(self.start + u64::from(number) * self.stride(), self.ends))
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::symbol::binary_search;
-use super::{BlockView, Domain, Keyset, Table};
+use super::{BlockView, Column, Domain, Keyset, Table};
 use crate::error::{Place, corrupt};
 use crate::layout::MAX_DEPTH;
 use crate::{KeyId, Result, Rule, SeriesRef, SymbolId};
@@ -77,44 +77,53 @@ impl<'v> Series<'v> {
     /// Damage to what was touched, or a label that the series does not have.
     #[inline]
     pub fn ids(&self, leaf: u32) -> Result<LabelIds> {
-        let (mut table, mut row, mut leaf) = (self.table, self.row, leaf);
+        let (column, position) = self.table.leaf_place(leaf)?;
+        self.follow(&self.table.column(column)?, position)
+    }
+
+    /// The label that is leaf `position` of what the series' code in `column` stands for.
+    #[inline(always)]
+    fn follow(&self, column: &Column, position: u32) -> Result<LabelIds> {
+        let row = match column.domain {
+            Domain::Pool(_) => self.member,
+            _ => self.table.code(self.row, column)?,
+        };
+        let view = self.table.view;
+        match column.domain {
+            Domain::Table(key) if key.0 < view.key_count() && position == 0 => {
+                Ok(LabelIds { key: KeyId(key.0), code: row, value: view.dictionary_value(KeyId(key.0), row)? })
+            }
+            domain => self.follow_tables(domain, row, position),
+        }
+    }
+
+    /// The same through maps and shared tables.
+    fn follow_tables(&self, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
+        let (mut domain, mut row, mut leaf) = (domain, row, leaf);
         // Each level of depth is one table of several columns and at most one map before it.
         for _ in 0..=2 * MAX_DEPTH + 2 {
+            let Some(table) = self.table.behind(domain)? else { break };
             if table.is_dictionary() {
-                let value = table.code_at(row, 0)?;
-                return Ok(LabelIds { key: KeyId(table.id().0), code: row, value: SymbolId(value) });
+                table.expect_only_leaf(leaf)?;
+                let key = KeyId(table.id().0);
+                return Ok(LabelIds { key, code: row, value: table.view.dictionary_value(key, row)? });
             }
-            let (column, position) = table.leaf_place(leaf)?;
-            let column = table.column(column)?;
-            row = match column.domain {
-                Domain::Pool(_) => self.member,
-                _ => table.code(row, &column)?,
-            };
-            match table.behind(column.domain)? {
-                Some(behind) => (table, leaf) = (behind, position),
-                None => break,
-            }
+            let (number, position) = table.leaf_place(leaf)?;
+            let column = table.column(number)?;
+            row = table.code(row, &column)?;
+            (domain, leaf) = (column.domain, position);
         }
         Err(corrupt(Rule::TableDepth, Place::Table(self.table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
     }
 
-    /// The labels in the order of their names, as ids.
-    pub fn label_ids(&self) -> impl Iterator<Item = Result<LabelIds>> + use<'v> {
-        let series = *self;
-        let mut stopped = false;
-        (0..self.leaf_count).map_while(move |leaf| {
-            if stopped {
-                return None;
-            }
-            let ids = series.ids(leaf);
-            stopped = ids.is_err();
-            Some(ids)
-        })
+    /// The labels in the order of their names, as ids. Nothing is allocated.
+    pub const fn label_ids(&self) -> LabelIdsIter<'v> {
+        LabelIdsIter { series: *self, next: 0, start_bit: 0 }
     }
 
     /// The labels in the order of their names, as bytes of the arena. Nothing is allocated.
     pub fn labels(&self) -> Labels<'v> {
-        Labels { series: *self, next: 0 }
+        Labels { ids: self.label_ids() }
     }
 
     /// The value of the label `name`, if the series has it: a binary search over its keys.
@@ -137,19 +146,57 @@ impl<'v> Series<'v> {
         let found = binary_search(self.leaf_count, |leaf| Ok(self.table.leaf_key(leaf)?.cmp(&key)))?;
         found.ok().map(|leaf| self.ids(leaf)).transpose()
     }
+}
 
-    fn label(&self, leaf: u32) -> Result<Label<'v>> {
-        let view = self.table.view;
-        let ids = self.ids(leaf)?;
-        Ok(Label { name: view.key_name(ids.key)?, value: view.symbol_of(ids.value)? })
+/// The labels of a series as ids, in the order of their names. After damage it returns the error once and then nothing.
+#[derive(Clone, Debug)]
+pub struct LabelIdsIter<'v> {
+    series: Series<'v>,
+    next: u32,
+    /// Where the field of the next column starts, for tables whose leaves are not written out.
+    start_bit: u32,
+}
+
+impl LabelIdsIter<'_> {
+    #[inline(always)]
+    fn ids(&mut self) -> Result<LabelIds> {
+        let table = &self.series.table;
+        if table.written_leaf_count() > 0 || table.column_count() == 1 {
+            return self.series.ids(self.next);
+        }
+        // Column after column, so that each record is read once.
+        let column = table.column_from(self.next, self.start_bit)?;
+        self.start_bit = column.start_bit + column.width;
+        self.series.follow(&column, 0)
+    }
+}
+
+impl Iterator for LabelIdsIter<'_> {
+    type Item = Result<LabelIds>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.series.leaf_count {
+            return None;
+        }
+        let ids = self.ids();
+        self.next = if ids.is_ok() { self.next + 1 } else { self.series.leaf_count };
+        Some(ids)
     }
 }
 
 /// The labels of a series, in the order of their names. After damage it returns the error once and then nothing.
 #[derive(Clone, Debug)]
 pub struct Labels<'v> {
-    series: Series<'v>,
-    next: u32,
+    ids: LabelIdsIter<'v>,
+}
+
+impl<'v> Labels<'v> {
+    #[inline(always)]
+    fn label(&self, ids: LabelIds) -> Result<Label<'v>> {
+        let view = self.ids.series.table.view;
+        Ok(Label { name: view.key_name(ids.key)?, value: view.symbol_of(ids.value)? })
+    }
 }
 
 impl<'v> Iterator for Labels<'v> {
@@ -157,11 +204,10 @@ impl<'v> Iterator for Labels<'v> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.next >= self.series.leaf_count {
-            return None;
+        let label = self.ids.next()?.and_then(|ids| self.label(ids));
+        if label.is_err() {
+            self.ids.next = self.ids.series.leaf_count;
         }
-        let label = self.series.label(self.next);
-        self.next = if label.is_ok() { self.next + 1 } else { self.series.leaf_count };
         Some(label)
     }
 }

@@ -102,18 +102,33 @@ impl<'a> Symbols<'a> {
         Ok(start + self.bits.get(bit, width)?)
     }
 
+    /// Where symbol `id` starts and ends; most symbols share their base with the next one, which is then read once.
+    #[inline(always)]
+    fn ends(&self, id: u32) -> Result<(u64, u64)> {
+        let member = id % SYMBOL_GROUP;
+        let (bit, width) = self.starts.entry(id - member);
+        let base = self.bits.get(bit, width)?;
+        let difference = |entry| {
+            let (bit, width) = self.starts.entry(entry);
+            self.bits.get(bit, width)
+        };
+        let start = if member == 0 { base } else { base + difference(id)? };
+        let end = if member == SYMBOL_GROUP - 1 { difference(id + 1)? } else { base + difference(id + 1)? };
+        Ok((start, end))
+    }
+
     /// The range of the arena that symbol `id` occupies; nothing if there are not so many symbols.
     #[inline]
     pub(crate) fn range(&self, id: SymbolId) -> Result<Option<std::ops::Range<usize>>> {
         if id.0 >= self.count() {
             return Ok(None);
         }
-        let (start, end) = (self.start(id.0)?, self.start(id.0 + 1)?);
+        let (start, end) = self.ends(id.0)?;
         let usable = start <= end && end <= length(self.arena.len());
         let (true, Ok(from), Ok(to)) = (usable, usize::try_from(start), usize::try_from(end)) else {
             return Err(corrupt(Rule::SymbolsStarts, Place::Symbol(id.0.into()), end, length(self.arena.len())));
         };
-        if let Some(proofs) = self.proofs {
+        if let Some(proofs) = &self.proofs {
             proofs.touch(start, end - start)?;
         }
         Ok(Some(from..to))

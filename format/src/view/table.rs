@@ -52,7 +52,7 @@ impl<'v> Table<'v> {
         let catalogue = &view.frame.catalogue;
         let place = Place::Table(id.into());
         let record = |number| {
-            catalogue.tables.get(view.catalogue, number).unwrap_or_else(|| {
+            catalogue.tables.get(&view.catalogue, number).unwrap_or_else(|| {
                 Err(corrupt(Rule::ColumnDomain, place, u64::from(number), catalogue.tables.count.into()))
             })
         };
@@ -68,7 +68,7 @@ impl<'v> Table<'v> {
         if written_leaves > u64::from(MAX_LABELS) {
             return Err(corrupt(Rule::LeavesWritten, place, written_leaves, MAX_LABELS.into()));
         }
-        let Some(last) = catalogue.columns.get(view.catalogue, low32(column_end - 1)) else {
+        let Some(last) = catalogue.columns.get(&view.catalogue, low32(column_end - 1)) else {
             return Err(corrupt(Rule::TableColumns, place, column_end, catalogue.columns.count.into()));
         };
         let [_, _, row_bits] = last?;
@@ -170,27 +170,34 @@ impl<'v> Table<'v> {
     /// Damage to the catalogue, or a column that the table does not have.
     #[inline]
     pub fn column(&self, column: u32) -> Result<Column> {
-        let catalogue = &self.view.frame.catalogue;
-        let place = Place::Table(self.id.into());
         if column >= self.column_count {
+            let place = Place::Table(self.id.into());
             return Err(corrupt(Rule::LeavesOrder, place, column.into(), self.column_count.into()));
         }
-        let record = |number| {
-            catalogue.columns.get(self.view.catalogue, number).unwrap_or_else(|| {
-                Err(corrupt(Rule::TableColumns, place, u64::from(number), catalogue.columns.count.into()))
-            })
-        };
-        let number = self.first_column + column;
-        let [domain, base, end_bit] = record(number)?;
-        let start_bit = if column == 0 { 0 } else { record(number - 1)?[2] };
-        let width = end_bit.wrapping_sub(start_bit);
-        if width > 32 || end_bit > u64::from(self.row_bits) {
-            return Err(corrupt(Rule::TableExtent, place, width, 32));
-        }
-        Ok(Column { domain: self.domain(domain)?, base: low32(base), start_bit: low32(start_bit), width: low32(width) })
+        let start_bit = if column == 0 { 0 } else { self.column_record(column - 1)?[2] };
+        self.column_from(column, low32(start_bit))
     }
 
-    #[inline]
+    /// Column `column`, whose field starts where that of the column before it ends: at `start_bit`.
+    #[inline(always)]
+    pub(crate) fn column_from(&self, column: u32, start_bit: u32) -> Result<Column> {
+        let [domain, base, end_bit] = self.column_record(column)?;
+        let width = end_bit.wrapping_sub(start_bit.into());
+        if width > 32 || end_bit > u64::from(self.row_bits) {
+            return Err(corrupt(Rule::TableExtent, Place::Table(self.id.into()), width, 32));
+        }
+        Ok(Column { domain: self.domain(domain)?, base: low32(base), start_bit, width: low32(width) })
+    }
+
+    #[inline(always)]
+    fn column_record(&self, column: u32) -> Result<[u64; 3]> {
+        let columns = &self.view.frame.catalogue.columns;
+        columns.get(&self.view.catalogue, self.first_column.wrapping_add(column)).unwrap_or_else(|| {
+            Err(corrupt(Rule::TableColumns, Place::Table(self.id.into()), column.into(), columns.count.into()))
+        })
+    }
+
+    #[inline(always)]
     fn domain(&self, number: u64) -> Result<Domain> {
         let catalogue = &self.view.frame.catalogue;
         let Some(table) = number.checked_sub(1) else {
@@ -228,10 +235,16 @@ impl<'v> Table<'v> {
         if row >= self.row_count {
             return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), row.into(), self.row_count.into()));
         }
-        let bit = self.first_bit + u64::from(row) * u64::from(self.row_bits) + u64::from(column.start_bit);
-        let field = self.view.rows.get(bit, column.width)?;
+        let field = self.field(row, column.start_bit, column.width)?;
         let code = u64::from(column.base) + field;
         u32::try_from(code).map_err(|_| corrupt(Rule::ColumnCode, Place::Row(self.id, row), code, u32::MAX.into()))
+    }
+
+    /// The field of `width` bits at bit `start_bit` of row `row`, which the table must have.
+    #[inline(always)]
+    pub(crate) fn field(&self, row: u32, start_bit: u32, width: u32) -> Result<u64> {
+        let bit = self.first_bit + u64::from(row) * u64::from(self.row_bits) + u64::from(start_bit);
+        self.view.rows.get(bit, width)
     }
 
     /// The code of column `column` in row `row`; see [`Table::column`] and [`Table::code`].
@@ -303,7 +316,7 @@ impl<'v> Table<'v> {
         }
         let leaves = &self.view.frame.catalogue.leaves;
         let record = if leaf < self.written_leaves {
-            self.first_leaf.checked_add(leaf).and_then(|number| leaves.get(self.view.catalogue, number))
+            self.first_leaf.checked_add(leaf).and_then(|number| leaves.get(&self.view.catalogue, number))
         } else {
             None
         };
@@ -311,6 +324,12 @@ impl<'v> Table<'v> {
             Err(corrupt(Rule::LeavesWritten, Place::Table(self.id.into()), leaf.into(), self.written_leaves.into()))
         })?;
         Ok((low32(column), low32(position)))
+    }
+
+    /// Refuses leaves that a dictionary does not have: it has one.
+    #[inline]
+    pub(crate) fn expect_only_leaf(&self, leaf: u32) -> Result<()> {
+        if leaf == 0 { Ok(()) } else { Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaf.into(), 1)) }
     }
 
     /// The key of leaf `leaf`.
@@ -323,6 +342,7 @@ impl<'v> Table<'v> {
         // Each level of depth is one table of several columns and at most one map before it.
         for _ in 0..=2 * MAX_DEPTH + 2 {
             if table.is_dictionary() {
+                table.expect_only_leaf(leaf)?;
                 return Ok(crate::KeyId(table.id));
             }
             let (column, position) = table.leaf_place(leaf)?;

@@ -1,0 +1,281 @@
+//! The built command: what it writes, says and ends with.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
+use chronoxide_testdata::broken::broken;
+use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::plan::{Plan, build};
+use chronoxide_testdata::random::{Random, random_series};
+use chronoxide_testdata::surgeon::Surgeon;
+
+/// A temporary folder with two sound blocks, `a.cx` and `b.cx`.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        for (name, golden) in [("a.cx", "plain-bitpacked"), ("b.cx", "lists-fixedwidth")] {
+            folder.write(name, golden_bytes(golden));
+        }
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(name), content).unwrap();
+        self.text(name)
+    }
+
+    /// What is in the folder, by name.
+    fn content(&self) -> BTreeMap<String, Vec<u8>> {
+        let files = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap());
+        let file = |entry: fs::DirEntry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap());
+        files.filter(|entry| entry.file_type().unwrap().is_file()).map(file).collect()
+    }
+}
+
+fn golden_bytes(name: &str) -> Vec<u8> {
+    goldens().into_iter().find(|golden| golden.name == name).unwrap().bytes
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+    command.env("NO_COLOR", "1").stdin(Stdio::null()).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn assert_exit(output: &Output, code: i32, message: &str) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    assert!(stderr.contains(message), "{stderr}");
+    if code != 0 {
+        assert_eq!(output.stdout, b"", "an error is no result");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+}
+
+/// Runs the command, which must fail and change nothing in the folder.
+#[track_caller]
+fn assert_refused(folder: &Folder, arguments: &[&str], code: i32, message: &str) {
+    let before = folder.content();
+    assert_exit(&run(arguments), code, message);
+    assert!(folder.content() == before, "the folder is as it was");
+}
+
+#[test]
+fn two_blocks_become_one_that_verifies() {
+    let folder = Folder::new();
+    let (a, b, out) = (folder.text("a.cx"), folder.text("b.cx"), folder.text("out.cx"));
+    let before = folder.content();
+    let done = run(&[&a, &b, "-o", &out]);
+    assert_exit(&done, 0, "out.cx: 2 blocks merged\n  series in    170\n  duplicates   0\n  series out   170\n");
+    assert_eq!(done.stdout, b"");
+    let mut after = folder.content();
+    let block = after.remove("out.cx").unwrap();
+    assert!(after == before, "inputs are never changed, and no temporary file is left");
+    assert_eq!(BlockView::open(&block).unwrap().verify().unwrap().series_count, 170);
+
+    let swapped = run(&[&b, &a, "-o", &folder.text("swapped.cx"), "--threads", "1"]);
+    assert_exit(&swapped, 0, "");
+    assert!(fs::read(folder.path("swapped.cx")).unwrap() == block);
+    assert_exit(&run(&[&a, &b, "-o", &folder.text("fixed.cx"), "--layout", "fixed", "--threads", "8"]), 0, "");
+    let fixed = fs::read(folder.path("fixed.cx")).unwrap();
+    assert_eq!(BlockView::open(&fixed).unwrap().row_form(), RowForm::FixedWidth);
+}
+
+#[test]
+fn the_summary_as_json_is_one_object_on_standard_output() {
+    let folder = Folder::new();
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    let done = run(&[&a, &a, &a, "-o", &out, "--json"]);
+    assert_exit(&done, 0, "");
+    assert_eq!(done.stderr, b"");
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    for (field, value) in [("inputs", 3), ("series_in", 30), ("duplicates", 20), ("series_out", 10)] {
+        assert_eq!(summary[field], value, "{field}");
+    }
+    let len = |path: &str| fs::metadata(path).unwrap().len();
+    assert_eq!((summary["bytes_in"].as_u64(), summary["bytes_out"].as_u64()), (Some(3 * len(&a)), Some(len(&out))));
+    assert_eq!(summary["output"], out);
+}
+
+#[test]
+fn an_existing_output_is_replaced_only_when_asked_for() {
+    let folder = Folder::new();
+    let (a, b) = (folder.text("a.cx"), folder.text("b.cx"));
+    let out = folder.write("out.cx", "precious");
+    assert_refused(&folder, &[&a, &b, "-o", &out], 1, "out.cx: exists already, and is left as it is");
+    assert_exit(&run(&[&a, &b, "-o", &out, "--force"]), 0, "");
+    // An input is a file like any other.
+    assert_refused(&folder, &[&a, &b, "-o", &a], 1, "a.cx: exists already");
+    assert_exit(&run(&[&a, &b, "-o", &a, "--force"]), 0, "");
+    assert!(fs::read(&a).unwrap() == fs::read(&out).unwrap(), "what was merged is what was read before");
+}
+
+#[test]
+fn usage_errors_end_with_2() {
+    let folder = Folder::new();
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    for (arguments, message) in [
+        (&[][..], "required"),
+        (&[a.as_str()], "--output"),
+        (&["-o", &out], "BLOCK"),
+        (&[&a, "-o", "-"], "cannot go to standard output"),
+        (&[&a, "-o", &format!("{out}/")], "names a folder"),
+        (&[&a, "-o", &out, "--layout", "wide"], "bitpacked"),
+        (&[&a, "-o", &out, "--threads", "0"], "--threads"),
+    ] {
+        assert_refused(&folder, arguments, 2, message);
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_or_written_end_with_1() {
+    let folder = Folder::new();
+    let (a, b, out) = (folder.text("a.cx"), folder.text("b.cx"), folder.text("out.cx"));
+    let here = folder.0.path().to_str().unwrap();
+    assert_refused(&folder, &[&a, &folder.text("absent.cx"), "-o", &out], 1, "absent.cx: No such file");
+    assert_refused(&folder, &[&a, here, "-o", &out], 1, "is a directory");
+    assert_refused(&folder, &[&a, &b, "-o", &folder.text("no/folder/out.cx")], 1, "is not a folder");
+    assert_refused(&folder, &[&a, &b, "-o", &format!("{a}/out.cx")], 1, "is not a folder");
+    assert_refused(&folder, &[&a, &b, "-o", here, "--force"], 1, "a folder");
+    assert_refused(&folder, &[&a, &b, "-o", "/dev/full", "--force"], 1, "only ordinary files are replaced");
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let mount = folder.path("disk");
+    fs::create_dir(&mount).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&mount).output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no small file system can be mounted here");
+        return;
+    }
+    let large = folder.write("large.cx", golden_bytes("many-chunks"));
+    let done = run(&[&large, "-o", mount.join("out.cx").to_str().unwrap()]);
+    let left = fs::read_dir(&mount).unwrap().count();
+    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+    assert_exit(&done, 1, "No space left on device");
+    assert_eq!(left, 0, "nothing is left on the disk");
+}
+
+#[test]
+fn every_broken_block_is_refused_by_name_and_nothing_is_written() {
+    let folder = Folder::new();
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    for broken in broken() {
+        let id = broken.rule.id();
+        let unsupported = ["version", "incompat-features", "section-unknown"].contains(&id);
+        let input = folder.write("broken.cx", &broken.bytes);
+        // Damage or not, features that a rewrite would have to know are looked for first.
+        let features = BlockView::open(&broken.bytes).is_ok_and(|view| !view.may_be_compacted());
+        let code = if unsupported || features { 4 } else { 3 };
+        assert_refused(&folder, &[&a, &input, "-o", &out], code, &format!("error: {input}: "));
+    }
+    // What an output says of itself it says of sound blocks only: not even --force replaces it by less.
+    folder.write("out.cx", "precious");
+    let input = folder.write("broken.cx", &golden_bytes("plain-bitpacked")[..400]);
+    assert_refused(&folder, &[&a, &input, "-o", &out, "--force"], 3, "broken.cx: ");
+}
+
+#[test]
+fn flipped_bits_are_refused_by_name_and_nothing_is_written() {
+    let folder = Folder::new();
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    let golden = golden_bytes("chain-bitpacked");
+    let mut random = Random::new(11);
+    for _ in 0..40 {
+        let bit = random.below(golden.len() * 8);
+        let mut damaged = golden.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let input = folder.write("flipped.cx", damaged);
+        let before = folder.content();
+        let done = run(&[&a, &input, "-o", &out]);
+        let code = done.status.code();
+        // A flip in the header's version is a newer version as far as anyone can tell.
+        assert!(code == Some(3) || code == Some(4) && bit < 16 * 8, "bit {bit}: {code:?}");
+        assert_exit(&done, code.unwrap(), &format!("error: {input}: "));
+        assert!(folder.content() == before, "bit {bit}");
+    }
+}
+
+#[test]
+fn a_block_with_unknown_features_is_not_rewritten() {
+    let folder = Folder::new();
+    let mut surgeon = Surgeon::open(&golden_bytes("plain-bitpacked"));
+    surgeon.features[1] = 0x10;
+    let newer = folder.write("newer.cx", surgeon.close());
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    assert_refused(&folder, &[&a, &newer, "-o", &out], 4, &format!("error: {newer}: "));
+    assert_refused(&folder, &[&a, &newer, "-o", &out], 4, "ro_compat bits 0x10");
+}
+
+#[test]
+fn blocks_that_contradict_each_other_are_named() {
+    let folder = Folder::new();
+    let external_labels = vec![("cluster".to_owned(), "eu".to_owned())];
+    let meta = BlockMeta { external_labels, ..BlockMeta::default() };
+    let series = random_series(10, &mut Random::new(1));
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &meta).unwrap();
+    let other = folder.write("other.cx", block);
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    assert_refused(&folder, &[&a, &other, "-o", &out], 2, &format!("error: {other}: "));
+    assert_refused(&folder, &[&a, &other, "-o", &out], 2, "external labels");
+}
+
+#[test]
+fn optional_sections_are_left_out_and_said_to_be() {
+    let folder = Folder::new();
+    let meta = golden_bytes("meta");
+    // The golden block's features may be ignored, but one of them not in a rewrite.
+    let mut surgeon = Surgeon::open(&meta);
+    surgeon.features = [0, 0, 6];
+    let input = folder.write("optional.cx", surgeon.close());
+    let out = folder.text("out.cx");
+    assert_exit(&run(&[&input, "-o", &out]), 0, "left out     1 optional section");
+    let block = fs::read(Path::new(&out)).unwrap();
+    assert!(BlockView::open(&block).unwrap().sections().all(|section| section.known().is_some()));
+}
+
+#[test]
+fn a_standard_error_that_is_full_is_no_panic() {
+    let folder = Folder::new();
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        eprintln!("skipped: there is no /dev/full here");
+        return;
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+    let output = command.args([&a, "-o", &out]).stderr(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "the block is there");
+    assert!(Path::new(&out).exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn any_name_of_an_output_is_shown_harmlessly() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let a = folder.path("a.cx");
+    let out = folder.path("").join(std::ffi::OsStr::from_bytes(b"out\xFF\x1B[2J.cx"));
+    for json in [&[][..], &["--json"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+        let output = command.arg(&a).arg("-o").arg(&out).arg("--force").args(json).output().unwrap();
+        assert_exit(&output, 0, "");
+        assert!(!output.stderr.contains(&0x1B) && !output.stdout.contains(&0x1B), "{output:?}");
+    }
+}

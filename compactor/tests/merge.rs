@@ -1,0 +1,208 @@
+//! Random blocks merged, against sets of labelsets as plain maps.
+
+use std::collections::BTreeSet;
+
+use chronoxide_compactor::{CompactError, CompactOptions, Compacted, compact};
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::{RowForm, SectionKind};
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_testdata::plan::{Labelset, Plan, build};
+use chronoxide_testdata::random::{Random, random_plan, random_series};
+use proptest::prelude::*;
+
+/// A random block and what is in it: plain or factored, in either form.
+struct Input {
+    series: BTreeSet<Labelset>,
+    bytes: Vec<u8>,
+}
+
+fn input(random: &mut Random, count: usize, meta: &BlockMeta) -> Input {
+    let size = random.below(count + 1);
+    let series = random_series(size, random);
+    let plan = if random.percent(30) { Plan::default() } else { random_plan(&series, random) };
+    let form = if random.percent(50) { RowForm::FixedWidth } else { RowForm::BitPacked };
+    let bytes = build(&series, &plan, form, meta).unwrap();
+    Input { series, bytes }
+}
+
+fn inputs(seed: u64, count: usize, number: usize) -> Vec<Input> {
+    let mut random = Random::new(seed);
+    (0..number).map(|_| input(&mut random, count, &BlockMeta::default())).collect()
+}
+
+fn merge_as(blocks: &[&[u8]], row_form: RowForm) -> Result<Compacted, CompactError> {
+    let views: Vec<BlockView<'_>> = blocks.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
+    compact(&views, &CompactOptions { row_form })
+}
+
+fn merge(blocks: &[&[u8]]) -> Compacted {
+    merge_as(blocks, RowForm::BitPacked).unwrap()
+}
+
+fn bytes(inputs: &[Input]) -> Vec<&[u8]> {
+    inputs.iter().map(|input| &input.bytes[..]).collect()
+}
+
+fn content(block: &[u8]) -> BTreeSet<Labelset> {
+    let view = BlockView::open(block).unwrap();
+    let text = view.text().unwrap();
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+}
+
+/// The sections that hold content and not where it came from.
+fn content_sections(block: &[u8]) -> Vec<&[u8]> {
+    use SectionKind::{Arena, Catalogue, Members, Rows, Symbols};
+    let view = BlockView::open(block).unwrap();
+    let kinds = [Catalogue, Symbols, Rows, Members, Arena].map(|kind| kind.code());
+    let sections = view.sections().filter(|section| kinds.contains(&section.kind));
+    sections.map(|section| &block[section.offset as usize..(section.offset + section.length) as usize]).collect()
+}
+
+fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_output_is_the_union_and_the_rest_are_duplicates(seed: u64, count in 0_usize..150, number in 1_usize..6) {
+        let inputs = inputs(seed, count, number);
+        let union: BTreeSet<Labelset> = inputs.iter().flat_map(|input| input.series.clone()).collect();
+        let series_in: usize = inputs.iter().map(|input| input.series.len()).sum();
+        for form in [RowForm::FixedWidth, RowForm::BitPacked] {
+            let merged = merge_as(&bytes(&inputs), form).unwrap();
+            let view = BlockView::open(&merged.block).unwrap();
+            let verified = view.verify().unwrap();
+            prop_assert_eq!(verified.series_count, union.len() as u64);
+            prop_assert_eq!(view.row_form(), form);
+            prop_assert_eq!(&content(&merged.block), &union);
+            prop_assert_eq!((merged.series_in, merged.series_out), (series_in as u64, union.len() as u64));
+            prop_assert_eq!(merged.duplicates, (series_in - union.len()) as u64);
+            // What a plain block of the union would be, but for what it says of its origin.
+            let plain = build(&union, &Plan::default(), form, &BlockMeta::default()).unwrap();
+            prop_assert!(content_sections(&plain) == content_sections(&merged.block));
+        }
+    }
+
+    #[test]
+    fn neither_the_order_of_inputs_nor_the_number_of_threads_matters(seed: u64, count in 1_usize..200) {
+        let inputs = inputs(seed, count, 4);
+        let mut blocks = bytes(&inputs);
+        let expected = merge(&blocks).block;
+        let mut random = Random::new(seed ^ 1);
+        for threads in [1, 2, 8] {
+            random.shuffle(&mut blocks);
+            let merged = in_pool(threads, || merge(&blocks)).block;
+            prop_assert!(merged == expected, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn any_grouping_of_merges_has_the_same_content_sections(seed: u64, count in 1_usize..120) {
+        let inputs = inputs(seed, count, 4);
+        let all = bytes(&inputs);
+        let expected = merge(&all);
+        let [a, b, c, d] = all[..] else { unreachable!() };
+        let (ab, cd, bc) = (merge(&[a, b]).block, merge(&[c, d]).block, merge(&[b, c]).block);
+        let abc = merge(&[&ab, c]).block;
+        for grouped in [merge(&[&ab, &cd]), merge(&[&abc, d]), merge(&[d, &bc, a]), merge(&[&abc, &cd, &bc, a])] {
+            prop_assert!(content_sections(&grouped.block) == content_sections(&expected.block));
+            let fingerprint = |block: &[u8]| BlockView::open(block).unwrap().meta().unwrap().fingerprint();
+            prop_assert_eq!(fingerprint(&grouped.block), fingerprint(&expected.block));
+            BlockView::open(&grouped.block).unwrap().verify().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_block_merged_with_itself_is_its_content(seed: u64, count in 0_usize..150) {
+        let input = &inputs(seed, count, 1)[0];
+        let twice = merge(&[&input.bytes, &input.bytes]);
+        prop_assert_eq!(&content(&twice.block), &input.series);
+        prop_assert_eq!(twice.duplicates, input.series.len() as u64);
+        prop_assert!(content_sections(&twice.block) == content_sections(&merge(&[&input.bytes]).block));
+    }
+
+    #[test]
+    fn a_flipped_bit_of_any_input_is_refused_and_names_it(seed: u64, which in 0_usize..3, at: prop::sample::Index) {
+        let mut inputs = inputs(seed, 60, 3);
+        let bit = at.index(inputs[which].bytes.len() * 8);
+        inputs[which].bytes[bit / 8] ^= 1 << (bit % 8);
+        let views: Result<Vec<BlockView<'_>>, _> = inputs.iter().map(|input| BlockView::open(&input.bytes)).collect();
+        // What does not even open cannot be merged by mistake.
+        if let Ok(views) = views {
+            match compact(&views, &CompactOptions::default()) {
+                Err(CompactError::Input { input, .. }) => prop_assert_eq!(input, which),
+                other => prop_assert!(false, "bit {bit}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_inputs_say_of_themselves_is_united() {
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let meta = |start, end, pairs: &[(String, String)]| BlockMeta {
+        time: Some(TimeRange { start, end }),
+        external_labels: vec![pair("cluster", "eu")],
+        user_pairs: pairs.to_vec(),
+        policy: LabelPolicy::INGEST,
+        ..BlockMeta::default()
+    };
+    let mut random = Random::new(1);
+    let a = input(&mut random, 20, &meta(-5, 10, &[pair("a", "1"), pair("b", "2")]));
+    let b = input(&mut random, 20, &meta(3, 30, &[pair("b", "2"), pair("c", "3")]));
+    let ab = merge(&[&a.bytes, &b.bytes]).block;
+    let id = |block: &[u8]| BlockView::open(block).unwrap().block_id();
+    let view = BlockView::open(&ab).unwrap();
+    let meta_of = view.meta().unwrap();
+    assert_eq!(meta_of.time(), Some(TimeRange { start: -5, end: 30 }));
+    assert_eq!(meta_of.policy(), LabelPolicy::INGEST);
+    let user: Vec<_> = meta_of.user_pairs().unwrap().map(Result::unwrap).collect();
+    assert_eq!(user, [("a", "1"), ("b", "2"), ("c", "3")]);
+    let external: Vec<_> = meta_of.external_labels().unwrap().map(Result::unwrap).collect();
+    assert_eq!(external, [("cluster", "eu")]);
+    let parents: BTreeSet<_> = meta_of.parents().unwrap().collect();
+    assert_eq!(parents, [id(&a.bytes), id(&b.bytes)].into());
+    assert_eq!(meta_of.ancestors().unwrap().len(), 0);
+
+    let c = input(&mut random, 20, &meta(7, 8, &[]));
+    let abc = merge(&[&ab, &c.bytes]).block;
+    let view = BlockView::open(&abc).unwrap();
+    let ancestors: BTreeSet<_> = view.meta().unwrap().ancestors().unwrap().collect();
+    assert_eq!(ancestors, [id(&a.bytes), id(&b.bytes)].into());
+
+    // A time that one input does not know, the output does not know.
+    let timeless = BlockMeta { time: None, ..meta(0, 1, &[]) };
+    let d = input(&mut random, 20, &timeless);
+    let merged = merge(&[&a.bytes, &d.bytes]).block;
+    assert_eq!(BlockView::open(&merged).unwrap().meta().unwrap().time(), None);
+}
+
+#[test]
+fn nothing_merged_is_an_empty_block() {
+    let merged = merge(&[]);
+    assert_eq!((merged.series_in, merged.series_out, merged.duplicates), (0, 0, 0));
+    BlockView::open(&merged.block).unwrap().verify().unwrap();
+}
+
+#[test]
+fn inputs_that_contradict_each_other_are_not_merged() {
+    let pair = |key: &str, value: &str| vec![(key.to_owned(), value.to_owned())];
+    let conflicts = [
+        ("external labels", BlockMeta { external_labels: pair("cluster", "eu"), ..BlockMeta::default() }),
+        ("label policy", BlockMeta { policy: LabelPolicy::INGEST, ..BlockMeta::default() }),
+        ("user pairs", BlockMeta { user_pairs: pair("note", "other"), ..BlockMeta::default() }),
+    ];
+    let base = BlockMeta { user_pairs: pair("note", "one"), ..BlockMeta::default() };
+    for (name, meta) in conflicts {
+        let mut random = Random::new(7);
+        let (a, b) = (input(&mut random, 20, &base), input(&mut random, 20, &meta));
+        match merge_as(&[&a.bytes, &a.bytes, &b.bytes], RowForm::BitPacked) {
+            Err(CompactError::Differs { input, what }) => assert_eq!((input, what), (2, name)),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What is built already and what later tables make of it (spec, section 7).
+
+use super::BuildError;
+use crate::identity::Fingerprint;
+use crate::layout::{MAX_COLUMNS, MAX_LABELS};
+use crate::number::{index, length, low32};
+use crate::view::Domain;
+use crate::{KeyId, PoolId, TableId};
+
+/// The tables and pools that columns may refer to.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    /// Dictionaries, then inner tables.
+    pub tables: Vec<BuiltTable>,
+    pub pools: Vec<BuiltPool>,
+}
+
+/// What later tables need to know of a dictionary or an inner table.
+#[derive(Debug)]
+pub(super) struct BuiltTable {
+    pub keys: Vec<KeyId>,
+    pub depth: u32,
+    /// Of each row: the product over its labels.
+    pub fingerprints: Vec<Fingerprint>,
+}
+
+#[derive(Debug)]
+pub(super) struct BuiltPool {
+    pub table: TableId,
+    pub lists: Vec<BuiltList>,
+    pub ends: Vec<u32>,
+    pub members: Vec<u32>,
+}
+
+#[derive(Debug)]
+pub(super) struct BuiltList {
+    pub len: u32,
+    /// The sum over its members.
+    pub fingerprint: Fingerprint,
+}
+
+/// What the columns of a table make of it.
+pub(super) struct Shape {
+    pub keys: Vec<KeyId>,
+    pub depth: u32,
+    /// What the codes of each column must stay below.
+    pub counts: Vec<usize>,
+    /// Leaf records, where they must be written out.
+    pub written: Vec<[u64; 2]>,
+}
+
+impl Graph {
+    pub(super) fn table(&self, id: TableId) -> Result<&BuiltTable, BuildError> {
+        let count = length(self.tables.len());
+        self.tables.get(index(id.0)).ok_or(BuildError::Unknown { what: "table", number: id.0.into(), count })
+    }
+
+    pub(super) fn pool(&self, id: PoolId) -> Result<&BuiltPool, BuildError> {
+        let count = length(self.pools.len());
+        self.pools.get(index(id.0)).ok_or(BuildError::Unknown { what: "pool", number: id.0.into(), count })
+    }
+
+    /// The product over the labels of a row, summed over its list if it ends in one.
+    pub(super) fn row_fingerprint(&self, domains: &[Domain], row: &[u32]) -> Fingerprint {
+        domains.iter().zip(row).fold(Fingerprint::ONE, |product, (domain, &code)| {
+            let factor = match *domain {
+                Domain::Arena => None,
+                Domain::Table(table) => {
+                    self.tables.get(index(table.0)).and_then(|table| table.fingerprints.get(index(code)).copied())
+                }
+                Domain::Pool(pool) => self
+                    .pools
+                    .get(index(pool.0))
+                    .and_then(|pool| pool.lists.get(index(code)))
+                    .map(|list| list.fingerprint),
+            };
+            product * factor.unwrap_or(Fingerprint::ZERO)
+        })
+    }
+
+    /// How many series a keyset's row stands for.
+    pub(super) fn row_series(&self, domains: &[Domain], row: &[u32]) -> u32 {
+        match (domains.last(), row.last()) {
+            (Some(&Domain::Pool(pool)), Some(&list)) => {
+                self.pools.get(index(pool.0)).and_then(|pool| pool.lists.get(index(list))).map_or(0, |list| list.len)
+            }
+            _ => 1,
+        }
+    }
+
+    /// Leaves, depth and the counts that bound the codes of a table with these columns.
+    pub(super) fn shape(&self, domains: &[Domain], max_depth: u32) -> Result<Shape, BuildError> {
+        if domains.is_empty() {
+            return Err(BuildError::Empty { what: "a table's list of columns" });
+        }
+        if length(domains.len()) > u64::from(MAX_COLUMNS) {
+            return Err(BuildError::Columns { count: domains.len() });
+        }
+        let mut leaves = Vec::new();
+        let mut shape = Shape { keys: Vec::new(), depth: 0, counts: Vec::new(), written: Vec::new() };
+        let mut first_keys = Vec::new();
+        for (column, &domain) in (0_u64..).zip(domains) {
+            let (behind, count) = match domain {
+                Domain::Arena => return Err(BuildError::Unknown { what: "table", number: 0, count: 0 }),
+                Domain::Table(table) => (self.table(table)?, self.table(table)?.fingerprints.len()),
+                Domain::Pool(pool) if column > 0 && index(low32(column)) + 1 == domains.len() => {
+                    let pool = self.pool(pool)?;
+                    (self.table(pool.table)?, pool.lists.len())
+                }
+                Domain::Pool(_) => return Err(BuildError::ListColumn),
+            };
+            if !matches!(domain, Domain::Pool(_)) {
+                first_keys.push(behind.keys.first().copied());
+            }
+            leaves.extend(behind.keys.iter().zip(0_u64..).map(|(&key, position)| (key, column, position)));
+            shape.depth = shape.depth.max(behind.depth);
+            shape.counts.push(count);
+        }
+        if !first_keys.is_sorted() {
+            return Err(BuildError::Order { what: "column", number: 0 });
+        }
+        leaves.sort_unstable();
+        if let Some(&[(key, ..), _]) = leaves.array_windows().find(|[a, b]| a.0 == b.0) {
+            return Err(BuildError::TwiceTheKey { key: key.0 });
+        }
+        if length(leaves.len()) > u64::from(MAX_LABELS) {
+            return Err(BuildError::Labels { count: leaves.len() });
+        }
+        if domains.len() > 1 {
+            shape.depth += 1;
+            if leaves.len() > domains.len() || leaves.iter().zip(0..).any(|(&(_, column, _), leaf)| column != leaf) {
+                shape.written = leaves.iter().map(|&(_, column, position)| [column, position]).collect();
+            }
+        }
+        if shape.depth > max_depth {
+            return Err(BuildError::Depth);
+        }
+        shape.keys = leaves.into_iter().map(|(key, ..)| key).collect();
+        Ok(shape)
+    }
+}
+
+/// A count as a number of 32 bits.
+pub(super) fn counted(what: &'static str, count: usize) -> Result<u32, BuildError> {
+    u32::try_from(count).ok().filter(|&count| count < u32::MAX).ok_or(BuildError::TooMany { what })
+}

@@ -1,0 +1,225 @@
+//! Everything that is in a block (spec, section 13), as entries.
+
+mod entry;
+
+use std::io::Write;
+
+use chronoxide_format::layout::{MAJOR, MINOR};
+use chronoxide_format::view::{BlockView, Pairs, Table, Text};
+use chronoxide_format::{KeyId, PoolId, SymbolId, TableId};
+
+pub use entry::{DomainEntry, Entry, JobEntry, MetaEntry};
+
+use crate::InspectError;
+
+/// Writes the dump of a block as text: all of it, or with `first` only so many of each list of symbols, keys, tables, rows, series
+/// and so on.
+///
+/// # Errors
+/// A block that is damaged, or a writer that fails.
+pub fn dump(view: &BlockView<'_>, first: Option<u32>, out: &mut dyn Write) -> Result<(), InspectError> {
+    dump_entries(view, first, &mut |entry| Ok(writeln!(out, "{entry}")?))
+}
+
+/// Hands the entries of the dump to `take`, one after the other. Nothing is held but the entry.
+///
+/// # Errors
+/// A block that is damaged, or what `take` says.
+pub fn dump_entries<'v>(
+    view: &'v BlockView<'v>,
+    first: Option<u32>,
+    take: &mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
+) -> Result<(), InspectError> {
+    let text = view.text()?;
+    let mut dump = Dump { view, text, first: first.unwrap_or(u32::MAX), take };
+    dump.header()?;
+    dump.meta()?;
+    dump.symbols()?;
+    dump.keys()?;
+    dump.tables()?;
+    dump.pools()?;
+    dump.keysets()?;
+    dump.series()
+}
+
+struct Dump<'v, 't> {
+    view: &'v BlockView<'v>,
+    text: Text<'v>,
+    first: u32,
+    take: &'t mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
+}
+
+impl<'v> Dump<'v, '_> {
+    fn take(&mut self, entry: Entry<'v>) -> Result<(), InspectError> {
+        (self.take)(entry)
+    }
+
+    fn count(&mut self, of: &'static str, count: u32) -> Result<(), InspectError> {
+        self.take(Entry::Count { of, count: count.into() })
+    }
+
+    fn more(&mut self, indentation: &'static str, count: u32) -> Result<(), InspectError> {
+        if count > self.first { self.take(Entry::More { count: count - self.first, indentation }) } else { Ok(()) }
+    }
+
+    fn symbol(&self, id: SymbolId) -> Result<&'v str, InspectError> {
+        Ok(self.text.symbol(id)?.unwrap_or_default())
+    }
+
+    fn key_name(&self, key: KeyId) -> Result<&'v str, InspectError> {
+        self.symbol(self.view.key_symbol(key)?)
+    }
+
+    fn header(&mut self) -> Result<(), InspectError> {
+        let [incompat, ro_compat, compat] = self.view.features();
+        let (block_id, bytes) = (self.view.block_id().to_string(), self.view.bytes().len());
+        self.take(Entry::Block { block_id, major: MAJOR, minor: MINOR, incompat, ro_compat, compat, bytes })?;
+        self.take(Entry::Count { of: "sections", count: self.view.sections().count() as u64 })?;
+        for section in self.view.sections() {
+            let name = crate::section_name(&section);
+            self.take(Entry::Section { name, id: section.id, offset: section.offset, length: section.length })?;
+        }
+        Ok(())
+    }
+
+    fn meta(&mut self) -> Result<(), InspectError> {
+        let meta = self.view.meta()?;
+        let pairs = |pairs: Pairs<'v>| pairs.collect::<Result<Vec<_>, _>>();
+        let policy = meta.policy();
+        let job = |job: chronoxide_format::view::Job| JobEntry {
+            id: format!("{:032x}", u128::from_be_bytes(job.id)),
+            output: job.output,
+            output_count: job.output_count,
+        };
+        self.take(Entry::Meta(Box::new(MetaEntry {
+            series: meta.series_count(),
+            labels: meta.label_count(),
+            fingerprint: meta.fingerprint().map(|half| format!("{half:016x}")),
+            time: entry::ends(meta.time()),
+            window: entry::ends(meta.window()),
+            job: meta.job().map(job),
+            parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
+            ancestors: meta.ancestors()?.map(|ancestor| ancestor.to_string()).collect(),
+            external_labels: pairs(meta.external_labels()?)?,
+            user_pairs: pairs(meta.user_pairs()?)?,
+            max_name_len: policy.max_name_len(),
+            max_value_len: policy.max_value_len(),
+            planner_version: meta.planner_version(),
+            rows: self.view.row_form().name(),
+        })))
+    }
+
+    fn symbols(&mut self) -> Result<(), InspectError> {
+        let count = self.view.symbols().count();
+        self.count("symbols", count)?;
+        for id in 0..count.min(self.first) {
+            let symbol = self.symbol(SymbolId(id))?;
+            self.take(Entry::Symbol { id, symbol })?;
+        }
+        self.more("  ", count)
+    }
+
+    fn keys(&mut self) -> Result<(), InspectError> {
+        let count = self.view.key_count();
+        self.count("keys", count)?;
+        for key in 0..count.min(self.first) {
+            let (name, values) = (self.key_name(KeyId(key))?, self.view.cardinality(KeyId(key))?);
+            self.take(Entry::Key { key, name, values })?;
+        }
+        self.more("  ", count)
+    }
+
+    fn tables(&mut self) -> Result<(), InspectError> {
+        let count = self.view.table_count();
+        self.count("tables", count)?;
+        let (keys, keysets) = (self.view.key_count(), self.view.keyset_count());
+        // The first of each kind, so that rows of keysets are seen too.
+        for kind in [0..keys, keys..count - keysets, count - keysets..count] {
+            let tables = kind.end - kind.start;
+            for id in kind.start..kind.start + tables.min(self.first) {
+                self.table(&self.view.table(TableId(id))?)?;
+            }
+            self.more("  ", tables)?;
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, table: &Table<'v>) -> Result<(), InspectError> {
+        let (id, rows) = (table.id().0, table.row_count());
+        self.take(Entry::Table { table: id, kind: kind(table), rows, bits: table.row_bits() })?;
+        for number in 0..table.column_count() {
+            let column = table.column(number)?;
+            let (domain, base) = (column.domain.into(), column.base);
+            self.take(Entry::Column { column: number, domain, base, bits: column.width })?;
+        }
+        for leaf in 0..table.written_leaf_count() {
+            let (column, position) = table.leaf_place(leaf)?;
+            self.take(Entry::Leaf { leaf, column, position })?;
+        }
+        for row in 0..rows.min(self.first) {
+            let codes =
+                (0..table.column_count()).map(|column| table.code_at(row, column)).collect::<Result<Vec<u32>, _>>()?;
+            let symbol = codes.first().filter(|_| table.is_dictionary()).map(|&code| self.symbol(SymbolId(code)));
+            self.take(Entry::Row { row, symbol: symbol.transpose()?, codes })?;
+        }
+        self.more("    ", rows)
+    }
+
+    fn pools(&mut self) -> Result<(), InspectError> {
+        let count = self.view.pool_count();
+        self.count("pools", count)?;
+        for id in 0..count.min(self.first) {
+            let pool = self.view.pool(PoolId(id))?;
+            let (lists, members) = (pool.list_count(), pool.member_count());
+            self.take(Entry::Pool { pool: id, table: pool.table_id().0, lists, members })?;
+            for number in 0..lists.min(self.first) {
+                let list = pool.list(number)?;
+                let members = (0..list.len()).map(|place| list.get(place)).collect::<Result<Vec<u32>, _>>()?;
+                self.take(Entry::List { list: number, members })?;
+            }
+            self.more("    ", lists)?;
+        }
+        self.more("  ", count)
+    }
+
+    fn keysets(&mut self) -> Result<(), InspectError> {
+        let count = self.view.keyset_count();
+        self.count("keysets", count)?;
+        for id in 0..count.min(self.first) {
+            let keyset = self.view.keyset(id)?;
+            let first = keyset.first().0;
+            let end = first.saturating_add(keyset.series_count());
+            let keys = keyset.keys()?.map(|key| self.key_name(key?)).collect::<Result<Vec<_>, InspectError>>()?;
+            self.take(Entry::Keyset { keyset: id, table: keyset.table().id().0, first, end, keys })?;
+            for anchor in 0..keyset.anchor_count().min(self.first) {
+                let series = keyset.anchor(anchor)?;
+                self.take(Entry::Anchor { row: anchor * chronoxide_format::layout::ANCHOR_ROWS, series })?;
+            }
+            self.more("    ", keyset.anchor_count())?;
+        }
+        self.more("  ", count)
+    }
+
+    fn series(&mut self) -> Result<(), InspectError> {
+        let count = self.view.series_count()?;
+        self.count("series", count)?;
+        for series in self.view.all_series().take(usize::try_from(self.first).unwrap_or(usize::MAX)) {
+            let series = series?;
+            let labels = self.text.labels(&series).collect::<Result<Vec<_>, _>>()?;
+            self.take(Entry::Series { series: series.series_ref().0, labels })?;
+        }
+        self.more("  ", count)
+    }
+}
+
+fn kind(table: &Table<'_>) -> &'static str {
+    if table.is_dictionary() {
+        "dictionary"
+    } else if table.is_keyset() {
+        "keyset"
+    } else if table.is_map() {
+        "map"
+    } else {
+        "shared"
+    }
+}

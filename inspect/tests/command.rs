@@ -1,0 +1,181 @@
+//! What the built command shows of sound blocks.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
+use chronoxide_ingest::input::Source;
+use chronoxide_ingest::{Job, JobOptions};
+use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::plan::{Labelset, Plan, build};
+use serde_json::Value;
+use support::{Folder, golden, golden_names, stdout};
+
+#[test]
+fn the_summary_says_what_a_block_is() {
+    let summary = stdout(&["summary", &golden("plain-bitpacked.cx")]);
+    for line in [
+        "  series     10 of 2.30 labels\n",
+        "  keysets    4\n",
+        "  keys       4 with ",
+        "  rows       bitpacked, planner 0\n",
+    ] {
+        assert!(summary.contains(line), "{summary}");
+    }
+    let meta = stdout(&["summary", &golden("meta.cx")]);
+    let parts = [
+        "  time       2023-11-14T22:13:20.123456789Z to 2023-11-14T23:13:20Z\n",
+        "  label      \"cluster\"=\"eu-1\"\n",
+        "  user       \"note\"=\"größer \\\"als\\\" gedacht\"\n",
+        "  made of    2 blocks\n",
+        "  optional section 2147483653 ",
+    ];
+    for part in parts {
+        assert!(meta.contains(part), "{part}\n{meta}");
+    }
+    let empty = stdout(&["summary", &golden("empty.cx")]);
+    assert!(empty.contains("  series     0\n") && !empty.contains("NaN") && !empty.contains("inf"), "{empty}");
+}
+
+#[test]
+fn the_parts_of_a_summary_add_up_to_the_file() {
+    for name in golden_names() {
+        let path = golden(&format!("{name}.cx"));
+        let summary: Value = serde_json::from_str(&stdout(&["summary", &path, "--json"])).unwrap();
+        let parts = summary["parts"].as_array().unwrap().iter().map(|part| part["bytes"].as_u64().unwrap());
+        assert_eq!(Some(parts.sum::<u64>()), summary["bytes"].as_u64(), "{name}");
+        assert_eq!(summary["bytes"].as_u64(), Some(fs::metadata(&path).unwrap().len()), "{name}");
+        let golden = goldens().into_iter().find(|golden| golden.name == name).unwrap();
+        assert_eq!(summary["series"].as_u64(), Some(golden.series.len() as u64), "{name}");
+    }
+}
+
+#[test]
+fn dumps_are_those_of_the_golden_files() {
+    for name in golden_names() {
+        let expected = fs::read_to_string(golden(&format!("{name}.txt"))).unwrap();
+        let found = stdout(&["dump", &golden(&format!("{name}.cx")), "--first", "0"]);
+        assert!(found == expected, "{name}");
+    }
+}
+
+#[test]
+fn a_cut_dump_says_how_much_is_missing() {
+    let dump = stdout(&["dump", &golden("plain-bitpacked.cx"), "--first", "2"]);
+    assert!(
+        dump.contains("\nsymbols 15\n  0 \"__name__\"\n  1 ") && dump.contains("\n  ... 13 more\nkeys 4\n"),
+        "{dump}"
+    );
+    assert!(dump.ends_with("\n  ... 8 more\n"), "{dump}");
+    // Without a subcommand there is the summary first.
+    let overview = stdout(&[&golden("plain-bitpacked.cx"), "--first", "2"]);
+    assert!(overview.starts_with("block ") && overview.ends_with(&dump), "{overview}");
+}
+
+#[test]
+fn sections_are_where_the_dump_says() {
+    let path = golden("meta.cx");
+    let lines = stdout(&["sections", &path, "--json"]);
+    let dump = stdout(&["dump", &path]);
+    let mut end = 0;
+    for line in lines.lines() {
+        let section: Value = serde_json::from_str(line).unwrap();
+        let (name, id) = (section["name"].as_str().unwrap(), &section["id"]);
+        let (offset, length) = (section["offset"].as_u64().unwrap(), section["length"].as_u64().unwrap());
+        assert!(dump.contains(&format!("\n  {name} {id} offset {offset} length {length}\n")), "{line}");
+        assert!(end == 0 || end == offset, "sections follow one another: {line}");
+        end = offset + length;
+    }
+    assert_eq!(end, fs::metadata(&path).unwrap().len());
+    assert_eq!(lines.lines().count(), 8);
+    assert_eq!(stdout(&["sections", &path]).lines().count(), 8);
+}
+
+/// The series of a block as the command prints them for machines.
+fn series_json(path: &str) -> Vec<Labelset> {
+    let lines = stdout(&["series", path, "--format", "series-json"]);
+    assert_eq!(lines, stdout(&["series", path, "--json"]), "--json is short for it");
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn series_json_can_be_ingested_again() {
+    let folder = Folder::new();
+    for golden in goldens() {
+        let path = support::golden(&format!("{}.cx", golden.name));
+        let series = series_json(&path);
+        assert_eq!(series.len(), golden.series.len());
+        assert_eq!(series.into_iter().collect::<std::collections::BTreeSet<_>>(), golden.series, "{}", golden.name);
+        let capture = folder.write("series.jsonl", stdout(&["series", &path, "--format", "series-json"]));
+        let policy = chronoxide_format::policy::LabelPolicy::NONE;
+        let mut job = Job::new(JobOptions { policy, ..JobOptions::default() });
+        job.read(Source::open(capture.as_ref()).unwrap()).unwrap();
+        let (store, _) = job.finish();
+        let again = store.seal(RowForm::BitPacked, &BlockMeta::default()).unwrap().block;
+        let fingerprint = |block: &[u8]| BlockView::open(block).unwrap().verify().unwrap().fingerprint;
+        assert_eq!(fingerprint(&again), fingerprint(&golden.bytes), "{}", golden.name);
+    }
+}
+
+#[test]
+fn tables_show_ref_names_and_quoted_values() {
+    let table = stdout(&["series", &golden("plain-bitpacked.cx")]);
+    assert_eq!(table.lines().count(), 10);
+    assert!(table.contains(" __name__=\"requests_total\" job=\"api\" pod=\"api-1\"\n"), "{table}");
+    assert!(table.lines().enumerate().all(|(number, line)| line.starts_with(&format!("{number} "))), "{table}");
+    let first = stdout(&["series", &golden("plain-bitpacked.cx"), "--first", "3"]);
+    assert_eq!(first, table.split_inclusive('\n').take(3).collect::<String>());
+    // What could steer a terminal is escaped wherever a table goes.
+    let unicode = stdout(&["series", &golden("unicode.cx")]);
+    assert!(unicode.contains(r#" "quoted \"name\""="back\\slash\u000a\u0009\u007f\u202e\ufeff""#), "{unicode}");
+}
+
+/// The rules of Prometheus's text format: in quotes, backslash, double quote and line feed have a backslash, and nothing else; a
+/// metric or label name that is no identifier stands in quotes, the metric's within the braces.
+#[test]
+fn prometheus_s_notation_is_escaped_as_documented() {
+    let cases: [(&[(&str, &str)], &str); 9] = [
+        (&[("__name__", "up")], "up{}"),
+        (&[("__name__", "up"), ("job", "api")], r#"up{job="api"}"#),
+        (&[("__name__", "a:b:rate5m"), ("_x1", "y")], r#"a:b:rate5m{_x1="y"}"#),
+        (&[("job", "no name")], r#"{job="no name"}"#),
+        (
+            &[("__name__", "http.server.duration"), ("http.method", "GET")],
+            r#"{"http.server.duration","http.method"="GET"}"#,
+        ),
+        (&[("__name__", "up"), ("a:b", "1"), ("größe", "2")], r#"up{"a:b"="1","größe"="2"}"#),
+        (&[("__name__", "up"), ("v", "a\\b\"c\nd\te\rf{}=,'")], "up{v=\"a\\\\b\\\"c\\nd\te\rf{}=,'\"}"),
+        (&[("__name__", "new\nline\"")], r#"{"new\nline\""}"#),
+        (&[("0digit", "1"), ("__name__", "9up")], r#"{"9up","0digit"="1"}"#),
+    ];
+    let folder = Folder::new();
+    for (labels, expected) in cases {
+        let labels: Labelset = labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let block = build(&[labels].into(), &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
+        let path = folder.write("one.cx", block);
+        assert_eq!(stdout(&["series", &path, "--format", "prometheus"]), format!("{expected}\n"));
+    }
+}
+
+#[test]
+fn json_is_json_for_every_golden() {
+    for name in golden_names() {
+        let path = golden(&format!("{name}.cx"));
+        let one = |arguments: &[&str]| serde_json::from_str::<Value>(&stdout(arguments)).unwrap();
+        assert_eq!(one(&["summary", &path, "--json"]), one(&[&path, "--json"]), "{name}");
+        let dump = stdout(&["dump", &path, "--json", "--first", "0"]);
+        let entries: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let series = entries.iter().filter(|entry| entry["type"] == "series").map(|entry| {
+            let labels: Vec<(String, String)> = serde_json::from_value(entry["labels"].clone()).unwrap();
+            labels.into_iter().collect()
+        });
+        let expected = goldens().into_iter().find(|golden| golden.name == name).unwrap();
+        assert_eq!(series.collect::<BTreeSet<Labelset>>(), expected.series, "{name}");
+        let verified = one(&["verify", &path, "--json"]);
+        assert_eq!((&verified["sound"], &verified["block"]), (&Value::Bool(true), &Value::String(path)), "{name}");
+    }
+}

@@ -1,0 +1,215 @@
+//! How the built command ends when something is wrong.
+
+mod support;
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use chronoxide_format::Rule;
+use serde_json::Value;
+use support::{Folder, assert_exit, broken, command, golden, run};
+
+const SUBCOMMANDS: [&[&str]; 6] =
+    [&[], &["summary"], &["dump"], &["sections"], &["series", "--format", "prometheus"], &["verify"]];
+
+fn on<'a>(subcommand: &[&'a str], path: &'a str) -> Vec<&'a str> {
+    subcommand.iter().copied().chain([path]).collect()
+}
+
+#[test]
+fn files_that_are_no_sound_blocks_are_told_apart() {
+    let folder = Folder::new();
+    let whole = fs::read(golden("plain-bitpacked.cx")).unwrap();
+    let absent = folder.file("absent.cx").to_str().unwrap().to_owned();
+    let here = folder.path().to_str().unwrap().to_owned();
+    let cases = [
+        (absent, 1, "cannot read"),
+        (here, 1, "cannot read"),
+        (folder.write("text.cx", "up{job=\"api\"} 1\n"), 3, "not a Chronoxide block"),
+        (folder.write("nothing.cx", ""), 3, "not a Chronoxide block"),
+        (folder.write("cut.cx", &whole[..whole.len() - 1]), 3, "file-len"),
+        (folder.write("header.cx", &whole[..30]), 3, "corrupt block"),
+        (broken("version"), 4, "format version"),
+        (broken("incompat-features"), 4, "features that this reader does not know"),
+        (broken("section-unknown"), 4, "section of kind 8"),
+        (broken("chunk-checksum"), 3, "chunk-checksum"),
+    ];
+    for (path, code, message) in &cases {
+        for subcommand in SUBCOMMANDS {
+            let output = run(&on(subcommand, path));
+            assert_exit(&output, *code, message);
+            assert_exit(&output, *code, path);
+            assert_eq!(output.stdout, b"", "an error is no result: {subcommand:?} {path}");
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(stderr.starts_with("chronoxide-inspect: error: "), "{stderr}");
+            assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_said_to_be_why() {
+    let absent = Folder::new().file("absent.cx").to_str().unwrap().to_owned();
+    for subcommand in SUBCOMMANDS {
+        assert_exit(&run(&on(subcommand, &absent)), 1, "absent.cx: No such file");
+    }
+    let verified = run(&["verify", "--json", &absent]);
+    let json: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert!(json["error"].as_str().unwrap().contains("No such file"), "{json}");
+}
+
+#[test]
+fn names_of_files_do_not_steer_the_terminal() {
+    let folder = Folder::new();
+    let whole = fs::read(golden("plain-bitpacked.cx")).unwrap();
+    let bad = folder.write("bad\u{1b}[2J.cx", &whole[..100]);
+    let good = folder.write("good\u{1b}[2J.cx", &whole);
+    for subcommand in SUBCOMMANDS {
+        for path in [&bad, &good] {
+            let output = run(&on(subcommand, path));
+            assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{subcommand:?}: {output:?}");
+        }
+    }
+}
+
+#[test]
+fn every_broken_block_fails_to_verify_by_its_rule() {
+    for rule in Rule::ALL {
+        let output = run(&["verify", &broken(rule.id())]);
+        let unsupported = ["version", "incompat-features", "section-unknown"].contains(&rule.id());
+        assert_exit(&output, if unsupported { 4 } else { 3 }, "");
+        let output = run(&["verify", "--json", &broken(rule.id())]);
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&json["sound"], &json["rule"]), (&Value::Bool(false), &Value::String(rule.id().to_owned())));
+    }
+}
+
+#[test]
+fn verify_looks_at_all_files_and_ends_as_the_worst() {
+    let folder = Folder::new();
+    let absent = folder.file("absent.cx").to_str().unwrap().to_owned();
+    let (good, newer, damaged) = (golden("one-series.cx"), broken("version"), broken("rows-order"));
+    for (paths, code) in [
+        (vec![&good, &good], 0),
+        (vec![&absent, &good], 1),
+        (vec![&newer, &absent, &good], 4),
+        (vec![&absent, &newer], 4),
+        (vec![&damaged, &newer, &absent], 3),
+        (vec![&absent, &newer, &damaged, &good], 3),
+    ] {
+        let arguments: Vec<&str> = ["verify"].into_iter().chain(paths.iter().map(|path| path.as_str())).collect();
+        let output = run(&arguments);
+        assert_exit(&output, code, "");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let sound = paths.iter().filter(|path| **path == &good).count();
+        assert_eq!(stdout.lines().filter(|line| line.ends_with("one-series.cx: sound, 1 series")).count(), sound);
+        assert_eq!(String::from_utf8(output.stderr).unwrap().lines().count(), paths.len() - sound);
+        let output = run(&[&arguments[..], &["--json"]].concat());
+        assert_exit(&output, code, "");
+        assert_eq!(output.stderr, b"", "a program reads one place");
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let blocks: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(blocks.iter().map(|block| block["block"].as_str().unwrap()).eq(paths.iter().map(|path| path.as_str())));
+    }
+}
+
+#[test]
+fn usage_errors_end_with_2() {
+    let block = golden("one-series.cx");
+    for arguments in [
+        &[][..],
+        &["summary"],
+        &["dump"],
+        &["verify"],
+        &["series", &block, "--format", "xml"],
+        &["dump", &block, "--first", "-1"],
+        &["dump", &block, "--first", "4294967296"],
+        &[&block, &block],
+        &["no-such-command", &block],
+        &["summary", &block, "--colour"],
+    ] {
+        let output = run(arguments);
+        assert_exit(&output, 2, "chronoxide-inspect: ");
+        assert_eq!(output.stdout, b"", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let block = golden("many-chunks.cx");
+    for arguments in [
+        &["series", &block, "--format", "prometheus"][..],
+        &["series", &block, "--json"],
+        &["dump", &block, "--first", "0"],
+        &["dump", &block, "--first", "0", "--json"],
+        &["--first", "0", &block],
+    ] {
+        let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut head = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut head).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_exit(&output, 0, "");
+        assert_eq!(output.stderr, b"", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        eprintln!("skipped: there is no /dev/full here");
+        return;
+    };
+    let block = golden("many-chunks.cx");
+    for subcommand in SUBCOMMANDS {
+        for json in [&[][..], &["--json"]] {
+            let arguments = [&on(subcommand, &block)[..], json].concat();
+            let output = command().args(&arguments).stdout(full.try_clone().unwrap()).output().unwrap();
+            assert_exit(&output, 1, "No space left on device");
+        }
+    }
+}
+
+/// `chronoxide-inspect verify x 2>&-`, as daemons run commands.
+#[test]
+fn a_closed_standard_error_is_no_panic() {
+    for path in [broken("magic"), broken("version")] {
+        let script = "exec \"$0\" verify \"$1\" 2>&-";
+        let output =
+            Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_chronoxide-inspect"), &path]).output().unwrap();
+        let code = if path.ends_with("version.cx") { 4 } else { 3 };
+        assert_eq!(output.status.code(), Some(code), "{path}");
+    }
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let output = command().args(["verify", &broken("magic")]).stderr(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn nothing_in_a_block_steers_a_terminal() {
+    let block = golden("unicode.cx");
+    for arguments in
+        ["series --format prometheus", "series --format series-json", "series", "dump --first 0", "summary"]
+    {
+        let shell = format!("'{}' {arguments} '{block}'", env!("CARGO_BIN_EXE_chronoxide-inspect"));
+        let script = Command::new("script")
+            .args(["-qec", &shell, "/dev/null"])
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .output();
+        let Ok(output) = script else {
+            eprintln!("skipped: there is no script(1) here");
+            return;
+        };
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && shown.contains("größe") || arguments == "summary", "{arguments}: {shown}");
+        let steers = |c: &char| c.is_control() && !"\r\n".contains(*c) || "\u{202e}\u{feff}\u{200d}".contains(*c);
+        assert_eq!(shown.chars().find(steers), None, "{arguments}: {shown:?}");
+        if arguments.contains("prometheus") {
+            assert!(shown.contains(r"\u007f\u202e\ufeff"), "{shown}");
+        }
+    }
+    // Into a pipe it goes as it is.
+    let piped = support::stdout(&["series", &block, "--format", "prometheus"]);
+    assert!(piped.contains("\t\u{7f}\u{202e}\u{feff}"), "{piped}");
+}

@@ -1,0 +1,70 @@
+//! The built command, and files for it.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use chronoxide_testdata::golden::goldens;
+
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-inspect"));
+    command.env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+pub fn run(arguments: &[&str]) -> Output {
+    command().args(arguments).output().unwrap()
+}
+
+/// The output of a command that succeeds and says nothing else.
+#[track_caller]
+pub fn stdout(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_exit(&output, 0, "");
+    assert_eq!(output.stderr, b"", "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+pub fn assert_exit(output: &Output, code: i32, message: &str) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    assert!(stderr.contains(message), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+/// The file of a golden block.
+pub fn golden(name: &str) -> String {
+    format!("{}/../testdata/golden/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+pub fn broken(rule: &str) -> String {
+    format!("{}/../testdata/broken/{rule}.cx", env!("CARGO_MANIFEST_DIR"))
+}
+
+pub fn golden_names() -> Vec<&'static str> {
+    goldens().into_iter().map(|golden| golden.name).collect()
+}
+
+pub struct Folder(pub tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.file(name), content).unwrap();
+        self.file(name).to_str().unwrap().to_owned()
+    }
+}

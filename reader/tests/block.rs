@@ -1,0 +1,258 @@
+//! Blocks opened from files and memory, with their checks early, late or never.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chronoxide_reader::{Block, Checks, Error, OpenError, OwnedLabels, Rule, SeriesRef};
+use chronoxide_testdata::golden::{Golden, goldens};
+use chronoxide_testdata::plan::Labelset;
+
+const CHECKS: [Checks; 3] = [Checks::Lazy, Checks::Eager, Checks::Never];
+const CHUNK: usize = 8192;
+
+fn golden(name: &str) -> Golden {
+    goldens().into_iter().find(|golden| golden.name == name).unwrap()
+}
+
+fn golden_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden").join(name).with_extension("cx")
+}
+
+/// Opens a file that nobody changes while the test runs.
+fn map(path: &Path, checks: Checks) -> Result<Block, OpenError> {
+    // SAFETY: goldens and files of temporary folders are not written to after they were made.
+    unsafe { Block::map(path, checks) }
+}
+
+fn content(block: &Block) -> Result<BTreeSet<Labelset>, Error> {
+    let view = block.view();
+    let text = block.text(&view)?;
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    view.all_series().map(|series| text.labels(&series?).map(|label| label.map(owned)).collect()).collect()
+}
+
+/// Where a section of the golden block begins and ends.
+fn section(bytes: &[u8], kind: u32) -> std::ops::Range<usize> {
+    let view = chronoxide_reader::BlockView::open(bytes).unwrap();
+    let section = view.sections().find(|section| section.kind == kind).unwrap();
+    section.offset as usize..(section.offset + section.length) as usize
+}
+
+const ROWS: u32 = 4;
+const ARENA: u32 = 6;
+
+#[test]
+fn a_block_is_the_same_wherever_its_bytes_lie() {
+    for golden in goldens() {
+        let path = golden_path(golden.name);
+        for checks in CHECKS {
+            let blocks = [
+                map(&path, checks).unwrap(),
+                Block::read(&path, checks).unwrap(),
+                Block::from_vec(golden.bytes.clone(), checks).unwrap(),
+                Block::from_shared(Arc::from(&golden.bytes[..]), checks).unwrap(),
+            ];
+            for block in blocks {
+                assert!(block.bytes() == golden.bytes, "{}", golden.name);
+                assert_eq!(content(&block), Ok(golden.series.clone()), "{}", golden.name);
+                assert_eq!(block.verify().unwrap().series_count, golden.series.len() as u64);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mapped_block_outlives_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.cx");
+    let golden = golden("plain-bitpacked");
+    fs::write(&path, &golden.bytes).unwrap();
+    let block = map(&path, Checks::Lazy).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(content(&block), Ok(golden.series));
+}
+
+#[test]
+fn a_damaged_chunk_is_an_error_where_it_is_touched_and_nowhere_else() {
+    let golden = golden("many-chunks");
+    let rows = section(&golden.bytes, ROWS);
+    assert!(rows.len() > 2 * CHUNK, "there are chunks to tell apart");
+    let sound = Block::from_vec(golden.bytes.clone(), Checks::Never).unwrap();
+    for chunk in 0..rows.len().div_ceil(CHUNK) {
+        let mut bytes = golden.bytes.clone();
+        let damaged = (rows.start + chunk * CHUNK + 100).min(rows.end - 1);
+        bytes[damaged] ^= 0x10;
+        let block = Block::from_vec(bytes.clone(), Checks::Lazy).expect("opening looks at no row");
+        let (view, sound) = (block.view(), sound.view());
+        let (mut answers, mut errors) = (0, 0);
+        for number in 0..golden.series.len() as u32 {
+            let of = |view: &chronoxide_reader::BlockView<'_>| -> Result<_, Error> {
+                OwnedLabels::of(&view.series(SeriesRef(number))?.expect("there are so many"))
+            };
+            match of(&view) {
+                Ok(labels) => {
+                    answers += 1;
+                    assert_eq!(Ok(labels), of(&sound), "an answer is right");
+                }
+                Err(error) => {
+                    errors += 1;
+                    assert_eq!(error.rule(), Rule::ChunkChecksum);
+                    // It does not become right by asking again.
+                    assert_eq!(of(&view), Err(error));
+                }
+            }
+        }
+        assert!(errors > 0, "chunk {chunk}: {errors} errors, {answers} answers");
+        if chunk > 0 {
+            assert!(answers > 0, "chunk {chunk}: the others still answer");
+        }
+        assert_eq!(block.verify().unwrap_err().rule(), Rule::ChunkChecksum);
+        assert_eq!(Block::from_vec(bytes, Checks::Eager).unwrap_err().rule(), Rule::ChunkChecksum);
+    }
+}
+
+#[test]
+fn a_search_that_touches_damage_is_an_error_and_never_a_miss() {
+    let golden = golden("many-chunks");
+    let rows = section(&golden.bytes, ROWS);
+    let mut bytes = golden.bytes.clone();
+    bytes[rows.end - CHUNK / 2] ^= 1;
+    let block = Block::from_vec(bytes, Checks::Lazy).unwrap();
+    let view = block.view();
+    let (mut found, mut errors) = (0, 0);
+    for labels in &golden.series {
+        match view.find(labels) {
+            Ok(Some(_)) => found += 1,
+            Ok(None) => panic!("{labels:?} is in the block and was not found"),
+            Err(_) => errors += 1,
+        }
+    }
+    assert!(found > 0 && errors > 0, "{found} found, {errors} errors");
+}
+
+#[test]
+fn text_of_a_damaged_arena_is_an_error_each_time() {
+    let golden = golden("many-chunks");
+    let arena = section(&golden.bytes, ARENA);
+    let mut bytes = golden.bytes.clone();
+    bytes[arena.start + CHUNK + 10] ^= 0x80;
+    let block = Block::from_vec(bytes.clone(), Checks::Lazy).unwrap();
+    let view = block.view();
+    for _ in 0..3 {
+        assert_eq!(block.text(&view).unwrap_err().rule(), Rule::ChunkChecksum);
+    }
+    // What does not lie in the damaged chunk is there.
+    assert_eq!(view.label_names().collect::<Result<Vec<_>, _>>().unwrap().len(), 3);
+    assert_eq!(Block::from_vec(bytes.clone(), Checks::Eager).unwrap_err().rule(), Rule::ChunkChecksum);
+    // Even unchecked there is no text that is none.
+    let unchecked = Block::from_vec(bytes, Checks::Never).unwrap();
+    assert!(unchecked.text(&unchecked.view()).is_err());
+}
+
+#[test]
+fn iterators_that_meet_damage_stop() {
+    let golden = golden("many-chunks");
+    let rows = section(&golden.bytes, ROWS);
+    let mut bytes = golden.bytes.clone();
+    bytes[rows.end - 20] ^= 1;
+    let block = Block::from_vec(bytes, Checks::Lazy).unwrap();
+    let view = block.view();
+    let results: Vec<bool> = view.all_series().map(|series| series.and_then(|s| OwnedLabels::of(&s)).is_ok()).collect();
+    assert!(results.contains(&false) && results.len() <= golden.series.len());
+}
+
+fn is_send_and_sync<T: Send + Sync>() {}
+
+#[test]
+fn threads_share_a_block_while_it_is_checked() {
+    is_send_and_sync::<Block>();
+    is_send_and_sync::<OpenError>();
+    is_send_and_sync::<OwnedLabels>();
+    let golden = golden("many-chunks");
+    let block = map(&golden_path("many-chunks"), Checks::Lazy).unwrap();
+    let count = golden.series.len() as u32;
+    std::thread::scope(|scope| {
+        let work = |thread: u32| {
+            let (block, golden) = (&block, &golden);
+            move || {
+                let view = block.view();
+                let text = block.text(&view).unwrap();
+                let mut seen = BTreeSet::new();
+                for number in 0..count {
+                    // Each in an order of its own.
+                    let series = view.series(SeriesRef((number * 7 + thread * 401) % count)).unwrap().unwrap();
+                    let labels: Labelset =
+                        text.labels(&series).map(|label| label.unwrap()).map(|(n, v)| (n.into(), v.into())).collect();
+                    assert_eq!(view.find(&labels), Ok(Some(series.series_ref())));
+                    seen.insert(labels);
+                }
+                assert!(seen == golden.series);
+            }
+        };
+        for thread in 0..8 {
+            scope.spawn(work(thread));
+        }
+    });
+}
+
+#[test]
+fn files_that_cannot_be_opened_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        fs::write(folder.path().join(name), bytes).unwrap();
+        folder.path().join(name)
+    };
+    let whole = golden("plain-bitpacked").bytes;
+    let absent = folder.path().join("absent.cx");
+    let cases = [
+        (write("empty.cx", b""), Rule::Magic),
+        (write("text.cx", b"up 1\n"), Rule::Magic),
+        (write("magic.cx", &whole[..8]), Rule::FileLen),
+        (write("header.cx", &whole[..63]), Rule::FileLen),
+        (write("cut.cx", &whole[..whole.len() - 1]), Rule::FileLen),
+        (write("more.cx", &[&whole[..], b"\0"].concat()), Rule::FileLen),
+    ];
+    for checks in CHECKS {
+        for open in [map, |path: &Path, checks| Block::read(path, checks)] {
+            for (path, rule) in &cases {
+                let error = open(path, checks).unwrap_err();
+                assert!(error.to_string().starts_with(&format!("{}: ", path.display())), "{error}");
+                match error {
+                    OpenError::Block { source, path: named } => assert_eq!((source.rule(), &named), (*rule, path)),
+                    other => panic!("{}: {other:?}", path.display()),
+                }
+            }
+            for (path, kind) in [
+                (absent.as_path(), std::io::ErrorKind::NotFound),
+                (folder.path(), std::io::ErrorKind::IsADirectory),
+                (&cases[0].0.join("x"), std::io::ErrorKind::NotADirectory),
+            ] {
+                match open(path, checks).unwrap_err() {
+                    OpenError::Io { source, path: named } => assert_eq!((source.kind(), &*named), (kind, path)),
+                    other => panic!("{}: {other:?}", path.display()),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn owned_labels_outlive_their_block() {
+    let golden = golden("unicode");
+    let owned: Vec<OwnedLabels> = {
+        let block = Block::from_vec(golden.bytes.clone(), Checks::Lazy).unwrap();
+        let view = block.view();
+        view.all_series().map(|series| OwnedLabels::of(&series.unwrap()).unwrap()).collect()
+    };
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let maps = owned.iter().map(|labels| labels.iter().map(|(name, value)| (text(name), text(value))).collect());
+    assert_eq!(maps.collect::<BTreeSet<Labelset>>(), golden.series);
+    for labels in &owned {
+        for (name, value) in labels.iter() {
+            assert_eq!(labels.get(name).map(|value| &**value), Some(value));
+        }
+        assert_eq!(labels.get(b"no such name"), None);
+    }
+}

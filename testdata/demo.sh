@@ -1,0 +1,23 @@
+#!/bin/sh
+# The main job on the captures beside this file: ingest, compact, inspect. Writes to a temporary folder only.
+set -eu
+cd "$(dirname "$0")/.."
+cargo build --quiet
+bin=${CARGO_TARGET_DIR:-target}/debug
+blocks=$(mktemp -d)
+trap 'rm -rf "$blocks"' EXIT
+
+run() {
+    printf '\n$ %s\n' "$*"
+    program=$1
+    shift
+    "$bin/$program" "$@"
+}
+
+run chronoxide-ingest testdata/captures/metrics.jsonl -o "$blocks/metrics.cx"
+run chronoxide-ingest testdata/captures/monday.series.jsonl -o "$blocks/monday.cx"
+run chronoxide-ingest testdata/captures/tuesday.series.jsonl -o "$blocks/tuesday.cx"
+run chronoxide-compact "$blocks/monday.cx" "$blocks/tuesday.cx" -o "$blocks/week.cx"
+run chronoxide-inspect "$blocks/week.cx" --first 3
+run chronoxide-inspect series "$blocks/metrics.cx" --format prometheus --first 3
+run chronoxide-inspect verify "$blocks/metrics.cx" "$blocks/week.cx"

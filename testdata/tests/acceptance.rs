@@ -1,0 +1,160 @@
+//! Real captures, from file to block to merged block and back to lines.
+//!
+//! The captures are not part of the repository. Where they are absent, the tests say so and pass.
+
+#[path = "../../ingest/tests/canonical/mod.rs"]
+mod canonical;
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use chronoxide_compactor::{CompactOptions, Compacted, compact};
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::BlockView;
+use chronoxide_ingest::input::Source;
+use chronoxide_ingest::{Job, JobOptions};
+use chronoxide_inspect::series::{Format, write_series};
+
+const FORMS: [RowForm; 2] = [RowForm::FixedWidth, RowForm::BitPacked];
+
+/// The series of each set, as they are listed beside the captures.
+const SERIES: [(&str, usize); 5] = [
+    ("series/prom20k.jsonl.zst", 20_000),
+    ("series/k8s-1.31-cluster.jsonl.zst", 33_676),
+    ("series/k8s-1.33-cluster.jsonl.zst", 34_569),
+    ("series/k8s-1.34-cluster.jsonl.zst", 36_676),
+    ("series/otel-demo.jsonl.zst", 1_248),
+];
+const OTLP: [(&str, usize); 2] = [("otlp/otel-demo.jsonl", 1_248), ("otlp/otel-demo.jsonl.zst", 1_248)];
+
+/// A series as a line of JSON, with its labels in order.
+type Lines = BTreeSet<String>;
+
+fn real(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let folder = std::env::var_os("CHRONOXIDE_DATA").map_or_else(beside, PathBuf::from);
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: {} is not here (CHRONOXIDE_DATA says where real captures are)", path.display());
+    None
+}
+
+/// What a straightforward reading of a capture finds in it.
+fn expected(path: &Path) -> Lines {
+    let file = std::fs::File::open(path).unwrap();
+    let mut text = String::new();
+    match path.extension().is_some_and(|extension| extension == "zst") {
+        true => zstd::Decoder::new(file).unwrap().read_to_string(&mut text).unwrap(),
+        false => std::io::BufReader::new(file).read_to_string(&mut text).unwrap(),
+    };
+    let is_otlp = path.parent().is_some_and(|folder| folder.ends_with("otlp"));
+    let series = if is_otlp { canonical::otlp_json(&text) } else { canonical::series_json(&text) };
+    series.iter().map(|labels| serde_json::to_string(labels).unwrap()).collect()
+}
+
+fn ingested(path: &Path, form: RowForm) -> Vec<u8> {
+    let mut job = Job::new(JobOptions::default());
+    job.read(Source::open(path).unwrap()).unwrap();
+    let (store, report) = job.finish();
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+    let meta = BlockMeta { policy: LabelPolicy::default(), ..BlockMeta::default() };
+    store.seal(form, &meta).unwrap().block
+}
+
+fn merged(blocks: &[&[u8]], row_form: RowForm) -> Compacted {
+    let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
+    compact(&views, &CompactOptions { row_form }).unwrap()
+}
+
+/// What `chronoxide-inspect series --format series-json` prints of a block that verifies.
+fn lines(block: &[u8]) -> Lines {
+    let view = BlockView::open(block).unwrap();
+    let count = view.verify().unwrap().series_count;
+    let mut out = Vec::new();
+    write_series(&view, Format::SeriesJson, None, false, &mut out).unwrap();
+    let lines: Lines = String::from_utf8(out).unwrap().lines().map(str::to_owned).collect();
+    assert_eq!(lines.len() as u64, count, "no series is printed twice");
+    lines
+}
+
+#[track_caller]
+fn assert_lines(found: &Lines, expected: &Lines, what: &str) {
+    if let Some(line) = found.symmetric_difference(expected).next() {
+        panic!("{what}: in one of the two only: {line}");
+    }
+}
+
+#[test]
+fn captures_come_back_as_they_were_before_and_after_compaction() {
+    for (name, count) in SERIES.into_iter().chain(OTLP) {
+        let Some(path) = real(name) else { continue };
+        let expected = expected(&path);
+        assert_eq!(expected.len(), count, "{name}");
+        for form in FORMS {
+            let block = ingested(&path, form);
+            assert_lines(&lines(&block), &expected, name);
+            let twice = merged(&[&block, &block], form);
+            assert_eq!((twice.series_out, twice.duplicates), (count as u64, count as u64), "{name}");
+            assert_lines(&lines(&twice.block), &expected, name);
+        }
+    }
+}
+
+#[test]
+fn three_clusters_merge_into_their_distinct_series() {
+    let mut expected_lines = Lines::new();
+    let mut blocks = Vec::new();
+    for version in ["1.31", "1.33", "1.34"] {
+        let Some(path) = real(&format!("series/k8s-{version}-cluster.jsonl.zst")) else { return };
+        expected_lines.append(&mut expected(&path));
+        blocks.push(FORMS.map(|form| ingested(&path, form)));
+    }
+    assert_eq!(expected_lines.len(), 56_730);
+    // Inputs of one form, and of both.
+    for (inputs, form) in [([0, 0, 0], FORMS[0]), ([1, 1, 1], FORMS[1]), ([0, 1, 0], FORMS[1])] {
+        let inputs: Vec<&[u8]> = blocks.iter().zip(inputs).map(|(block, form)| &block[form][..]).collect();
+        let merged = merged(&inputs, form);
+        assert_eq!((merged.series_in, merged.series_out, merged.duplicates), (104_921, 56_730, 104_921 - 56_730));
+        assert_lines(&lines(&merged.block), &expected_lines, "three clusters");
+    }
+}
+
+#[test]
+fn all_captures_merge_into_one() {
+    let mut expected_lines = Lines::new();
+    let mut blocks = Vec::new();
+    for (name, _) in SERIES.into_iter().chain(OTLP) {
+        let Some(path) = real(name) else { return };
+        expected_lines.append(&mut expected(&path));
+        blocks.push(ingested(&path, RowForm::BitPacked));
+    }
+    let inputs: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
+    for form in FORMS {
+        let together = merged(&inputs, form);
+        assert_lines(&lines(&together.block), &expected_lines, "all captures");
+        // Step by step there is the same in the end.
+        let [first, rest @ ..] = &inputs[..] else { unreachable!() };
+        let stepwise = rest.iter().fold(first.to_vec(), |block, next| merged(&[&block, next], form).block);
+        let fingerprint = |block: &[u8]| BlockView::open(block).unwrap().meta().unwrap().fingerprint();
+        assert_eq!(fingerprint(&stepwise), fingerprint(&together.block));
+    }
+}
+
+/// Sizes do not depend on the machine: a figure that is exceeded is a change of the format or of the writer.
+#[test]
+fn bitpacked_blocks_keep_to_their_bytes_a_series() {
+    for (name, count, most) in
+        [("series/prom20k.jsonl.zst", 20_000, 16.0), ("series/k8s-1.34-cluster.jsonl.zst", 36_676, 7.5)]
+    {
+        let Some(path) = real(name) else { continue };
+        let bytes = ingested(&path, RowForm::BitPacked).len();
+        let per_series = bytes as f64 / f64::from(count);
+        println!("{name}: {bytes} bytes, {per_series:.3} a series");
+        assert!(per_series <= most, "{name}: {per_series:.3} bytes a series");
+    }
+}
