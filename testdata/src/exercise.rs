@@ -15,18 +15,24 @@ const FIRST: u32 = 40;
 
 /// Opens a block without verifying it and calls everything that can be called. Returns how many labels were read, and the errors met.
 pub fn read_everything(bytes: &[u8]) -> Tally {
+    // A dump's lines are as long as the lists and rows that they show.
+    read_some(bytes, FIRST, bytes.len() < 10_000)
+}
+
+/// As [`read_everything`], for the first few things of each kind; and as text, if wanted, which costs more than the rest.
+pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
     let mut tally = Tally::default();
     let Ok(view) = BlockView::open(bytes) else {
         tally.errors += 1;
         return tally;
     };
-    tally.note(read_names(&view));
-    tally.note(read_tables(&view));
+    let reader = Reader { view: &view, first };
+    tally.note(reader.names());
+    tally.note(reader.tables());
     tally.note(read_meta(&view));
-    read_series(&view, &mut tally);
+    reader.series(&mut tally);
     tally.note_inspect(Summary::of(&view).map(|_| ()).map_err(InspectError::from));
-    // A dump's lines are as long as the lists and rows that they show.
-    if bytes.len() < 10_000 {
+    if as_text {
         tally.note_inspect(dump(&view, Some(3), &mut std::io::sink()));
         for format in [Format::Table, Format::SeriesJson, Format::Prometheus] {
             tally.note_inspect(write_series(&view, format, Some(3), true, &mut std::io::sink()));
@@ -55,68 +61,97 @@ impl Tally {
     }
 }
 
-/// The first few numbers below `count`, the last one, and one beyond.
-fn some(count: u32) -> impl Iterator<Item = u32> {
-    (0..count.min(FIRST)).chain([count.saturating_sub(1), count])
+/// Reads the first few things of each kind.
+struct Reader<'v> {
+    view: &'v BlockView<'v>,
+    first: u32,
 }
 
-fn read_names(view: &BlockView<'_>) -> Result<()> {
-    for id in some(view.symbols().count()) {
-        if let Some(symbol) = view.symbol(SymbolId(id))? {
-            let _ = view.lookup_symbol(symbol)?;
-        }
+impl Reader<'_> {
+    /// The first few numbers below `count`, the last one, and one beyond.
+    fn some(&self, count: u32) -> impl Iterator<Item = u32> + use<> {
+        (0..count.min(self.first)).chain([count.saturating_sub(1), count])
     }
-    view.lookup_symbol(b"")?;
-    view.lookup_symbol(&[0xFF; 40])?;
-    let _ = view.label_names().take(FIRST as usize).filter(Result::is_ok).count();
-    for key in some(view.key_count()).map(KeyId) {
-        if let Ok(name) = view.key_name(key) {
-            view.key(name)?;
-        }
-        let _ = view.cardinality(key);
-        if let Ok(values) = view.label_values(key) {
-            for value in values.take(FIRST as usize) {
-                view.value_code(key, value?)?;
-            }
-        }
-    }
-    Ok(())
-}
 
-fn read_tables(view: &BlockView<'_>) -> Result<()> {
-    for id in some(view.table_count()) {
-        let Ok(table) = view.table(TableId(id)) else { continue };
-        let _ = (table.len(), table.is_empty(), table.is_keyset());
-        for column in some(table.column_count()) {
-            let Ok(column) = table.column(column) else { continue };
-            for row in some(table.row_count()) {
-                let _ = table.code(row, &column);
+    fn names(&self) -> Result<()> {
+        let view = self.view;
+        for id in self.some(view.symbols().count()) {
+            if let Some(symbol) = view.symbol(SymbolId(id))? {
+                let _ = view.lookup_symbol(symbol)?;
             }
         }
-        for leaf in some(table.leaf_count().unwrap_or(0)) {
-            let _ = table.leaf_key(leaf);
-        }
-    }
-    for id in some(view.pool_count()) {
-        let Ok(pool) = view.pool(PoolId(id)) else { continue };
-        for number in some(pool.list_count()) {
-            let Ok(list) = pool.list(number) else { continue };
-            for place in some(list.len()) {
-                if let Ok(member) = list.get(place) {
-                    list.position(member)?;
+        view.lookup_symbol(b"")?;
+        view.lookup_symbol(&[0xFF; 40])?;
+        let _ = view.label_names().take(self.first as usize).filter(Result::is_ok).count();
+        for key in self.some(view.key_count()).map(KeyId) {
+            if let Ok(name) = view.key_name(key) {
+                view.key(name)?;
+            }
+            let _ = view.cardinality(key);
+            if let Ok(values) = view.label_values(key) {
+                for value in values.take(self.first as usize) {
+                    view.value_code(key, value?)?;
                 }
             }
         }
+        Ok(())
     }
-    for id in some(view.keyset_count()) {
-        let Ok(keyset) = view.keyset(id) else { continue };
-        let _ = keyset.keys().map(Iterator::count);
-        for anchor in some(keyset.anchor_count()) {
-            let _ = keyset.anchor(anchor);
+
+    fn tables(&self) -> Result<()> {
+        let view = self.view;
+        for id in self.some(view.table_count()) {
+            let Ok(table) = view.table(TableId(id)) else { continue };
+            let _ = (table.len(), table.is_empty(), table.is_keyset());
+            for column in self.some(table.column_count()) {
+                let Ok(column) = table.column(column) else { continue };
+                for row in self.some(table.row_count()) {
+                    let _ = table.code(row, &column);
+                }
+            }
+            for leaf in self.some(table.leaf_count().unwrap_or(0)) {
+                let _ = table.leaf_key(leaf);
+            }
         }
-        let _ = keyset.series().map(|series| series.take(FIRST as usize).count());
+        for id in self.some(view.pool_count()) {
+            let Ok(pool) = view.pool(PoolId(id)) else { continue };
+            for number in self.some(pool.list_count()) {
+                let Ok(list) = pool.list(number) else { continue };
+                for place in self.some(list.len()) {
+                    if let Ok(member) = list.get(place) {
+                        list.position(member)?;
+                    }
+                }
+            }
+        }
+        for id in self.some(view.keyset_count()) {
+            let Ok(keyset) = view.keyset(id) else { continue };
+            let _ = keyset.keys().map(Iterator::count);
+            for anchor in self.some(keyset.anchor_count()) {
+                let _ = keyset.anchor(anchor);
+            }
+            let _ = keyset.series().map(|series| series.take(self.first as usize).count());
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn series(&self, tally: &mut Tally) {
+        let view = self.view;
+        let text = tally.note(view.text());
+        for series in view.all_series().take(self.first as usize) {
+            let Some(series) = tally.note(series) else { break };
+            read_labels(view, &series, tally);
+            if let Some(text) = &text {
+                tally.labels += text.labels(&series).filter(Result::is_ok).count() as u64;
+            }
+        }
+        let count = tally.note(view.series_count()).unwrap_or(0);
+        let scattered = (0..self.first).map(|n| (u64::from(n) * 2_654_435_761 % (u64::from(count) + 1)) as u32);
+        for series in self.some(count).chain(scattered).chain([u32::MAX]) {
+            if let Some(Some(series)) = tally.note(view.series(SeriesRef(series))) {
+                read_labels(view, &series, tally);
+            }
+        }
+    }
 }
 
 fn read_meta(view: &BlockView<'_>) -> Result<()> {
@@ -126,24 +161,6 @@ fn read_meta(view: &BlockView<'_>) -> Result<()> {
     let _ = meta.external_labels()?.count() + meta.user_pairs()?.count();
     view.sections().count();
     Ok(())
-}
-
-fn read_series(view: &BlockView<'_>, tally: &mut Tally) {
-    let text = tally.note(view.text());
-    for series in view.all_series().take(FIRST as usize) {
-        let Some(series) = tally.note(series) else { break };
-        read_labels(view, &series, tally);
-        if let Some(text) = &text {
-            tally.labels += text.labels(&series).filter(Result::is_ok).count() as u64;
-        }
-    }
-    let count = tally.note(view.series_count()).unwrap_or(0);
-    let scattered = (0..FIRST).map(|n| (u64::from(n) * 2_654_435_761 % (u64::from(count) + 1)) as u32);
-    for series in some(count).chain(scattered).chain([u32::MAX]) {
-        if let Some(Some(series)) = tally.note(view.series(SeriesRef(series))) {
-            read_labels(view, &series, tally);
-        }
-    }
 }
 
 fn read_labels(view: &BlockView<'_>, series: &Series<'_>, tally: &mut Tally) {

@@ -6,6 +6,7 @@
 //! | [`allocation`] | an allocator that counts |
 //! | [`broken`] | a block for each rule of the format that breaks it |
 //! | [`exercise`] | the whole read API over any bytes |
+//! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
 //! | [`random`] | labelsets and plans for them, from a seed |
@@ -14,6 +15,7 @@
 pub mod allocation;
 pub mod broken;
 pub mod exercise;
+pub mod fuzzing;
 pub mod golden;
 pub mod hostile;
 pub mod plan;

@@ -4,8 +4,9 @@ use chronoxide_format::bits::{BitWriter, width};
 use chronoxide_format::build::{Records, SectionBytes, assemble};
 use chronoxide_format::checksum::{crc, directory_checksum};
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::layout::SectionKind;
+use chronoxide_format::layout::{MetaHeader, SectionKind, TIME_KNOWN};
 use chronoxide_format::view::BlockView;
+use zerocopy::FromBytes;
 
 /// A block in pieces.
 #[derive(Clone, Debug)]
@@ -17,7 +18,6 @@ pub struct Surgeon {
     /// The catalogue's records, packed anew by [`Surgeon::repack`].
     pub records: Records,
     block_id: BlockId,
-    time_start: Option<i64>,
     keep_id: bool,
 }
 
@@ -52,7 +52,6 @@ impl Surgeon {
                 .collect(),
             records: Records::of(&view).expect("the patient is sound"),
             block_id: view.block_id(),
-            time_start: view.meta().expect("the patient is sound").time().map(|time| time.start),
             keep_id: false,
         }
     }
@@ -121,8 +120,18 @@ impl Surgeon {
                 let section = self.sections.iter().find(|section| section.kind == kind.code());
                 section.map_or(&[][..], |section| &section.bytes)
             };
-            self.block_id = BlockId::derive(self.time_start, bytes(SectionKind::Meta), bytes(SectionKind::Catalogue));
+            self.block_id = BlockId::derive(
+                time_start(bytes(SectionKind::Meta)),
+                bytes(SectionKind::Meta),
+                bytes(SectionKind::Catalogue),
+            );
         }
         assemble(self.block_id, self.features, &self.sections)
     }
+}
+
+/// The start of the time range that a meta section tells, if it does.
+fn time_start(meta: &[u8]) -> Option<i64> {
+    let (meta, _) = MetaHeader::ref_from_prefix(meta).ok()?;
+    (meta.flags & TIME_KNOWN != 0).then(|| meta.time_start.get())
 }

@@ -94,8 +94,14 @@ impl Source {
     ///
     /// The first bytes cannot be read or decompressed.
     pub fn new(name: String, reader: impl Read + 'static) -> Result<Self, IngestError> {
+        Self::with_buffer_len(name, reader, BUFFER_LEN)
+    }
+
+    /// As [`new`](Self::new), with buffers of another length: for tests, in which small ones have their ends everywhere in an input.
+    #[doc(hidden)]
+    pub fn with_buffer_len(name: String, reader: impl Read + 'static, buffer_len: usize) -> Result<Self, IngestError> {
         let system_failed = Rc::new(Cell::new(false));
-        let mut raw = BufReader::with_capacity(BUFFER_LEN, Watched { inner: reader, failed: system_failed.clone() });
+        let mut raw = BufReader::with_capacity(buffer_len, Watched { inner: reader, failed: system_failed.clone() });
         let read_error = |source| IngestError::Read { input: name.clone(), offset: 0, source };
         let mut head = Vec::new();
         raw.by_ref().take(4).read_to_end(&mut head).map_err(read_error)?;
@@ -109,7 +115,7 @@ impl Source {
         let mut source = Self {
             name,
             compression,
-            reader: Cursor::new(Vec::new()).chain(BufReader::with_capacity(BUFFER_LEN, content)),
+            reader: Cursor::new(Vec::new()).chain(BufReader::with_capacity(buffer_len, content)),
             offset: 0,
             system_failed,
             truncated: false,

@@ -1,0 +1,31 @@
+//! What fuzzers call: a function from bytes for each target, which panics where a promise is broken.
+//!
+//! They are here and not in `fuzz/`, so that the corpus runs again in ordinary tests, without a fuzzer and its toolchain.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `block` | blocks: any bytes, mutated goldens with right checksums, two of them merged |
+//! | `input` | inputs of ingest: a request of OTLP, a capture of series |
+//! | `mutation` | goldens changed as a program of bytes says |
+//! | `program` | bytes read as choices and numbers |
+//! | `rebuild` | blocks built anew from what is read from them |
+//! | `sound` | what must hold for a block that verifies |
+
+mod block;
+mod input;
+mod mutation;
+mod program;
+mod rebuild;
+mod sound;
+
+pub use block::{block_open, block_repaired, merge};
+pub use input::{otlp_json, series_json};
+
+/// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
+pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+    ("block_open", block_open),
+    ("block_repaired", block_repaired),
+    ("merge", merge),
+    ("otlp_json", otlp_json),
+    ("series_json", series_json),
+];

@@ -1,0 +1,281 @@
+//! Goldens changed as a program of bytes says, with checksums and block id that are right all the same.
+//!
+//! The first byte of a program chooses the block, the second whether counts and fingerprint are corrected at the end; then each byte is a
+//! change, followed by what it needs. So a fuzzer's small steps on the program are small steps on the block.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use chronoxide_format::Rule;
+use chronoxide_format::build::{BlockMeta, Records, SectionBytes};
+use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm, SectionKind};
+use chronoxide_format::verify::ContentFingerprint;
+use chronoxide_format::view::BlockView;
+
+use super::program::Program;
+use crate::golden::{chain, goldens, histograms, lists, pods, shared, small};
+use crate::plan::{Labelset, Plan, build};
+use crate::surgeon::{Surgeon, reseal};
+
+/// The sections that have bytes of their own, most interesting ones twice.
+const SECTIONS: [SectionKind; 8] = [
+    SectionKind::Rows,
+    SectionKind::Catalogue,
+    SectionKind::Members,
+    SectionKind::Symbols,
+    SectionKind::Meta,
+    SectionKind::Arena,
+    SectionKind::Rows,
+    SectionKind::Members,
+];
+
+/// A sound block, taken apart, with the starts of its symbols.
+#[derive(Clone, Debug)]
+struct Patient {
+    surgeon: Surgeon,
+    starts: Vec<u64>,
+    /// Whether records were changed that are not packed yet.
+    is_unpacked: bool,
+}
+
+/// The goldens that are small, and blocks of a few of their series: the fewer the series, the more runs in a second.
+fn patients() -> &'static [Patient] {
+    static PATIENTS: OnceLock<Vec<Patient>> = OnceLock::new();
+    PATIENTS.get_or_init(|| {
+        let golden = goldens().into_iter().filter(|golden| golden.series.len() <= 10 && golden.bytes.len() < 1000);
+        let mut blocks: Vec<Vec<u8>> = golden.map(|golden| golden.bytes).collect();
+        let families = [
+            (small(), Plan::default()),
+            (pods(), shared()),
+            (pods(), chain()),
+            (pods(), Plan::default()),
+            (histograms(), lists()),
+        ];
+        for (number, (series, plan)) in families.iter().enumerate() {
+            for step in [2, 3, 5] {
+                for form in [RowForm::BitPacked, RowForm::FixedWidth] {
+                    let at_most = 2 + 6 / step;
+                    let some: BTreeSet<Labelset> =
+                        series.iter().skip(number).step_by(step).take(at_most).cloned().collect();
+                    blocks
+                        .push(build(&some, plan, form, &BlockMeta::default()).expect("a plan suits fewer series too"));
+                }
+            }
+        }
+        // A keyset with more prefixes than one anchor serves.
+        let prefixes: BTreeSet<Labelset> =
+            histograms().into_iter().filter(|labels| labels.contains_key("le")).take(36).collect();
+        blocks.push(build(&prefixes, &lists(), RowForm::BitPacked, &BlockMeta::default()).expect("lists suit buckets"));
+        blocks.iter().map(|block| Patient::admit(block)).collect()
+    })
+}
+
+/// The block that the program makes.
+pub fn mutated(program: &mut Program<'_>) -> Vec<u8> {
+    let mut patient = patients()[program.below(patients().len())].clone();
+    let is_corrected = program.byte() % 4 != 0;
+    let mut in_file = Vec::new();
+    while !program.is_at_end() {
+        patient.operate(program, &mut in_file);
+    }
+    if patient.is_unpacked {
+        patient.surgeon.repack();
+    }
+    let mut block = patient.surgeon.clone().close();
+    if is_corrected && in_file.is_empty() {
+        if let Some(corrected) = corrected(&block, patient.surgeon) {
+            block = corrected;
+        }
+    }
+    for (at, value) in in_file {
+        // Header and directory.
+        let len = block.len().min(64 + 8 * 24);
+        block[at % len] = value;
+        reseal(&mut block);
+    }
+    block
+}
+
+/// The block with the counts and the fingerprint that its content has, if nothing else is wrong with it up to there.
+fn corrected(block: &[u8], mut surgeon: Surgeon) -> Option<Vec<u8>> {
+    let view = BlockView::open(block).ok()?;
+    let error = view.verify().err()?;
+    if !matches!(error.rule(), Rule::MetaCounts | Rule::Fingerprint) {
+        return None;
+    }
+    let content = ContentFingerprint::of(&view).ok()?;
+    let [first, second] = content.fingerprint.to_parts();
+    let fields = [content.series_count, content.label_count, first, second];
+    let header: Vec<u8> = fields.into_iter().flat_map(u64::to_le_bytes).collect();
+    surgeon.section(SectionKind::Meta).get_mut(..header.len())?.copy_from_slice(&header);
+    Some(surgeon.close())
+}
+
+impl Patient {
+    fn admit(block: &[u8]) -> Self {
+        let view = BlockView::open(block).expect("a sound block");
+        view.verify().expect("a sound block");
+        let mut starts = vec![0];
+        for id in 0..view.symbols().count() {
+            let symbol = view.symbol(id.into()).expect("a sound block").expect("a symbol");
+            starts.push(starts[starts.len() - 1] + symbol.len() as u64);
+        }
+        Self { surgeon: Surgeon::open(block), starts, is_unpacked: false }
+    }
+
+    fn operate(&mut self, program: &mut Program<'_>, in_file: &mut Vec<(usize, u8)>) {
+        match program.byte() % 16 {
+            0..=4 => self.change_record(program),
+            5 => self.change_records(program),
+            6 | 7 => self.change_bits(program),
+            8 => {
+                let section = self.section(program);
+                let at = program.below(section.len());
+                let value = program.byte();
+                if let Some(byte) = section.get_mut(at) {
+                    *byte = value;
+                }
+            }
+            9 => {
+                let section = self.section(program);
+                let at = program.below(section.len() + 1);
+                let count = program.below(24);
+                let bytes = program.bytes(count).to_vec();
+                section.splice(at..at, bytes);
+            }
+            10 => {
+                let section = self.section(program);
+                let start = program.below(section.len() + 1);
+                let end = (start + program.below(24)).min(section.len());
+                section.drain(start..end);
+            }
+            11..=12 => self.change_symbol(program),
+            13 => self.change_meta(program),
+            14 => self.change_sections(program),
+            _ => in_file.push((program.number(1) as usize, program.byte())),
+        }
+    }
+
+    fn section(&mut self, program: &mut Program<'_>) -> &mut Vec<u8> {
+        let kind = SECTIONS[program.below(SECTIONS.len())];
+        if kind == SectionKind::Catalogue && self.is_unpacked {
+            self.surgeon.repack();
+            self.is_unpacked = false;
+        }
+        self.surgeon.section(kind)
+    }
+
+    fn change_record(&mut self, program: &mut Program<'_>) {
+        self.is_unpacked = true;
+        let Records { tables, columns, leaves, pools, keysets, keys } = &mut self.surgeon.records;
+        match program.byte() % 8 {
+            0 | 1 => change_field(tables, program),
+            2..=4 => change_field(columns, program),
+            5 => change_field(leaves, program),
+            6 => change_field(pools, program),
+            _ if program.byte() % 2 == 0 => change_field(keysets, program),
+            _ => change_field(keys, program),
+        }
+    }
+
+    fn change_records(&mut self, program: &mut Program<'_>) {
+        self.is_unpacked = true;
+        let Records { tables, columns, leaves, pools, keysets, keys } = &mut self.surgeon.records;
+        match program.byte() % 6 {
+            0 => change_list(tables, program),
+            1 => change_list(columns, program),
+            2 => change_list(leaves, program),
+            3 => change_list(pools, program),
+            4 => change_list(keysets, program),
+            _ => change_list(keys, program),
+        }
+    }
+
+    fn change_bits(&mut self, program: &mut Program<'_>) {
+        let kind = if program.byte() % 2 == 0 { SectionKind::Rows } else { SectionKind::Members };
+        let bits = self.surgeon.section(kind).len() * 8;
+        let bit = program.below(bits);
+        let width = program.below(9).min(bits - bit) as u32;
+        let value = program.number(1);
+        self.surgeon.set_bits(kind, bit as u64, width, value);
+    }
+
+    /// Gives a symbol another text, or takes it away, or adds one.
+    fn change_symbol(&mut self, program: &mut Program<'_>) {
+        let symbol = program.below(self.starts.len());
+        let keep = program.below(16) as u64;
+        let count = program.below(8);
+        let text = program.bytes(count);
+        let start = self.starts[symbol];
+        let end = self.starts.get(symbol + 1).copied();
+        let from = (start + keep).min(end.unwrap_or(start));
+        let arena = self.surgeon.section(SectionKind::Arena);
+        let Some(behind) = end.map_or(Some(from), |end| (end as usize <= arena.len()).then_some(end)) else { return };
+        if (behind as usize) > arena.len() {
+            return;
+        }
+        arena.splice(from as usize..behind as usize, text.iter().copied());
+        let (was, is) = (behind - start, from - start + text.len() as u64);
+        if end.is_none() {
+            self.starts.push(start);
+        }
+        for later in &mut self.starts[symbol + 1..] {
+            *later = *later + is - was;
+        }
+        self.surgeon.repack_starts(&self.starts, 0);
+    }
+
+    fn change_meta(&mut self, program: &mut Program<'_>) {
+        let meta = self.surgeon.section(SectionKind::Meta);
+        let fields = (4..8).map(|at| (at * 8, 8)).chain((16..29).map(|at| (at * 4, 4))).chain([(116, 1), (117, 1)]);
+        let fields: Vec<(usize, usize)> = fields.collect();
+        let (at, size) = fields[program.below(fields.len())];
+        let Some(field) = meta.get_mut(at..at + size) else { return };
+        let mut was = [0; 8];
+        was[..size].copy_from_slice(field);
+        let value = program.value(u64::from_le_bytes(was));
+        field.copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+
+    fn change_sections(&mut self, program: &mut Program<'_>) {
+        match program.byte() % 4 {
+            0 => {
+                let word = program.below(3);
+                self.surgeon.features[word] = program.number(1) as u32;
+            }
+            1 => {
+                let count = program.below(8);
+                let (id, bytes) = (program.number(1) as u32, program.bytes(count).to_vec());
+                self.surgeon.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id, bytes });
+            }
+            2 => {
+                let count = self.surgeon.sections.len();
+                self.surgeon.sections.swap(program.below(count), program.below(count));
+            }
+            _ => {
+                let count = self.surgeon.sections.len();
+                self.surgeon.sections[program.below(count)].id = program.number(1) as u32;
+            }
+        }
+    }
+}
+
+/// No record's field is wider.
+const WIDEST: u64 = (1 << 48) - 1;
+
+fn change_field<const N: usize>(records: &mut [[u64; N]], program: &mut Program<'_>) {
+    let (record, field) = (program.below(records.len()), program.below(N));
+    if let Some(record) = records.get_mut(record) {
+        record[field] = program.value(record[field]) & WIDEST;
+    }
+}
+
+fn change_list<const N: usize>(records: &mut Vec<[u64; N]>, program: &mut Program<'_>) {
+    let (a, b) = (program.below(records.len()), program.below(records.len()));
+    match program.byte() % 3 {
+        _ if records.is_empty() => records.push([0; N]),
+        0 => records.swap(a, b),
+        1 => records.insert(b, records[a]),
+        _ => drop(records.remove(a)),
+    }
+}
