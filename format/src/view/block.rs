@@ -148,7 +148,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// A symbol that something in the block refers to.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn symbol_of(&self, id: SymbolId) -> Result<&'a [u8]> {
         match self.symbols.get(id)? {
             Some(symbol) => Ok(symbol),

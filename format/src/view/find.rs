@@ -155,7 +155,7 @@ fn find_row(table: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<u
         }
     }
     let fields = fields.get(..count).unwrap_or_default();
-    Ok(binary_search(table.row_count(), |row| compare_row(table, row, fields))?.ok())
+    search_rows(table, fields)
 }
 
 /// The code that a column has in the row to be found.
@@ -193,14 +193,31 @@ fn find_mapped(map: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<
     Ok(binary_search(map.row_count(), |row| Ok(map.code(row, &column)?.cmp(&code)))?.ok())
 }
 
-/// Compares fields of a row with those that are wanted, column after column.
-fn compare_row(table: &Table<'_>, row: u32, fields: &[Field]) -> Result<Ordering> {
-    for field in fields {
+/// The row with these fields: a binary search that remembers how many leading fields both ends of the range agree in with what is
+/// wanted. All rows between them agree in these too, so that they are not compared again.
+fn search_rows(table: &Table<'_>, fields: &[Field]) -> Result<Option<u32>> {
+    let (mut low, mut high) = (0, table.row_count());
+    let (mut equal_at_low, mut equal_at_high) = (0, 0);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let (order, equal) = compare_row(table, middle, fields, equal_at_low.min(equal_at_high))?;
+        match order {
+            Ordering::Less => (low, equal_at_low) = (middle + 1, equal),
+            Ordering::Greater => (high, equal_at_high) = (middle, equal),
+            Ordering::Equal => return Ok(Some(middle)),
+        }
+    }
+    Ok(None)
+}
+
+/// Compares fields of a row with those that are wanted, from field `from` on; also says in how many leading fields they agree.
+fn compare_row(table: &Table<'_>, row: u32, fields: &[Field], from: usize) -> Result<(Ordering, usize)> {
+    for (number, field) in fields.iter().enumerate().skip(from) {
         let found = table.field(row, field.start_bit.into(), field.width.into())?;
         match found.cmp(&field.value.into()) {
             Ordering::Equal => {}
-            unequal => return Ok(unequal),
+            unequal => return Ok((unequal, number)),
         }
     }
-    Ok(Ordering::Equal)
+    Ok((Ordering::Equal, fields.len()))
 }

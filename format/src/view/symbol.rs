@@ -118,7 +118,7 @@ impl<'a> Symbols<'a> {
     }
 
     /// The range of the arena that symbol `id` occupies; nothing if there are not so many symbols.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn range(&self, id: SymbolId) -> Result<Option<std::ops::Range<usize>>> {
         if id.0 >= self.count() {
             return Ok(None);
@@ -138,7 +138,7 @@ impl<'a> Symbols<'a> {
     ///
     /// # Errors
     /// Damage to what was touched.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, id: SymbolId) -> Result<Option<&'a [u8]>> {
         Ok(self.range(id)?.and_then(|range| self.arena.get(range)))
     }
