@@ -39,7 +39,8 @@ pub(super) type Found = &'static str;
 /// `resourceMetrics` is a request, one where it is an array called `data`, or comes after a `status`, is a response,
 /// and one with nothing but strings is a series.
 ///
-/// Nothing but white space is a content without records, and `{}` is a request without resources.
+/// Nothing but white space is a content without records. `{}` says nothing, so that the next object decides; alone it is a request without
+/// resources.
 pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
     let mut scan = Scan { rest: head };
     match scan.token() {
@@ -94,7 +95,11 @@ impl Scan<'_> {
         loop {
             match self.token() {
                 Some(b'"') => {}
-                Some(b'}') if is_first => return Ok((Format::OtlpJson, Framing::Lines)),
+                // An empty object says nothing; what follows it does.
+                Some(b'}') if is_first => match self.token() {
+                    Some(b'{') => continue,
+                    _ => return Ok((Format::OtlpJson, Framing::Lines)),
+                },
                 // The end of what is looked at, or of an object of strings, or a mistake that will be found.
                 _ => return series,
             }
@@ -149,7 +154,9 @@ mod tests {
             ("", OTLP),
             (" \n\r\n", OTLP),
             ("{}", OTLP),
-            ("{}\n{\"a\":\"b\"}", OTLP),
+            ("{}\n{}\n", OTLP),
+            ("{ \r }\n{\"a\":\"b\"}", LINES),
+            ("{}\n{\"resourceMetrics\":[]}", OTLP),
             (r#"{"resourceMetrics":[]}"#, OTLP),
             ("\n { \"resource_metrics\" : [", OTLP),
             (r#"{"a":"b"}"#, LINES),
