@@ -71,10 +71,12 @@ pub fn series_json(bytes: &[u8]) {
     assert_eq!(store.len() as u64, report.series, "series are counted wrongly");
     let sealed = sealed_series(&store, job_options.policy, options);
     let is_plain = report.points == 0 && report.skipped.broken_records == 0 && report.torn_records == 0;
-    if is_read && is_plain && job_options.format != Some(Format::OtlpJson) {
-        if let Some(expected) = plain_lines(capture, &job_options) {
-            assert_eq!(sealed, expected, "a simple reading finds other series");
-        }
+    if is_read
+        && is_plain
+        && job_options.format != Some(Format::OtlpJson)
+        && let Some(expected) = plain_lines(capture, &job_options)
+    {
+        assert_eq!(sealed, expected, "a simple reading finds other series");
     }
 }
 

@@ -21,8 +21,11 @@ mod sound;
 pub use block::{block_open, block_repaired, merge};
 pub use input::{otlp_json, series_json};
 
+/// What a fuzzer calls: any bytes in, and a panic if a promise is broken.
+pub type Target = fn(&[u8]);
+
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
-pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+pub const TARGETS: [(&str, Target); 5] = [
     ("block_open", block_open),
     ("block_repaired", block_repaired),
     ("merge", merge),

@@ -73,7 +73,7 @@ fn patients() -> &'static [Patient] {
 /// The block that the program makes.
 pub fn mutated(program: &mut Program<'_>) -> Vec<u8> {
     let mut patient = patients()[program.below(patients().len())].clone();
-    let is_corrected = program.byte() % 4 != 0;
+    let is_corrected = !program.byte().is_multiple_of(4);
     let mut in_file = Vec::new();
     while !program.is_at_end() {
         patient.operate(program, &mut in_file);
@@ -82,10 +82,11 @@ pub fn mutated(program: &mut Program<'_>) -> Vec<u8> {
         patient.surgeon.repack();
     }
     let mut block = patient.surgeon.clone().close();
-    if is_corrected && in_file.is_empty() {
-        if let Some(corrected) = corrected(&block, patient.surgeon) {
-            block = corrected;
-        }
+    if is_corrected
+        && in_file.is_empty()
+        && let Some(corrected) = corrected(&block, patient.surgeon)
+    {
+        block = corrected;
     }
     for (at, value) in in_file {
         // Header and directory.
@@ -173,7 +174,7 @@ impl Patient {
             2..=4 => change_field(columns, program),
             5 => change_field(leaves, program),
             6 => change_field(pools, program),
-            _ if program.byte() % 2 == 0 => change_field(keysets, program),
+            _ if program.byte().is_multiple_of(2) => change_field(keysets, program),
             _ => change_field(keys, program),
         }
     }
@@ -192,7 +193,7 @@ impl Patient {
     }
 
     fn change_bits(&mut self, program: &mut Program<'_>) {
-        let kind = if program.byte() % 2 == 0 { SectionKind::Rows } else { SectionKind::Members };
+        let kind = if program.byte().is_multiple_of(2) { SectionKind::Rows } else { SectionKind::Members };
         let bits = self.surgeon.section(kind).len() * 8;
         let bit = program.below(bits);
         let width = program.below(9).min(bits - bit) as u32;
@@ -277,5 +278,37 @@ fn change_list<const N: usize>(records: &mut Vec<[u64; N]>, program: &mut Progra
         0 => records.swap(a, b),
         1 => records.insert(b, records[a]),
         _ => drop(records.remove(a)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    #[test]
+    fn programs_of_the_corpus_make_sound_blocks_and_break_many_rules() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/block_repaired");
+        let (mut sound, mut broken) = (0, BTreeMap::<&str, u32>::new());
+        for file in std::fs::read_dir(folder).expect("the corpus is part of the project") {
+            let program = std::fs::read(file.expect("a file").path()).expect("a readable file");
+            let block = mutated(&mut Program(&program));
+            match BlockView::open(&block).and_then(|view| view.verify()) {
+                Ok(_) => sound += 1,
+                Err(error) => *broken.entry(error.rule().id()).or_default() += 1,
+            }
+        }
+        println!("{sound} sound blocks, {} rules broken: {broken:?}", broken.len());
+        assert!(sound >= 1 && !broken.is_empty(), "{sound} sound blocks, {} rules", broken.len());
+    }
+
+    #[test]
+    fn an_empty_program_changes_nothing() {
+        assert!(patients().len() >= 38, "{} blocks to choose from", patients().len());
+        for number in 0..patients().len() {
+            let block = mutated(&mut Program(&[number as u8]));
+            BlockView::open(&block).and_then(|view| view.verify()).unwrap_or_else(|error| panic!("{number}: {error}"));
+        }
     }
 }
