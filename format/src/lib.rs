@@ -11,6 +11,7 @@
 //! | [`checksum`] | checksums bound to their place, and the proofs of chunks already checked |
 //! | [`identity`] | fingerprints of content and ids of blocks |
 //! | [`policy`] | how long labels are cut |
+//! | [`metadata`] | what is known about a metric beside its labels |
 //! | [`view`] | a block's bytes as meaning: symbols, tables, keysets, series, lookups |
 //! | [`build`] | meaning as a block's bytes |
 //! | [`verify`] | every rule of the spec |
@@ -56,6 +57,7 @@ pub mod checksum;
 pub mod error;
 pub mod identity;
 pub mod layout;
+pub mod metadata;
 mod number;
 pub mod policy;
 pub mod rule;

@@ -19,7 +19,7 @@
 
 use crate::otlp::{Level, NO_RECORDED_VALUE, OtlpSink, Point};
 use crate::report::Report;
-use crate::series_json::SeriesSink;
+use crate::series::SeriesSink;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId};
 use std::borrow::Cow;

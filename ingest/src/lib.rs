@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | [`input`] | inputs opened, decompressed, recognised, cut into records |
 //! | [`otlp`] | a request of OTLP as JSON: its parts, and the text of its attributes |
+//! | [`series`] | what takes series that come as labels |
 //! | [`series_json`] | an object of label to value |
 //! | [`collector`] | the labels of a point, and which attribute wins |
 //! | [`job`] | a run over inputs, with what is broken or torn |
@@ -39,9 +40,11 @@ pub mod input;
 pub mod job;
 pub mod otlp;
 pub mod report;
+pub mod series;
 pub mod series_json;
 
 pub use collector::Collector;
 pub use error::{BrokenRecord, DecodeError, IngestError};
 pub use job::{DEFAULT_MAX_RECORD_LEN, Job, JobOptions};
 pub use report::{Report, Warning};
+pub use series::SeriesSink;

@@ -3,7 +3,7 @@
 //! Where an object has a name twice, the last one counts, as JSON readers mostly do.
 //!
 //! ```
-//! use chronoxide_ingest::series_json::{SeriesSink, decode_series_json};
+//! use chronoxide_ingest::{SeriesSink, series_json::decode_series_json};
 //! use std::convert::Infallible;
 //!
 //! #[derive(Default)]
@@ -25,29 +25,9 @@
 
 use crate::error::DecodeError;
 use crate::otlp::Text;
+use crate::series::SeriesSink;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
-
-/// Takes the labels of a series: it begins, its labels come in the order of the text, it ends.
-///
-/// A call that returns an error is the last one. A series that does not end was broken.
-pub trait SeriesSink {
-    /// Why a part was not taken.
-    type Error;
-
-    /// A series begins: labels of one that did not end are no longer valid.
-    fn series_begins(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// A label of the series.
-    fn label(&mut self, name: &str, value: &str) -> Result<(), Self::Error>;
-
-    /// The series ends.
-    fn series_ends(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-}
 
 /// Reads one object of label to value and gives its labels to `sink`.
 ///

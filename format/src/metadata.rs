@@ -1,0 +1,125 @@
+//! What is known about a metric beside its labels: type, unit, description, temporality, monotonicity.
+//!
+//! Names of types are those of OpenTelemetry, with those of OpenMetrics that OpenTelemetry does not have. A counter of
+//! Prometheus is a cumulative monotonic sum.
+
+/// What kind of values the points of a metric have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum MetricType {
+    /// Nobody said; also what Prometheus calls `untyped`.
+    #[default]
+    Unknown = 0,
+    /// A value that goes up and down.
+    Gauge = 1,
+    /// A sum of measurements; a counter if it is monotonic.
+    Sum = 2,
+    /// Counts of measurements in buckets with explicit bounds.
+    Histogram = 3,
+    /// Counts of measurements in buckets whose bounds grow exponentially.
+    ExponentialHistogram = 4,
+    /// Quantiles that were computed where measured.
+    Summary = 5,
+    /// A histogram whose counts go up and down (OpenMetrics).
+    GaugeHistogram = 6,
+    /// Constant text in labels (OpenMetrics).
+    Info = 7,
+    /// Related booleans in labels (OpenMetrics).
+    StateSet = 8,
+}
+
+impl MetricType {
+    /// All types, in the order of their codes.
+    pub const ALL: [Self; 9] = [
+        Self::Unknown,
+        Self::Gauge,
+        Self::Sum,
+        Self::Histogram,
+        Self::ExponentialHistogram,
+        Self::Summary,
+        Self::GaugeHistogram,
+        Self::Info,
+        Self::StateSet,
+    ];
+
+    /// The number of the type in a block.
+    #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u8)` enum")]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The type with this number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
+    /// The name of the type in dumps.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Gauge => "gauge",
+            Self::Sum => "sum",
+            Self::Histogram => "histogram",
+            Self::ExponentialHistogram => "exponential-histogram",
+            Self::Summary => "summary",
+            Self::GaugeHistogram => "gauge-histogram",
+            Self::Info => "info",
+            Self::StateSet => "state-set",
+        }
+    }
+}
+
+/// What a value counts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Temporality {
+    /// Nobody said, or the type has none.
+    #[default]
+    Unspecified = 0,
+    /// From the point before.
+    Delta = 1,
+    /// From a fixed start.
+    Cumulative = 2,
+}
+
+impl Temporality {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Self; 3] = [Self::Unspecified, Self::Delta, Self::Cumulative];
+
+    /// The number in a block, which is also that of OTLP.
+    #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u8)` enum")]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The temporality with this number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|temporality| temporality.code() == code)
+    }
+
+    /// The name in dumps.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unspecified => "unspecified",
+            Self::Delta => "delta",
+            Self::Cumulative => "cumulative",
+        }
+    }
+}
+
+/// What is known about the metrics of one name. A name may have several of these, where sources differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MetricMetadata<'a> {
+    /// The name of the metric; for Prometheus that of the family, without `_bucket` and the like.
+    pub name: &'a str,
+    /// Its type.
+    pub metric_type: MetricType,
+    /// What its values count from.
+    pub temporality: Temporality,
+    /// Whether a sum only grows.
+    pub is_monotonic: bool,
+    /// Its unit; empty if nobody said.
+    pub unit: &'a str,
+    /// What it means; empty if nobody said.
+    pub description: &'a str,
+}
