@@ -110,3 +110,29 @@ fn meta_data_out_of_order_are_refused() {
     let error = KeysetStore::new().seal(RowForm::BitPacked, &meta).unwrap_err();
     assert_eq!(error, SealError::Build(BuildError::MetaOrder { what: "user pairs" }));
 }
+
+#[test]
+fn a_selection_is_the_block_of_a_store_that_has_only_these() {
+    for seed in 0..20 {
+        let mut random = Random::new(seed);
+        let (mut store, mut only) = (KeysetStore::new(), KeysetStore::new());
+        let mut selected = bitvec::vec::BitVec::new();
+        for _ in 0..random.below(600) {
+            let labels = random.labels(1 + seed % 7);
+            let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (&**name, &**value)).collect();
+            let (_, is_new) = store.insert(&labels).unwrap();
+            if is_new {
+                selected.push(random.below(3) == 0);
+                if selected[store.len() - 1] {
+                    only.insert(&labels).unwrap();
+                }
+            }
+        }
+        // Bits may end before the series do.
+        selected.truncate(selected.last_one().map_or(0, |last| last + 1));
+        for form in FORMS {
+            let block = store.seal_selected(&selected, form, &BlockMeta::default()).unwrap();
+            assert_eq!(block, only.seal(form, &BlockMeta::default()).unwrap().block, "seed {seed}, {form:?}");
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! A store as the bytes of a block.
 
+use super::selection::Selection;
 use super::write::{BlockTarget, write};
+use bitvec::slice::BitSlice;
 use crate::keyset::KeysetStore;
 use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::layout::RowForm;
@@ -71,9 +73,29 @@ impl KeysetStore {
     /// The meta data are not in order, names or values are longer than their policy says, or a count of the format has
     /// run out.
     pub fn seal(&self, form: RowForm, meta: &BlockMeta) -> Result<Sealed, SealError> {
+        let (block, refs) = self.seal_selection(Selection::ALL, form, meta)?;
+        Ok(Sealed { block, refs })
+    }
+
+    /// The series whose bit is set, by their number in the store, as a block. Otherwise as [`seal`](Self::seal): it
+    /// is the block of a store that has only these.
+    ///
+    /// # Errors
+    ///
+    /// As [`seal`](Self::seal).
+    pub fn seal_selected(&self, selected: &BitSlice, form: RowForm, meta: &BlockMeta) -> Result<Vec<u8>, SealError> {
+        Ok(self.seal_selection(Selection::of(selected), form, meta)?.0)
+    }
+
+    fn seal_selection(
+        &self,
+        selection: Selection<'_>,
+        form: RowForm,
+        meta: &BlockMeta,
+    ) -> Result<(Vec<u8>, Vec<SeriesRef>), SealError> {
         let mut target = Target { builder: BlockBuilder::new(form), policy: meta.policy, lens: Vec::new() };
-        let refs = write(self, &mut target)?;
-        Ok(Sealed { block: target.builder.finish(meta)?, refs })
+        let refs = write(self, selection, &mut target)?;
+        Ok((target.builder.finish(meta)?, refs))
     }
 }
 

@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | `order` | which symbols, keys and values are used, and the ranks they get |
 //! | `rows` | the rows of one keyset, remapped to ranks and sorted |
+//! | `selection` | which series are sealed |
 //! | `write` | the walk over both into whatever takes a block's parts |
 //! | `block` | [`KeysetStore::seal`](crate::KeysetStore::seal): a block builder as what takes them |
 
 mod block;
 mod order;
 mod rows;
+mod selection;
 mod write;
 
 pub use block::{SealError, Sealed};

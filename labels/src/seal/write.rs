@@ -2,6 +2,7 @@
 
 use super::order::BlockOrder;
 use super::rows::SortedRows;
+use super::selection::Selection;
 use crate::keyset::KeysetStore;
 use chronoxide_format::SeriesRef;
 
@@ -21,12 +22,17 @@ pub(crate) trait BlockTarget {
     fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, Self::Error>;
 }
 
-/// Writes a store into `target`. Returns the block's series ref of each ref of the store.
+/// Writes the selected series of a store into `target`. Returns the block's series ref of each ref of the store; those
+/// that are not selected get 0.
 ///
 /// Holds two copies of the largest keyset's rows beside what it returns.
-pub(crate) fn write<T: BlockTarget>(store: &KeysetStore, target: &mut T) -> Result<Vec<SeriesRef>, T::Error> {
+pub(crate) fn write<T: BlockTarget>(
+    store: &KeysetStore,
+    selection: Selection<'_>,
+    target: &mut T,
+) -> Result<Vec<SeriesRef>, T::Error> {
     use crate::store::LabelSetStore;
-    let order = BlockOrder::new(store);
+    let order = BlockOrder::new(store, selection);
     for symbol in &order.symbols {
         target.symbol(store.symbols().text(symbol.0))?;
     }
@@ -39,7 +45,7 @@ pub(crate) fn write<T: BlockTarget>(store: &KeysetStore, target: &mut T) -> Resu
         let Some(source) = store.keysets().get(keyset.source) else {
             continue;
         };
-        rows.fill(source, &order.code_ranks);
+        rows.fill(source, selection, &order.code_ranks);
         let first = target.keyset(&keyset.keys, &rows.codes)?;
         for (series, block_ref) in rows.series.iter().zip(first..) {
             if let Some(place) = refs.get_mut(series.index()) {
@@ -126,7 +132,7 @@ mod tests {
 
     fn written(store: &KeysetStore) -> (Parts, Vec<u32>) {
         let mut parts = Parts::default();
-        let Ok(refs) = write(store, &mut parts);
+        let Ok(refs) = write(store, Selection::ALL, &mut parts);
         (parts, refs.iter().map(|series| series.0).collect())
     }
 
