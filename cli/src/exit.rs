@@ -24,6 +24,8 @@ pub enum Exit {
     Findings = 5,
     /// It worked, but some of the input was left out.
     Partial = 6,
+    /// Somebody pressed Ctrl-C; the number is what shells say of a process that was ended so.
+    Interrupted = 130,
 }
 
 impl Exit {

@@ -3,10 +3,10 @@
 //! The workload is generated, the same on every machine: pods with 14 resource attributes, two fields of a scope, and
 //! points with 8 attributes and a name, which is 25 labels.
 
-use chronoxide_format::policy::LabelPolicy;
-use chronoxide_ingest::Collector;
+use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
 use chronoxide_ingest::series_json::decode_series_json;
+use chronoxide_ingest::{Collector, CollectorOptions};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -112,11 +112,11 @@ impl OtlpSink for Nothing {
         black_box((key, value));
         Ok(())
     }
-    fn metric(&mut self, name: &str) -> Result<(), Infallible> {
-        black_box(name);
+    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Infallible> {
+        black_box(metadata);
         Ok(())
     }
-    fn point(&mut self, point: Point) -> Result<(), Infallible> {
+    fn point(&mut self, point: &Point<'_>) -> Result<(), Infallible> {
         black_box(point);
         Ok(())
     }
@@ -132,7 +132,7 @@ fn collect_series(collector: &mut Collector, series: &[String]) {
 
 fn otlp_json(criterion: &mut Criterion) {
     let requests = requests();
-    let empty = || Collector::new(LabelPolicy::default());
+    let empty = || Collector::new(CollectorOptions::default(), Vec::new());
     let mut known = empty();
     collect_otlp(&mut known, &requests);
     assert_eq!(known.report().series, SERIES as u64);
@@ -153,7 +153,7 @@ fn otlp_json(criterion: &mut Criterion) {
 
 fn series_json(criterion: &mut Criterion) {
     let series = series();
-    let empty = || Collector::new(LabelPolicy::default());
+    let empty = || Collector::new(CollectorOptions::default(), Vec::new());
     let mut known = empty();
     collect_series(&mut known, &series);
     assert_eq!(known.report().series, SERIES as u64);

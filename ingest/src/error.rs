@@ -1,6 +1,7 @@
 //! What can go wrong between a capture and a block.
 
-use chronoxide_labels::LabelError;
+use crate::collector::CollectError;
+use crate::otlp::ProtoError;
 use std::io;
 use std::str::Utf8Error;
 
@@ -11,6 +12,9 @@ pub enum DecodeError<E> {
     /// The record is not UTF-8, so it is no JSON.
     #[error("not UTF-8")]
     Utf8(#[from] Utf8Error),
+    /// The record is no protobuf, or not the message that was expected.
+    #[error(transparent)]
+    Proto(#[from] ProtoError),
     /// The record is no JSON, or not the JSON that was expected.
     #[error(transparent)]
     Json(serde_json::Error),
@@ -55,8 +59,8 @@ pub enum IngestError {
     },
     /// The input's first bytes are of no format that is known.
     #[error(
-        "{input}: {found}, and only otlp-json and series-json can be read, plain or as zstd or gzip; \
-         --format says which, if this is one of them"
+        "{input}: {found}; otlp-json, otlp-proto and series-json can be read, plain or as zstd or gzip, and --format \
+         says which, if this is one of them"
     )]
     UnknownFormat {
         /// The input's name.
@@ -86,9 +90,15 @@ pub enum IngestError {
         /// What is wrong.
         reason: String,
     },
-    /// The labels do not fit into one block.
+    /// The thread that reads is gone.
+    #[error("reading stopped without saying why")]
+    ReaderStopped,
+    /// Somebody stopped the run.
+    #[error("interrupted")]
+    Interrupted,
+    /// The series cannot be collected, or a block is not taken.
     #[error(transparent)]
-    Labels(#[from] LabelError),
+    Collect(#[from] CollectError),
 }
 
 /// What is wrong with a record.
@@ -98,6 +108,12 @@ pub enum BrokenRecord {
     /// It cannot be read.
     #[error(transparent)]
     Decode(#[from] DecodeError<std::convert::Infallible>),
+    /// It cannot be decompressed.
+    #[error("a zstd frame that cannot be decompressed: {reason}")]
+    Compression {
+        /// What the decompressor says.
+        reason: String,
+    },
     /// It has more bytes than a record may have.
     #[error("more than {limit} bytes (--max-record-size)")]
     TooLong {

@@ -10,11 +10,13 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`input`] | inputs opened, decompressed, recognised, cut into records |
-//! | [`otlp`] | a request of OTLP as JSON: its parts, and the text of its attributes |
+//! | [`otlp`] | a request of OTLP, as JSON or protobuf: its parts, and the text of its attributes |
 //! | [`series`] | what takes series that come as labels |
 //! | [`series_json`] | an object of label to value |
-//! | [`collector`] | the labels of a point, and which attribute wins |
+//! | `decode` | records of every format, given to one sink |
+//! | [`collector`] | the labels of a point, and which attribute wins; series to windows and blocks |
 //! | [`job`] | a run over inputs, with what is broken or torn |
+//! | [`names`] | names of OpenTelemetry as names of Prometheus |
 //! | [`report`] | what a run did and left out |
 //! | [`error`] | what stops it |
 //!
@@ -26,25 +28,26 @@
 //!     "scopeMetrics":[{"metrics":[{"name":"up","gauge":{"dataPoints":[{"timeUnixNano":"1732919138215841244"}]}}]}]}]}"#;
 //! let line = capture.iter().copied().filter(|&byte| byte != b'\n').collect::<Vec<u8>>();
 //!
-//! let mut job = Job::new(JobOptions::default());
+//! let mut job = Job::new(JobOptions::default(), Vec::new());
 //! job.read(Source::new("capture".to_owned(), std::io::Cursor::new(line))?)?;
-//! let (store, report) = job.finish();
-//! assert_eq!((report.points, report.series), (1, 1));
-//! # let _ = store;
+//! let (report, blocks) = job.finish()?;
+//! assert_eq!((report.points, report.series, blocks.len()), (1, 1, 1));
 //! # Ok::<(), chronoxide_ingest::IngestError>(())
 //! ```
 
 pub mod collector;
+mod decode;
 pub mod error;
 pub mod input;
 pub mod job;
+pub mod names;
 pub mod otlp;
 pub mod report;
 pub mod series;
 pub mod series_json;
 
-pub use collector::Collector;
+pub use collector::{BlockSink, CollectError, Collector, CollectorOptions};
 pub use error::{BrokenRecord, DecodeError, IngestError};
-pub use job::{DEFAULT_MAX_RECORD_LEN, Job, JobOptions};
+pub use job::{DEFAULT_MAX_RECORD_LEN, Job, JobOptions, Progress};
 pub use report::{Report, Warning};
 pub use series::SeriesSink;

@@ -31,8 +31,12 @@ pub struct Report {
     pub points_without_time: u64,
     /// Metrics without a data point.
     pub metrics_without_points: u64,
-    /// Distinct series.
+    /// Metrics with their points, as often as they come.
+    pub metrics: u64,
+    /// Distinct series; those of each block counted, if the blocks were cut for their size.
     pub series: u64,
+    /// Blocks.
+    pub blocks: u64,
     /// Time of the first and of the last point, in nanoseconds since 1970.
     pub time: Option<(i64, i64)>,
     /// Attributes and labels whose value is empty, which are no labels.
@@ -178,6 +182,12 @@ impl Report {
     pub fn is_partial(&self, strict: bool) -> bool {
         let torn = self.torn_records + self.truncated_inputs;
         self.skipped.broken_records > 0 || self.skipped.too_many_labels > 0 || strict && torn > 0
+    }
+
+    /// Widens the time of points.
+    pub(crate) fn add_times(&mut self, (first, last): (i64, i64)) {
+        let (least, most) = self.time.unwrap_or((first, last));
+        self.time = Some((least.min(first), most.max(last)));
     }
 
     pub(crate) fn warn(&mut self, warning: Warning) {

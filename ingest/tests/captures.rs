@@ -5,13 +5,10 @@
 mod canonical;
 
 use canonical::Labels;
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::{Format, Source};
-use chronoxide_ingest::{Job, JobOptions, Report};
-use chronoxide_labels::KeysetStore;
+use chronoxide_ingest::{CollectorOptions, Job, JobOptions, Report};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,10 +29,13 @@ fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)
 }
 
-fn ingested(path: &Path) -> (KeysetStore, Report) {
-    let mut job = Job::new(JobOptions::default());
+fn ingested(path: &Path, row_form: RowForm) -> (Vec<u8>, Report) {
+    let collector = CollectorOptions { row_form, ..CollectorOptions::default() };
+    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
     job.read(Source::open(path).unwrap()).unwrap();
-    job.finish()
+    let (report, mut blocks) = job.finish().unwrap();
+    assert_eq!(blocks.len(), 1);
+    (blocks.remove(0), report)
 }
 
 fn text(path: &Path) -> String {
@@ -74,15 +74,14 @@ fn assert_series(path: &Path, format: Format, count: usize) -> Report {
     let expected = match format {
         Format::OtlpJson => canonical::otlp_json(&text),
         Format::SeriesJson => canonical::series_json(&text),
+        format => panic!("no reading of {format:?} here"),
     };
     assert_eq!(expected.len(), count, "{}", path.display());
-    let (store, report) = ingested(path);
-    assert_eq!(report.series, count as u64, "{}", path.display());
-    assert_eq!(report.content_bytes, text.len() as u64, "{}", path.display());
-    for form in [RowForm::FixedWidth, RowForm::BitPacked] {
-        let meta = BlockMeta { policy: LabelPolicy::default(), ..BlockMeta::default() };
-        let sealed = store.seal(form, &meta).unwrap();
-        let block = BlockView::open(&sealed.block).unwrap();
+    let reports = [RowForm::FixedWidth, RowForm::BitPacked].map(|form| {
+        let (block, report) = ingested(path, form);
+        assert_eq!(report.series, count as u64, "{}", path.display());
+        assert_eq!(report.content_bytes, text.len() as u64, "{}", path.display());
+        let block = BlockView::open(&block).unwrap();
         block.verify().unwrap();
         let found = series_of(&block);
         assert_eq!(found.len(), count, "{}", path.display());
@@ -90,7 +89,10 @@ fn assert_series(path: &Path, format: Format, count: usize) -> Report {
         if let Some(labels) = found.symmetric_difference(&expected).next() {
             panic!("{}: in one of the two only: {labels:?}", path.display());
         }
-    }
+        report
+    });
+    let [report, again] = reports;
+    assert_eq!(report, again);
     report
 }
 
@@ -120,7 +122,7 @@ fn real_series_captures_have_the_series_that_they_are_known_for() {
 
 #[test]
 fn clusters_together_have_each_series_once() {
-    let mut job = Job::new(JobOptions::default());
+    let mut job = Job::new(JobOptions::default(), Vec::new());
     for version in ["1.31", "1.33", "1.34"] {
         let Some(path) = real(&format!("series/k8s-{version}-cluster.jsonl.zst")) else { return };
         job.read(Source::open(&path).unwrap()).unwrap();
@@ -146,11 +148,10 @@ fn committed_captures_have_their_series() {
 fn a_missing_series_would_be_noticed() {
     let text = text(&committed("monday.series.jsonl"));
     let (first, rest) = text.split_once('\n').unwrap();
-    let mut job = Job::new(JobOptions::default());
+    let mut job = Job::new(JobOptions::default(), Vec::new());
     job.read(Source::new("rest".to_owned(), std::io::Cursor::new(rest.to_owned())).unwrap()).unwrap();
-    let (store, _) = job.finish();
-    let sealed = store.seal(RowForm::BitPacked, &BlockMeta::default()).unwrap();
-    let found: BTreeSet<Labels> = series_of(&BlockView::open(&sealed.block).unwrap()).into_iter().collect();
+    let (_, blocks) = job.finish().unwrap();
+    let found: BTreeSet<Labels> = series_of(&BlockView::open(&blocks[0]).unwrap()).into_iter().collect();
     let expected = canonical::series_json(&text);
     let missing: Vec<&Labels> = expected.difference(&found).collect();
     assert_eq!(missing, [&canonical::series(&serde_json::from_str(first).unwrap())]);

@@ -172,7 +172,7 @@ fn an_existing_file_is_replaced_only_when_asked_for() {
     assert!(fs::read(&output).unwrap().starts_with(b"\x89CXB"));
     // Not even a failed run with --force touches it.
     let before = fs::read(&output).unwrap();
-    let broken = folder.write("broken.jsonl", "{\n");
+    let broken = folder.write("broken.jsonl", "{\"a\":1}\n");
     assert_exit(&run(&[text(&broken), "-o", text(&output), "--force"]), 3, "");
     assert!(fs::read(&output).unwrap() == before);
 }
@@ -204,9 +204,13 @@ fn inputs_that_cannot_be_read_are_told_apart() {
     let file = |name: &str, content: &[u8]| text(&folder.write(name, content)).to_owned();
     for (input, code, message) in [
         (text(&folder.path("absent")).to_owned(), 1, "absent: cannot open: No such file"),
-        (text(folder.0.path()).to_owned(), 1, "cannot read after byte 0"),
         (file("prom", b"# HELP up\nup 1\n"), 4, "this looks like the text format of Prometheus"),
-        (file("protobuf", b"\n\x12\x08"), 4, "this looks like a protobuf request"),
+        (file("other", b"\x7fELF"), 4, "this is of no known format"),
+        (
+            file("protobuf", b"\n\x03\n\x01\x08"),
+            3,
+            "record 1, at byte 0, is broken: a field ends after its message, at byte 4",
+        ),
         (file("broken", b"{\"a\":\"1\"}\n{\"a\":2}\n"), 3, "record 2, at byte 10, is broken: invalid type"),
         (
             file("status", br#"{"status":"error","errorType":"timeout","error":"too slow"}"#),

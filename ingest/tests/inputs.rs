@@ -5,7 +5,6 @@ mod canonical;
 use canonical::Labels;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{IngestError, Job, JobOptions, Report, Warning};
-use chronoxide_labels::{KeysetStore, LabelSetStore, StoreRef};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read, Write};
@@ -16,21 +15,14 @@ fn run(content: impl Into<Vec<u8>>, options: JobOptions) -> Result<(BTreeSet<Lab
     run_reader(Cursor::new(content.into()), options)
 }
 
-fn run_reader(reader: impl Read + 'static, options: JobOptions) -> Result<(BTreeSet<Labels>, Report), IngestError> {
-    let mut job = Job::new(options);
+fn run_reader(
+    reader: impl Read + Send + 'static,
+    options: JobOptions,
+) -> Result<(BTreeSet<Labels>, Report), IngestError> {
+    let mut job = Job::new(options, Vec::new());
     job.read(Source::new("capture".to_owned(), reader)?)?;
-    let (store, report) = job.finish();
-    Ok((labelsets(&store), report))
-}
-
-fn labelsets(store: &KeysetStore) -> BTreeSet<Labels> {
-    let labels = |number| {
-        let mut labels = Labels::new();
-        let each = |name: &str, value: &str| drop(labels.insert(name.to_owned(), value.to_owned()));
-        store.visit(StoreRef(number), each).unwrap();
-        labels
-    };
-    (0..store.len() as u32).map(labels).collect()
+    let (report, blocks) = job.finish()?;
+    Ok((blocks.iter().flat_map(|block| canonical::of_block(block)).collect(), report))
 }
 
 /// With a checksum, as the command `zstd` writes: without one, damage may go unnoticed.

@@ -10,12 +10,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use chronoxide_compactor::{CompactOptions, Compacted, compact};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{Job, JobOptions};
+use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
 use chronoxide_inspect::series::{Format, write_series};
 
 const FORMS: [RowForm; 2] = [RowForm::FixedWidth, RowForm::BitPacked];
@@ -58,12 +56,12 @@ fn expected(path: &Path) -> Lines {
 }
 
 fn ingested(path: &Path, form: RowForm) -> Vec<u8> {
-    let mut job = Job::new(JobOptions::default());
+    let collector = CollectorOptions { row_form: form, ..CollectorOptions::default() };
+    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
     job.read(Source::open(path).unwrap()).unwrap();
-    let (store, report) = job.finish();
+    let (report, mut blocks) = job.finish().unwrap();
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
-    let meta = BlockMeta { policy: LabelPolicy::default(), ..BlockMeta::default() };
-    store.seal(form, &meta).unwrap().block
+    blocks.remove(0)
 }
 
 fn merged(blocks: &[&[u8]], row_form: RowForm) -> Compacted {

@@ -1,27 +1,35 @@
 //! What the command understands.
 
 use chronoxide_cli::{Exit, Failure, Layout};
+use chronoxide_format::view::TimeRange;
 use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
+use jiff::{SignedDuration, Timestamp};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-/// Turns captures of metrics into a block
+/// Bytes of memory to use for a folder of blocks, unless told otherwise.
+pub(crate) const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
+
+/// Turns captures of metrics into blocks
 ///
-/// Reads OTLP requests as JSON, one per line, as the OpenTelemetry Collector's file exporter writes them, or series as
-/// Prometheus's API lists them, plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and
-/// writes them as one block.
+/// Reads what the OpenTelemetry Collector's file exporter writes (OTLP requests as JSON or protobuf, its zstd framing
+/// included), single requests as exports to object stores and queues have them, and series as Prometheus's API lists
+/// them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and writes them as one block,
+/// or as many.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Captures to read, all into one block; `-` is standard input
+    /// Captures to read: files, folders with all that is in them, patterns; `-` is standard input
     #[arg(required = true, value_name = "CAPTURE")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// The block to write
-    #[arg(short, long, value_name = "FILE")]
+    /// The block to write; a folder, which ends in `/` if it is not there yet, for as many blocks as are needed, each
+    /// named after its id
+    #[arg(short, long, value_name = "FILE|DIR/")]
     pub(crate) output: PathBuf,
 
-    /// Replace the output if it exists
+    /// Replace outputs that exist
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -45,6 +53,36 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64MiB")]
     pub(crate) max_record_size: usize,
 
+    /// Cut blocks by time, such as 1h or 30m: a series is in each window in which it had a point
+    #[arg(long, value_name = "DURATION", value_parser = window, help_heading = "Cutting")]
+    pub(crate) window: Option<NonZeroU64>,
+
+    /// When series were seen whose capture does not say so: a time or a range, such as 2025-11-11T09:00:00Z or
+    /// 2025-11-11T09:00:00Z/2025-11-11T10:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Cutting")]
+    pub(crate) time: Option<TimeRange>,
+
+    /// Begin a new block after so many series
+    #[arg(long, value_name = "N", help_heading = "Cutting")]
+    pub(crate) max_series_per_block: Option<NonZeroU32>,
+
+    /// The most memory to use, such as 512MiB; blocks are cut to keep to it [default for folders: 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Cutting")]
+    pub(crate) memory_limit: Option<usize>,
+
+    /// Store histograms and summaries of OTLP as the series that Prometheus has for them: _bucket with le, _sum, _count,
+    /// quantile
+    #[arg(long, help_heading = "Prometheus")]
+    pub(crate) classic_histograms: bool,
+
+    /// Translate names of OTLP's metrics and attributes into Prometheus's, units and _total included
+    #[arg(long, help_heading = "Prometheus")]
+    pub(crate) prometheus_names: bool,
+
+    /// Add the labels __type__ and __unit__ where these are known
+    #[arg(long, help_heading = "Prometheus")]
+    pub(crate) type_and_unit_labels: bool,
+
     /// A label of the block as a whole, such as cluster=eu-1; may be repeated
     #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = pair)]
     pub(crate) external_labels: Vec<(String, String)>,
@@ -63,19 +101,30 @@ Labels of a data point: __name__ (the metric's name), the point's attributes, ot
 the scope's attributes, the resource's attributes. Where two have one name, the one named first here wins. Empty values \
 are no labels. Names are cut at 1,024 bytes and values at 2,048.
 
+In a folder, --memory-limit is held by cutting blocks; a series that comes again after a cut is in two blocks, which \
+chronoxide-compact makes one. Cut off by Ctrl-C, no block is half-written.
+
 Exit codes: 0 done; 1 a file cannot be read or written; 2 usage; 3 a capture is damaged; 4 a capture is of an unknown \
-format, or too large for a block; 6 done, but something was left out.
+format, or too large for a block; 6 done, but something was left \
+out; 130 interrupted.
 
 Examples:
   chronoxide-ingest metrics.jsonl -o metrics.cx
   zstd -dc capture.zst | chronoxide-ingest - -o capture.cx
+  chronoxide-ingest exports/ -o blocks/ --window 1h
+  chronoxide-ingest 'spool/*.binpb*' -o blocks/ --memory-limit 512MiB --json
   curl -s 'http://localhost:9090/api/v1/series?match[]={job=~\".+\"}' | chronoxide-ingest - -o series.cx";
 
 /// What the captures hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatChoice {
+    /// What the first bytes say
     Auto,
+    /// OTLP requests as JSON
     OtlpJson,
+    /// OTLP requests as protobuf
+    OtlpProto,
+    /// Objects of label to value
     SeriesJson,
 }
 
@@ -84,6 +133,7 @@ impl FormatChoice {
         match self {
             Self::Auto => None,
             Self::OtlpJson => Some(Format::OtlpJson),
+            Self::OtlpProto => Some(Format::OtlpProto),
             Self::SeriesJson => Some(Format::SeriesJson),
         }
     }
@@ -111,6 +161,29 @@ fn size(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Reads a duration: `1h`, `90m`.
+fn window(text: &str) -> Result<NonZeroU64, String> {
+    let duration: SignedDuration = text.parse().map_err(|_| "a duration is expected, such as 1h or 30m".to_owned())?;
+    let nanoseconds = u64::try_from(duration.as_nanos()).ok().and_then(NonZeroU64::new);
+    nanoseconds.ok_or_else(|| "a window is longer than nothing and shorter than 584 years".to_owned())
+}
+
+/// Reads a time, or two with a `/` between them, the second of which is not in the range.
+fn time(text: &str) -> Result<TimeRange, String> {
+    let instant = |text: &str| {
+        let time: Timestamp = text.parse().map_err(|_| format!("{text:?} is no time such as 2025-11-11T09:00:00Z"))?;
+        i64::try_from(time.as_nanosecond()).map_err(|_| format!("{text:?} is too far from 1970"))
+    };
+    let (start, end) = match text.split_once('/') {
+        Some((start, end)) => (instant(start)?, instant(end)?),
+        None => {
+            let time = instant(text)?;
+            (time, time.checked_add(1).ok_or("this is too far from 1970")?)
+        }
+    };
+    if start < end { Ok(TimeRange { start, end }) } else { Err("the end comes after the start".to_owned()) }
+}
+
 /// Pairs in the order of their keys, each key once.
 pub(crate) fn sorted(option: &str, mut pairs: Vec<(String, String)>) -> Result<Vec<(String, String)>, Failure> {
     pairs.sort();
@@ -136,6 +209,28 @@ mod tests {
         assert_eq!(size("64 MiB"), Ok(chronoxide_ingest::DEFAULT_MAX_RECORD_LEN));
         for text in ["", "0", "-1", "1.5MiB", "MiB", "64MB", "99999999999999999GiB"] {
             assert!(size(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn windows_are_durations() {
+        assert_eq!(window("1h"), Ok(NonZeroU64::new(3_600_000_000_000).unwrap()));
+        assert_eq!(window("1h30m"), Ok(NonZeroU64::new(5_400_000_000_000).unwrap()));
+        for text in ["", "0s", "-1h", "1", "hour", "9999999h"] {
+            assert!(window(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_instants_or_ranges() {
+        let start = 1_762_851_600_000_000_000;
+        assert_eq!(time("2025-11-11T09:00:00Z"), Ok(TimeRange { start, end: start + 1 }));
+        let end = start + 3_600_000_000_000;
+        assert_eq!(time("2025-11-11T09:00:00Z/2025-11-11T10:00:00Z"), Ok(TimeRange { start, end }));
+        assert_eq!(time("2025-11-11T10:00:00+01:00/2025-11-11T10:00:00Z"), Ok(TimeRange { start, end }));
+        for text in ["", "now", "2025-11-11", "2025-11-11T09:00:00Z/2025-11-11T09:00:00Z", "/", "9999-01-01T00:00:00Z"]
+        {
+            assert!(time(text).is_err(), "{text:?}");
         }
     }
 

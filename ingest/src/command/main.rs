@@ -1,21 +1,31 @@
-//! `chronoxide-ingest`: captures to a block.
+//! `chronoxide-ingest`: captures to blocks.
 //!
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`arguments`] | what the command understands |
+//! | [`inputs`] | files, folders, patterns, standard input |
+//! | [`output`] | where blocks go |
+//! | [`progress`] | how far a run is, on a terminal |
 //! | [`summary`] | what was done, for people and for programs |
 
 mod arguments;
+mod inputs;
+mod output;
+mod progress;
 mod summary;
 
 use arguments::Arguments;
-use chronoxide_cli::{Exit, Failure, existing, publish_block, run};
-use chronoxide_format::build::BlockMeta;
-use chronoxide_format::view::TimeRange;
+use chronoxide_cli::{Exit, Failure, run};
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{IngestError, Job, JobOptions};
+use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
 use chronoxide_labels::SealError;
+use output::Output;
+use progress::Bar;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use summary::Summary;
 
 fn main() -> ExitCode {
@@ -23,31 +33,29 @@ fn main() -> ExitCode {
 }
 
 fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
-    let user_pairs = arguments::sorted("--user-pair", arguments.user_pairs)?;
-    let external_labels = arguments::sorted("--external-label", arguments.external_labels)?;
-    let existing = existing(&arguments.output, arguments.force)?;
+    let options = options(&arguments)?;
+    let inputs = inputs::expand(&arguments.inputs)?;
+    let is_interrupted = interruption()?;
+    let output = Output::new(&arguments.output, arguments.force, is_interrupted.clone())?;
 
-    let options = JobOptions {
-        format: arguments.format.format(),
-        max_record_len: arguments.max_record_size,
-        skip_broken_records: arguments.skip_bad_records,
-        ..JobOptions::default()
+    let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json);
+    let was_interrupted = is_interrupted.clone();
+    let mut job = Job::new(options, output).watched_by(move |progress| {
+        bar.show(progress);
+        if was_interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let done = inputs
+        .iter()
+        .try_for_each(|input| Source::open(input).and_then(|source| job.read(source)))
+        .and_then(|()| job.finish());
+    let (report, output) = match done {
+        Ok(done) => done,
+        Err(_) if is_interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
+        Err(error) => return Err(failure(error)),
     };
-    let policy = options.policy;
-    let mut job = Job::new(options);
-    for input in &arguments.inputs {
-        Source::open(input).and_then(|source| job.read(source)).map_err(failure)?;
-    }
-    let (store, report) = job.finish();
-
-    // The last point is in the range, and its end is not.
-    let time = report.time.map(|(first, last)| TimeRange { start: first, end: last.saturating_add(1) });
-    let meta = BlockMeta { time, external_labels, user_pairs, policy, ..BlockMeta::default() };
-    let sealed = store.seal(arguments.layout.into(), &meta).map_err(seal_failure)?;
-    let published = publish_block(&arguments.output, existing, &sealed.block)?;
 
     let exit = if report.is_partial(arguments.strict) { Exit::Partial } else { Exit::Ok };
-    let summary = Summary::new(&arguments.output, published.byte_len, &sealed.block, report)?;
+    let summary = Summary::new(&arguments, output.written, report);
     if arguments.json {
         summary.print_json()?;
     } else {
@@ -57,22 +65,69 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// An error of a run with its exit code.
-fn failure(error: IngestError) -> Failure {
-    let exit = match error {
-        IngestError::Open { .. } | IngestError::Read { .. } => Exit::Io,
-        IngestError::UnknownFormat { .. } | IngestError::Labels(_) => Exit::Unsupported,
-        _ => Exit::Corrupt,
-    };
-    Failure::new(exit, error)
+/// What the arguments say of the run.
+fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
+    let is_folder = output::is_folder(&arguments.output);
+    let many = [
+        ("--window", arguments.window.is_some()),
+        ("--max-series-per-block", arguments.max_series_per_block.is_some()),
+        ("--memory-limit", arguments.memory_limit.is_some()),
+    ];
+    if let Some((option, _)) = many.iter().find(|(_, is_given)| *is_given && !is_folder) {
+        let message =
+            format!("{option} makes several blocks, which need a folder: --output {}/", arguments.output.display());
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let max_memory = is_folder.then(|| arguments.memory_limit.unwrap_or(arguments::DEFAULT_MEMORY_LIMIT));
+    Ok(JobOptions {
+        format: arguments.format.format(),
+        max_record_len: arguments.max_record_size,
+        skip_broken_records: arguments.skip_bad_records,
+        collector: CollectorOptions {
+            row_form: arguments.layout.into(),
+            external_labels: arguments::sorted("--external-label", arguments.external_labels.clone())?,
+            user_pairs: arguments::sorted("--user-pair", arguments.user_pairs.clone())?,
+            window: arguments.window,
+            time: arguments.time,
+            max_series: arguments.max_series_per_block.map_or(u32::MAX, u32::from),
+            // What is collected, what sealing takes on top of it, and the block, which is read again.
+            max_memory: max_memory.map(|limit| limit / 4),
+            classic_histograms: arguments.classic_histograms,
+            prometheus_names: arguments.prometheus_names,
+            type_and_unit_labels: arguments.type_and_unit_labels,
+            ..CollectorOptions::default()
+        },
+    })
 }
 
-/// An error of the seal with its exit code: what the arguments say is checked by the builder, and the rest are counts.
-fn seal_failure(error: SealError) -> Failure {
+/// Becomes true when somebody presses Ctrl-C. Pressed a second time, it ends the process at once: what is published is
+/// whole in any case, and a temporary file that stays is removed by the next run of recovery.
+fn interruption() -> Result<Arc<AtomicBool>, Failure> {
+    let is_interrupted = Arc::new(AtomicBool::new(false));
+    let flag = is_interrupted.clone();
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted.code().into());
+        }
+    })
+    .map_err(|error| Failure::new(Exit::Io, error))?;
+    Ok(is_interrupted)
+}
+
+/// An error of a run with its exit code.
+fn failure(error: IngestError) -> Failure {
     use chronoxide_format::build::BuildError::{MetaLen, MetaOrder};
-    let exit = match error {
-        SealError::Build(MetaOrder { .. } | MetaLen { .. }) => Exit::Usage,
-        _ => Exit::Unsupported,
+    let exit = match &error {
+        IngestError::Open { .. } | IngestError::Read { .. } | IngestError::ReaderStopped => Exit::Io,
+        IngestError::UnknownFormat { .. } => Exit::Unsupported,
+        IngestError::Collect(error) => match error {
+            CollectError::Output(_) => Exit::Io,
+            // What the arguments say is checked by the builder, and the rest are counts.
+            CollectError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
+            CollectError::TooManyWindows { .. } => Exit::Usage,
+            _ => Exit::Unsupported,
+        },
+        _ => Exit::Corrupt,
     };
     Failure::new(exit, error)
 }

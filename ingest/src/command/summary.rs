@@ -1,56 +1,46 @@
 //! What was done, for people and for programs.
 
+use crate::arguments::Arguments;
+use crate::output::Written;
 use chronoxide_cli::escape::Escaped;
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Failure, human, print};
-use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::BlockView;
+use chronoxide_cli::{Failure, Layout, human, print};
 use chronoxide_ingest::Report;
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
-use std::path::Path;
 
 /// What was done.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     output: String,
-    block_id: String,
     layout: &'static str,
     bytes: u64,
     series: u64,
-    labels: u64,
-    keysets: u64,
-    keys: u64,
-    symbols: u64,
-    /// Bytes of the file for each series; none without series.
+    /// Bytes of the files for each series; none without series.
     bytes_per_series: Option<f64>,
+    blocks: Vec<Written>,
     #[serde(rename = "input")]
     report: Report,
 }
 
 impl Summary {
-    /// Of a block and the report of its run.
-    pub(crate) fn new(output: &Path, bytes: u64, block: &[u8], report: Report) -> Result<Self, Failure> {
-        let view = BlockView::open(block)?;
-        let meta = view.meta()?;
-        let series = meta.series_count();
-        Ok(Self {
-            output: output.display().to_string(),
-            block_id: view.block_id().to_string(),
-            layout: match view.row_form() {
-                RowForm::FixedWidth => "fixed",
-                RowForm::BitPacked => "bitpacked",
+    /// Of the blocks and the report of a run.
+    pub(crate) fn new(arguments: &Arguments, blocks: Vec<Written>, report: Report) -> Self {
+        let bytes = blocks.iter().map(|block| block.bytes).sum();
+        let series = blocks.iter().map(|block| block.series).sum();
+        Self {
+            output: arguments.output.display().to_string(),
+            layout: match arguments.layout {
+                Layout::Fixed => "fixed",
+                Layout::Bitpacked => "bitpacked",
             },
             bytes,
             series,
-            labels: meta.label_count(),
-            keysets: view.keyset_count().into(),
-            keys: view.key_count().into(),
-            symbols: view.symbols().count().into(),
             bytes_per_series: (series > 0).then(|| bytes as f64 / series as f64),
+            blocks,
             report,
-        })
+        }
     }
 
     /// As one JSON object on standard output.
@@ -88,7 +78,19 @@ impl Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Summary { report, .. } = self.summary;
         let summary = self.summary;
-        let heading = format!("{}: {}", shown(&summary.output), counted(summary.series, "series", "series"));
+        let mut heading = format!("{}: {}", shown(&summary.output), counted(summary.series, "series", "series"));
+        let blocks = match &*summary.blocks {
+            [block] => [
+                (block.keysets, "keyset", "keysets"),
+                (block.keys, "key", "keys"),
+                (block.symbols, "symbol", "symbols"),
+            ],
+            blocks => {
+                heading += &format!(" in {}", counted(blocks.len() as u64, "block", "blocks"));
+                [(0, "", ""); 3]
+            }
+        };
+        let labels = summary.blocks.iter().map(|block| block.labels).sum();
         let per_series = summary.bytes_per_series.map(|bytes| format!(", {} a series", human::per(bytes)));
         let size = human::bytes(summary.bytes) + per_series.as_deref().unwrap_or_default();
         writeln!(f, "{} in {size}", self.style.heading(heading))?;
@@ -110,16 +112,7 @@ impl Display for Told<'_> {
             "time",
             report.time.map_or(String::new(), |(first, last)| format!("{} to {}", time(first), time(last))),
         )?;
-        line(
-            f,
-            "kept",
-            list([
-                (summary.keysets, "keyset", "keysets"),
-                (summary.keys, "key", "keys"),
-                (summary.symbols, "symbol", "symbols"),
-                (summary.labels, "label", "labels"),
-            ]),
-        )?;
+        line(f, "kept", list([blocks[0], blocks[1], blocks[2], (labels, "label", "labels")]))?;
         let shadowed = report.shadowed;
         line(
             f,

@@ -1,10 +1,16 @@
 //! What the first bytes of a content say.
 
+use super::depth::Depth;
+use super::frames;
+use crate::otlp::looks_like_request;
+
 /// A kind of record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// One `ExportMetricsServiceRequest` of OTLP as JSON per line.
+    /// `ExportMetricsServiceRequest`s of OTLP as JSON: one per line, or with their lengths before them.
     OtlpJson,
+    /// `ExportMetricsServiceRequest`s of OTLP as protobuf: with their lengths before them, or one alone.
+    OtlpProto,
     /// Objects of label to value: one per line, or in an array, or in the array of a response of Prometheus's series
     /// API.
     SeriesJson,
@@ -16,6 +22,7 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::OtlpJson => "otlp-json",
+            Self::OtlpProto => "otlp-proto",
             Self::SeriesJson => "series-json",
         }
     }
@@ -26,40 +33,83 @@ impl Format {
 pub(crate) enum Framing {
     /// One per line.
     Lines,
+    /// Each with its length before it.
+    Frames,
+    /// One, which is the whole content.
+    Whole,
+    /// Values of JSON one after the other, over many lines.
+    Values,
     /// In a JSON array.
     Array,
     /// In the array `data` of a JSON object.
     Response,
 }
 
-/// What a content looks like that is of neither format.
+/// What a content looks like that is of no format.
 pub(super) type Found = &'static str;
 
-/// The format of a content, by its first bytes: an object whose first field that is no string is called
+/// The format of a content, by its first bytes. An object whose first field that is no string is called
 /// `resourceMetrics` is a request, one where it is an array called `data`, or comes after a `status`, is a response,
 /// and one with nothing but strings is a series.
 ///
-/// Nothing but white space is a content without records. `{}` says nothing, so that the next object decides; alone it is a request without
-/// resources.
+/// Nothing but white space is a content without records. `{}` says nothing, so that the next object decides; alone it
+/// is a request without resources.
 pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
+    if looks_like_request(head) {
+        return Ok((Format::OtlpProto, Framing::Whole));
+    }
+    if let Some(format) = framed(head) {
+        return Ok((format, Framing::Frames));
+    }
     let mut scan = Scan { rest: head };
     match scan.token() {
         None => Ok((Format::OtlpJson, Framing::Lines)),
         Some(b'[') => Ok((Format::SeriesJson, Framing::Array)),
-        Some(b'{') => scan.object(),
-        Some(_) if head.first() == Some(&0x0a) => Err("this looks like a protobuf request"),
-        Some(0) => Err("this looks like messages with their lengths before them"),
+        Some(b'{') => scan.object().map(|found| match found {
+            (format, Framing::Lines) => (format, objects(head)),
+            found => found,
+        }),
         Some(b'#') => Err("this looks like the text format of Prometheus"),
-        Some(_) => Err("this is no JSON"),
+        Some(_) => Err("this is of no known format"),
     }
 }
 
-/// The framing of series-json, when the format was said.
-pub(super) fn series_framing(head: &[u8]) -> Framing {
-    match detect(head) {
-        Ok((Format::SeriesJson, framing)) => framing,
-        _ => Framing::Lines,
+/// How records of a format stand in a content.
+pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
+    let is_framed = framed(head).is_some();
+    match (format, detect(head)) {
+        (_, Ok((found, framing))) if found == format => framing,
+        (Format::OtlpProto, _) if !is_framed && head.first() == Some(&0x0a) => Framing::Whole,
+        (Format::OtlpProto, _) => Framing::Frames,
+        (Format::OtlpJson, _) if is_framed => Framing::Frames,
+        (Format::OtlpJson | Format::SeriesJson, _) => Framing::Lines,
     }
+}
+
+/// The format of messages with their lengths before them, if the content looks like that.
+fn framed(head: &[u8]) -> Option<Format> {
+    // Text has no such byte, and a message of 16 MiB or more is not the first one.
+    if head.first() != Some(&0) {
+        return None;
+    }
+    let message = frames::first_message(head);
+    match message.first() {
+        Some(b'{') => Some(Format::OtlpJson),
+        Some(0x0a) => Some(Format::OtlpProto),
+        _ => None,
+    }
+}
+
+/// Whether objects stand on lines of their own, or where they like.
+fn objects(head: &[u8]) -> Framing {
+    let mut depth = Depth::default();
+    let mut lines = head.trim_ascii_start().iter().take_while(|&&byte| {
+        let goes_on = byte != b'\n' || depth.in_string;
+        depth.pass(byte);
+        goes_on
+    });
+    let is_whole_line = lines.by_ref().count() < head.trim_ascii_start().len();
+    if is_whole_line && !depth.is_outside() { Framing::Values } else { Framing::Lines }
 }
 
 struct Scan<'a> {
@@ -174,9 +224,13 @@ mod tests {
             (r#"{"resourceLogs":[]}"#, Err("this looks like OTLP, but not like metrics")),
             (r#"{"a":1}"#, Err("this is JSON, but neither a request of OTLP metrics nor series")),
             ("# HELP up\n", Err("this looks like the text format of Prometheus")),
-            ("\0\0\x12\0{", Err("this looks like messages with their lengths before them")),
-            ("\n\u{12}\n\u{10}", Err("this looks like a protobuf request")),
-            ("up 1\n", Err("this is no JSON")),
+            ("\0\0\x12\0{", Ok((Format::OtlpJson, Framing::Frames))),
+            ("\0\0\0\0\0\0\x12\0{", Ok((Format::OtlpJson, Framing::Frames))),
+            ("\0\0\x12\0\n\x02\x0a\0", Ok((Format::OtlpProto, Framing::Frames))),
+            ("\n\u{12}\n\u{10}\n\u{e}", Ok((Format::OtlpProto, Framing::Whole))),
+            ("\n\n{\n\"resourceMetrics\":[\n", Ok((Format::OtlpJson, Framing::Values))),
+            ("{\n  \"__name__\": \"up\"\n}\n", Ok((Format::SeriesJson, Framing::Values))),
+            ("up 1\n", Err("this is of no known format")),
         ] {
             assert_eq!(detect(head.as_bytes()), expected, "{head:?}");
         }

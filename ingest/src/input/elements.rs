@@ -3,6 +3,7 @@
 //! A response can be larger than memory, so its elements are cut out one by one; what stands around them, the
 //! envelope, is kept and read as JSON at its end.
 
+use super::depth::Depth;
 use super::record::Found;
 use super::source::Source;
 use crate::error::IngestError;
@@ -33,30 +34,6 @@ enum State {
     AfterElement,
     /// In a response, after the array.
     AfterArray,
-}
-
-/// How deep a byte of JSON stands.
-#[derive(Debug, Default, Clone, Copy)]
-struct Depth {
-    open: u64,
-    in_string: bool,
-    escaped: bool,
-}
-
-impl Depth {
-    fn pass(&mut self, byte: u8) {
-        if self.in_string {
-            self.in_string = byte != b'"' || self.escaped;
-            self.escaped = byte == b'\\' && !self.escaped;
-            return;
-        }
-        match byte {
-            b'"' => self.in_string = true,
-            b'{' | b'[' => self.open += 1,
-            b'}' | b']' => self.open = self.open.saturating_sub(1),
-            _ => {}
-        }
-    }
 }
 
 /// What of a response stands around the series.
@@ -138,7 +115,7 @@ impl Elements {
                 self.state = State::FirstElement;
                 return Ok(());
             }
-            if depth.open == 0 && !depth.in_string {
+            if depth.is_outside() {
                 self.state = State::Outside;
                 return self.check_envelope(source);
             }
@@ -189,7 +166,7 @@ fn element(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<
         let bytes = source.fill()?;
         if bytes.is_empty() {
             // An element that is whole is taken; that its array is not is found when the next one is looked for.
-            let is_whole = depth.open == 0 && !depth.in_string;
+            let is_whole = depth.is_outside();
             return Ok(match () {
                 () if is_too_long => Found::TooLong,
                 () if is_whole => Found::Whole,
@@ -197,7 +174,7 @@ fn element(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<
             });
         }
         let end = bytes.iter().position(|&byte| {
-            let is_outside = depth.open == 0 && !depth.in_string;
+            let is_outside = depth.is_outside();
             let ends = is_outside && (matches!(byte, b',' | b']') || byte.is_ascii_whitespace());
             depth.pass(byte);
             ends

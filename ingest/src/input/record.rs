@@ -2,8 +2,8 @@
 
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
-use super::lines;
 use super::source::Source;
+use super::{frames, lines, values};
 use crate::error::IngestError;
 
 /// One record of an input.
@@ -25,8 +25,12 @@ pub enum RecordContent<'a> {
     /// What stands at the end of the input without the newline that ends a record: a whole record, or one that
     /// was being written.
     Unterminated(&'a [u8]),
+    /// What is left of a record that was being written: it is known to be cut off.
+    Torn,
     /// A record with more bytes than are allowed, which were not kept.
     TooLong,
+    /// A record that cannot be decompressed, and why.
+    Damaged(&'a str),
 }
 
 /// The records of an input, one after the other.
@@ -46,7 +50,10 @@ pub struct Records {
 pub(super) enum Found {
     Whole,
     Unterminated,
+    Torn,
     TooLong,
+    /// The buffer has the reason.
+    Damaged,
     Blank,
     End,
 }
@@ -62,8 +69,7 @@ impl Records {
         let (format, framing) = match format {
             None => detect::detect(source.head())
                 .map_err(|found| IngestError::UnknownFormat { input: source.name().to_owned(), found })?,
-            Some(Format::SeriesJson) => (Format::SeriesJson, detect::series_framing(source.head())),
-            Some(Format::OtlpJson) => (Format::OtlpJson, Framing::Lines),
+            Some(format) => (format, detect::framing(format, source.head())),
         };
         let elements = Elements::default();
         Ok(Self { source, format, framing, elements, max_len, number: 0, blank_lines: 0, buffer: Vec::new() })
@@ -79,6 +85,11 @@ impl Records {
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
+    }
+
+    /// Where they came from.
+    pub(crate) fn into_source(self) -> Source {
+        self.source
     }
 
     /// Lines so far without anything but white space.
@@ -100,6 +111,15 @@ impl Records {
                     let offset = self.source.offset();
                     (offset, lines::next(&mut self.source, self.max_len, &mut self.buffer)?)
                 }
+                Framing::Frames => {
+                    let offset = self.source.offset();
+                    (offset, frames::next(&mut self.source, self.max_len, &mut self.buffer)?)
+                }
+                Framing::Whole => {
+                    let offset = self.source.offset();
+                    (offset, frames::whole(&mut self.source, self.max_len, &mut self.buffer)?)
+                }
+                Framing::Values => values::next(&mut self.source, self.max_len, &mut self.buffer)?,
                 Framing::Array | Framing::Response => {
                     self.elements.next(&mut self.source, self.max_len, &mut self.buffer)?
                 }
@@ -113,7 +133,9 @@ impl Records {
         self.number += 1;
         let content = match found {
             Found::Unterminated => RecordContent::Unterminated(&self.buffer),
+            Found::Torn => RecordContent::Torn,
             Found::TooLong => RecordContent::TooLong,
+            Found::Damaged => RecordContent::Damaged(str::from_utf8(&self.buffer).unwrap_or_default()),
             _ => RecordContent::Whole(&self.buffer),
         };
         Ok(Some(Record { number: self.number, offset, content }))

@@ -1,11 +1,11 @@
 //! A file or standard input, decompressed.
 
 use crate::error::IngestError;
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Bytes that are looked at to recognise a format.
 pub(super) const HEAD_LEN: u64 = 64 * 1024;
@@ -23,8 +23,8 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What the first bytes of a file say.
-    fn detect(head: &[u8]) -> Self {
+    /// What the first bytes of a file or a message say.
+    pub(super) fn detect(head: &[u8]) -> Self {
         // A zstd stream may begin with a skippable frame: 50 to 5F, 2A 4D 18.
         match head {
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
@@ -48,26 +48,59 @@ impl Compression {
 pub struct Source {
     name: String,
     compression: Compression,
-    reader: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read>>>,
+    reader: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read + Send>>>,
     offset: u64,
-    /// Whether an error came from the operating system and not from the decompressor.
-    system_failed: Rc<Cell<bool>>,
+    /// Bytes of the file, if it is one.
+    file_len: Option<u64>,
+    watch: Arc<Watch>,
     truncated: bool,
 }
 
-/// Remembers that reading failed.
+/// How far an input was read, before decompression.
+#[derive(Debug, Clone)]
+pub struct Position {
+    len: Option<u64>,
+    watch: Arc<Watch>,
+}
+
+impl Position {
+    /// Bytes of the file, if it is one.
+    #[must_use]
+    pub fn file_len(&self) -> Option<u64> {
+        self.len
+    }
+
+    /// Bytes that were read.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.watch.read.load(Ordering::Relaxed)
+    }
+}
+
+/// What is known of the bytes below the decompressor.
+#[derive(Debug, Default)]
+struct Watch {
+    /// Whether an error came from the operating system and not from the decompressor.
+    failed: AtomicBool,
+    /// Bytes that were read.
+    read: AtomicU64,
+}
+
+/// Remembers how far was read, and that it failed.
 struct Watched<R> {
     inner: R,
-    failed: Rc<Cell<bool>>,
+    watch: Arc<Watch>,
 }
 
 impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.inner.read(buffer).inspect_err(|error| {
-            if error.kind() != io::ErrorKind::Interrupted {
-                self.failed.set(true);
-            }
-        })
+        let result = self.inner.read(buffer);
+        match &result {
+            Ok(len) => drop(self.watch.read.fetch_add(*len as u64, Ordering::Relaxed)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.watch.failed.store(true, Ordering::Relaxed),
+        }
+        result
     }
 }
 
@@ -83,7 +116,12 @@ impl Source {
         }
         let name = path.display().to_string();
         match File::open(path) {
-            Ok(file) => Self::new(name, file),
+            Ok(file) => {
+                // A pipe or a device has no length that says how much comes.
+                let file_len =
+                    file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
+                Ok(Self { file_len, ..Self::new(name, file)? })
+            }
             Err(source) => Err(IngestError::Open { input: name, source }),
         }
     }
@@ -93,21 +131,25 @@ impl Source {
     /// # Errors
     ///
     /// The first bytes cannot be read or decompressed.
-    pub fn new(name: String, reader: impl Read + 'static) -> Result<Self, IngestError> {
+    pub fn new(name: String, reader: impl Read + Send + 'static) -> Result<Self, IngestError> {
         Self::with_buffer_len(name, reader, BUFFER_LEN)
     }
 
     /// As [`new`](Self::new), with buffers of another length: for tests, in which small ones have their ends everywhere in an input.
     #[doc(hidden)]
-    pub fn with_buffer_len(name: String, reader: impl Read + 'static, buffer_len: usize) -> Result<Self, IngestError> {
-        let system_failed = Rc::new(Cell::new(false));
-        let mut raw = BufReader::with_capacity(buffer_len, Watched { inner: reader, failed: system_failed.clone() });
+    pub fn with_buffer_len(
+        name: String,
+        reader: impl Read + Send + 'static,
+        buffer_len: usize,
+    ) -> Result<Self, IngestError> {
+        let watch = Arc::new(Watch::default());
+        let mut raw = BufReader::with_capacity(buffer_len, Watched { inner: reader, watch: watch.clone() });
         let read_error = |source| IngestError::Read { input: name.clone(), offset: 0, source };
         let mut head = Vec::new();
         raw.by_ref().take(4).read_to_end(&mut head).map_err(read_error)?;
         let compression = Compression::detect(&head);
         let raw = Cursor::new(head).chain(raw);
-        let content: Box<dyn Read> = match compression {
+        let content: Box<dyn Read + Send> = match compression {
             Compression::None => Box::new(raw),
             Compression::Zstd => Box::new(zstd::Decoder::with_buffer(raw).map_err(read_error)?),
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
@@ -117,7 +159,8 @@ impl Source {
             compression,
             reader: Cursor::new(Vec::new()).chain(BufReader::with_capacity(buffer_len, content)),
             offset: 0,
-            system_failed,
+            file_len: None,
+            watch,
             truncated: false,
         };
         let mut head = Vec::new();
@@ -148,6 +191,17 @@ impl Source {
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.truncated
+    }
+
+    /// How far it is read, also while another thread reads it.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        Position { len: self.file_len, watch: self.watch.clone() }
+    }
+
+    /// Whether all of its content was looked at already, because it is small.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        (self.head().len() as u64) < HEAD_LEN - 3
     }
 
     /// The first bytes, while nothing was read.
@@ -187,7 +241,7 @@ impl Source {
     fn survive(&mut self, result: io::Result<usize>) -> Result<(), IngestError> {
         let Err(source) = result else { return Ok(()) };
         let (input, offset) = (self.name.clone(), self.offset);
-        if self.compression == Compression::None || self.system_failed.get() {
+        if self.compression == Compression::None || self.watch.failed.load(Ordering::Relaxed) {
             return Err(IngestError::Read { input, offset, source });
         }
         if source.kind() == io::ErrorKind::UnexpectedEof {

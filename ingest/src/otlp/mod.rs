@@ -1,16 +1,18 @@
-//! OTLP metrics as JSON: what of a request makes labels, and the text forms of attribute values.
+//! OTLP metrics: what of a request makes labels, and the text forms of attribute values.
 //!
 //! | module | what is in it |
 //! | --- | --- |
 //! | `sink` | [`OtlpSink`], what takes the parts of a request in order |
-//! | `schema` | the part of the protocol that labels come from |
-//! | `walk` | one walk over a request, without a model in memory |
+//! | `kind` | [`MetricKind`], the five kinds of metrics |
 //! | `value` | attribute values as text |
-//! | `text` | strings and integers as JSON writes them |
+//! | `json` | a walk over a request as JSON |
+//! | `proto` | a walk over a request as protobuf |
 //!
-//! The mapping is that of the [protocol's JSON encoding][json]: 64-bit integers may be strings or numbers, enums are
-//! not looked at, unknown fields are ignored. Field names may be `camelCase` or `snake_case`, and those of captures
-//! that are older than scopes (`instrumentationLibraryMetrics`, `instrumentationLibrary`) are known.
+//! Both walks read a request once and keep no model of it; what they give to the sink is borrowed from the bytes.
+//!
+//! JSON is that of the [protocol's mapping][json]: 64-bit integers may be strings or numbers, unknown fields are
+//! ignored. Field names may be `camelCase` or `snake_case`, and those of captures that are older than scopes
+//! (`instrumentationLibraryMetrics`, `instrumentationLibrary`) are known.
 //!
 //! [json]: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 //!
@@ -33,6 +35,7 @@
 //! In arrays and key-value lists strings and bytes stand in quotes, and so do `NaN`, `Infinity` and `-Infinity`.
 //!
 //! ```
+//! use chronoxide_format::metadata::MetricMetadata;
 //! use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
 //! use std::convert::Infallible;
 //!
@@ -46,11 +49,11 @@
 //!         self.0.push(format!("{level:?} {key}={value}"));
 //!         Ok(())
 //!     }
-//!     fn metric(&mut self, name: &str) -> Result<(), Infallible> {
-//!         self.0.push(format!("metric {name}"));
+//!     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Infallible> {
+//!         self.0.push(format!("metric {}", metadata.name));
 //!         Ok(())
 //!     }
-//!     fn point(&mut self, point: Point) -> Result<(), Infallible> {
+//!     fn point(&mut self, point: &Point<'_>) -> Result<(), Infallible> {
 //!         self.0.push(format!("{:?} at {}", point.kind, point.time_unix_nano));
 //!         Ok(())
 //!     }
@@ -67,14 +70,15 @@
 //! # Ok::<(), chronoxide_ingest::DecodeError<Infallible>>(())
 //! ```
 
-mod schema;
+mod json;
+mod kind;
+mod proto;
 mod sink;
-mod text;
 mod value;
-mod walk;
 
-pub use schema::MetricKind;
-pub use sink::{Level, NO_RECORDED_VALUE, OtlpSink, Point};
-pub use walk::decode_otlp_json;
+pub use json::decode_otlp_json;
+pub use kind::MetricKind;
+pub use proto::{ProtoError, decode_otlp_proto, looks_like_request};
+pub use sink::{Level, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
 
-pub(crate) use text::Text;
+pub(crate) use json::Text;

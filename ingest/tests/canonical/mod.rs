@@ -3,10 +3,25 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use chronoxide_format::view::BlockView;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub type Labels = BTreeMap<String, String>;
+
+/// The labelsets of a block, in the order of refs.
+pub fn of_block(block: &[u8]) -> Vec<Labels> {
+    let view = BlockView::open(block).unwrap();
+    view.verify().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (0..view.series_count().unwrap())
+        .map(|number| {
+            let series = view.series(number.into()).unwrap().expect("the ref is in the block");
+            let labels = series.labels().map(|label| label.unwrap());
+            labels.map(|label| (text(label.name), text(label.value))).collect()
+        })
+        .collect()
+}
 
 /// The labelsets of lines of series.
 pub fn series_json(text: &str) -> BTreeSet<Labels> {

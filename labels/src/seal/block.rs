@@ -2,8 +2,8 @@
 
 use super::selection::Selection;
 use super::write::{BlockTarget, write};
-use bitvec::slice::BitSlice;
 use crate::keyset::KeysetStore;
+use bitvec::slice::BitSlice;
 use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;

@@ -7,12 +7,13 @@ use std::io::Cursor;
 use chronoxide_format::SeriesRef;
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::error::DecodeError;
 use chronoxide_ingest::input::{Format, RecordContent, Records, Source};
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
-use chronoxide_ingest::{Collector, IngestError, Job, JobOptions};
+use chronoxide_ingest::{Collector, CollectorOptions, IngestError, Job, JobOptions};
 use chronoxide_labels::{KeysetStore, LabelSetStore, StoreRef};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -29,7 +30,8 @@ pub fn otlp_json(bytes: &[u8]) {
     let options = program.byte();
     let line = program.0;
     let policy = policy(options);
-    let mut collector = Collector::new(policy);
+    let options_of_run = CollectorOptions { policy, ..CollectorOptions::default() };
+    let mut collector = Collector::new(options_of_run, Vec::new());
     let collected = decode_otlp_json(line, &mut collector);
     let decoded = decode_otlp_json(line, &mut Ignore);
     match &collected {
@@ -40,9 +42,8 @@ pub fn otlp_json(bytes: &[u8]) {
         Err(DecodeError::Sink(error)) => panic!("one line does not fill a store: {error}"),
         Err(_) => assert!(decoded.is_err(), "what was decoded was not collected"),
     }
-    let (store, report) = collector.into_parts();
-    assert_eq!(store.len() as u64, report.series, "series are counted wrongly");
-    sealed_series(&store, policy, options);
+    assert_eq!(collector.store().len() as u64, collector.report().series, "series are counted wrongly");
+    sealed_series(collector.store(), policy, options);
 }
 
 /// One byte of options, then a capture, which may be compressed: read, collected, sealed and verified.
@@ -56,7 +57,11 @@ pub fn series_json(bytes: &[u8]) {
     let formats = [None, Some(Format::SeriesJson), Some(Format::SeriesJson), Some(Format::OtlpJson)];
     let job_options = JobOptions {
         format: formats[usize::from(options >> 2 & 3)],
-        policy: policy(options),
+        collector: CollectorOptions {
+            policy: policy(options),
+            row_form: row_form(options),
+            ..CollectorOptions::default()
+        },
         max_record_len: if options & 16 == 0 { 4096 } else { 64 },
         skip_broken_records: options & 32 != 0,
     };
@@ -71,11 +76,11 @@ pub fn series_json(bytes: &[u8]) {
         assert_eq!(small, large, "records depend on where buffers end");
         return;
     }
-    let mut job = Job::new(job_options.clone());
+    let mut job = Job::new(job_options.clone(), Vec::new());
     let is_read = source(capture, 256).and_then(|source| job.read(source)).is_ok();
-    let (store, report) = job.finish();
-    assert_eq!(store.len() as u64, report.series, "series are counted wrongly");
-    let sealed = sealed_series(&store, job_options.policy, options);
+    let (report, blocks) = job.finish().expect("a capture does not fill a block");
+    let sealed: BTreeSet<Labelset> = blocks.iter().flat_map(|block| block_series(block)).collect();
+    assert_eq!(sealed.len() as u64, report.series, "series are counted wrongly");
     let is_plain = report.points == 0 && report.skipped.broken_records == 0 && report.torn_records == 0;
     if is_read
         && is_plain
@@ -94,9 +99,26 @@ fn policy(options: u8) -> LabelPolicy {
     if options & 1 == 0 { LabelPolicy::default() } else { LabelPolicy::new(18, 20).expect("limits that may be") }
 }
 
+fn row_form(options: u8) -> RowForm {
+    if options & 2 == 0 { RowForm::BitPacked } else { RowForm::FixedWidth }
+}
+
+/// The series of a sound block.
+fn block_series(block: &[u8]) -> Vec<Labelset> {
+    let view = BlockView::open(block).expect("a sealed block opens");
+    let count = view.verify().expect("a sealed block verifies").series_count;
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("a block has text");
+    let series =
+        (0..count as u32).map(|series| view.series(SeriesRef(series)).expect("a sealed block").expect("a series"));
+    let labels = |label: Result<_, _>| label.expect("a sealed block");
+    series
+        .map(|series| series.labels().map(labels).map(|label| (text(label.name), text(label.value))).collect())
+        .collect()
+}
+
 /// Seals a store and compares the block with it, series by series. Returns the series.
 fn sealed_series(store: &KeysetStore, policy: LabelPolicy, options: u8) -> BTreeSet<Labelset> {
-    let form = if options & 2 == 0 { RowForm::BitPacked } else { RowForm::FixedWidth };
+    let form = row_form(options);
     let mut all = BTreeSet::new();
     if store.is_empty() && options & 128 == 0 {
         // An empty block looks the same each time.
@@ -133,7 +155,7 @@ fn plain_lines(capture: &[u8], options: &JobOptions) -> Option<BTreeSet<Labelset
             return None;
         }
         let Ok(Value::Object(object)) = serde_json::from_str(line) else { return None };
-        if object.keys().any(|name| name.len() > options.policy.max_name_len() as usize) {
+        if object.keys().any(|name| name.len() > options.collector.policy.max_name_len() as usize) {
             // Names may become the same by being cut; which of them is the last is lost here.
             return None;
         }
@@ -145,7 +167,7 @@ fn plain_lines(capture: &[u8], options: &JobOptions) -> Option<BTreeSet<Labelset
                 _ => return None,
             };
             if !name.is_empty() && !value.is_empty() {
-                labels.insert(name, options.policy.value(&value).into_owned());
+                labels.insert(name, options.collector.policy.value(&value).into_owned());
             }
         }
         if !labels.is_empty() && labels.len() <= 512 {
@@ -189,11 +211,11 @@ impl OtlpSink for Ignore {
         Ok(())
     }
 
-    fn point(&mut self, _: Point) -> Result<(), Infallible> {
+    fn point(&mut self, _: &Point<'_>) -> Result<(), Infallible> {
         Ok(())
     }
 
-    fn metric(&mut self, _: &str) -> Result<(), Infallible> {
+    fn metric(&mut self, _: &MetricMetadata<'_>) -> Result<(), Infallible> {
         Ok(())
     }
 }

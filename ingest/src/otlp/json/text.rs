@@ -144,28 +144,9 @@ impl Visitor<'_> for Double {
     }
 }
 
-/// The text form of a double: see the table in the documentation of [`otlp`](crate::otlp).
-pub(super) fn double_text(value: f64) -> String {
-    if value.is_nan() {
-        return "NaN".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
-    }
-    let size = value.abs();
-    if size == 0.0 || (1e-6..1e21).contains(&size) {
-        return value.to_string();
-    }
-    // Rust writes no sign before a positive exponent.
-    let text = format!("{value:e}");
-    match text.split_once('e') {
-        Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
-        _ => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::super::value::double_text;
     use super::*;
     use proptest::prelude::*;
 

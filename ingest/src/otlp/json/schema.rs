@@ -1,22 +1,7 @@
 //! The part of the protocol that labels come from: messages, and which of their fields lead where.
 
-use super::sink::Level;
-
-/// The five kinds of metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the protocol's own names")]
-pub enum MetricKind {
-    Gauge,
-    Sum,
-    Histogram,
-    ExponentialHistogram,
-    Summary,
-}
-
-impl MetricKind {
-    /// All kinds, in the order of the protocol.
-    pub const ALL: [Self; 5] = [Self::Gauge, Self::Sum, Self::Histogram, Self::ExponentialHistogram, Self::Summary];
-}
+use super::super::kind::MetricKind;
+use super::super::sink::Level;
 
 /// A message of the protocol on the way from a request to a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +14,7 @@ pub(super) enum Message {
     Metric,
     Data(MetricKind),
     Point(MetricKind),
+    Quantile,
 }
 
 /// What a field of a message holds.
@@ -39,14 +25,28 @@ pub(super) enum Field {
     Attributes(Level),
     Name,
     Version,
+    Description,
+    Unit,
+    Temporality,
+    IsMonotonic,
     Time,
     Flags,
+    /// A sum of measurements, of which only matters whether it is there.
+    Sum,
+    BucketCounts,
+    BucketBounds,
+    Quantiles,
+    Quantile,
 }
 
 impl Message {
     /// What a field holds; nothing if it makes no label.
     pub(super) fn field(self, name: &str) -> Option<Field> {
-        use Field::{Attributes, Flags, Many, Name, One, Time, Version};
+        use Field::{
+            Attributes, BucketBounds, BucketCounts, Description, Flags, IsMonotonic, Many, Name, One, Quantile,
+            Quantiles, Sum, Temporality, Time, Unit, Version,
+        };
+        use MetricKind::{ExponentialHistogram, Histogram, Summary};
         Some(match (self, name) {
             (Self::Request, "resourceMetrics" | "resource_metrics") => Many(Self::ResourceMetrics),
             (Self::ResourceMetrics, "resource") => One(Self::Resource),
@@ -61,6 +61,8 @@ impl Message {
             (Self::Scope, "version") => Version,
             (Self::Scope, "attributes") => Attributes(Level::Scope),
             (Self::Metric, "name") => Name,
+            (Self::Metric, "description") => Description,
+            (Self::Metric, "unit") => Unit,
             (Self::Metric, "gauge") => One(Self::Data(MetricKind::Gauge)),
             (Self::Metric, "sum") => One(Self::Data(MetricKind::Sum)),
             (Self::Metric, "histogram") => One(Self::Data(MetricKind::Histogram)),
@@ -69,9 +71,19 @@ impl Message {
             }
             (Self::Metric, "summary") => One(Self::Data(MetricKind::Summary)),
             (Self::Data(kind), "dataPoints" | "data_points") => Many(Self::Point(kind)),
+            (
+                Self::Data(MetricKind::Sum | Histogram | ExponentialHistogram),
+                "aggregationTemporality" | "aggregation_temporality",
+            ) => Temporality,
+            (Self::Data(MetricKind::Sum), "isMonotonic" | "is_monotonic") => IsMonotonic,
             (Self::Point(_), "attributes") => Attributes(Level::Point),
             (Self::Point(_), "timeUnixNano" | "time_unix_nano") => Time,
             (Self::Point(_), "flags") => Flags,
+            (Self::Point(Histogram), "sum") => Sum,
+            (Self::Point(Histogram), "bucketCounts" | "bucket_counts") => BucketCounts,
+            (Self::Point(Histogram), "explicitBounds" | "explicit_bounds") => BucketBounds,
+            (Self::Point(Summary), "quantileValues" | "quantile_values") => Quantiles,
+            (Self::Quantile, "quantile") => Quantile,
             _ => return None,
         })
     }
@@ -111,6 +123,7 @@ impl Message {
             Self::Data(MetricKind::ExponentialHistogram) => "an ExponentialHistogram",
             Self::Data(MetricKind::Summary) => "a Summary",
             Self::Point(_) => "a data point",
+            Self::Quantile => "a ValueAtQuantile",
         }
     }
 }

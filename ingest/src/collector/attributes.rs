@@ -1,0 +1,67 @@
+//! The attributes of one level: a resource, a scope or a point.
+
+use chronoxide_labels::{KeyId, LabelId};
+
+/// The attributes of one level, each key once.
+#[derive(Debug, Default)]
+pub(super) struct Attributes {
+    /// Keys with their labels; none if the value is empty.
+    pub(super) list: Vec<(KeyId, Option<LabelId>)>,
+    /// For each key the generation in which it was set last, and where it is in the list.
+    marks: Vec<(u32, u32)>,
+    /// Counts how often the level began anew; marks of other generations mean nothing.
+    generation: u32,
+}
+
+impl Attributes {
+    /// Begins anew.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.generation = self.generation.wrapping_add(1);
+        if self.generation == 0 {
+            self.marks.clear();
+            self.generation = 1;
+        }
+    }
+
+    /// Where the label of a key is in the list.
+    #[inline]
+    pub(super) fn position(&self, key: KeyId) -> Option<usize> {
+        let &(generation, position) = self.marks.get(key.index())?;
+        // Generation 0 is that of marks that were never set, also before the first `clear`.
+        (generation == self.generation && generation != 0).then_some(position as usize)
+    }
+
+    /// Sets the label of a key; whether it had one.
+    #[inline]
+    pub(super) fn set(&mut self, key: KeyId, label: Option<LabelId>) -> bool {
+        if let Some(place) = self.position(key).and_then(|position| self.list.get_mut(position)) {
+            place.1 = label;
+            return true;
+        }
+        if self.marks.len() <= key.index() {
+            self.marks.resize(key.index() + 1, (0, 0));
+        }
+        if let Some(mark) = self.marks.get_mut(key.index()) {
+            *mark = (self.generation, self.list.len() as u32);
+        }
+        self.list.push((key, label));
+        false
+    }
+
+    /// The same attributes, in the numbers of another store.
+    pub(super) fn move_to<E>(
+        &mut self,
+        mut key: impl FnMut(KeyId) -> Result<KeyId, E>,
+        mut label: impl FnMut(LabelId) -> Result<LabelId, E>,
+    ) -> Result<(), E> {
+        let list = std::mem::take(&mut self.list);
+        self.marks.clear();
+        self.clear();
+        for (old, value) in list {
+            let value = value.map(&mut label).transpose()?;
+            self.set(key(old)?, value);
+        }
+        Ok(())
+    }
+}

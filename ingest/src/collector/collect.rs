@@ -1,0 +1,288 @@
+//! Labels to series, series to blocks.
+
+use super::attributes::Attributes;
+use super::metrics::{Metrics, OwnedMetadata};
+use super::options::CollectorOptions;
+use super::windows::{Times, TooManyWindows, Windows};
+use crate::names;
+use crate::otlp::Level;
+use crate::report::Report;
+use chronoxide_format::build::BlockMeta;
+use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, SealError};
+use std::borrow::Cow;
+use std::error::Error;
+
+/// Series between two looks at how much memory is used: a look costs some microseconds.
+const SERIES_PER_LOOK: usize = 1 << 14;
+
+/// Bytes of records between two such looks.
+const BYTES_PER_LOOK: usize = 4 << 20;
+
+/// Takes blocks as they are sealed.
+pub trait BlockSink {
+    /// Takes a block.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from being taken; it ends the run.
+    fn take(&mut self, block: Vec<u8>) -> Result<(), Box<dyn Error + Send + Sync>>;
+}
+
+/// Keeps them in memory.
+impl BlockSink for Vec<Vec<u8>> {
+    fn take(&mut self, block: Vec<u8>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.push(block);
+        Ok(())
+    }
+}
+
+/// Why collecting stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// The labels do not fit into a store.
+    #[error(transparent)]
+    Labels(#[from] LabelError),
+    /// The series do not fit into a block, or what is to be said of it does not.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// A block was not taken.
+    #[error(transparent)]
+    Output(Box<dyn Error + Send + Sync>),
+    /// A series has points over a time that has too many windows.
+    #[error("a series has points over a time of {count} windows (--window)")]
+    TooManyWindows {
+        /// How many.
+        count: i128,
+    },
+}
+
+impl From<TooManyWindows> for CollectError {
+    fn from(TooManyWindows { count }: TooManyWindows) -> Self {
+        Self::TooManyWindows { count }
+    }
+}
+
+/// Collects series from the parts of records, and gives them to `blocks`.
+///
+/// Labels of resources and scopes are interned once for all their points, so that a known point costs its own
+/// attributes and two lookups.
+#[derive(Debug, Default)]
+pub struct Collector<B = Vec<Vec<u8>>> {
+    pub(super) store: KeysetStore,
+    pub(super) options: CollectorOptions,
+    pub(super) report: Report,
+    pub(super) resource: Attributes,
+    pub(super) scope: Attributes,
+    pub(super) point: Attributes,
+    /// What resource and scope give to each of their points, without empty values.
+    pub(super) base: Vec<LabelId>,
+    pub(super) base_is_current: bool,
+    /// What the current metric gives to each of its points, its name first; nothing if it has no name.
+    pub(super) metric: Vec<LabelId>,
+    /// The labels of one series; kept to keep its memory.
+    pub(super) labels: Vec<LabelId>,
+    pub(super) windows: Windows,
+    pub(super) metrics: Metrics,
+    pub(super) names: names::Cache,
+    /// What was said of a metric last, for the series that follow.
+    pub(super) said: OwnedMetadata,
+    /// Times of the current series, where its input says them.
+    pub(super) series_times: Vec<Times>,
+    /// Bytes of records since the last look at the memory.
+    unlooked: usize,
+    blocks: B,
+}
+
+impl<B: BlockSink> Collector<B> {
+    /// A collector without series.
+    #[must_use]
+    pub fn new(options: CollectorOptions, blocks: B) -> Self {
+        let mut collector = Self {
+            store: KeysetStore::new(),
+            report: Report::default(),
+            resource: Attributes::default(),
+            scope: Attributes::default(),
+            point: Attributes::default(),
+            base: Vec::new(),
+            base_is_current: false,
+            metric: Vec::new(),
+            labels: Vec::new(),
+            windows: Windows::new(options.window),
+            metrics: Metrics::default(),
+            names: names::Cache::default(),
+            said: OwnedMetadata::default(),
+            series_times: Vec::new(),
+            unlooked: 0,
+            options,
+            blocks,
+        };
+        collector.resource.clear();
+        collector.scope.clear();
+        collector.point.clear();
+        collector
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    pub(crate) fn report_mut(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
+    /// The series since the last cut.
+    #[must_use]
+    pub fn store(&self) -> &KeysetStore {
+        &self.store
+    }
+
+    /// Seals what is left, the empty block if there is nothing at all. Returns what was counted, and the blocks.
+    ///
+    /// # Errors
+    ///
+    /// A block cannot be sealed, or is not taken.
+    pub fn finish(mut self) -> Result<(Report, B), CollectError> {
+        self.cut()?;
+        if self.report.blocks == 0 && self.options.window.is_none() {
+            let block = self.store.seal(self.options.row_form, &self.meta())?.block;
+            self.give(block)?;
+        }
+        Ok((self.report, self.blocks))
+    }
+
+    /// A record of this many bytes was read: no attribute of it matters any more.
+    pub(crate) fn record_ends(&mut self, len: usize) -> Result<(), CollectError> {
+        self.report.records += 1;
+        self.unlooked += len;
+        if self.unlooked >= BYTES_PER_LOOK {
+            self.unlooked = 0;
+            if self.is_memory_used() {
+                self.cut()?;
+                self.restart()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_memory_used(&self) -> bool {
+        self.options.max_memory.is_some_and(|most| {
+            self.store.memory_used() + self.windows.memory_used() + self.metrics.memory_used() > most
+        })
+    }
+
+    /// Whether the series that was stored last is one too many.
+    fn is_full(&self) -> bool {
+        let count = self.store.len();
+        count > self.options.max_series as usize || count.is_multiple_of(SERIES_PER_LOOK) && self.is_memory_used()
+    }
+
+    /// Seals what is in a window, window by window. Series that are in none stay out.
+    fn cut(&mut self) -> Result<(), CollectError> {
+        let (length, metrics) = (self.windows.length(), std::mem::take(&mut self.metrics));
+        for window in self.windows.take() {
+            let mut meta = self.meta();
+            meta.time = window.time_range();
+            meta.window = window.window_range(length);
+            let _ = window.metrics.iter_ones().filter_map(|number| metrics.get(number)).count();
+            let block = self.store.seal_selected(&window.series, self.options.row_form, &meta)?;
+            self.give(block)?;
+        }
+        Ok(())
+    }
+
+    fn meta(&self) -> BlockMeta {
+        let CollectorOptions { policy, external_labels, user_pairs, .. } = &self.options;
+        let (external_labels, user_pairs) = (external_labels.clone(), user_pairs.clone());
+        BlockMeta { external_labels, user_pairs, policy: *policy, ..BlockMeta::default() }
+    }
+
+    fn give(&mut self, block: Vec<u8>) -> Result<(), CollectError> {
+        self.report.blocks += 1;
+        self.blocks.take(block).map_err(CollectError::Output)
+    }
+
+    /// Begins a new store, in which only the labels are that the current resource, scope, metric, point and series
+    /// have.
+    fn restart(&mut self) -> Result<(), LabelError> {
+        let old = std::mem::take(&mut self.store);
+        let store = std::cell::RefCell::new(&mut self.store);
+        let key = |key: KeyId| store.borrow_mut().intern_name(old.name(key).unwrap_or_default());
+        let label = |label: LabelId| {
+            let (name, value) = (old.name(label.key).unwrap_or_default(), old.value(label).unwrap_or_default());
+            store.borrow_mut().intern_label(name, value)
+        };
+        for attributes in [&mut self.resource, &mut self.scope, &mut self.point] {
+            attributes.move_to(key, label)?;
+        }
+        for labels in [&mut self.base, &mut self.metric, &mut self.labels] {
+            labels.iter_mut().try_for_each(|place| label(*place).map(|label| *place = label))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn set(&mut self, level: Level, name: &str, value: &str) -> Result<(), LabelError> {
+        if name.is_empty() {
+            self.report.empty_keys += 1;
+            return Ok(());
+        }
+        let key = self.intern_name(name)?;
+        let label = if value.is_empty() {
+            self.report.empty_values.add(level);
+            None
+        } else {
+            Some(self.intern_value(key, value)?)
+        };
+        let attributes = match level {
+            Level::Resource => &mut self.resource,
+            Level::Scope => &mut self.scope,
+            Level::Point => &mut self.point,
+        };
+        if attributes.set(key, label) {
+            self.report.duplicate_keys.add(level);
+        }
+        Ok(())
+    }
+
+    pub(super) fn intern_name(&mut self, name: &str) -> Result<KeyId, LabelError> {
+        let name = self.options.policy.name(name);
+        self.report.names_cut += u64::from(matches!(name, Cow::Owned(_)));
+        self.store.intern_name(&name)
+    }
+
+    pub(super) fn intern_value(&mut self, key: KeyId, value: &str) -> Result<LabelId, LabelError> {
+        let value = self.options.policy.value(value);
+        self.report.values_cut += u64::from(matches!(value, Cow::Owned(_)));
+        self.store.intern_value(key, &value)
+    }
+
+    pub(super) fn intern_label(&mut self, name: &str, value: &str) -> Result<LabelId, LabelError> {
+        let key = self.intern_name(name)?;
+        self.intern_value(key, value)
+    }
+
+    /// Stores the series of the collected labels, with points at these times.
+    pub(super) fn insert(&mut self, times: impl IntoIterator<Item = Option<Times>>) -> Result<(), CollectError> {
+        let mut inserted = self.store.insert_ids(&self.labels);
+        if matches!(inserted, Ok((_, true))) && self.is_full() {
+            // The new series is in no window yet, so that it is not in the blocks that are sealed now.
+            self.cut()?;
+            self.restart()?;
+            inserted = self.store.insert_ids(&self.labels);
+        }
+        match inserted {
+            Ok((series, is_new)) => {
+                self.report.series += u64::from(is_new);
+                for times in times {
+                    self.windows.add(series, times)?;
+                }
+            }
+            Err(LabelError::TooManyLabels { .. }) => self.report.skipped.too_many_labels += 1,
+            Err(LabelError::NoLabels) => self.report.skipped.series_without_labels += 1,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}

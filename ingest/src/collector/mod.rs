@@ -1,0 +1,49 @@
+//! From the parts of records to series: [`Collector`].
+//!
+//! # The labels of a point
+//!
+//! A data point of OTLP has these labels; one series per distinct labelset, so a histogram is one series unless
+//! [expanded](CollectorOptions::classic_histograms):
+//!
+//! 1. `__name__`, the name of its metric
+//! 2. the point's attributes
+//! 3. the scope's name and version, as `otel_scope_name` and `otel_scope_version`, and its attributes
+//! 4. the resource's attributes
+//!
+//! Where two have the same name, the one further up in this list wins. Within one level the last one wins, and a
+//! scope's name and version win over attributes of those names. Keys are taken as they are, dots and all.
+//!
+//! Names and values are cut by the [label policy](chronoxide_format::policy) first; should two names become the same
+//! by it, they are the same name from then on. An empty value is no label, and is dropped last: an empty attribute of
+//! a point leaves the point without a label that its resource would give it, as setting a label to nothing does in
+//! Prometheus.
+//!
+//! # Blocks
+//!
+//! Series are kept in one store, whatever window they are in; a window is a set of them. What is kept is sealed, a block
+//! for each window, and the store begins anew, when there are as many series or as much memory is used as the options
+//! say, and at the end. So memory does not grow with the stream. A series that comes again after that is in two blocks,
+//! which a compaction makes one.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `options` | how series are collected and cut into blocks |
+//! | `attributes` | the attributes of one level |
+//! | `windows` | which series are in which window |
+//! | `metrics` | the metadata of metrics |
+//! | `collect` | [`Collector`]: labels to series, series to blocks |
+//! | `otlp` | what it makes of the parts of OTLP |
+//! | `series` | what it makes of series |
+
+mod attributes;
+mod collect;
+mod metrics;
+mod options;
+mod otlp;
+mod series;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+pub use collect::{BlockSink, CollectError, Collector};
+pub use options::CollectorOptions;

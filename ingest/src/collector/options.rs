@@ -1,0 +1,53 @@
+//! How series are collected and cut into blocks.
+
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::TimeRange;
+use std::num::NonZeroU64;
+
+/// How series are collected and cut into blocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectorOptions {
+    /// How long names and values may be.
+    pub policy: LabelPolicy,
+    /// How the rows of blocks are laid out.
+    pub row_form: RowForm,
+    /// Labels of each block as a whole, in the order of their names.
+    pub external_labels: Vec<(String, String)>,
+    /// Pairs of each block, in the order of their keys.
+    pub user_pairs: Vec<(String, String)>,
+    /// Nanoseconds of a window; windows start at multiples of it since 1970. One block for all times if none.
+    pub window: Option<NonZeroU64>,
+    /// When series were seen whose input does not say so.
+    pub time: Option<TimeRange>,
+    /// The most series of a block.
+    pub max_series: u32,
+    /// Bytes of memory at which what was collected is sealed; sealing takes up to twice as much more. Without limit if
+    /// none.
+    pub max_memory: Option<usize>,
+    /// Whether histograms and summaries become the series that Prometheus has for them: `_bucket` with `le`, `_sum` and
+    /// `_count`, and one for each `quantile`. Exponential histograms stay what they are, as in Prometheus.
+    pub classic_histograms: bool,
+    /// Whether names of metrics and attributes of OTLP become [names of Prometheus](crate::names).
+    pub prometheus_names: bool,
+    /// Whether series get the labels `__type__` and `__unit__`, as Prometheus gives them, where these are known.
+    pub type_and_unit_labels: bool,
+}
+
+impl Default for CollectorOptions {
+    fn default() -> Self {
+        Self {
+            policy: LabelPolicy::default(),
+            row_form: RowForm::default(),
+            external_labels: Vec::new(),
+            user_pairs: Vec::new(),
+            window: None,
+            time: None,
+            max_series: u32::MAX,
+            max_memory: None,
+            classic_histograms: false,
+            prometheus_names: false,
+            type_and_unit_labels: false,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What a collector makes of the parts of OTLP.
+
+use super::collect::{BlockSink, CollectError, Collector};
+use super::windows::Times;
+use crate::names;
+use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
+use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_labels::{KeyId, LabelError};
+
+impl<B: BlockSink> OtlpSink for Collector<B> {
+    type Error = CollectError;
+
+    fn needs(&self) -> Needs {
+        Needs {
+            metadata_first: self.options.prometheus_names || self.options.type_and_unit_labels,
+            buckets: self.options.classic_histograms,
+        }
+    }
+
+    fn resource(&mut self) -> Result<(), CollectError> {
+        self.resource.clear();
+        self.scope()
+    }
+
+    fn scope(&mut self) -> Result<(), CollectError> {
+        self.scope.clear();
+        self.base_is_current = false;
+        Ok(())
+    }
+
+    #[inline]
+    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), CollectError> {
+        if self.options.prometheus_names {
+            let key = self.names.label(key);
+            return Ok(self.set(level, &key, value)?);
+        }
+        Ok(self.set(level, key, value)?)
+    }
+
+    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), CollectError> {
+        self.windows.metric_begins();
+        self.metric.clear();
+        if !metadata.name.is_empty() {
+            let translated = self.options.prometheus_names.then(|| names::metric(metadata));
+            let name = self.intern_label("__name__", translated.as_deref().unwrap_or(metadata.name))?;
+            self.metric.push(name);
+            if self.options.type_and_unit_labels {
+                self.push_type_and_unit(metadata, &names::unit(metadata.unit))?;
+            }
+        }
+        if !self.base_is_current {
+            self.update_base();
+        }
+        Ok(())
+    }
+
+    fn point_begins(&mut self) -> Result<(), CollectError> {
+        self.point.clear();
+        Ok(())
+    }
+
+    fn point(&mut self, point: &Point<'_>) -> Result<(), CollectError> {
+        let report = &mut self.report;
+        report.points += 1;
+        report.points_by_kind.add(point.kind);
+        if self.metric.is_empty() {
+            report.skipped.points_without_name += 1;
+            return Ok(());
+        }
+        report.points_without_recorded_value += u64::from(point.flags & NO_RECORDED_VALUE != 0);
+        let times = match i64::try_from(point.time_unix_nano) {
+            // The range is half-open, so its end must fit too.
+            Ok(time) if time > 0 && time < i64::MAX => {
+                report.add_times((time, time));
+                Some((time, time))
+            }
+            _ => {
+                report.points_without_time += 1;
+                self.options.time.map(|range| (range.start, range.end.saturating_sub(1)))
+            }
+        };
+
+        match point.kind {
+            MetricKind::Histogram if self.options.classic_histograms => {
+                if point.has_sum {
+                    self.insert_part("_sum", None, times)?;
+                }
+                self.insert_part("_count", None, times)?;
+                for bound in point.bucket_bounds.iter().filter(|bound| **bound != f64::INFINITY) {
+                    self.insert_part("_bucket", Some(("le", &bound.to_string())), times)?;
+                }
+                self.insert_part("_bucket", Some(("le", "+Inf")), times)
+            }
+            MetricKind::Summary if self.options.classic_histograms => {
+                self.insert_part("_sum", None, times)?;
+                self.insert_part("_count", None, times)?;
+                for quantile in point.quantiles {
+                    self.insert_part("", Some(("quantile", &quantile.to_string())), times)?;
+                }
+                Ok(())
+            }
+            _ => {
+                self.compose(None);
+                self.insert([times])
+            }
+        }
+    }
+
+    fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), CollectError> {
+        self.report.metrics += 1;
+        self.report.metrics_without_points += u64::from(point_count == 0);
+        if let Some(&name) = self.metric.first()
+            && let Some(name) = self.store.value(name)
+        {
+            let number = self.metrics.intern(&MetricMetadata { name, ..*metadata });
+            self.windows.metric_ends(number);
+        }
+        Ok(())
+    }
+}
+
+impl<B: BlockSink> Collector<B> {
+    /// Puts the labels of resource and scope together.
+    fn update_base(&mut self) {
+        self.base.clear();
+        self.base.extend(self.scope.list.iter().filter_map(|&(_, label)| label));
+        for &(key, label) in &self.resource.list {
+            match (self.scope.position(key), label) {
+                (Some(_), _) => self.report.shadowed.by_scope += 1,
+                (None, label) => self.base.extend(label),
+            }
+        }
+        self.base_is_current = true;
+    }
+
+    pub(super) fn push_type_and_unit(&mut self, metadata: &MetricMetadata<'_>, unit: &str) -> Result<(), LabelError> {
+        for (name, value) in [("__type__", names::metric_type(metadata)), ("__unit__", unit)] {
+            if !value.is_empty() {
+                let label = self.intern_label(name, value)?;
+                self.metric.push(label);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the labels of the current point together: those of its metric first, and without that of one key.
+    #[inline]
+    fn compose(&mut self, left_out: Option<KeyId>) {
+        let Self { labels, metric, point, base, report, .. } = self;
+        labels.clear();
+        labels.extend_from_slice(metric);
+        let is_of_metric = |key: KeyId| Some(key) == left_out || metric.iter().any(|label| label.key == key);
+        for &(key, label) in &point.list {
+            if is_of_metric(key) {
+                report.shadowed.by_metric_name += 1;
+            } else {
+                labels.extend(label);
+            }
+        }
+        for &label in &*base {
+            if is_of_metric(label.key) {
+                report.shadowed.by_metric_name += 1;
+            } else if point.position(label.key).is_some() {
+                report.shadowed.by_point += 1;
+            } else {
+                labels.push(label);
+            }
+        }
+    }
+
+    /// Stores one of the series that Prometheus has for the current point.
+    fn insert_part(
+        &mut self,
+        suffix: &str,
+        label: Option<(&str, &str)>,
+        times: Option<Times>,
+    ) -> Result<(), CollectError> {
+        let label = label.map(|(name, value)| self.intern_label(name, value)).transpose()?;
+        self.compose(label.map(|label| label.key));
+        self.labels.extend(label);
+        if let Some(&name) = self.metric.first()
+            && !suffix.is_empty()
+        {
+            let text = format!("{}{suffix}", self.store.value(name).unwrap_or_default());
+            let name = self.intern_value(name.key, &text)?;
+            if let Some(place) = self.labels.first_mut() {
+                *place = name;
+            }
+        }
+        self.insert([times])
+    }
+}

@@ -1,0 +1,92 @@
+//! Where blocks go: one file, or a folder.
+
+use chronoxide_cli::{Exit, Failure, existing, publish_block};
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_ingest::BlockSink;
+use chronoxide_publish::Existing;
+use serde::Serialize;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A block that was published.
+#[derive(Debug, Serialize)]
+pub(crate) struct Written {
+    pub(crate) path: String,
+    pub(crate) block_id: String,
+    pub(crate) bytes: u64,
+    pub(crate) series: u64,
+    pub(crate) labels: u64,
+    pub(crate) keysets: u64,
+    pub(crate) keys: u64,
+    pub(crate) symbols: u64,
+    /// First and last time in nanoseconds since 1970, the last one not in the range.
+    pub(crate) time: Option<(i64, i64)>,
+}
+
+/// Publishes blocks as they come.
+#[derive(Debug)]
+pub(crate) struct Output {
+    path: PathBuf,
+    is_folder: bool,
+    existing: Existing,
+    is_interrupted: Arc<AtomicBool>,
+    pub(crate) written: Vec<Written>,
+}
+
+/// Whether a path means a folder: one that ends as folders do, or that is there.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
+        || path.is_dir()
+}
+
+impl Output {
+    /// Refuses before the work what publishing would refuse after it.
+    ///
+    /// # Errors
+    ///
+    /// Standard output, a file that exists, a folder that cannot be made.
+    pub(crate) fn new(path: &Path, force: bool, is_interrupted: Arc<AtomicBool>) -> Result<Self, Failure> {
+        let is_folder = is_folder(path);
+        let existing = if is_folder {
+            fs::create_dir_all(path).map_err(|error| {
+                Failure::new(Exit::Io, format!("{}: cannot make the folder: {error}", path.display()))
+            })?;
+            if force { Existing::Replace } else { Existing::Refuse }
+        } else {
+            existing(path, force)?
+        };
+        Ok(Self { path: path.to_owned(), is_folder, existing, is_interrupted, written: Vec::new() })
+    }
+}
+
+impl BlockSink for Output {
+    /// Publishes a block, under its id if there may be several. One that is there already, byte by byte, stays.
+    fn take(&mut self, block: Vec<u8>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if self.is_interrupted.load(Ordering::Relaxed) {
+            return Err("interrupted".into());
+        }
+        let view = BlockView::open(&block)?;
+        let meta = view.meta()?;
+        let block_id = view.block_id().to_string();
+        let path = if self.is_folder { self.path.join(format!("{block_id}.cx")) } else { self.path.clone() };
+        let is_there = self.is_folder && fs::read(&path).is_ok_and(|there| there == block);
+        if !is_there {
+            publish_block(&path, self.existing, &block)?;
+        }
+        self.written.push(Written {
+            path: path.display().to_string(),
+            block_id,
+            bytes: block.len() as u64,
+            series: meta.series_count(),
+            labels: meta.label_count(),
+            keysets: view.keyset_count().into(),
+            keys: view.key_count().into(),
+            symbols: view.symbols().count().into(),
+            time: meta.time().map(|TimeRange { start, end }| (start, end)),
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! Records of every format, given to one sink.
+
+use crate::error::DecodeError;
+use crate::input::Format;
+use crate::otlp::{Level, OtlpSink, Point, ProtoError, decode_otlp_json, decode_otlp_proto};
+use crate::series::SeriesSink;
+use crate::series_json::decode_series_json;
+use chronoxide_format::metadata::MetricMetadata;
+use std::convert::Infallible;
+
+/// Takes what any record has.
+pub(crate) trait RecordSink: OtlpSink + SeriesSink<Error = <Self as OtlpSink>::Error> {}
+
+impl<E, S: OtlpSink<Error = E> + SeriesSink<Error = E>> RecordSink for S {}
+
+/// Decodes the records of one input.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    format: Format,
+}
+
+impl Decoder {
+    pub(crate) fn new(format: Format) -> Self {
+        Self { format }
+    }
+
+    /// Decodes a record. If it is broken the sink may have got parts of it.
+    pub(crate) fn record<S: RecordSink>(
+        &mut self,
+        bytes: &[u8],
+        sink: &mut S,
+    ) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
+        match self.format {
+            Format::OtlpJson => decode_otlp_json(bytes, sink),
+            Format::OtlpProto => decode_otlp_proto(bytes, sink),
+            Format::SeriesJson => decode_series_json(bytes, sink),
+        }
+    }
+
+    /// What is wrong with a record, if anything is. The sink is not needed for that.
+    pub(crate) fn check(&mut self, bytes: &[u8]) -> Result<(), DecodeError<Infallible>> {
+        self.record(bytes, &mut Nothing)
+    }
+}
+
+/// Whether the error is that the record ends too early. A record that is wrong before its end was not cut off.
+pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool {
+    match error {
+        DecodeError::Json(error) => error.is_eof(),
+        DecodeError::Proto(error) => matches!(error, ProtoError::CutOff { .. }),
+        // The last character is cut; whether what stands before it is right does not matter any more.
+        DecodeError::Utf8(error) => error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len(),
+        DecodeError::Sink(never) => match *never {},
+    }
+}
+
+/// Takes everything and does nothing.
+struct Nothing;
+
+impl OtlpSink for Nothing {
+    type Error = Infallible;
+
+    fn attribute(&mut self, _: Level, _: &str, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn metric(&mut self, _: &MetricMetadata<'_>) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn point(&mut self, _: &Point<'_>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+impl SeriesSink for Nothing {
+    type Error = Infallible;
+
+    fn label(&mut self, _: &str, _: &str) -> Result<(), Infallible> {
+        Ok(())
+    }
+}

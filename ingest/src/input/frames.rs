@@ -1,0 +1,114 @@
+//! Records with their length before them, as the Collector's file exporter frames messages: 4 bytes, big-endian, then
+//! the message, which may be a zstd stream of its own; and the record that is a whole input.
+
+use super::record::Found;
+use super::source::{Compression, Source};
+use crate::error::IngestError;
+use std::io::Read;
+
+/// Bytes of the length.
+pub(super) const LENGTH_LEN: usize = 4;
+
+/// Reads the next message into `buffer`, if it has at most `max_len` bytes.
+///
+/// The length sizes nothing: `buffer` grows with the bytes that are there.
+pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
+    let read = append(source, LENGTH_LEN as u64, buffer)?;
+    let Ok(length) = buffer.as_slice().try_into().map(u32::from_be_bytes) else {
+        return Ok(if read == 0 { Found::End } else { Found::Torn });
+    };
+    buffer.clear();
+    let length = u64::from(length);
+    if length > max_len as u64 {
+        skip(source, length)?;
+        return Ok(Found::TooLong);
+    }
+    if append(source, length, buffer)? < length {
+        return Ok(Found::Torn);
+    }
+    if Compression::detect(buffer) == Compression::Zstd {
+        return Ok(decompress(max_len, buffer));
+    }
+    Ok(Found::Whole)
+}
+
+/// Reads all that is left into `buffer`, if it has at most `max_len` bytes.
+pub(super) fn whole(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
+    let limit = max_len as u64;
+    let read = append(source, limit, buffer)?;
+    if read == limit && !source.fill()?.is_empty() {
+        buffer.clear();
+        skip(source, u64::MAX)?;
+        return Ok(Found::TooLong);
+    }
+    Ok(if read == 0 { Found::End } else { Found::Unterminated })
+}
+
+/// Appends up to `len` bytes. Returns how many there were.
+fn append(source: &mut Source, len: u64, buffer: &mut Vec<u8>) -> Result<u64, IngestError> {
+    let mut left = len;
+    while left > 0 {
+        let bytes = source.fill()?;
+        if bytes.is_empty() {
+            break;
+        }
+        let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+        buffer.extend_from_slice(bytes.get(..taken).unwrap_or_default());
+        source.consume(taken);
+        left -= taken as u64;
+    }
+    Ok(len - left)
+}
+
+fn skip(source: &mut Source, len: u64) -> Result<(), IngestError> {
+    let mut left = len;
+    while left > 0 {
+        let there = source.fill()?.len();
+        if there == 0 {
+            break;
+        }
+        let passed = usize::try_from(left).map_or(there, |left| left.min(there));
+        source.consume(passed);
+        left -= passed as u64;
+    }
+    Ok(())
+}
+
+/// Puts the content of a compressed message in its place.
+fn decompress(max_len: usize, buffer: &mut Vec<u8>) -> Found {
+    let mut content = Vec::new();
+    let read = zstd::Decoder::with_buffer(buffer.as_slice())
+        .and_then(|decoder| decoder.take(max_len as u64 + 1).read_to_end(&mut content));
+    *buffer = content;
+    match read {
+        Err(error) => {
+            *buffer = error.to_string().into_bytes();
+            Found::Damaged
+        }
+        Ok(len) if len > max_len => {
+            buffer.clear();
+            Found::TooLong
+        }
+        Ok(_) => Found::Whole,
+    }
+}
+
+/// The first bytes of the first message, decompressed; nothing if there is no message, or a damaged one.
+pub(super) fn first_message(head: &[u8]) -> Vec<u8> {
+    // A request without anything in it has no bytes, and says nothing.
+    let (frames, _) = head.as_chunks::<LENGTH_LEN>();
+    let empty = frames.iter().take_while(|length| **length == [0; LENGTH_LEN]).count();
+    let head = head.get(empty * LENGTH_LEN..).unwrap_or_default();
+    let Some((length, rest)) = head.split_first_chunk() else {
+        return Vec::new();
+    };
+    let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+    let message = rest.get(..length).unwrap_or(rest);
+    if Compression::detect(message) != Compression::Zstd {
+        return message.to_vec();
+    }
+    let mut content = vec![0; 1024];
+    let read = zstd::Decoder::with_buffer(message).and_then(|mut decoder| decoder.read(&mut content));
+    content.truncate(read.unwrap_or(0));
+    content
+}

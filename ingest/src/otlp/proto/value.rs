@@ -1,0 +1,96 @@
+//! Attribute values.
+
+use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
+use super::wire::{Fields, ProtoError};
+use std::borrow::Cow;
+
+/// Lists within lists, at most: as deep as JSON can be read, nearly.
+const MAX_LIST_DEPTH: usize = 32;
+
+/// A message that may come in pieces: its place in the record, and its bytes, which are those of all its pieces.
+type Pieces<'a> = (usize, Cow<'a, [u8]>);
+
+/// Puts a piece behind those that are there.
+fn append<'a>(pieces: Option<Pieces<'a>>, piece: Fields<'a>, bytes: &'a [u8]) -> Pieces<'a> {
+    match pieces {
+        None => (piece.offset(), Cow::Borrowed(bytes)),
+        Some((offset, before)) => (offset, Cow::Owned([&*before, bytes].concat())),
+    }
+}
+
+/// Reads a `KeyValue`: an attribute, or a member of a key-value list.
+#[inline]
+pub(super) fn key_value(mut fields: Fields<'_>) -> Result<(Cow<'_, str>, Value<'_>), ProtoError> {
+    nested_key_value(&mut fields, MAX_LIST_DEPTH)
+}
+
+fn nested_key_value<'a>(fields: &mut Fields<'a>, depth: usize) -> Result<(Cow<'a, str>, Value<'a>), ProtoError> {
+    let (mut key, mut value) = ("", None);
+    while let Some(field) = fields.next()? {
+        match field.number {
+            1 => key = field.text()?,
+            2 => value = Some(append(value, field.message()?, field.bytes()?)),
+            _ => {}
+        }
+    }
+    let value = match value {
+        None => Value::Empty,
+        Some((offset, Cow::Borrowed(bytes))) => any_value(Fields::new(bytes, offset), depth)?,
+        Some((offset, Cow::Owned(bytes))) => any_value(Fields::new(&bytes, offset), depth)?.into_owned(),
+    };
+    Ok((Cow::Borrowed(key), value))
+}
+
+/// What an `AnyValue` holds, by the last of its fields; a list with all its pieces.
+enum Held<'a> {
+    Value(Value<'a>),
+    Array(Pieces<'a>),
+    Pairs(Pieces<'a>),
+}
+
+/// Reads an `AnyValue`: a message with one field that says what it is.
+fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoError> {
+    let mut held = Held::Value(Value::Empty);
+    while let Some(field) = fields.next()? {
+        held = match (field.number, held) {
+            (1, _) => Held::Value(Value::Text(Cow::Borrowed(field.text()?))),
+            (2, _) => Held::Value(Value::Json(Cow::Borrowed(if field.varint()? == 0 { "false" } else { "true" }))),
+            // Negative numbers are 64 bits wide, two's complement.
+            (3, _) => Held::Value(int_value(field.varint()?.cast_signed())),
+            (4, _) => Held::Value(double_value(f64::from_bits(field.fixed64()?))),
+            (5, Held::Array(pieces)) => Held::Array(append(Some(pieces), field.message()?, field.bytes()?)),
+            (5, _) => Held::Array(append(None, field.message()?, field.bytes()?)),
+            (6, Held::Pairs(pieces)) => Held::Pairs(append(Some(pieces), field.message()?, field.bytes()?)),
+            (6, _) => Held::Pairs(append(None, field.message()?, field.bytes()?)),
+            (7, _) => Held::Value(Value::Text(bytes_text(field.bytes()?).into())),
+            (_, held) => held,
+        };
+    }
+    let (is_array, (offset, bytes)) = match held {
+        Held::Value(value) => return Ok(value),
+        Held::Array(pieces) => (true, pieces),
+        Held::Pairs(pieces) => (false, pieces),
+    };
+    let depth = depth.checked_sub(1).ok_or(ProtoError::TooDeep { offset, limit: MAX_LIST_DEPTH })?;
+    let mut values = Values(Fields::new(&bytes, offset));
+    let text = if is_array {
+        array_text(|| values.next()?.map(|fields| any_value(fields, depth)).transpose())?
+    } else {
+        pairs_text(|| values.next()?.map(|mut fields| nested_key_value(&mut fields, depth)).transpose())?
+    };
+    Ok(Value::Json(text.into()))
+}
+
+/// The `values` of an `ArrayValue` or a `KeyValueList`.
+struct Values<'a>(Fields<'a>);
+
+impl<'a> Values<'a> {
+    fn next(&mut self) -> Result<Option<Fields<'a>>, ProtoError> {
+        while let Some(field) = self.0.next()? {
+            if field.number == 1 {
+                return field.message().map(Some);
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,247 @@
+//! One walk over a request as protobuf, without a model in memory.
+//!
+//! Fields may come in any order, and what describes a message may come after what it describes. A message is a slice, so
+//! it is passed twice: once for what describes it, once for what is described. Passing over a field costs its key and
+//! length.
+
+use super::super::kind::MetricKind;
+use super::super::sink::{Level, Needs, OtlpSink, Point};
+use super::value::key_value;
+use super::wire::{Fields, ProtoError};
+use crate::error::DecodeError;
+use chronoxide_format::metadata::{MetricMetadata, Temporality};
+
+/// Reads one `ExportMetricsServiceRequest` and gives its parts to `sink`.
+///
+/// A sink may have got parts of a request that then turns out to be broken; who wants all or nothing reads it into a
+/// sink that does nothing first. What makes no label is not looked at: a broken exemplar breaks nothing.
+///
+/// # Errors
+///
+/// The bytes are no such request, or the sink did not take a part.
+pub fn decode_otlp_proto<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
+    let mut walk = Walk { needs: sink.needs(), sink, bucket_bounds: Vec::new(), quantiles: Vec::new() };
+    let mut request = Fields::new(bytes, 0);
+    // A message within ends before it does; only at the outermost level can bytes be missing.
+    let cut_off = |error| match error {
+        ProtoError::EndsEarly { offset } => ProtoError::CutOff { offset },
+        error => error,
+    };
+    while let Some(field) = request.next().map_err(cut_off)? {
+        if field.number == 1 {
+            walk.resource_metrics(field.message()?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the first bytes of a content are those of a request with at least one resource. Text may begin with the same
+/// byte, a newline, so it is looked at as deep as attributes and metrics.
+pub fn looks_like_request(head: &[u8]) -> bool {
+    let Some(resource_metrics) = within(head, &[0x0a]) else {
+        return false;
+    };
+    resource_metrics.is_empty()
+        || within(resource_metrics, &[0x0a, 0x12, 0x1a])
+            .is_some_and(|resource| resource.first().is_none_or(|key| [0x0a, 0x10, 0x12, 0x1a, 0x22].contains(key)))
+}
+
+/// What is there of the content of a message's first field, if the field has one of these keys.
+fn within<'a>(message: &'a [u8], keys: &[u8]) -> Option<&'a [u8]> {
+    let (_, rest) = message.split_first().filter(|(key, _)| keys.contains(key))?;
+    let more = rest.iter().take_while(|&&byte| byte >= 0x80).count();
+    let (length, content) = rest.split_at_checked(more + 1)?;
+    let bits = length.iter().rev().fold(0_u64, |bits, byte| bits << 7 | u64::from(byte & 0x7f));
+    let length = usize::try_from(bits).unwrap_or(usize::MAX);
+    (length == 0 || !content.is_empty()).then(|| content.get(..length).unwrap_or(content))
+}
+
+/// What the walk carries along.
+struct Walk<'s, S: OtlpSink> {
+    sink: &'s mut S,
+    needs: Needs,
+    /// Of the current point.
+    bucket_bounds: Vec<f64>,
+    quantiles: Vec<f64>,
+}
+
+impl<S: OtlpSink> Walk<'_, S> {
+    fn resource_metrics(&mut self, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+        self.sink.resource().map_err(DecodeError::Sink)?;
+        let mut description = fields;
+        while let Some(field) = description.next()? {
+            if field.number == 1 {
+                let mut resource = field.message()?;
+                while let Some(field) = resource.next()? {
+                    if field.number == 1 {
+                        self.attribute(Level::Resource, field.message()?)?;
+                    }
+                }
+            }
+        }
+        let mut described = fields;
+        while let Some(field) = described.next()? {
+            // Field 1000 is what scopes were called before they were.
+            if matches!(field.number, 2 | 1000) {
+                self.scope_metrics(field.message()?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scope_metrics(&mut self, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+        self.sink.scope().map_err(DecodeError::Sink)?;
+        let (mut name, mut version) = ("", "");
+        let mut description = fields;
+        while let Some(field) = description.next()? {
+            if field.number == 1 {
+                let mut scope = field.message()?;
+                while let Some(field) = scope.next()? {
+                    match field.number {
+                        1 => name = field.text()?,
+                        2 => version = field.text()?,
+                        3 => self.attribute(Level::Scope, field.message()?)?,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        for (key, value) in [("otel_scope_name", name), ("otel_scope_version", version)] {
+            if !value.is_empty() {
+                self.sink.attribute(Level::Scope, key, value).map_err(DecodeError::Sink)?;
+            }
+        }
+        let mut described = fields;
+        while let Some(field) = described.next()? {
+            if field.number == 2 {
+                self.metric(field.message()?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn metric(&mut self, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+        let mut metadata = MetricMetadata::default();
+        // A metric has one kind of data, that of the last field. Those before it of the same kind are pieces of it.
+        let mut data: Option<(MetricKind, Fields<'_>)> = None;
+        let mut description = fields;
+        loop {
+            let before = description;
+            let Some(field) = description.next()? else { break };
+            match field.number {
+                1 => metadata.name = field.text()?,
+                2 => metadata.description = field.text()?,
+                3 => metadata.unit = field.text()?,
+                number => {
+                    if let Some(kind) = data_kind(number)
+                        && data.is_none_or(|(of, _)| of != kind)
+                    {
+                        data = Some((kind, before));
+                    }
+                }
+            }
+        }
+        let Some((kind, pieces)) = data else {
+            self.sink.metric(&metadata).map_err(DecodeError::Sink)?;
+            return self.sink.metric_ends(&metadata, 0).map_err(DecodeError::Sink);
+        };
+        metadata.metric_type = kind.metric_type();
+        describe(kind, pieces, &mut metadata)?;
+        self.sink.metric(&metadata).map_err(DecodeError::Sink)?;
+        let point_count = self.points(kind, pieces)?;
+        self.sink.metric_ends(&metadata, point_count).map_err(DecodeError::Sink)
+    }
+
+    fn points(&mut self, kind: MetricKind, mut pieces: Fields<'_>) -> Result<u64, DecodeError<S::Error>> {
+        let mut count = 0;
+        while let Some(field) = pieces.next()? {
+            if data_kind(field.number) == Some(kind) {
+                let mut data = field.message()?;
+                while let Some(field) = data.next()? {
+                    if field.number == 1 {
+                        count += 1;
+                        self.point(kind, field.message()?)?;
+                    }
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn point(&mut self, kind: MetricKind, mut fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+        use MetricKind::{ExponentialHistogram, Gauge, Histogram, Sum, Summary};
+        self.sink.point_begins().map_err(DecodeError::Sink)?;
+        self.bucket_bounds.clear();
+        self.quantiles.clear();
+        let (mut time_unix_nano, mut flags, mut has_sum, mut bucket_count) = (0, 0, false, 0);
+        while let Some(field) = fields.next()? {
+            match (kind, field.number) {
+                (Gauge | Sum | Summary, 7) | (Histogram, 9) | (ExponentialHistogram, 1) => {
+                    self.attribute(Level::Point, field.message()?)?;
+                }
+                (_, 3) => time_unix_nano = field.fixed64()?,
+                (Gauge | Sum | Summary, 8) | (Histogram | ExponentialHistogram, 10) => flags = field.varint()?,
+                (Histogram, 5) => has_sum = true,
+                (Histogram, 6) if self.needs.buckets => field.each_fixed64(|_| bucket_count += 1)?,
+                (Histogram, 7) if self.needs.buckets => {
+                    field.each_fixed64(|bound| self.bucket_bounds.push(f64::from_bits(bound)))?;
+                }
+                (Summary, 6) if self.needs.buckets => {
+                    let (mut quantile, mut of_quantile) = (0.0, field.message()?);
+                    while let Some(field) = of_quantile.next()? {
+                        if field.number == 1 {
+                            quantile = f64::from_bits(field.fixed64()?);
+                        }
+                    }
+                    self.quantiles.push(quantile);
+                }
+                _ => {}
+            }
+        }
+        let bucket_bounds = self.bucket_bounds.get(..bucket_count).unwrap_or(&self.bucket_bounds);
+        let quantiles = &self.quantiles;
+        // Flags are 32 bits wide.
+        let flags = flags & u64::from(u32::MAX);
+        let point = Point { kind, time_unix_nano, flags, has_sum, bucket_bounds, quantiles };
+        self.sink.point(&point).map_err(DecodeError::Sink)
+    }
+
+    #[inline]
+    fn attribute(&mut self, level: Level, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+        let (key, value) = key_value(fields)?;
+        self.sink.attribute(level, &key, &value.into_text()).map_err(DecodeError::Sink)
+    }
+}
+
+/// The kind of data that a field of a metric holds.
+fn data_kind(number: u32) -> Option<MetricKind> {
+    Some(match number {
+        5 => MetricKind::Gauge,
+        7 => MetricKind::Sum,
+        9 => MetricKind::Histogram,
+        10 => MetricKind::ExponentialHistogram,
+        11 => MetricKind::Summary,
+        _ => return None,
+    })
+}
+
+/// What data say beside their points.
+fn describe(kind: MetricKind, mut pieces: Fields<'_>, metadata: &mut MetricMetadata<'_>) -> Result<(), ProtoError> {
+    use MetricKind::{ExponentialHistogram, Histogram, Sum};
+    while let Some(field) = pieces.next()? {
+        if data_kind(field.number) == Some(kind) {
+            let mut data = field.message()?;
+            while let Some(field) = data.next()? {
+                match (kind, field.number) {
+                    (Sum | Histogram | ExponentialHistogram, 2) => {
+                        let code = u8::try_from(field.varint()?).ok();
+                        metadata.temporality = code.and_then(Temporality::from_code).unwrap_or_default();
+                    }
+                    (Sum, 3) => metadata.is_monotonic = field.varint()? != 0,
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(())
+}

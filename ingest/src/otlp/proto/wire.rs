@@ -1,0 +1,310 @@
+//! The fields of a message, one after the other.
+//!
+//! The [encoding][encoding]: each field has a key, which is its number and the form of what follows.
+//!
+//! [encoding]: https://protobuf.dev/programming-guides/encoding/
+
+use std::str::Utf8Error;
+
+/// Groups within groups that are skipped, at most; nobody has written any in twenty years.
+const MAX_GROUP_DEPTH: usize = 100;
+
+/// Why bytes are no such message. Positions count from the start of the record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtoError {
+    /// The bytes end within a field, though the message around it does not.
+    #[error("a field ends after its message, at byte {offset}")]
+    EndsEarly {
+        /// Where the field starts.
+        offset: usize,
+    },
+    /// The record ends within a field.
+    #[error("the record ends within a field, at byte {offset}")]
+    CutOff {
+        /// Where the field starts.
+        offset: usize,
+    },
+    /// A number has more than 64 bits.
+    #[error("a number of more than 64 bits, at byte {offset}")]
+    Number {
+        /// Where the field starts.
+        offset: usize,
+    },
+    /// A key that says nothing: field 0, or a form that does not exist.
+    #[error("no field has the key {key}, at byte {offset}")]
+    Key {
+        /// Where the field starts.
+        offset: usize,
+        /// The key.
+        key: u64,
+    },
+    /// A field of another form than the protocol gives it.
+    #[error("field {number} is of another form, at byte {offset}")]
+    Form {
+        /// Where the field ends.
+        offset: usize,
+        /// Its number.
+        number: u32,
+    },
+    /// Text that is not UTF-8.
+    #[error("text that is not UTF-8, before byte {offset}")]
+    Utf8 {
+        /// Where the text ends.
+        offset: usize,
+        /// What is wrong with it.
+        source: Utf8Error,
+    },
+    /// Lists within lists, or groups within groups.
+    #[error("nested more than {limit} deep, at byte {offset}")]
+    TooDeep {
+        /// Where the last one starts.
+        offset: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Content<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    Fixed32(u32),
+    Bytes(&'a [u8]),
+    /// A group, which was skipped.
+    Group,
+}
+
+/// A field.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field<'a> {
+    pub(super) number: u32,
+    content: Content<'a>,
+    /// Where it ends.
+    end: usize,
+}
+
+/// The rest of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+    /// Where the rest starts in the record.
+    offset: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(bytes: &'a [u8], offset: usize) -> Self {
+        Self { rest: bytes, offset }
+    }
+
+    pub(super) fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The next field; `None` at the end.
+    #[inline]
+    pub(super) fn next(&mut self) -> Result<Option<Field<'a>>, ProtoError> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let offset = self.offset;
+        let key = self.varint(offset)?;
+        let number = match u32::try_from(key >> 3) {
+            Ok(number) if number > 0 && key <= u64::from(u32::MAX) => number,
+            _ => return Err(ProtoError::Key { offset, key }),
+        };
+        let content = match key & 7 {
+            0 => Content::Varint(self.varint(offset)?),
+            1 => Content::Fixed64(u64::from_le_bytes(self.array(offset)?)),
+            2 => {
+                let len = self.varint(offset)?;
+                let len = usize::try_from(len).map_err(|_| ProtoError::EndsEarly { offset })?;
+                Content::Bytes(self.take(len, offset)?)
+            }
+            3 => {
+                self.skip_group(number, offset, MAX_GROUP_DEPTH)?;
+                Content::Group
+            }
+            5 => Content::Fixed32(u32::from_le_bytes(self.array(offset)?)),
+            _ => return Err(ProtoError::Key { offset, key }),
+        };
+        Ok(Some(Field { number, content, end: self.offset }))
+    }
+
+    fn skip_group(&mut self, number: u32, offset: usize, depth: usize) -> Result<(), ProtoError> {
+        let depth = depth.checked_sub(1).ok_or(ProtoError::TooDeep { offset, limit: MAX_GROUP_DEPTH })?;
+        loop {
+            let start = self.offset;
+            let before = *self;
+            let key = self.varint(start)?;
+            match key & 7 {
+                4 if key >> 3 == u64::from(number) => return Ok(()),
+                3 => match u32::try_from(key >> 3) {
+                    Ok(inner) if inner > 0 => self.skip_group(inner, start, depth)?,
+                    _ => return Err(ProtoError::Key { offset: start, key }),
+                },
+                _ => {
+                    *self = before;
+                    if self.next()?.is_none() {
+                        return Err(ProtoError::EndsEarly { offset });
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn varint(&mut self, offset: usize) -> Result<u64, ProtoError> {
+        // Most numbers here have one byte.
+        if let Some((&byte, rest)) = self.rest.split_first()
+            && byte < 0x80
+        {
+            self.rest = rest;
+            self.offset += 1;
+            return Ok(byte.into());
+        }
+        self.long_varint(offset)
+    }
+
+    fn long_varint(&mut self, offset: usize) -> Result<u64, ProtoError> {
+        let mut value = 0;
+        for (position, &byte) in self.rest.iter().enumerate().take(10) {
+            let bits = u64::from(byte & 0x7f);
+            if position == 9 && byte > 1 {
+                break;
+            }
+            value |= bits << (7 * position);
+            if byte < 0x80 {
+                self.take(position + 1, offset)?;
+                return Ok(value);
+            }
+        }
+        Err(if self.rest.len() < 10 { ProtoError::EndsEarly { offset } } else { ProtoError::Number { offset } })
+    }
+
+    #[inline]
+    fn take(&mut self, len: usize, offset: usize) -> Result<&'a [u8], ProtoError> {
+        let (bytes, rest) = self.rest.split_at_checked(len).ok_or(ProtoError::EndsEarly { offset })?;
+        self.rest = rest;
+        self.offset += len;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self, offset: usize) -> Result<[u8; N], ProtoError> {
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(ProtoError::EndsEarly { offset })?;
+        self.rest = rest;
+        self.offset += N;
+        Ok(*bytes)
+    }
+}
+
+impl<'a> Field<'a> {
+    #[inline]
+    pub(super) fn bytes(&self) -> Result<&'a [u8], ProtoError> {
+        match self.content {
+            Content::Bytes(bytes) => Ok(bytes),
+            _ => Err(self.form()),
+        }
+    }
+
+    /// A message within the message.
+    #[inline]
+    pub(super) fn message(&self) -> Result<Fields<'a>, ProtoError> {
+        let bytes = self.bytes()?;
+        Ok(Fields::new(bytes, self.end - bytes.len()))
+    }
+
+    #[inline]
+    pub(super) fn text(&self) -> Result<&'a str, ProtoError> {
+        std::str::from_utf8(self.bytes()?).map_err(|source| ProtoError::Utf8 { offset: self.end, source })
+    }
+
+    pub(super) fn varint(&self) -> Result<u64, ProtoError> {
+        match self.content {
+            Content::Varint(value) => Ok(value),
+            _ => Err(self.form()),
+        }
+    }
+
+    pub(super) fn fixed64(&self) -> Result<u64, ProtoError> {
+        match self.content {
+            Content::Fixed64(value) => Ok(value),
+            _ => Err(self.form()),
+        }
+    }
+
+    /// Eight-byte numbers, packed into one field or one for each.
+    pub(super) fn each_fixed64(&self, mut each: impl FnMut(u64)) -> Result<(), ProtoError> {
+        match self.content {
+            Content::Fixed64(value) => each(value),
+            Content::Bytes(bytes) => {
+                let (numbers, rest) = bytes.as_chunks();
+                if !rest.is_empty() {
+                    return Err(self.form());
+                }
+                numbers.iter().for_each(|&number| each(u64::from_le_bytes(number)));
+            }
+            _ => return Err(self.form()),
+        }
+        Ok(())
+    }
+
+    fn form(&self) -> ProtoError {
+        ProtoError::Form { offset: self.end, number: self.number }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(bytes: &[u8]) -> Result<Vec<(u32, Content<'_>)>, ProtoError> {
+        let mut fields = Fields::new(bytes, 0);
+        let mut all = Vec::new();
+        while let Some(field) = fields.next()? {
+            all.push((field.number, field.content));
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn fields_have_one_of_five_forms() {
+        let bytes = b"\x08\x96\x01\x12\x02hi\x19\x01\0\0\0\0\0\0\x80\x25\x07\0\0\0\x2b\x08\x01\x33\x34\x2c\x30\x01";
+        let expected = [
+            (1, Content::Varint(150)),
+            (2, Content::Bytes(b"hi")),
+            (3, Content::Fixed64(1 | 1 << 63)),
+            (4, Content::Fixed32(7)),
+            (5, Content::Group),
+            (6, Content::Varint(1)),
+        ];
+        assert_eq!(all(bytes), Ok(expected.to_vec()));
+    }
+
+    #[test]
+    fn numbers_have_up_to_64_bits() {
+        assert_eq!(all(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), Ok(vec![(1, Content::Varint(u64::MAX))]));
+        assert_eq!(all(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"), Err(ProtoError::Number { offset: 0 }));
+        assert_eq!(all(b"\x08\x80\0"), Ok(vec![(1, Content::Varint(0))]), "leading zeros are allowed");
+    }
+
+    #[test]
+    fn what_is_no_field_is_refused() {
+        assert_eq!(all(b"\x08\x01\0\0"), Err(ProtoError::Key { offset: 2, key: 0 }));
+        assert_eq!(all(b"\x0e"), Err(ProtoError::Key { offset: 0, key: 14 }));
+        assert_eq!(all(b"\x0c"), Err(ProtoError::Key { offset: 0, key: 12 }), "a group that did not begin ends");
+        for bytes in [&b"\x08"[..], b"\x08\x80", b"\x0a\x02x", b"\x09\0\0\0", b"\x0d\0", b"\x0b", b"\x0b\x08\x01"] {
+            assert!(matches!(all(bytes), Err(ProtoError::EndsEarly { .. })), "{bytes:x?}: {:?}", all(bytes));
+        }
+        let huge = b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+        assert_eq!(all(huge), Err(ProtoError::EndsEarly { offset: 0 }), "a length sizes nothing");
+    }
+
+    #[test]
+    fn groups_end_somewhere() {
+        let nested = |depth| [vec![0x0b; depth], vec![0x0c; depth]].concat();
+        assert_eq!(all(&nested(100)), Ok(vec![(1, Content::Group)]));
+        assert_eq!(all(&nested(101)), Err(ProtoError::TooDeep { offset: 100, limit: 100 }));
+    }
+}
