@@ -172,7 +172,7 @@ fn an_existing_file_is_replaced_only_when_asked_for() {
     assert!(fs::read(&output).unwrap().starts_with(b"\x89CXB"));
     // Not even a failed run with --force touches it.
     let before = fs::read(&output).unwrap();
-    let broken = folder.write("broken.jsonl", "{\"a\":1}\n");
+    let broken = folder.write("broken.jsonl", "{\"a\":\"1\"}\n{\"a\":1}\n");
     assert_exit(&run(&[text(&broken), "-o", text(&output), "--force"]), 3, "");
     assert!(fs::read(&output).unwrap() == before);
 }
@@ -207,7 +207,7 @@ fn inputs_that_cannot_be_read_are_told_apart() {
         (file("prom", b"# HELP up\nup 1\n"), 4, "this looks like the text format of Prometheus"),
         (file("other", b"\x7fELF"), 4, "this is of no known format"),
         (
-            file("protobuf", b"\n\x03\n\x01\x08"),
+            file("protobuf", b"\n\x05\n\x03\n\x04x"),
             3,
             "record 1, at byte 0, is broken: a field ends after its message, at byte 4",
         ),
