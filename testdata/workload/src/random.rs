@@ -16,7 +16,12 @@ fn mixed(number: u64) -> u64 {
 impl Random {
     /// The numbers of a place: what comes from it does not depend on what was asked for before.
     pub(crate) fn at(coordinates: &[u64]) -> Self {
-        Self(coordinates.iter().fold(0, |state, part| mixed(state.wrapping_add(STEP) ^ mixed(part.wrapping_add(STEP)))))
+        coordinates.iter().fold(Self(0), |place, part| place.then(*part))
+    }
+
+    /// The numbers of a place within this one: one more coordinate.
+    pub(crate) fn then(&self, part: u64) -> Self {
+        Self(mixed(self.0.wrapping_add(STEP) ^ mixed(part.wrapping_add(STEP))))
     }
 
     pub(crate) fn next(&mut self) -> u64 {

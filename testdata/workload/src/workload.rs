@@ -109,7 +109,7 @@ impl<'w> Requests<'w> {
         Self { workload, windows, scrapes, scrape: 0, source: 0, missing: workload.options.series }
     }
 
-    /// The window of the next request; the end of the windows if there is none.
+    /// The window of the request that came last; before it the first window, after all of them their end.
     #[must_use]
     pub fn window(&self) -> u32 {
         self.windows.start

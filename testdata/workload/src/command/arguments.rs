@@ -45,9 +45,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "otlp-json", value_parser = format())]
     pub(crate) format: Format,
 
-    /// Where to write it, instead of standard output; a file that exists is replaced
+    /// Where to write it, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Replace the output if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
 
     /// Print a table of what the workload is like, instead of the workload
     #[arg(long, conflicts_with_all = ["format", "output"])]

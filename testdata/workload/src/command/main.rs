@@ -38,7 +38,8 @@ fn run(arguments: &Arguments, workload: &Workload) -> io::Result<()> {
         None => write_all(workload, arguments.format, io::stdout().lock()),
         Some(path) => {
             let in_file = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-            let file = File::create(path).map_err(in_file)?;
+            let file = if arguments.force { File::create(path) } else { File::create_new(path) };
+            let file = file.map_err(in_file)?;
             write_all(workload, arguments.format, file).map_err(in_file)
         }
     }

@@ -96,18 +96,11 @@ impl Fleet {
 
 /// The last window up to this one at whose beginning the thing at these coordinates was replaced; 0 if it never was.
 pub(crate) fn generation(coordinates: &[u64], window: u32, churn: f64) -> u32 {
-    let mut start = coordinates.to_vec();
-    start.push(0);
-    let place = coordinates.len();
-    let is_replaced = |window: u32| {
-        let mut coordinates = start.clone();
-        coordinates[place] = u64::from(window);
-        Random::at(&coordinates).chance(churn)
-    };
     if churn <= 0.0 {
         return 0;
     }
-    (1..=window).rev().find(|&window| is_replaced(window)).unwrap_or(0)
+    let place = Random::at(coordinates);
+    (1..=window).rev().find(|&window| place.then(u64::from(window)).chance(churn)).unwrap_or(0)
 }
 
 /// A step that meets each of `count` things once, and whose neighbours are far apart.

@@ -35,7 +35,10 @@ impl Pod<'_> {
         if service.is_stateful {
             return format!("{}-{}", service.name, self.slot);
         }
-        format!("{}-{}", self.replica_set(), safe_text(self.serial, 5))
+        // Another start and another step for each service, which is no multiple of 3, so that no two pods have one name.
+        let mut random = service.random(18);
+        let (first, step) = (random.below(1 << 40), 3 * random.below(1 << 20) + 1);
+        format!("{}-{}", self.replica_set(), safe_text(first + self.serial * step, 5))
     }
 
     fn replica_set(&self) -> String {
