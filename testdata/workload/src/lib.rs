@@ -9,7 +9,7 @@
 //! **It is frozen.** The same options give the same bytes, on every machine and at any time: there is no clock in it, no
 //! randomness of a system, and no arithmetic that platforms do differently. Figures of different versions can be
 //! compared for this reason alone, so that a change of its bytes is a change of its own, after which all figures are
-//! measured again. `tests/frozen.rs` holds it to that. The bytes of a million series, for who wants to be sure of a file:
+//! measured again. `tests/frozen.rs` holds it to that. Files of a million series are these:
 //!
 //! | `--series 1M --format` | bytes | CRC-32 |
 //! | --- | ---: | --- |
@@ -17,8 +17,7 @@
 //! | `otlp-json` | 413,890,306 | `9ed604e1` |
 //! | `series-json` | 901,424,289 | `b171513c` |
 //!
-//! It depends on no other crate of the workspace: what it measures
-//! cannot change it.
+//! It depends on no other crate of the workspace: what it measures cannot change it.
 //!
 //! # Modules
 //!
