@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "chronoxide-format",
     "chronoxide-labels",
     "chronoxide-planner",
@@ -20,14 +20,20 @@ const ORDER: [&str; 10] = [
     "chronoxide-ingest",
     "chronoxide-compactor",
     "chronoxide-inspect",
+    WORKLOAD,
     TESTDATA,
 ];
 
 /// The goldens: any crate's tests may use them.
 const TESTDATA: &str = "chronoxide-testdata";
 
-/// Crates that may use fewer than all before them: engines that embed the reader inherit little.
-const NARROW: [(&str, &[&str]); 2] = [("chronoxide-format", &[]), ("chronoxide-reader", &["chronoxide-format"])];
+/// The generated workload: any crate's tests and benches may use it.
+const WORKLOAD: &str = "chronoxide-workload";
+
+/// Crates that may use fewer than all before them: engines that embed the reader inherit little, and a workload that
+/// used what it is to measure would change with it.
+const NARROW: [(&str, &[&str]); 3] =
+    [("chronoxide-format", &[]), ("chronoxide-reader", &["chronoxide-format"]), (WORKLOAD, &[])];
 
 /// Packages that are there to be used.
 const USED: [&str; 8] = ["memmap2", "zerocopy", "crc32fast", "bitvec", "byteview", "rayon", "tempfile", "criterion"];
@@ -107,7 +113,7 @@ fn crates_depend_on_earlier_crates_only() {
     for member in members() {
         for dependency in &member.dependencies {
             let (from, to) = (member.name.as_str(), dependency.name.as_str());
-            if !to.starts_with("chronoxide-") || (dependency.is_for_tests && to == TESTDATA) {
+            if !to.starts_with("chronoxide-") || (dependency.is_for_tests && [TESTDATA, WORKLOAD].contains(&to)) {
                 continue;
             }
             assert!(place(to) < place(from), "{from} depends on {to}, which comes after it");
