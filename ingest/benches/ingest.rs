@@ -1,107 +1,22 @@
 //! Points a second through decoding and storing: of series that are new, and of series that are known.
 //!
-//! The workload is generated, the same on every machine: pods with 14 resource attributes, two fields of a scope, and
-//! points with 8 attributes and a name, which is 25 labels.
+//! The workload is that of `chronoxide-workload`: 100,000 series of some 24 labels. `new series` interns and stores all
+//! of them, `known series` finds them again, `decoded only` drops what it decodes, and `generated decoder` is what the
+//! protocol's generated types take to be decoded and dropped. The rest of `known series` over `decoded only` is what
+//! looking attributes up, composing labels and finding the series cost.
 
 use chronoxide_format::metadata::MetricMetadata;
-use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
+use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
 use chronoxide_ingest::series_json::decode_series_json;
 use chronoxide_ingest::{Collector, CollectorOptions};
+use chronoxide_workload::{Options, Workload, encode};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use prost::Message;
 use std::convert::Infallible;
-use std::fmt::Write;
 use std::hint::black_box;
 
-const PODS: usize = 400;
-const METRICS: usize = 10;
-const POINTS: usize = 12;
-const SERIES: usize = PODS * METRICS * POINTS;
-
-fn resource(pod: usize) -> Vec<(&'static str, String)> {
-    let service = pod % 40;
-    vec![
-        ("service.name", format!("service-{service}")),
-        ("service.namespace", format!("team-{}", service % 7)),
-        ("service.version", format!("1.{}.{}", service % 9, service % 5)),
-        ("service.instance.id", format!("{:08x}-{pod}", pod.wrapping_mul(0x9e37_79b9))),
-        ("k8s.cluster.name", "production-eu-1".to_owned()),
-        ("k8s.namespace.name", format!("team-{}", service % 7)),
-        ("k8s.deployment.name", format!("service-{service}")),
-        ("k8s.pod.name", format!("service-{service}-5f7c-{pod}")),
-        ("k8s.node.name", format!("node-{}", pod % 60)),
-        ("cloud.availability_zone", format!("eu-1{}", ["a", "b", "c"][pod % 3])),
-        ("host.arch", "amd64".to_owned()),
-        ("telemetry.sdk.name", "opentelemetry".to_owned()),
-        ("telemetry.sdk.language", ["go", "java", "python"][service % 3].to_owned()),
-        ("telemetry.sdk.version", "1.28.0".to_owned()),
-    ]
-}
-
-fn point(metric: usize, point: usize) -> Vec<(&'static str, String)> {
-    vec![
-        ("http.request.method", ["GET", "POST", "PUT"][point % 3].to_owned()),
-        ("http.response.status_code", ["200", "404", "500", "503"][point / 3].to_owned()),
-        ("http.route", format!("/api/v1/resource-{metric}")),
-        ("network.protocol.name", "http".to_owned()),
-        ("network.protocol.version", "1.1".to_owned()),
-        ("server.address", format!("backend-{}.internal", metric % 4)),
-        ("server.port", "8080".to_owned()),
-        ("url.scheme", "https".to_owned()),
-    ]
-}
-
-fn attributes(pairs: &[(&str, String)]) -> String {
-    let pair = |(key, value): &(&str, String)| format!(r#"{{"key":"{key}","value":{{"stringValue":"{value}"}}}}"#);
-    format!("[{}]", pairs.iter().map(pair).collect::<Vec<_>>().join(","))
-}
-
-/// One request per pod.
-fn requests() -> Vec<String> {
-    let request = |pod| {
-        let mut metrics = Vec::new();
-        for metric in 0..METRICS {
-            let points: Vec<String> = (0..POINTS)
-                .map(|number| {
-                    format!(
-                        r#"{{"attributes":{},"startTimeUnixNano":"1732918734215440519","timeUnixNano":"{}","asInt":"{pod}"}}"#,
-                        attributes(&point(metric, number)),
-                        1_732_919_138_215_841_244_u64 + pod as u64,
-                    )
-                })
-                .collect();
-            metrics.push(format!(
-                r#"{{"name":"http.server.metric.{metric}","unit":"1","sum":{{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[{}]}}}}"#,
-                points.join(",")
-            ));
-        }
-        format!(
-            r#"{{"resourceMetrics":[{{"resource":{{"attributes":{}}},"scopeMetrics":[{{"scope":{{"name":"http","version":"0.58.0"}},"metrics":[{}]}}]}}]}}"#,
-            attributes(&resource(pod)),
-            metrics.join(",")
-        )
-    };
-    (0..PODS).map(request).collect()
-}
-
-/// The same series, one object each.
-fn series() -> Vec<String> {
-    let mut all = Vec::new();
-    for pod in 0..PODS {
-        for metric in 0..METRICS {
-            for number in 0..POINTS {
-                let mut object = format!(
-                    r#"{{"__name__":"http.server.metric.{metric}","otel_scope_name":"http","otel_scope_version":"0.58.0""#
-                );
-                for (key, value) in resource(pod).iter().chain(&point(metric, number)) {
-                    write!(object, r#","{key}":"{value}""#).expect("strings take all");
-                }
-                object.push('}');
-                all.push(object);
-            }
-        }
-    }
-    all
-}
+const SERIES: u32 = 100_000;
 
 /// Decodes and drops.
 struct Nothing;
@@ -122,50 +37,79 @@ impl OtlpSink for Nothing {
     }
 }
 
-fn collect_otlp(collector: &mut Collector, requests: &[String]) {
-    requests.iter().for_each(|request| decode_otlp_json(request.as_bytes(), collector).expect("requests are whole"));
+/// Something to be measured, and its name.
+type Decode<'a> = (&'a str, fn(&[u8]));
+
+/// One way from bytes to series.
+struct Way<'a> {
+    name: &'a str,
+    records: &'a [Vec<u8>],
+    collect: fn(&[u8], &mut Collector),
+    decode: Vec<Decode<'a>>,
 }
 
-fn collect_series(collector: &mut Collector, series: &[String]) {
-    series.iter().for_each(|series| decode_series_json(series.as_bytes(), collector).expect("series are whole"));
-}
-
-fn otlp_json(criterion: &mut Criterion) {
-    let requests = requests();
+fn measure(criterion: &mut Criterion, way: &Way<'_>) {
+    let Way { name, records, collect, decode } = way;
     let empty = || Collector::new(CollectorOptions::default(), Vec::new());
+    let collect_all = |collector: &mut Collector| records.iter().for_each(|record| collect(record, collector));
     let mut known = empty();
-    collect_otlp(&mut known, &requests);
-    assert_eq!(known.report().series, SERIES as u64);
+    collect_all(&mut known);
+    assert_eq!(known.report().series, u64::from(SERIES));
 
-    let mut group = criterion.benchmark_group("otlp-json");
-    group.throughput(Throughput::Elements(SERIES as u64)).sample_size(20);
-    group.bench_function("decoded only", |bencher| {
-        bencher
-            .iter(|| requests.iter().for_each(|request| decode_otlp_json(request.as_bytes(), &mut Nothing).unwrap()));
-    });
-    group.bench_function("known series", |bencher| bencher.iter(|| collect_otlp(&mut known, &requests)));
+    let mut group = criterion.benchmark_group(*name);
+    group.throughput(Throughput::Elements(SERIES.into())).sample_size(10);
+    for (name, decode) in decode {
+        group.bench_function(*name, |bencher| bencher.iter(|| records.iter().for_each(|record| decode(record))));
+    }
+    group.bench_function("known series", |bencher| bencher.iter(|| collect_all(&mut known)));
     group.bench_function("new series", |bencher| {
-        bencher.iter_batched_ref(empty, |collector| collect_otlp(collector, &requests), BatchSize::PerIteration);
+        bencher.iter_batched_ref(empty, collect_all, BatchSize::PerIteration);
     });
     group.finish();
-    assert_eq!(known.report().series, SERIES as u64);
+    assert_eq!(known.report().series, u64::from(SERIES));
 }
 
-fn series_json(criterion: &mut Criterion) {
-    let series = series();
-    let empty = || Collector::new(CollectorOptions::default(), Vec::new());
-    let mut known = empty();
-    collect_series(&mut known, &series);
-    assert_eq!(known.report().series, SERIES as u64);
+fn ingest(criterion: &mut Criterion) {
+    let workload = Workload::new(Options { series: SERIES.into(), ..Options::default() }).expect("a workload");
+    let requests: Vec<ExportMetricsServiceRequest> = workload.requests().collect();
 
-    let mut group = criterion.benchmark_group("series-json");
-    group.throughput(Throughput::Elements(SERIES as u64)).sample_size(20);
-    group.bench_function("known series", |bencher| bencher.iter(|| collect_series(&mut known, &series)));
-    group.bench_function("new series", |bencher| {
-        bencher.iter_batched_ref(empty, |collector| collect_series(collector, &series), BatchSize::PerIteration);
-    });
-    group.finish();
+    let records: Vec<Vec<u8>> = requests.iter().map(Message::encode_to_vec).collect();
+    let way = Way {
+        name: "otlp-proto",
+        records: &records,
+        collect: |record, collector| decode_otlp_proto(record, collector).expect("a whole record"),
+        decode: vec![
+            ("generated decoder", |record| {
+                black_box(ExportMetricsServiceRequest::decode(record).expect("a whole record"));
+            }),
+            ("decoded only", |record| decode_otlp_proto(record, &mut Nothing).expect("a whole record")),
+        ],
+    };
+    measure(criterion, &way);
+
+    let lines = |write: fn(&ExportMetricsServiceRequest, &mut Vec<u8>)| {
+        let mut text = Vec::new();
+        requests.iter().for_each(|request| write(request, &mut text));
+        text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    let records = lines(|request, out| encode::write_otlp_json(request, out).expect("memory takes all"));
+    let way = Way {
+        name: "otlp-json",
+        records: &records,
+        collect: |record, collector| decode_otlp_json(record, collector).expect("a whole record"),
+        decode: vec![("decoded only", |record| decode_otlp_json(record, &mut Nothing).expect("a whole record"))],
+    };
+    measure(criterion, &way);
+
+    let records = lines(|request, out| encode::write_series_json(request, out).expect("memory takes all"));
+    let way = Way {
+        name: "series-json",
+        records: &records,
+        collect: |record, collector| decode_series_json(record, collector).expect("a whole record"),
+        decode: vec![],
+    };
+    measure(criterion, &way);
 }
 
-criterion_group!(benches, otlp_json, series_json);
+criterion_group!(benches, ingest);
 criterion_main!(benches);

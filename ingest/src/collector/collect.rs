@@ -3,6 +3,7 @@
 use super::attributes::Attributes;
 use super::metrics::{Metrics, OwnedMetadata};
 use super::options::CollectorOptions;
+use super::recall::Recall;
 use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
 use crate::otlp::Level;
@@ -85,6 +86,7 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) windows: Windows,
     pub(super) metrics: Metrics,
     pub(super) names: names::Cache,
+    pub(super) recall: Recall,
     /// What was said of a metric last, for the series that follow.
     pub(super) said: OwnedMetadata,
     /// Times of the current series, where its input says them.
@@ -111,6 +113,7 @@ impl<B: BlockSink> Collector<B> {
             windows: Windows::new(options.window),
             metrics: Metrics::default(),
             names: names::Cache::default(),
+            recall: Recall::default(),
             said: OwnedMetadata::default(),
             series_times: Vec::new(),
             unlooked: 0,
@@ -207,6 +210,7 @@ impl<B: BlockSink> Collector<B> {
     /// Begins a new store, in which only the labels are that the current resource, scope, metric, point and series
     /// have.
     fn restart(&mut self) -> Result<(), LabelError> {
+        self.recall.forget();
         let old = std::mem::take(&mut self.store);
         let store = std::cell::RefCell::new(&mut self.store);
         let key = |key: KeyId| store.borrow_mut().intern_name(old.name(key).unwrap_or_default());
@@ -225,9 +229,11 @@ impl<B: BlockSink> Collector<B> {
 
     pub(super) fn set(&mut self, level: Level, name: &str, value: &str) -> Result<(), LabelError> {
         if name.is_empty() {
+            self.recall.drop_pending();
             self.report.empty_keys += 1;
             return Ok(());
         }
+        let cut = self.report.names_cut + self.report.values_cut;
         let key = self.intern_name(name)?;
         let label = if value.is_empty() {
             self.report.empty_values.add(level);
@@ -235,6 +241,18 @@ impl<B: BlockSink> Collector<B> {
         } else {
             Some(self.intern_value(key, value)?)
         };
+        match label {
+            // What is counted has to come here each time.
+            Some(label) if cut == self.report.names_cut + self.report.values_cut => self.recall.keep(label),
+            _ => self.recall.drop_pending(),
+        }
+        self.set_label(level, key, label);
+        Ok(())
+    }
+
+    /// Sets an attribute of the current resource, scope or point.
+    #[inline]
+    pub(super) fn set_label(&mut self, level: Level, key: KeyId, label: Option<LabelId>) {
         let attributes = match level {
             Level::Resource => &mut self.resource,
             Level::Scope => &mut self.scope,
@@ -243,7 +261,6 @@ impl<B: BlockSink> Collector<B> {
         if attributes.set(key, label) {
             self.report.duplicate_keys.add(level);
         }
-        Ok(())
     }
 
     pub(super) fn intern_name(&mut self, name: &str) -> Result<KeyId, LabelError> {

@@ -29,6 +29,7 @@
 //! | --- | --- |
 //! | `options` | how series are collected and cut into blocks |
 //! | `attributes` | the attributes of one level |
+//! | `recall` | attributes that came before |
 //! | `windows` | which series are in which window |
 //! | `metrics` | the metadata of metrics |
 //! | `collect` | [`Collector`]: labels to series, series to blocks |
@@ -40,6 +41,7 @@ mod collect;
 mod metrics;
 mod options;
 mod otlp;
+mod recall;
 mod series;
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,15 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         Ok(self.set(level, key, value)?)
     }
 
+    #[inline]
+    fn encoded_attribute(&mut self, level: Level, bytes: &[u8]) -> Result<bool, CollectError> {
+        let known = self.recall.get(bytes);
+        if let Some((key, label)) = known {
+            self.set_label(level, key, Some(label));
+        }
+        Ok(known.is_some())
+    }
+
     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), CollectError> {
         self.windows.metric_begins();
         self.metric.clear();

@@ -73,6 +73,13 @@ pub trait OtlpSink {
     /// version come after its attributes, as `otel_scope_name` and `otel_scope_version`, and only if not empty.
     fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), Self::Error>;
 
+    /// An attribute as the bytes of its message, where it comes as protobuf. Whether it was taken; if not, it comes again
+    /// as [`attribute`](Self::attribute).
+    fn encoded_attribute(&mut self, level: Level, bytes: &[u8]) -> Result<bool, Self::Error> {
+        let _ = (level, bytes);
+        Ok(false)
+    }
+
     /// A metric with this name begins; the name may be empty. The other metadata are what is known so far, which is all
     /// of them if [needed](Needs::metadata_first).
     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Self::Error>;

@@ -7,7 +7,7 @@
 use super::super::kind::MetricKind;
 use super::super::sink::{Level, Needs, OtlpSink, Point};
 use super::value::key_value;
-use super::wire::{Fields, ProtoError};
+use super::wire::{Field, Fields, ProtoError};
 use crate::error::DecodeError;
 use chronoxide_format::metadata::{MetricMetadata, Temporality};
 
@@ -74,7 +74,7 @@ impl<S: OtlpSink> Walk<'_, S> {
                 let mut resource = field.message()?;
                 while let Some(field) = resource.next()? {
                     if field.number == 1 {
-                        self.attribute(Level::Resource, field.message()?)?;
+                        self.attribute(Level::Resource, field)?;
                     }
                 }
             }
@@ -100,7 +100,7 @@ impl<S: OtlpSink> Walk<'_, S> {
                     match field.number {
                         1 => name = field.text()?,
                         2 => version = field.text()?,
-                        3 => self.attribute(Level::Scope, field.message()?)?,
+                        3 => self.attribute(Level::Scope, field)?,
                         _ => {}
                     }
                 }
@@ -177,7 +177,7 @@ impl<S: OtlpSink> Walk<'_, S> {
         while let Some(field) = fields.next()? {
             match (kind, field.number) {
                 (Gauge | Sum | Summary, 7) | (Histogram, 9) | (ExponentialHistogram, 1) => {
-                    self.attribute(Level::Point, field.message()?)?;
+                    self.attribute(Level::Point, field)?;
                 }
                 (_, 3) => time_unix_nano = field.fixed64()?,
                 (Gauge | Sum | Summary, 8) | (Histogram | ExponentialHistogram, 10) => flags = field.varint()?,
@@ -207,8 +207,11 @@ impl<S: OtlpSink> Walk<'_, S> {
     }
 
     #[inline]
-    fn attribute(&mut self, level: Level, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
-        let (key, value) = key_value(fields)?;
+    fn attribute(&mut self, level: Level, field: Field<'_>) -> Result<(), DecodeError<S::Error>> {
+        if self.sink.encoded_attribute(level, field.bytes()?).map_err(DecodeError::Sink)? {
+            return Ok(());
+        }
+        let (key, value) = key_value(field.message()?)?;
         self.sink.attribute(level, &key, &value.into_text()).map_err(DecodeError::Sink)
     }
 }
