@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | [`input`] | inputs opened, decompressed, recognised, cut into records |
 //! | [`otlp`] | a request of OTLP as JSON: its parts, and the text of its attributes |
+//! | [`prometheus`] | what Prometheus writes: text |
 //! | [`series`] | what takes series that come as labels |
 //! | [`series_json`] | an object of label to value |
 //! | [`collector`] | the labels of a point, and which attribute wins |
@@ -39,6 +40,7 @@ pub mod error;
 pub mod input;
 pub mod job;
 pub mod otlp;
+pub mod prometheus;
 pub mod report;
 pub mod series;
 pub mod series_json;
