@@ -3,11 +3,13 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`text`] | the exposition text formats, line by line |
+//! | [`remote_write`] | requests of remote write, one after the other |
 //!
 //! Each gives its parts to a [`SeriesSink`](crate::SeriesSink): labels as they are written, empty values included, with
 //! the metric's name as `__name__`; and times in nanoseconds, of which Prometheus knows milliseconds.
 
 mod kind;
+pub mod remote_write;
 pub mod text;
 
 pub(crate) use kind::FamilyType;
