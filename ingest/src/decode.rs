@@ -3,6 +3,8 @@
 use crate::error::DecodeError;
 use crate::input::Format;
 use crate::otlp::{Level, OtlpSink, Point, ProtoError, decode_otlp_json, decode_otlp_proto};
+use crate::prometheus::remote_write::decode_remote_write;
+use crate::prometheus::text::{TextDecoder, TimestampUnit};
 use crate::series::SeriesSink;
 use crate::series_json::decode_series_json;
 use chronoxide_format::metadata::MetricMetadata;
@@ -14,14 +16,18 @@ pub(crate) trait RecordSink: OtlpSink + SeriesSink<Error = <Self as OtlpSink>::E
 impl<E, S: OtlpSink<Error = E> + SeriesSink<Error = E>> RecordSink for S {}
 
 /// Decodes the records of one input.
-#[derive(Debug)]
 pub(crate) struct Decoder {
     format: Format,
+    /// What lines said that following lines are part of.
+    text: TextDecoder,
+    /// Bytes that a record may expand to.
+    max_len: usize,
 }
 
 impl Decoder {
-    pub(crate) fn new(format: Format) -> Self {
-        Self { format }
+    pub(crate) fn new(format: Format, max_len: usize) -> Self {
+        let unit = if format == Format::OpenMetrics { TimestampUnit::Seconds } else { TimestampUnit::ByShape };
+        Self { format, text: TextDecoder::new(unit), max_len }
     }
 
     /// Decodes a record. If it is broken the sink may have got parts of it.
@@ -34,12 +40,23 @@ impl Decoder {
             Format::OtlpJson => decode_otlp_json(bytes, sink),
             Format::OtlpProto => decode_otlp_proto(bytes, sink),
             Format::SeriesJson => decode_series_json(bytes, sink),
+            Format::PrometheusText | Format::OpenMetrics => Ok(self.text.line(bytes, sink)?),
+            Format::RemoteWrite => Ok(decode_remote_write(bytes, self.max_len, sink)?),
         }
+    }
+
+    /// The input ends: gives what was put off to the sink.
+    pub(crate) fn finish<S: RecordSink>(&mut self, sink: &mut S) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
+        Ok(self.text.finish(sink)?)
     }
 
     /// What is wrong with a record, if anything is. The sink is not needed for that.
     pub(crate) fn check(&mut self, bytes: &[u8]) -> Result<(), DecodeError<Infallible>> {
-        self.record(bytes, &mut Nothing)
+        match self.format {
+            // A broken line leaves nothing behind.
+            Format::PrometheusText | Format::OpenMetrics => Ok(()),
+            _ => self.record(bytes, &mut Nothing),
+        }
     }
 }
 
@@ -47,6 +64,9 @@ impl Decoder {
 pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool {
     match error {
         DecodeError::Json(error) => error.is_eof(),
+        // What is cut off of a line cannot be told from what is wrong with it.
+        DecodeError::Text(_) => true,
+        DecodeError::RemoteWrite(_) => false,
         DecodeError::Proto(error) => matches!(error, ProtoError::CutOff { .. }),
         // The last character is cut; whether what stands before it is right does not matter any more.
         DecodeError::Utf8(error) => error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len(),

@@ -2,6 +2,9 @@
 
 use crate::collector::CollectError;
 use crate::otlp::ProtoError;
+use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
+use crate::prometheus::text::{LineError, TextError};
+use std::convert::Infallible;
 use std::io;
 use std::str::Utf8Error;
 
@@ -15,12 +18,50 @@ pub enum DecodeError<E> {
     /// The record is no protobuf, or not the message that was expected.
     #[error(transparent)]
     Proto(#[from] ProtoError),
+    /// The line is no exposition text.
+    #[error(transparent)]
+    Text(LineError),
+    /// The record is no request of remote write.
+    #[error(transparent)]
+    RemoteWrite(RequestError),
     /// The record is no JSON, or not the JSON that was expected.
     #[error(transparent)]
     Json(serde_json::Error),
     /// The sink did not take a part of it.
     #[error(transparent)]
     Sink(E),
+}
+
+impl<E> From<TextError<E>> for DecodeError<E> {
+    fn from(error: TextError<E>) -> Self {
+        match error {
+            TextError::Line(error) => Self::Text(error),
+            TextError::Sink(error) => Self::Sink(error),
+        }
+    }
+}
+
+impl<E> From<RemoteWriteError<E>> for DecodeError<E> {
+    fn from(error: RemoteWriteError<E>) -> Self {
+        match error {
+            RemoteWriteError::Request(error) => Self::RemoteWrite(error),
+            RemoteWriteError::Sink(error) => Self::Sink(error),
+        }
+    }
+}
+
+impl<E> DecodeError<E> {
+    /// What is wrong with the record, or what the sink says.
+    pub(crate) fn split(self) -> Result<DecodeError<Infallible>, E> {
+        Ok(match self {
+            Self::Utf8(error) => DecodeError::Utf8(error),
+            Self::Proto(error) => DecodeError::Proto(error),
+            Self::Text(error) => DecodeError::Text(error),
+            Self::RemoteWrite(error) => DecodeError::RemoteWrite(error),
+            Self::Json(error) => DecodeError::Json(error),
+            Self::Sink(error) => return Err(error),
+        })
+    }
 }
 
 /// Why a run stopped. Nothing was written then.
@@ -58,10 +99,7 @@ pub enum IngestError {
         source: io::Error,
     },
     /// The input's first bytes are of no format that is known.
-    #[error(
-        "{input}: {found}; otlp-json, otlp-proto and series-json can be read, plain or as zstd or gzip, and --format \
-         says which, if this is one of them"
-    )]
+    #[error("{input}: {found}; --help says what can be read, and --format which of it, if this is some of it")]
     UnknownFormat {
         /// The input's name.
         input: String,
@@ -107,7 +145,7 @@ pub enum IngestError {
 pub enum BrokenRecord {
     /// It cannot be read.
     #[error(transparent)]
-    Decode(#[from] DecodeError<std::convert::Infallible>),
+    Decode(#[from] DecodeError<Infallible>),
     /// It cannot be decompressed.
     #[error("a zstd frame that cannot be decompressed: {reason}")]
     Compression {

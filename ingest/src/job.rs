@@ -2,7 +2,7 @@
 
 use crate::collector::{BlockSink, Collector, CollectorOptions};
 use crate::decode::{Decoder, is_cut_off};
-use crate::error::{BrokenRecord, DecodeError, IngestError};
+use crate::error::{BrokenRecord, IngestError};
 use crate::input::{Ahead, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
 use crate::report::{Report, Warning};
 use std::ops::ControlFlow;
@@ -105,7 +105,7 @@ impl<B: BlockSink> Job<B> {
         let format = records.format();
         let name = records.source().name().to_owned();
         let records_before = self.seen();
-        let mut decoder = Decoder::new(format);
+        let mut decoder = Decoder::new(format, self.options.max_record_len);
 
         let (source, blank_lines) = if is_at_hand {
             while let Some(record) = records.next_record()? {
@@ -130,6 +130,8 @@ impl<B: BlockSink> Job<B> {
                 self.tell(&name, &position)?;
             }
         };
+
+        decoder.finish(&mut self.collector).or_else(|error| error.split().map(drop))?;
 
         let report = self.collector.report_mut();
         report.inputs += 1;
@@ -202,14 +204,17 @@ impl<B: BlockSink> Job<B> {
             }
             return self.broken(record, input, error.into());
         }
-        let error = match decoder.record(bytes, &mut self.collector) {
-            Ok(()) => return Ok(self.collector.record_ends(bytes.len())?),
-            Err(DecodeError::Sink(error)) => return Err(error.into()),
-            Err(DecodeError::Json(error)) => DecodeError::Json(error),
-            Err(DecodeError::Utf8(error)) => DecodeError::Utf8(error),
-            Err(DecodeError::Proto(error)) => DecodeError::Proto(error),
-        };
-        self.broken(record, input, error.into())
+        match decoder.record(bytes, &mut self.collector) {
+            Ok(()) => Ok(self.collector.record_ends(bytes.len())?),
+            Err(error) => match error.split() {
+                Ok(error) if is_unterminated && is_cut_off(&error, bytes) => {
+                    self.torn(record, input);
+                    Ok(())
+                }
+                Ok(error) => self.broken(record, input, error.into()),
+                Err(error) => Err(error.into()),
+            },
+        }
     }
 
     fn torn(&mut self, record: Record<'_>, input: &str) {

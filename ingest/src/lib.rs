@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | [`input`] | inputs opened, decompressed, recognised, cut into records |
 //! | [`otlp`] | a request of OTLP, as JSON or protobuf: its parts, and the text of its attributes |
+//! | [`prometheus`] | what Prometheus writes: text, requests of remote write |
 //! | [`series`] | what takes series that come as labels |
 //! | [`series_json`] | an object of label to value |
 //! | `decode` | records of every format, given to one sink |
@@ -42,6 +43,7 @@ pub mod input;
 pub mod job;
 pub mod names;
 pub mod otlp;
+pub mod prometheus;
 pub mod report;
 pub mod series;
 pub mod series_json;

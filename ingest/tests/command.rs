@@ -204,7 +204,7 @@ fn inputs_that_cannot_be_read_are_told_apart() {
     let file = |name: &str, content: &[u8]| text(&folder.write(name, content)).to_owned();
     for (input, code, message) in [
         (text(&folder.path("absent")).to_owned(), 1, "absent: cannot open: No such file"),
-        (file("prom", b"# HELP up\nup 1\n"), 4, "this looks like the text format of Prometheus"),
+        (file("prom", b"# HELP up\na 1\nb 1\nc 1\nd 1\nup is\n"), 3, "record 6, at byte 26, is broken"),
         (file("other", b"\x7fELF"), 4, "this is of no known format"),
         (
             file("protobuf", b"\n\x05\n\x03\n\x04x"),

@@ -14,8 +14,8 @@ pub(crate) const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
 /// Turns captures of metrics into blocks
 ///
 /// Reads what the OpenTelemetry Collector's file exporter writes (OTLP requests as JSON or protobuf, its zstd framing
-/// included), single requests as exports to object stores and queues have them, and series as Prometheus's API lists
-/// them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and writes them as one block,
+/// included), single requests as exports to object stores and queues have them, exposition text and OpenMetrics, requests
+/// of remote write, and series as Prometheus's API lists them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and writes them as one block,
 /// or as many.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
@@ -126,6 +126,12 @@ pub(crate) enum FormatChoice {
     OtlpProto,
     /// Objects of label to value
     SeriesJson,
+    /// Exposition text
+    PrometheusText,
+    /// The same, with timestamps in seconds
+    Openmetrics,
+    /// Requests of remote write
+    RemoteWrite,
 }
 
 impl FormatChoice {
@@ -135,6 +141,9 @@ impl FormatChoice {
             Self::OtlpJson => Some(Format::OtlpJson),
             Self::OtlpProto => Some(Format::OtlpProto),
             Self::SeriesJson => Some(Format::SeriesJson),
+            Self::PrometheusText => Some(Format::PrometheusText),
+            Self::Openmetrics => Some(Format::OpenMetrics),
+            Self::RemoteWrite => Some(Format::RemoteWrite),
         }
     }
 }

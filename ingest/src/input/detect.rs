@@ -3,6 +3,8 @@
 use super::depth::Depth;
 use super::frames;
 use crate::otlp::looks_like_request;
+use crate::prometheus::remote_write::looks_like_remote_write;
+use crate::prometheus::text::looks_like_text;
 
 /// A kind of record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -14,6 +16,13 @@ pub enum Format {
     /// Objects of label to value: one per line, or in an array, or in the array of a response of Prometheus's series
     /// API.
     SeriesJson,
+    /// The text that Prometheus scrapes, line by line. Its timestamps count milliseconds, those of OpenMetrics seconds;
+    /// which it is shows in each of them.
+    PrometheusText,
+    /// The same, where it was said that timestamps count seconds.
+    OpenMetrics,
+    /// One request of remote write: protobuf within snappy.
+    RemoteWrite,
 }
 
 impl Format {
@@ -24,6 +33,9 @@ impl Format {
             Self::OtlpJson => "otlp-json",
             Self::OtlpProto => "otlp-proto",
             Self::SeriesJson => "series-json",
+            Self::PrometheusText => "prometheus-text",
+            Self::OpenMetrics => "openmetrics",
+            Self::RemoteWrite => "remote-write",
         }
     }
 }
@@ -61,6 +73,9 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
     if let Some(format) = framed(head) {
         return Ok((format, Framing::Frames));
     }
+    if looks_like_remote_write(head) {
+        return Ok((Format::RemoteWrite, Framing::Whole));
+    }
     let mut scan = Scan { rest: head };
     match scan.token() {
         None => Ok((Format::OtlpJson, Framing::Lines)),
@@ -69,7 +84,7 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
             (format, Framing::Lines) => (format, objects(head)),
             found => found,
         }),
-        Some(b'#') => Err("this looks like the text format of Prometheus"),
+        Some(_) if looks_like_text(head) => Ok((Format::PrometheusText, Framing::Lines)),
         Some(_) => Err("this is of no known format"),
     }
 }
@@ -82,7 +97,8 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
         (Format::OtlpProto, _) if !is_framed && head.first() == Some(&0x0a) => Framing::Whole,
         (Format::OtlpProto, _) => Framing::Frames,
         (Format::OtlpJson, _) if is_framed => Framing::Frames,
-        (Format::OtlpJson | Format::SeriesJson, _) => Framing::Lines,
+        (Format::RemoteWrite, _) => Framing::Whole,
+        _ => Framing::Lines,
     }
 }
 
@@ -223,14 +239,16 @@ mod tests {
             (r#"{"status":"success","isPartial":false,"data":[{"#, RESPONSE),
             (r#"{"resourceLogs":[]}"#, Err("this looks like OTLP, but not like metrics")),
             (r#"{"a":1}"#, Err("this is JSON, but neither a request of OTLP metrics nor series")),
-            ("# HELP up\n", Err("this looks like the text format of Prometheus")),
+            ("# HELP up\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("\0\0\x12\0{", Ok((Format::OtlpJson, Framing::Frames))),
             ("\0\0\0\0\0\0\x12\0{", Ok((Format::OtlpJson, Framing::Frames))),
             ("\0\0\x12\0\n\x02\x0a\0", Ok((Format::OtlpProto, Framing::Frames))),
             ("\n\u{12}\n\u{10}\n\u{e}", Ok((Format::OtlpProto, Framing::Whole))),
             ("\n\n{\n\"resourceMetrics\":[\n", Ok((Format::OtlpJson, Framing::Values))),
             ("{\n  \"__name__\": \"up\"\n}\n", Ok((Format::SeriesJson, Framing::Values))),
-            ("up 1\n", Err("this is of no known format")),
+            ("up 1\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("up is not it\n", Err("this is of no known format")),
+            ("\u{7f}ELF", Err("this is of no known format")),
         ] {
             assert_eq!(detect(head.as_bytes()), expected, "{head:?}");
         }

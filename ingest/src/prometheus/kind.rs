@@ -1,0 +1,50 @@
+//! Types of metric families, as Prometheus has them.
+
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+
+/// The type of a metric family.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FamilyType {
+    /// `unknown` and `untyped`, or nobody said.
+    #[default]
+    Unknown,
+    Counter,
+    Gauge,
+    Histogram,
+    GaugeHistogram,
+    Summary,
+    Info,
+    StateSet,
+}
+
+impl FamilyType {
+    /// The type that a `TYPE` line names.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "counter" => Self::Counter,
+            "gauge" => Self::Gauge,
+            "histogram" => Self::Histogram,
+            "gaugehistogram" => Self::GaugeHistogram,
+            "summary" => Self::Summary,
+            "info" => Self::Info,
+            "stateset" => Self::StateSet,
+            "unknown" | "untyped" => Self::Unknown,
+            _ => return None,
+        })
+    }
+
+    /// What is known about the family of this name.
+    pub(crate) fn metadata<'a>(self, name: &'a str, unit: &'a str, description: &'a str) -> MetricMetadata<'a> {
+        let (metric_type, temporality) = match self {
+            Self::Unknown => (MetricType::Unknown, Temporality::Unspecified),
+            Self::Counter => (MetricType::Sum, Temporality::Cumulative),
+            Self::Gauge => (MetricType::Gauge, Temporality::Unspecified),
+            Self::Histogram => (MetricType::Histogram, Temporality::Cumulative),
+            Self::GaugeHistogram => (MetricType::GaugeHistogram, Temporality::Unspecified),
+            Self::Summary => (MetricType::Summary, Temporality::Unspecified),
+            Self::Info => (MetricType::Info, Temporality::Unspecified),
+            Self::StateSet => (MetricType::StateSet, Temporality::Unspecified),
+        };
+        MetricMetadata { name, metric_type, temporality, is_monotonic: self == Self::Counter, unit, description }
+    }
+}

@@ -1,0 +1,18 @@
+//! What Prometheus and its exporters write: text, requests of remote write, blocks of its TSDB.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`text`] | the exposition text formats, line by line |
+//! | [`remote_write`] | requests of remote write, one after the other |
+//!
+//! Each gives its parts to a [`SeriesSink`](crate::SeriesSink): labels as they are written, empty values included, with
+//! the metric's name as `__name__`; and times in nanoseconds, of which Prometheus knows milliseconds.
+
+mod kind;
+pub mod remote_write;
+pub mod text;
+
+pub(crate) use kind::FamilyType;
+
+/// The label that holds the name of a metric.
+pub(crate) const NAME: &str = "__name__";

@@ -1,0 +1,60 @@
+//! Whether a content looks like this text.
+
+use super::line::{Line, Sample};
+use super::timestamp::TimestampUnit;
+
+/// Lines that say something: if so many can be read, the rest may as well be broken.
+const DECISIVE_COUNT: usize = 4;
+
+/// Whether a content that starts like this looks like exposition text or OpenMetrics: its first lines are samples, `HELP`,
+/// `TYPE`, `UNIT` or `# EOF`, with comments and blank lines between them. Some 64 KiB are enough to say so; the last line may
+/// be cut, and counts only if there is no other.
+///
+/// Comments alone are of too many formats, and so are not enough.
+pub fn looks_like_text(head: &[u8]) -> bool {
+    let mut sample = Sample::default();
+    let mut decisive_count = 0;
+    for line in head.split_inclusive(|&byte| byte == b'\n') {
+        let is_cut = !line.ends_with(b"\n");
+        match Line::parse(line.trim_ascii_end(), TimestampUnit::ByShape, &mut sample) {
+            Ok(Line::Comment) => {}
+            Ok(Line::End) => return true,
+            Ok(Line::Metadata(..) | Line::Sample) => decisive_count += 1,
+            Err(_) if is_cut => break,
+            Err(_) => return false,
+        }
+        if decisive_count == DECISIVE_COUNT {
+            break;
+        }
+    }
+    decisive_count > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_like_text;
+
+    #[test]
+    fn the_first_lines_decide() {
+        for (head, expected) in [
+            (&b"# HELP up Whether it is up.\n# TYPE up gauge\nup 1\n"[..], true),
+            (b"\n\n# a comment\nup{job=\"a\"} 1", true),
+            (b"up{job=\"a\"} 1\r\ngo_info{version=\"go1", true),
+            (b"up 1", true),
+            (b"# EOF\n", true),
+            (b"# TYPE up gauge\nup 1\nup 2\nup 3\nbroken\n", true),
+            (b"# TYPE up gauge\nup 1\nbroken\n", false),
+            (b"up{job=\"a", false),
+            (b"# a comment\n", false),
+            (b"#!/bin/sh\nls\n", false),
+            (b"{\"resourceMetrics\":[]}\n", false),
+            (b"{\"__name__\":\"up\"}\n", false),
+            (b"[]", false),
+            (b"", false),
+            (b"\x28\xb5\x2f\xfd", false),
+            (b"\xba\xaa\xd7\x00\x02", false),
+        ] {
+            assert_eq!(looks_like_text(head), expected, "{}", String::from_utf8_lossy(head));
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! One line: [`Line`], and the labels of a [`Sample`].
+
+use super::cursor::{Cursor, is_blank, shown};
+use super::error::LineError;
+use super::number::is_value;
+use super::timestamp::TimestampUnit;
+use crate::prometheus::{FamilyType, NAME};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What a line is.
+pub(super) enum Line<'a> {
+    /// Nothing, or a comment.
+    Comment,
+    /// `# EOF`, where OpenMetrics ends.
+    End,
+    /// Something about the metric family of this name.
+    Metadata(Cow<'a, str>, Fact<'a>),
+    /// A sample, which was put into the buffers.
+    Sample,
+}
+
+/// What is said about a metric family.
+pub(super) enum Fact<'a> {
+    Help(Cow<'a, str>),
+    Type(FamilyType),
+    Unit(&'a str),
+}
+
+/// The labels and the time of a sample. Its buffers serve one line after the other.
+#[derive(Default)]
+pub(super) struct Sample {
+    /// Names and values, one after the other.
+    text: String,
+    /// Where they stand in the text and where the names stand in the line; the name of the metric comes first.
+    labels: Vec<Label>,
+    /// The labels by name.
+    order: Vec<usize>,
+    /// Nanoseconds since 1970.
+    pub(super) time: Option<i64>,
+}
+
+#[derive(Clone)]
+struct Label {
+    name: Range<usize>,
+    value: Range<usize>,
+    offset: usize,
+}
+
+impl Sample {
+    /// Names and values, the metric's name first, then as they stand in the line.
+    pub(super) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.labels.iter().map(|label| (self.slice(&label.name), self.slice(&label.value)))
+    }
+
+    fn slice(&self, range: &Range<usize>) -> &str {
+        self.text.get(range.clone()).unwrap_or_default()
+    }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        self.labels.clear();
+        self.time = None;
+    }
+
+    fn append(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text.push_str(text);
+        start..self.text.len()
+    }
+
+    fn push(&mut self, offset: usize, name: &str, value: &str) {
+        let (name, value) = (self.append(name), self.append(value));
+        self.labels.push(Label { name, value, offset });
+    }
+
+    /// Sets the name of the metric.
+    fn set_name(&mut self, offset: usize, name: &str) {
+        self.push(offset, NAME, name);
+        // It may stand anywhere in the braces.
+        self.labels.rotate_right(1);
+    }
+
+    /// Makes sure that no name stands twice. It is sorted, because a line may have very many labels.
+    fn check_names(&mut self) -> Result<(), LineError> {
+        let Self { text, labels, order, .. } = self;
+        let name = |&at: &usize| labels.get(at).and_then(|label| text.get(label.name.clone()));
+        order.clear();
+        order.extend(0..labels.len());
+        order.sort_by_key(name);
+        for pair in order.windows(2) {
+            if let [left, right] = pair
+                && name(left) == name(right)
+                && let Some(label) = labels.get(*right)
+            {
+                let name = shown(name(right).unwrap_or_default().as_bytes());
+                return Err(LineError::DuplicateLabel { offset: label.offset, name });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line without its end. The parts of a sample go to `sample`.
+    pub(super) fn parse(line: &'a [u8], unit: TimestampUnit, sample: &mut Sample) -> Result<Self, LineError> {
+        let mut cursor = Cursor::new(line);
+        cursor.skip_blanks();
+        match cursor.peek() {
+            None => Ok(Self::Comment),
+            Some(b'#') => comment(cursor),
+            Some(_) => {
+                sample.clear();
+                parse_sample(&mut cursor, unit, sample)?;
+                Ok(Self::Sample)
+            }
+        }
+    }
+}
+
+/// Reads a line that starts with `#`.
+fn comment(mut cursor: Cursor<'_>) -> Result<Line<'_>, LineError> {
+    cursor.take(b'#');
+    if !cursor.skip_blanks() {
+        return Ok(Line::Comment);
+    }
+    if cursor.rest().trim_ascii_end() == b"EOF" {
+        return Ok(Line::End);
+    }
+    if cursor.take_word(b"HELP") {
+        let name = family_name(&mut cursor)?;
+        // One blank separates; more of them belong to the text.
+        let start = cursor.offset() + usize::from(!cursor.rest().is_empty());
+        let text = utf8(cursor.rest().get(1..).unwrap_or_default(), start)?;
+        return Ok(Line::Metadata(name, Fact::Help(unescaped(text))));
+    }
+    if cursor.take_word(b"TYPE") {
+        let name = family_name(&mut cursor)?;
+        cursor.skip_blanks();
+        let word = cursor.rest().trim_ascii_end();
+        let kind = std::str::from_utf8(word).ok().and_then(FamilyType::from_word);
+        let kind = kind.ok_or_else(|| cursor.expected("a type of metrics"))?;
+        return Ok(Line::Metadata(name, Fact::Type(kind)));
+    }
+    if cursor.take_word(b"UNIT") {
+        let name = family_name(&mut cursor)?;
+        cursor.skip_blanks();
+        let unit = utf8(cursor.rest().trim_ascii_end(), cursor.offset())?;
+        return Ok(Line::Metadata(name, Fact::Unit(unit)));
+    }
+    Ok(Line::Comment)
+}
+
+/// Reads the name of a metric family and makes sure that it ends there.
+fn family_name<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, LineError> {
+    const EXPECTED: &str = "the name of a metric";
+    let name = if cursor.peek() == Some(b'"') {
+        quoted(cursor, EXPECTED)?
+    } else {
+        Cow::Borrowed(plain_name(cursor, is_metric_name_part, EXPECTED)?)
+    };
+    match cursor.peek() {
+        None => Ok(name),
+        Some(byte) if is_blank(byte) => Ok(name),
+        Some(_) => Err(cursor.expected("a blank after the name of a metric")),
+    }
+}
+
+/// Reads name, labels, value, timestamp, exemplars.
+fn parse_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sample) -> Result<(), LineError> {
+    let mut has_name = false;
+    if cursor.peek() != Some(b'{') {
+        let offset = cursor.offset();
+        let name = plain_name(cursor, is_metric_name_part, "the name of a metric")?;
+        sample.set_name(offset, name);
+        has_name = true;
+        if cursor.skip_blanks() && is_composite(cursor) {
+            return Err(LineError::CompositeValue { offset: cursor.offset() });
+        }
+    }
+    if cursor.take(b'{') {
+        labels(cursor, |offset, name, value| {
+            let value = match (value, has_name) {
+                (Some(value), _) => value,
+                (None, true) => return Err(()),
+                (None, false) => {
+                    has_name = true;
+                    sample.set_name(offset, name);
+                    return Ok(());
+                }
+            };
+            sample.push(offset, name, value);
+            Ok(())
+        })?;
+        cursor.skip_blanks();
+    }
+    if !has_name {
+        return Err(cursor.expected("the name of a metric in the braces before this"));
+    }
+    sample.check_names()?;
+    value(cursor)?;
+    rest_of_sample(cursor, unit, sample)
+}
+
+/// Whether a brace after a name opens a value and not labels: `foo {count:1,...}`.
+fn is_composite(cursor: &Cursor<'_>) -> bool {
+    let mut cursor = cursor.clone();
+    cursor.take(b'{') && !cursor.take_while(is_label_name_part).is_empty() && cursor.peek() == Some(b':')
+}
+
+/// Reads labels up to the closing brace and gives them to `each` with their place in the line. A string without a value is
+/// the name of the metric; `each` says if there must be none.
+fn labels(
+    cursor: &mut Cursor<'_>,
+    mut each: impl FnMut(usize, &str, Option<&str>) -> Result<(), ()>,
+) -> Result<(), LineError> {
+    loop {
+        cursor.skip_blanks();
+        if cursor.take(b'}') {
+            return Ok(());
+        }
+        let offset = cursor.offset();
+        let before = cursor.clone();
+        let is_quoted = cursor.peek() == Some(b'"');
+        let name = if is_quoted {
+            quoted(cursor, "the name of a label")?
+        } else {
+            Cow::Borrowed(plain_name(cursor, is_label_name_part, "the name of a label or a closing brace")?)
+        };
+        cursor.skip_blanks();
+        let no_name = |()| before.expected("the name of a label, because the metric has its name");
+        if cursor.take(b'=') {
+            cursor.skip_blanks();
+            let (start, value) = cursor.take_quoted("the value of a label in quotes")?;
+            let value = unescaped(utf8(value, start)?);
+            each(offset, &name, Some(&value)).map_err(no_name)?;
+            cursor.skip_blanks();
+        } else if is_quoted && matches!(cursor.peek(), Some(b',' | b'}')) {
+            each(offset, &name, None).map_err(no_name)?;
+        } else {
+            return Err(cursor.expected("an equals sign"));
+        }
+        if !cursor.take(b',') && cursor.peek() != Some(b'}') {
+            return Err(cursor.expected("a comma or a closing brace"));
+        }
+    }
+}
+
+/// Reads a value and makes sure that it is one.
+fn value(cursor: &mut Cursor<'_>) -> Result<(), LineError> {
+    cursor.skip_blanks();
+    if cursor.peek() == Some(b'{') {
+        return Err(LineError::CompositeValue { offset: cursor.offset() });
+    }
+    let before = cursor.clone();
+    let token = cursor.take_token();
+    if std::str::from_utf8(token).is_ok_and(is_value) { Ok(()) } else { Err(before.expected("a value")) }
+}
+
+/// Reads what stands behind the value: `[timestamp] [st@start] {# {labels} value [timestamp]}`.
+fn rest_of_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sample) -> Result<(), LineError> {
+    cursor.skip_blanks();
+    sample.time = timestamp(cursor, unit)?;
+    if let Some(start) = cursor.rest().strip_prefix(b"st@") {
+        let offset = cursor.offset() + 3;
+        let token = start.split(|&byte| is_blank(byte)).next().unwrap_or_default();
+        unit.nanoseconds(token, offset)?;
+        cursor.take_token();
+        cursor.skip_blanks();
+    }
+    while cursor.take(b'#') {
+        cursor.skip_blanks();
+        if !cursor.take(b'{') {
+            return Err(cursor.expected("the labels of an exemplar"));
+        }
+        labels(cursor, |_, _, value| value.map(|_| ()).ok_or(()))?;
+        value(cursor)?;
+        cursor.skip_blanks();
+        // Exemplars are of OpenMetrics, where all times are seconds.
+        timestamp(cursor, TimestampUnit::Seconds)?;
+    }
+    if cursor.rest().is_empty() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
+}
+
+/// Reads a timestamp if there is one.
+fn timestamp(cursor: &mut Cursor<'_>, unit: TimestampUnit) -> Result<Option<i64>, LineError> {
+    if matches!(cursor.peek(), None | Some(b'#')) || cursor.rest().starts_with(b"st@") {
+        return Ok(None);
+    }
+    let offset = cursor.offset();
+    let time = unit.nanoseconds(cursor.take_token(), offset)?;
+    cursor.skip_blanks();
+    Ok(Some(time))
+}
+
+/// Reads a name without quotes.
+fn plain_name<'a>(
+    cursor: &mut Cursor<'a>,
+    is_part: impl Fn(u8) -> bool,
+    expected: &'static str,
+) -> Result<&'a str, LineError> {
+    let before = cursor.clone();
+    let name = cursor.take_while(is_part);
+    match std::str::from_utf8(name) {
+        Ok(text) if name.first().is_some_and(|first| !first.is_ascii_digit()) => Ok(text),
+        _ => Err(before.expected(expected)),
+    }
+}
+
+/// Reads a name in quotes, which is not empty.
+fn quoted<'a>(cursor: &mut Cursor<'a>, expected: &'static str) -> Result<Cow<'a, str>, LineError> {
+    let before = cursor.clone();
+    let (start, name) = cursor.take_quoted(expected)?;
+    if name.is_empty() { Err(before.expected(expected)) } else { Ok(unescaped(utf8(name, start)?)) }
+}
+
+fn is_label_name_part(byte: u8) -> bool {
+    byte == b'_' || byte.is_ascii_alphanumeric()
+}
+
+fn is_metric_name_part(byte: u8) -> bool {
+    byte == b':' || is_label_name_part(byte)
+}
+
+fn utf8(bytes: &[u8], start: usize) -> Result<&str, LineError> {
+    std::str::from_utf8(bytes).map_err(|error| LineError::Utf8 { offset: start + error.valid_up_to() })
+}
+
+/// Text with `\\`, `\"` and `\n` as what they mean. Other backslashes stay, as in Prometheus.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        let meant = match after.as_bytes().first() {
+            Some(b'\\') => '\\',
+            Some(b'"') => '"',
+            Some(b'n') => '\n',
+            _ => {
+                out.push('\\');
+                rest = after;
+                continue;
+            }
+        };
+        out.push(meant);
+        rest = after.get(1..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}

@@ -1,0 +1,161 @@
+//! Text that Prometheus scrapes: the exposition formats 0.0.4 and 1.0.0, and OpenMetrics 1.0 with what 2.0 adds to lines.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `line` | a line and the labels of a sample |
+//! | `cursor` | a position in a line |
+//! | `number` | values, and decimal text as nanoseconds |
+//! | `timestamp` | [`TimestampUnit`], in what timestamps count |
+//! | `family` | what was said about a metric family |
+//! | `head` | whether a content looks like this text |
+//! | `error` | what can be wrong with a line |
+//!
+//! [`TextDecoder`] takes one line after the other and holds none. It has a parser of its own because the crates that there
+//! are read whole documents into models, or refuse names in quotes, or have licences that ask for more than a notice.
+//!
+//! The formats are read as one, and as leniently as Prometheus reads the older one: blanks may stand between all parts of
+//! a line, a comma may follow the last label, lines may end with CR LF, and families may be mixed. What Prometheus refuses
+//! in both formats is refused here: a name that is none, a label that stands twice, a value that is no number. The
+//! differences:
+//!
+//! - labels are as they are written: Prometheus 3 writes `le="1"` of a histogram as `le="1.0"`, and quantiles likewise;
+//! - `_created` lines of OpenMetrics are series like others, and exemplars and start timestamps (`st@`) are read over;
+//! - values in braces, which OpenMetrics 2 has for histograms and summaries, are refused: they stand for series that are
+//!   not written down;
+//! - a comma must stand between labels, and nothing but blank lines after `# EOF`.
+//!
+//! ```
+//! use chronoxide_format::metadata::MetricMetadata;
+//! use chronoxide_ingest::SeriesSink;
+//! use chronoxide_ingest::prometheus::text::{TextDecoder, TextError, TimestampUnit};
+//! use std::convert::Infallible;
+//!
+//! /// Writes down what it gets.
+//! #[derive(Default)]
+//! struct Lines(Vec<String>);
+//!
+//! impl SeriesSink for Lines {
+//!     type Error = Infallible;
+//!     fn label(&mut self, name: &str, value: &str) -> Result<(), Infallible> {
+//!         self.0.push(format!("{name}={value}"));
+//!         Ok(())
+//!     }
+//!     fn points(&mut self, first: i64, last: i64) -> Result<(), Infallible> {
+//!         self.0.push(format!("{first} to {last}"));
+//!         Ok(())
+//!     }
+//!     fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Infallible> {
+//!         self.0.push(format!("{}: {}", metadata.name, metadata.description));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut lines = Lines::default();
+//! let mut decoder = TextDecoder::new(TimestampUnit::ByShape);
+//! decoder.line(b"# HELP up Whether it is up.", &mut lines)?;
+//! decoder.line(b"# TYPE up gauge", &mut lines)?;
+//! decoder.line(br#"up{job="cart"} 1 1732919138215"#, &mut lines)?;
+//! decoder.finish(&mut lines)?;
+//! assert_eq!(lines.0, [
+//!     "up: Whether it is up.", "__name__=up", "job=cart", "1732919138215000000 to 1732919138215000000",
+//! ]);
+//! # Ok::<(), TextError<Infallible>>(())
+//! ```
+
+mod cursor;
+mod error;
+mod family;
+mod head;
+mod line;
+mod number;
+mod timestamp;
+
+pub use error::{LineError, TextError};
+pub use head::looks_like_text;
+pub use timestamp::TimestampUnit;
+
+use crate::series::SeriesSink;
+use family::Family;
+use line::{Line, Sample};
+
+/// Reads text line by line. It keeps what was said about the current metric family, because `HELP`, `TYPE` and `UNIT` stand
+/// on lines of their own and are one thing for the sink; the metadata of a family come with its first sample, or when
+/// another family begins or the text ends.
+#[derive(Default)]
+pub struct TextDecoder {
+    unit: TimestampUnit,
+    family: Family,
+    sample: Sample,
+    is_at_end: bool,
+}
+
+impl TextDecoder {
+    /// The start of a text whose timestamps count in this unit.
+    pub fn new(unit: TimestampUnit) -> Self {
+        Self { unit, ..Self::default() }
+    }
+
+    /// Reads a line, with or without its end, and gives its parts to `sink`.
+    ///
+    /// # Errors
+    ///
+    /// The line is broken: nothing of it went to the sink, and the next line may be read as if it had not been there. Or the
+    /// sink did not take a part.
+    pub fn line<S: SeriesSink>(&mut self, line: &[u8], sink: &mut S) -> Result<(), TextError<S::Error>> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if self.is_at_end {
+            let is_blank = line.trim_ascii().is_empty();
+            return if is_blank { Ok(()) } else { Err(TextError::Line(LineError::AfterEnd)) };
+        }
+        match Line::parse(line, self.unit, &mut self.sample).map_err(TextError::Line)? {
+            Line::Comment => Ok(()),
+            Line::End => {
+                self.is_at_end = true;
+                self.finish(sink)
+            }
+            Line::Metadata(name, fact) => {
+                if !self.family.is(&name) {
+                    self.finish(sink)?;
+                    self.family.begin(&name);
+                }
+                self.family.learn(&fact);
+                Ok(())
+            }
+            Line::Sample => {
+                self.give_metadata(sink)?;
+                give(&self.sample, sink).map_err(TextError::Sink)
+            }
+        }
+    }
+
+    /// Gives `sink` the metadata of the last family. The text need not end with `# EOF`.
+    ///
+    /// # Errors
+    ///
+    /// The sink did not take it.
+    pub fn finish<S: SeriesSink>(&mut self, sink: &mut S) -> Result<(), TextError<S::Error>> {
+        self.give_metadata(sink)?;
+        self.family.begin("");
+        Ok(())
+    }
+
+    fn give_metadata<S: SeriesSink>(&mut self, sink: &mut S) -> Result<(), TextError<S::Error>> {
+        match self.family.take_news() {
+            Some(metadata) => sink.metadata(&metadata).map_err(TextError::Sink),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Gives a sample to `sink`.
+fn give<S: SeriesSink>(sample: &Sample, sink: &mut S) -> Result<(), S::Error> {
+    sink.series_begins()?;
+    for (name, value) in sample.labels() {
+        sink.label(name, value)?;
+    }
+    if let Some(time) = sample.time {
+        sink.points(time, time)?;
+    }
+    sink.series_ends()
+}

@@ -1,0 +1,330 @@
+//! Requests of remote write give the series that were written into them, in both versions.
+
+mod taken;
+
+use chronoxide_format::metadata::MetricType;
+use chronoxide_ingest::prometheus::remote_write::{decode_remote_write, looks_like_remote_write};
+use proptest::prelude::*;
+use prost::Message;
+use std::collections::BTreeMap;
+use taken::Taken;
+
+/// The protocol as its documents have it, with fields that the decoder does not look at.
+mod v1 {
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct WriteRequest {
+        #[prost(message, repeated, tag = "1")]
+        pub timeseries: Vec<TimeSeries>,
+        #[prost(message, repeated, tag = "3")]
+        pub metadata: Vec<MetricMetadata>,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct TimeSeries {
+        #[prost(message, repeated, tag = "1")]
+        pub labels: Vec<Label>,
+        #[prost(message, repeated, tag = "2")]
+        pub samples: Vec<Sample>,
+        #[prost(message, repeated, tag = "3")]
+        pub exemplars: Vec<Exemplar>,
+        #[prost(message, repeated, tag = "4")]
+        pub histograms: Vec<Histogram>,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Label {
+        #[prost(string, tag = "1")]
+        pub name: String,
+        #[prost(string, tag = "2")]
+        pub value: String,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Sample {
+        #[prost(double, tag = "1")]
+        pub value: f64,
+        #[prost(int64, tag = "2")]
+        pub timestamp: i64,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Exemplar {
+        #[prost(message, repeated, tag = "1")]
+        pub labels: Vec<Label>,
+        #[prost(double, tag = "2")]
+        pub value: f64,
+        #[prost(int64, tag = "3")]
+        pub timestamp: i64,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Histogram {
+        #[prost(uint64, tag = "1")]
+        pub count_int: u64,
+        #[prost(double, tag = "3")]
+        pub sum: f64,
+        #[prost(sint64, repeated, tag = "12")]
+        pub positive_deltas: Vec<i64>,
+        #[prost(int64, tag = "15")]
+        pub timestamp: i64,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct MetricMetadata {
+        #[prost(int32, tag = "1")]
+        pub kind: i32,
+        #[prost(string, tag = "2")]
+        pub metric_family_name: String,
+        #[prost(string, tag = "4")]
+        pub help: String,
+        #[prost(string, tag = "5")]
+        pub unit: String,
+    }
+}
+
+mod v2 {
+    use super::v1::{Histogram, Sample};
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Request {
+        #[prost(string, repeated, tag = "4")]
+        pub symbols: Vec<String>,
+        #[prost(message, repeated, tag = "5")]
+        pub timeseries: Vec<TimeSeries>,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct TimeSeries {
+        #[prost(uint32, repeated, tag = "1")]
+        pub labels_refs: Vec<u32>,
+        #[prost(message, repeated, tag = "2")]
+        pub samples: Vec<Sample>,
+        #[prost(message, repeated, tag = "3")]
+        pub histograms: Vec<Histogram>,
+        #[prost(message, optional, tag = "5")]
+        pub metadata: Option<Metadata>,
+    }
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Metadata {
+        #[prost(int32, tag = "1")]
+        pub kind: i32,
+        #[prost(uint32, tag = "3")]
+        pub help_ref: u32,
+        #[prost(uint32, tag = "4")]
+        pub unit_ref: u32,
+    }
+}
+
+const MAX_LEN: usize = 1 << 20;
+
+fn body(message: &impl Message) -> Vec<u8> {
+    snap::raw::Encoder::new().compress_vec(&message.encode_to_vec()).unwrap()
+}
+
+fn read(body: &[u8]) -> Result<Taken, String> {
+    let mut taken = Taken::default();
+    decode_remote_write(body, MAX_LEN, &mut taken).map_err(|error| error.to_string())?;
+    Ok(taken)
+}
+
+fn labels(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// A series: labels, times of samples, times of histograms, in milliseconds.
+type Model = (Vec<(String, String)>, Vec<i64>, Vec<i64>);
+
+fn points(times: &[i64]) -> Vec<v1::Sample> {
+    times.iter().map(|&timestamp| v1::Sample { value: 1.5, timestamp }).collect()
+}
+
+fn histograms(times: &[i64]) -> Vec<v1::Histogram> {
+    let one = |&timestamp| v1::Histogram { count_int: 3, sum: 1.0, positive_deltas: vec![1, -1], timestamp };
+    times.iter().map(one).collect()
+}
+
+fn in_version_1(all: &[Model]) -> v1::WriteRequest {
+    let one = |(labels, samples, native): &Model| v1::TimeSeries {
+        labels: labels.iter().map(|(name, value)| v1::Label { name: name.clone(), value: value.clone() }).collect(),
+        samples: points(samples),
+        exemplars: vec![v1::Exemplar {
+            labels: vec![v1::Label { name: "trace_id".to_owned(), value: "a".to_owned() }],
+            value: 1.0,
+            timestamp: 1,
+        }],
+        histograms: histograms(native),
+    };
+    v1::WriteRequest { timeseries: all.iter().map(one).collect(), metadata: Vec::new() }
+}
+
+fn in_version_2(all: &[Model]) -> v2::Request {
+    let mut symbols = vec![String::new()];
+    let mut refs = BTreeMap::from([(String::new(), 0)]);
+    let mut timeseries = Vec::new();
+    for (labels, samples, native) in all {
+        let mut labels_refs = Vec::new();
+        for text in labels.iter().flat_map(|(name, value)| [name, value]) {
+            let next = refs.len() as u32;
+            labels_refs.push(*refs.entry(text.clone()).or_insert_with(|| {
+                symbols.push(text.clone());
+                next
+            }));
+        }
+        let (samples, histograms) = (points(samples), histograms(native));
+        timeseries.push(v2::TimeSeries { labels_refs, samples, histograms, metadata: None });
+    }
+    v2::Request { symbols, timeseries }
+}
+
+#[test]
+fn both_versions_give_labels_times_and_metadata() {
+    let up = (labels(&[("__name__", "up"), ("job", "a"), ("empty", "")]), vec![3, -1, 2], vec![]);
+    let native = (labels(&[("__name__", "latency_count")]), vec![], vec![5, 9]);
+    let silent = (labels(&[("__name__", "latency_bucket"), ("le", "1")]), vec![], vec![]);
+    let all = [up, native, silent];
+
+    let mut first = in_version_1(&all);
+    let family = |kind, name: &str| v1::MetricMetadata {
+        kind,
+        metric_family_name: name.to_owned(),
+        help: "What.".to_owned(),
+        unit: "s".to_owned(),
+    };
+    first.metadata = vec![family(1, "up"), family(3, "latency"), family(99, "later")];
+    let mut second = in_version_2(&all);
+    let refs = second.symbols.len() as u32;
+    second.symbols.extend(["What.".to_owned(), "s".to_owned()]);
+    let metadata = |kind| Some(v2::Metadata { kind, help_ref: refs, unit_ref: refs + 1 });
+    second.timeseries[0].metadata = metadata(1);
+    second.timeseries[1].metadata = metadata(3);
+    second.timeseries[2].metadata = metadata(3);
+
+    let (first, second) = (read(&body(&first)).unwrap(), read(&body(&second)).unwrap());
+    assert_eq!(first.series, second.series);
+    let times: Vec<_> = first.series.iter().map(|series| series.points.clone()).collect();
+    assert_eq!(times, [vec![(-1_000_000, 3_000_000)], vec![(5_000_000, 9_000_000)], vec![]]);
+    assert_eq!(first.series[0].labels, labels(&[("__name__", "up"), ("job", "a"), ("empty", "")]));
+    let said = |taken: &Taken| -> Vec<(String, MetricType, bool)> {
+        let all = taken.metadata.iter();
+        all.map(|metadata| (metadata.name.clone(), metadata.metric_type, metadata.is_monotonic)).collect()
+    };
+    let up = ("up".to_owned(), MetricType::Sum, true);
+    let classic = ("latency".to_owned(), MetricType::Histogram, false);
+    let later = ("later".to_owned(), MetricType::Unknown, false);
+    assert_eq!(said(&first), [up.clone(), classic.clone(), later]);
+    // A native histogram has no suffix: what looks like one belongs to its name.
+    assert_eq!(said(&second), [up, ("latency_count".to_owned(), MetricType::Histogram, false), classic]);
+    for metadata in first.metadata.iter().chain(&second.metadata) {
+        assert_eq!((metadata.description.as_str(), metadata.unit.as_str()), ("What.", "s"));
+    }
+}
+
+#[test]
+fn symbols_may_come_after_the_series() {
+    let request = in_version_2(&[(labels(&[("__name__", "up")]), vec![1], vec![])]);
+    let series = v2::Request { symbols: Vec::new(), timeseries: request.timeseries.clone() };
+    let symbols = v2::Request { symbols: request.symbols.clone(), timeseries: Vec::new() };
+    let content = [series.encode_to_vec(), symbols.encode_to_vec()].concat();
+    let swapped = snap::raw::Encoder::new().compress_vec(&content).unwrap();
+    assert_eq!(read(&swapped), read(&body(&request)));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_values() {
+    let one = (labels(&[("__name__", "up")]), vec![1], vec![]);
+    let mut odd = in_version_2(&[one.clone(), one.clone()]);
+    odd.timeseries[1].labels_refs.push(0);
+    let mut out_of_range = in_version_2(std::slice::from_ref(&one));
+    out_of_range.timeseries[0].labels_refs = vec![1, 3];
+    let mut help = in_version_2(std::slice::from_ref(&one));
+    help.timeseries[0].metadata = Some(v2::Metadata { kind: 1, help_ref: 9, unit_ref: 0 });
+    let mut first = in_version_2(std::slice::from_ref(&one));
+    first.symbols[0] = "up".to_owned();
+    let mut late = in_version_1(std::slice::from_ref(&one));
+    late.timeseries[0].samples[0].timestamp = i64::MAX;
+    let mixed =
+        [in_version_1(std::slice::from_ref(&one)).encode_to_vec(), in_version_2(&[one]).encode_to_vec()].concat();
+    let packed = |content: &[u8]| snap::raw::Encoder::new().compress_vec(content).unwrap();
+    for (body, message) in [
+        (body(&odd), "series 1 has 3 references to names and values, which must be an even number"),
+        (body(&out_of_range), "series 0 refers to symbol 3 of 3"),
+        (body(&help), "series 0 refers to symbol 9 of 3"),
+        (body(&first), "symbol 0 has 2 bytes, and must be empty"),
+        (body(&late), "series 0 has a point at 9223372036854775807 ms, which is not between the years 1677 and 2262"),
+        (packed(&mixed), "the request has 1 parts of version 1 and 4 of version 2"),
+        (packed(b"\x22\x00\x22\x02a\xff"), "symbol 1 is not UTF-8 from its byte 1 on"),
+        (packed(b"\x0a\x02\x0a\x05"), "series 0 of the request is broken"),
+        (packed(b"\x0a\x05\x0a\x03\x0a\x01\xff"), "series 0 of the request is broken"),
+        (packed(b"\x0a\x05\x0a"), "no request of remote write"),
+        (b"\xff\xff\xff\xff\x0f\x00a".to_vec(), "the request has 4294967295 bytes, and at most 1048576 are allowed"),
+        (b"\xe8\x07\x00a".to_vec(), "4 bytes of snappy cannot expand to 1000"),
+        (b"\x05\x00a".to_vec(), "no snappy block"),
+        (b"".to_vec(), "no snappy block"),
+    ] {
+        assert_eq!(read(&body), Err(message.to_owned()));
+    }
+    assert_eq!(read(&packed(b"")), Ok(Taken::default()));
+}
+
+#[test]
+fn what_expands_as_far_as_snappy_can_is_read() {
+    let long = (labels(&[("__name__", &"a".repeat(900_000))]), vec![1], vec![]);
+    let body = body(&in_version_1(&[long]));
+    assert!(body.len() < 50_000, "{}", body.len());
+    assert_eq!(read(&body).unwrap().series[0].labels[0].1.len(), 900_000);
+}
+
+#[test]
+fn requests_look_like_requests_and_nothing_else_does() {
+    let one = (labels(&[("__name__", "up"), ("job", "a")]), vec![1], vec![]);
+    let metadata = v1::WriteRequest {
+        timeseries: Vec::new(),
+        metadata: vec![v1::MetricMetadata { kind: 1, metric_family_name: "up".to_owned(), ..Default::default() }],
+    };
+    for body in [body(&in_version_1(std::slice::from_ref(&one))), body(&in_version_2(&[one])), body(&metadata)] {
+        assert!(looks_like_remote_write(&body), "{body:?}");
+        assert!((0..4).all(|len| !looks_like_remote_write(&body[..len])));
+    }
+    for other in [
+        &b"# TYPE up gauge\nup 1\n"[..],
+        b"{\"__name__\":\"up\"}",
+        b"{\n  \"resourceMetrics\": []\n}",
+        b"\x28\xb5\x2f\xfd\x04\x00",
+        b"\x1f\x8b\x08\x00",
+        b"\xba\xaa\xd7\x00\x02",
+        b"",
+    ] {
+        assert!(!looks_like_remote_write(other), "{other:?}");
+    }
+}
+
+fn models() -> impl Strategy<Value = Vec<Model>> {
+    let text = || prop_oneof!["[a-z_]{0,4}", "\\PC{0,6}", "a{0,300}"];
+    let labels = proptest::collection::vec((text(), text()), 0..5);
+    let times = || proptest::collection::vec(-9_000_000_000_000_i64..9_000_000_000_000, 0..4);
+    proptest::collection::vec((labels, times(), times()), 0..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_versions_read_back(models in models()) {
+        for body in [body(&in_version_1(&models)), body(&in_version_2(&models))] {
+            let taken = read(&body).map_err(TestCaseError::fail)?;
+            prop_assert_eq!(taken.series.len(), models.len());
+            for (series, (labels, samples, native)) in taken.series.iter().zip(&models) {
+                prop_assert_eq!(&series.labels, labels);
+                let mut times = [samples.as_slice(), native].concat();
+                times.sort_unstable();
+                let ends = times.first().zip(times.last()).map(|(first, last)| (first * 1_000_000, last * 1_000_000));
+                prop_assert_eq!(series.points.first().copied(), ends);
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_harmless(models in models(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        for mut body in [body(&in_version_1(&models)), body(&in_version_2(&models))] {
+            let at = at.index(body.len());
+            body[at] = byte;
+            let mut taken = Taken::default();
+            let _ = decode_remote_write(&body, MAX_LEN, &mut taken);
+            prop_assert!(!taken.is_torn());
+            let _ = read(&body[..at]);
+        }
+    }
+}
