@@ -54,7 +54,7 @@ pub fn series_json(bytes: &[u8]) {
     let mut program = Program(bytes);
     let options = program.byte();
     let capture = program.0;
-    let formats = [None, Some(Format::SeriesJson), Some(Format::SeriesJson), Some(Format::OtlpJson)];
+    let formats = [None, Some(Format::SeriesJson), Some(Format::OtlpProto), Some(Format::OtlpJson)];
     let job_options = JobOptions {
         format: formats[usize::from(options >> 2 & 3)],
         collector: CollectorOptions {
@@ -84,7 +84,7 @@ pub fn series_json(bytes: &[u8]) {
     let is_plain = report.points == 0 && report.skipped.broken_records == 0 && report.torn_records == 0;
     if is_read
         && is_plain
-        && job_options.format != Some(Format::OtlpJson)
+        && matches!(job_options.format, None | Some(Format::SeriesJson))
         && let Some(expected) = plain_lines(capture, &job_options)
     {
         assert_eq!(sealed, expected, "a simple reading finds other series");

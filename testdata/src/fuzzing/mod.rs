@@ -7,6 +7,7 @@
 //! | `block` | blocks: any bytes, mutated goldens with right checksums, two of them merged |
 //! | `input` | inputs of ingest: a request of OTLP, a capture of series |
 //! | `mutation` | goldens changed as a program of bytes says |
+//! | `otlp_proto` | a request of OTLP as protobuf, beside a generated decoder |
 //! | `program` | bytes read as choices and numbers |
 //! | `rebuild` | blocks built anew from what is read from them |
 //! | `sound` | what must hold for a block that verifies |
@@ -14,21 +15,24 @@
 mod block;
 mod input;
 mod mutation;
+mod otlp_proto;
 mod program;
 mod rebuild;
 mod sound;
 
 pub use block::{block_open, block_repaired, merge};
 pub use input::{otlp_json, series_json};
+pub use otlp_proto::{Parts, otlp_proto};
 
 /// What a fuzzer calls: any bytes in, and a panic if a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("block_open", block_open),
     ("block_repaired", block_repaired),
     ("merge", merge),
     ("otlp_json", otlp_json),
+    ("otlp_proto", otlp_proto),
     ("series_json", series_json),
 ];

@@ -63,6 +63,8 @@ fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoErr
             (6, Held::Pairs(pieces)) => Held::Pairs(append(Some(pieces), field.message()?, field.bytes()?)),
             (6, _) => Held::Pairs(append(None, field.message()?, field.bytes()?)),
             (7, _) => Held::Value(Value::Text(bytes_text(field.bytes()?).into())),
+            // A string of a table that only profiles have.
+            (8, _) => Held::Value(Value::Empty),
             (_, held) => held,
         };
     }

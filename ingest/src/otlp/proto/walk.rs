@@ -237,7 +237,8 @@ fn describe(kind: MetricKind, mut pieces: Fields<'_>, metadata: &mut MetricMetad
             while let Some(field) = data.next()? {
                 match (kind, field.number) {
                     (Sum | Histogram | ExponentialHistogram, 2) => {
-                        let code = u8::try_from(field.varint()?).ok();
+                        // An enum has 32 bits, and a value that is not known says nothing.
+                        let code = u8::try_from(field.varint()? as u32).ok();
                         metadata.temporality = code.and_then(Temporality::from_code).unwrap_or_default();
                     }
                     (Sum, 3) => metadata.is_monotonic = field.varint()? != 0,

@@ -1,0 +1,232 @@
+//! The target that reads requests of OTLP as protobuf, beside a generated decoder.
+
+use std::convert::Infallible;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_ingest::error::DecodeError;
+use chronoxide_ingest::otlp::{Level, Needs, OtlpSink, Point, ProtoError, decode_otlp_proto};
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
+use opentelemetry_proto::tonic::metrics::v1::{Metric, metric::Data};
+use prost::Message;
+
+/// A request: what the generated decoder makes of it, and nothing else, is what is given to a sink.
+///
+/// # Panics
+/// If a promise of ingest is broken.
+pub fn otlp_proto(bytes: &[u8]) {
+    // What scopes were called before they were is unknown to the generated decoder.
+    if bytes.windows(2).any(|key| key == [0xc2, 0x3e]) {
+        return;
+    }
+    let mut given = Parts::default();
+    let read = decode_otlp_proto(bytes, &mut given);
+    match (ExportMetricsServiceRequest::decode(bytes), read) {
+        (Ok(request), Ok(())) => assert_eq!(given.0, Parts::of(&request).0, "another reading finds other parts"),
+        // It reads nested lists a little deeper.
+        (_, Err(DecodeError::Proto(ProtoError::TooDeep { .. }))) => {}
+        (Ok(_), Err(error)) => panic!("a request is refused: {error}"),
+        // It also looks at fields that make no labels.
+        (Err(_), _) => {}
+    }
+}
+
+/// The parts of a request as text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Parts(pub Vec<String>);
+
+impl OtlpSink for Parts {
+    type Error = Infallible;
+
+    fn needs(&self) -> Needs {
+        Needs { metadata_first: true, buckets: true }
+    }
+
+    fn resource(&mut self) -> Result<(), Infallible> {
+        self.0.push("resource".to_owned());
+        Ok(())
+    }
+
+    fn scope(&mut self) -> Result<(), Infallible> {
+        self.0.push("scope".to_owned());
+        Ok(())
+    }
+
+    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), Infallible> {
+        self.0.push(format!("{level:?} {key:?} = {value:?}"));
+        Ok(())
+    }
+
+    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Infallible> {
+        self.0.push(metric(metadata));
+        Ok(())
+    }
+
+    fn point(&mut self, point: &Point<'_>) -> Result<(), Infallible> {
+        let Point { kind, time_unix_nano, flags, has_sum, bucket_bounds, quantiles } = point;
+        self.0.push(format!("{kind:?} {time_unix_nano} {flags} {has_sum} {bucket_bounds:?} {quantiles:?}"));
+        Ok(())
+    }
+
+    fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), Infallible> {
+        self.0.push(format!("end of {} after {point_count}", metric(metadata)));
+        Ok(())
+    }
+}
+
+fn metric(metadata: &MetricMetadata<'_>) -> String {
+    let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = metadata;
+    format!("{} {name:?} {} {is_monotonic} {unit:?} {description:?}", metric_type.name(), temporality.name())
+}
+
+impl Parts {
+    /// The parts of a request that a generated decoder read.
+    pub fn of(request: &ExportMetricsServiceRequest) -> Self {
+        let mut parts = Self::default();
+        for of_resource in &request.resource_metrics {
+            parts.0.push("resource".to_owned());
+            parts.attributes("Resource", of_resource.resource.iter().flat_map(|resource| &resource.attributes));
+            for of_scope in &of_resource.scope_metrics {
+                parts.0.push("scope".to_owned());
+                if let Some(scope) = &of_scope.scope {
+                    parts.attributes("Scope", &scope.attributes);
+                    for (key, value) in [("otel_scope_name", &scope.name), ("otel_scope_version", &scope.version)] {
+                        if !value.is_empty() {
+                            parts.0.push(format!("Scope {key:?} = {value:?}"));
+                        }
+                    }
+                }
+                of_scope.metrics.iter().for_each(|metric| parts.metric_of(metric));
+            }
+        }
+        parts
+    }
+
+    fn attributes<'a>(&mut self, level: &str, attributes: impl IntoIterator<Item = &'a KeyValue>) {
+        for KeyValue { key, value, .. } in attributes {
+            let text = value.as_ref().map_or_else(String::new, text);
+            self.0.push(format!("{level} {key:?} = {text:?}"));
+        }
+    }
+
+    fn metric_of(&mut self, metric: &Metric) {
+        let temporality = |code: i32| match code {
+            1 => "delta",
+            2 => "cumulative",
+            _ => "unspecified",
+        };
+        let (name, temporality, is_monotonic) = match &metric.data {
+            None => ("unknown", "unspecified", false),
+            Some(Data::Gauge(_)) => ("gauge", "unspecified", false),
+            Some(Data::Sum(sum)) => ("sum", temporality(sum.aggregation_temporality), sum.is_monotonic),
+            Some(Data::Histogram(histogram)) => ("histogram", temporality(histogram.aggregation_temporality), false),
+            Some(Data::ExponentialHistogram(histogram)) => {
+                ("exponential-histogram", temporality(histogram.aggregation_temporality), false)
+            }
+            Some(Data::Summary(_)) => ("summary", "unspecified", false),
+        };
+        let (unit, description) = (&metric.unit, &metric.description);
+        let metadata = format!("{name} {:?} {temporality} {is_monotonic} {unit:?} {description:?}", metric.name);
+        self.0.push(metadata.clone());
+        let point_count = self.points(metric);
+        self.0.push(format!("end of {metadata} after {point_count}"));
+    }
+
+    fn points(&mut self, metric: &Metric) -> usize {
+        let mut point = |kind: &str, attributes: &[KeyValue], time: u64, flags: u32, detail: (bool, &[f64], &[f64])| {
+            self.attributes("Point", attributes);
+            let (has_sum, bounds, quantiles) = detail;
+            self.0.push(format!("{kind} {time} {flags} {has_sum} {bounds:?} {quantiles:?}"));
+        };
+        let none: (bool, &[f64], &[f64]) = (false, &[], &[]);
+        match &metric.data {
+            None => 0,
+            Some(Data::Gauge(gauge)) => {
+                let points = &gauge.data_points;
+                points.iter().for_each(|each| point("Gauge", &each.attributes, each.time_unix_nano, each.flags, none));
+                points.len()
+            }
+            Some(Data::Sum(sum)) => {
+                let points = &sum.data_points;
+                points.iter().for_each(|each| point("Sum", &each.attributes, each.time_unix_nano, each.flags, none));
+                points.len()
+            }
+            Some(Data::Histogram(histogram)) => {
+                for each in &histogram.data_points {
+                    let bounds = &each.explicit_bounds[..each.bucket_counts.len().min(each.explicit_bounds.len())];
+                    let detail = (each.sum.is_some(), bounds, &[][..]);
+                    point("Histogram", &each.attributes, each.time_unix_nano, each.flags, detail);
+                }
+                histogram.data_points.len()
+            }
+            Some(Data::ExponentialHistogram(histogram)) => {
+                for each in &histogram.data_points {
+                    point("ExponentialHistogram", &each.attributes, each.time_unix_nano, each.flags, none);
+                }
+                histogram.data_points.len()
+            }
+            Some(Data::Summary(summary)) => {
+                for each in &summary.data_points {
+                    let quantiles: Vec<f64> = each.quantile_values.iter().map(|value| value.quantile).collect();
+                    let detail = (false, &[][..], quantiles.as_slice());
+                    point("Summary", &each.attributes, each.time_unix_nano, each.flags, detail);
+                }
+                summary.data_points.len()
+            }
+        }
+    }
+}
+
+/// The text of an attribute.
+fn text(value: &AnyValue) -> String {
+    match &value.value {
+        None | Some(Value::StringValueStrindex(_)) => String::new(),
+        Some(Value::StringValue(text)) => text.clone(),
+        Some(Value::BytesValue(bytes)) => STANDARD.encode(bytes),
+        Some(Value::DoubleValue(double)) if !double.is_finite() => if double.is_nan() {
+            "NaN"
+        } else if *double > 0.0 {
+            "Infinity"
+        } else {
+            "-Infinity"
+        }
+        .to_owned(),
+        Some(_) => json(value),
+    }
+}
+
+/// An attribute as a part of a list.
+fn json(value: &AnyValue) -> String {
+    let quoted = |text: &str| serde_json::to_string(text).expect("text is JSON");
+    match &value.value {
+        None | Some(Value::StringValueStrindex(_)) => "null".to_owned(),
+        Some(Value::BoolValue(bool)) => bool.to_string(),
+        Some(Value::IntValue(int)) => int.to_string(),
+        Some(Value::DoubleValue(double)) if double.is_finite() => {
+            let size = double.abs();
+            match format!("{double:e}").split_once('e') {
+                _ if size == 0.0 || (1e-6..1e21).contains(&size) => double.to_string(),
+                Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
+                _ => format!("{double:e}"),
+            }
+        }
+        Some(Value::ArrayValue(array)) => {
+            let values: Vec<String> = array.values.iter().map(json).collect();
+            format!("[{}]", values.join(","))
+        }
+        Some(Value::KvlistValue(list)) => {
+            let mut pairs: Vec<(&str, String)> = Vec::new();
+            for KeyValue { key, value, .. } in &list.values {
+                pairs.retain(|(other, _)| other != key);
+                pairs.push((key, value.as_ref().map_or_else(|| "null".to_owned(), json)));
+            }
+            pairs.sort_unstable();
+            let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{}:{value}", quoted(key))).collect();
+            format!("{{{}}}", pairs.join(","))
+        }
+        Some(_) => quoted(&text(value)),
+    }
+}
