@@ -1,0 +1,209 @@
+//! Streams are cut into blocks by time, count and memory, and nothing is lost on the way.
+
+mod canonical;
+
+use canonical::Labels;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_ingest::input::{Format, Source};
+use chronoxide_ingest::{CollectorOptions, IngestError, Job, JobOptions, Report};
+use chronoxide_workload::{Options, Workload, encode};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+use std::num::NonZeroU64;
+
+const HOUR: u64 = 3_600_000_000_000;
+
+fn ingested(content: Vec<u8>, collector: CollectorOptions) -> Result<(Report, Vec<Vec<u8>>), IngestError> {
+    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
+    job.read(Source::new("capture".to_owned(), Cursor::new(content))?)?;
+    job.finish()
+}
+
+/// The series of blocks by their windows; and that each block holds to the window that it names.
+fn by_window(blocks: &[Vec<u8>]) -> BTreeMap<Option<i64>, BTreeSet<Labels>> {
+    let mut windows: BTreeMap<Option<i64>, BTreeSet<Labels>> = BTreeMap::new();
+    for block in blocks {
+        let meta = BlockView::open(block).unwrap().meta().unwrap();
+        if let (Some(window), Some(time)) = (meta.window(), meta.time()) {
+            assert!(window.start <= time.start && time.end <= window.end, "{window:?} {time:?}");
+        }
+        windows.entry(meta.window().map(|window| window.start)).or_default().extend(canonical::of_block(block));
+    }
+    windows
+}
+
+/// A stream of windows, and the series of each of them by the library of the workload.
+fn windows(series: u64, windows: std::ops::Range<u32>) -> (Vec<u8>, BTreeMap<Option<i64>, BTreeSet<Labels>>) {
+    let workload = Workload::new(Options { series, windows, scrapes: 2, ..Options::default() }).unwrap();
+    let (mut bytes, mut expected) = (Vec::new(), BTreeMap::<_, BTreeSet<Labels>>::new());
+    let mut requests = workload.requests();
+    while let Some(request) = requests.next() {
+        encode::write_otlp_proto(&request, &mut bytes).unwrap();
+        let start = workload.options().window_nanos(requests.window()).start as i64;
+        chronoxide_workload::visit_labelsets(&request, |labels| {
+            let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect();
+            expected.entry(Some(start)).or_default().insert(labels);
+        });
+    }
+    (bytes, expected)
+}
+
+#[test]
+fn a_series_is_in_the_block_of_each_window_in_which_it_had_a_point() {
+    let (bytes, expected) = windows(2_000, 0..4);
+    let collector = CollectorOptions { window: NonZeroU64::new(HOUR), ..CollectorOptions::default() };
+    let (report, blocks) = ingested(bytes.clone(), collector).unwrap();
+    assert_eq!((blocks.len(), report.blocks), (4, 4));
+    assert_eq!(by_window(&blocks), expected);
+    for block in &blocks {
+        let window = BlockView::open(block).unwrap().meta().unwrap().window().unwrap();
+        assert_eq!(window.end - window.start, HOUR as i64);
+    }
+    // Without windows it is one block.
+    let (report, blocks) = ingested(bytes, CollectorOptions::default()).unwrap();
+    let all: BTreeSet<Labels> = expected.into_values().flatten().collect();
+    assert_eq!((blocks.len(), report.series), (1, all.len() as u64));
+    assert_eq!(by_window(&blocks), BTreeMap::from([(None, all)]));
+}
+
+#[test]
+fn blocks_have_no_more_series_than_allowed_and_lose_none() {
+    let (bytes, expected) = windows(1_500, 0..3);
+    for (max_series, window) in [(1, None), (7, NonZeroU64::new(HOUR)), (999, None), (1_000_000, None)] {
+        let collector = CollectorOptions { max_series, window, ..CollectorOptions::default() };
+        let bytes = if max_series < 10 { windows(60, 0..3).0 } else { bytes.clone() };
+        let expected = if max_series < 10 { &windows(60, 0..3).1 } else { &expected };
+        let (report, blocks) = ingested(bytes, collector).unwrap();
+        let counts = blocks.iter().map(|block| BlockView::open(block).unwrap().series_count().unwrap());
+        let counts: Vec<u32> = counts.collect();
+        assert!(counts.iter().all(|&count| count > 0 && count <= max_series), "{max_series}: {counts:?}");
+        assert!(window.is_some() || u64::from(counts.iter().sum::<u32>()) == report.series, "{max_series}");
+        let found = by_window(&blocks);
+        if window.is_some() {
+            assert_eq!(&found, expected, "{max_series}");
+        } else {
+            let all: BTreeSet<Labels> = expected.values().flatten().cloned().collect();
+            assert_eq!(found, BTreeMap::from([(None, all)]), "{max_series}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_of_known_series_is_not_cut() {
+    let (bytes, _) = windows(500, 0..1);
+    let exact = CollectorOptions { max_series: 500, ..CollectorOptions::default() };
+    let (_, blocks) = ingested(bytes.repeat(3), exact).unwrap();
+    assert_eq!(blocks.len(), 1);
+}
+
+#[test]
+fn memory_is_held_by_cutting() {
+    let (bytes, expected) = windows(40_000, 0..1);
+    let max_memory = 2 << 20;
+    let collector = CollectorOptions { max_memory: Some(max_memory), ..CollectorOptions::default() };
+    let (report, blocks) = ingested(bytes, collector).unwrap();
+    assert!(blocks.len() > 2, "{} blocks", blocks.len());
+    assert_eq!(report.blocks, blocks.len() as u64);
+    let all: BTreeSet<Labels> = expected.into_values().flatten().collect();
+    assert_eq!(by_window(&blocks), BTreeMap::from([(None, all)]));
+}
+
+#[test]
+fn attributes_without_points_do_not_fill_the_memory() {
+    // Each request has a resource with a new megabyte of attributes and one known point.
+    let mut bytes = Vec::new();
+    for request in 0..24 {
+        let attributes: Vec<String> = (0..500)
+            .map(|number| {
+                let value = format!("{request:04}-{number:04}-").repeat(200);
+                format!(r#"{{"key":"k{number}","value":{{"stringValue":"{value}"}}}}"#)
+            })
+            .collect();
+        let unused = format!(r#"{{"resource":{{"attributes":[{}]}},"scopeMetrics":[]}}"#, attributes.join(","));
+        let used = r#"{"scopeMetrics":[{"metrics":[{"name":"up","gauge":{"dataPoints":[{"timeUnixNano":"7"}]}}]}]}"#;
+        bytes.extend(format!("{{\"resourceMetrics\":[{unused},{used}]}}\n").into_bytes());
+    }
+    let collector = CollectorOptions { max_memory: Some(4 << 20), ..CollectorOptions::default() };
+    let (report, blocks) = ingested(bytes, collector).unwrap();
+    assert!(blocks.len() > 1, "the memory was looked at between records");
+    assert_eq!(report.points, 24);
+    let expected = Labels::from([("__name__".to_owned(), "up".to_owned())]);
+    assert!(blocks.iter().all(|block| canonical::of_block(block) == [expected.clone()]));
+}
+
+#[test]
+fn series_without_times_get_those_that_were_said() {
+    let lines = b"{\"__name__\":\"up\"}\n".to_vec();
+    let range = TimeRange { start: 0, end: 2 * HOUR as i64 };
+    let said = CollectorOptions { time: Some(range), ..CollectorOptions::default() };
+    let (_, blocks) = ingested(lines.clone(), said.clone()).unwrap();
+    assert_eq!(BlockView::open(&blocks[0]).unwrap().meta().unwrap().time(), Some(range));
+    let (_, blocks) = ingested(lines.clone(), CollectorOptions::default()).unwrap();
+    assert_eq!(BlockView::open(&blocks[0]).unwrap().meta().unwrap().time(), None);
+
+    let cut = CollectorOptions { window: NonZeroU64::new(HOUR), ..said };
+    let (_, blocks) = ingested(lines.clone(), cut).unwrap();
+    let starts: Vec<_> = by_window(&blocks).into_keys().collect();
+    assert_eq!(starts, [Some(0), Some(HOUR as i64)]);
+
+    // What has times keeps them.
+    let text = b"a 1 1699999200007\nb 1\n".to_vec();
+    let (_, blocks) =
+        ingested(text, CollectorOptions { window: NonZeroU64::new(HOUR), ..CollectorOptions::default() }).unwrap();
+    let series = |name: &str| BTreeSet::from([Labels::from([("__name__".to_owned(), name.to_owned())])]);
+    assert_eq!(
+        by_window(&blocks),
+        BTreeMap::from([(None, series("b")), (Some(1_699_999_200_000_000_000), series("a"))])
+    );
+}
+
+#[test]
+fn a_time_of_too_many_windows_is_refused() {
+    let lines = b"{\"__name__\":\"up\"}\n".to_vec();
+    let collector = CollectorOptions {
+        time: Some(TimeRange { start: 0, end: i64::MAX }),
+        window: NonZeroU64::new(1_000),
+        ..CollectorOptions::default()
+    };
+    let error = ingested(lines, collector).unwrap_err().to_string();
+    assert_eq!(error, "a series has points over a time of 9223372036854776 windows (--window)");
+}
+
+#[test]
+fn cuts_do_not_depend_on_the_form_of_rows_or_the_framing() {
+    let (bytes, _) = windows(800, 0..2);
+    let options = |row_form| CollectorOptions {
+        row_form,
+        window: NonZeroU64::new(HOUR),
+        max_series: 300,
+        ..CollectorOptions::default()
+    };
+    let (_, packed) = ingested(bytes.clone(), options(RowForm::BitPacked)).unwrap();
+    let (_, fixed) = ingested(bytes.clone(), options(RowForm::FixedWidth)).unwrap();
+    let (_, compressed) = ingested(zstd::encode_all(&*bytes, 1).unwrap(), options(RowForm::BitPacked)).unwrap();
+    let series = |blocks: &[Vec<u8>]| blocks.iter().map(|block| canonical::of_block(block)).collect::<Vec<_>>();
+    assert_eq!(series(&packed), series(&fixed));
+    assert_eq!(packed, compressed);
+}
+
+#[test]
+fn a_stream_larger_than_a_buffer_is_read_like_its_parts() {
+    // Large enough to be read on another thread, in several batches.
+    let (bytes, expected) = windows(12_000, 0..1);
+    assert!(bytes.len() > 4 << 20, "{}", bytes.len());
+    let mut job = Job::new(JobOptions { format: Some(Format::OtlpProto), ..JobOptions::default() }, Vec::new());
+    job.read(Source::new("capture".to_owned(), Cursor::new(bytes.clone())).unwrap()).unwrap();
+    let (_, whole) = job.finish().unwrap();
+    let mut job = Job::new(JobOptions::default(), Vec::new());
+    let mut rest = bytes.as_slice();
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let message = &after[..u32::from_be_bytes(*length) as usize];
+        job.read(Source::new("object".to_owned(), Cursor::new(message.to_vec())).unwrap()).unwrap();
+        rest = &after[message.len()..];
+    }
+    let (report, parts) = job.finish().unwrap();
+    assert!(report.inputs > 50);
+    assert_eq!(whole, parts);
+    assert_eq!(canonical::of_block(&whole[0]).len(), expected[expected.keys().next().unwrap()].len());
+}
