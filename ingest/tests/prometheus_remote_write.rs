@@ -227,15 +227,16 @@ fn what_is_wrong_is_said_with_its_values() {
     let one = (labels(&[("__name__", "up")]), vec![1], vec![]);
     let mut odd = in_version_2(&[one.clone(), one.clone()]);
     odd.timeseries[1].labels_refs.push(0);
-    let mut out_of_range = in_version_2(&[one.clone()]);
+    let mut out_of_range = in_version_2(std::slice::from_ref(&one));
     out_of_range.timeseries[0].labels_refs = vec![1, 3];
-    let mut help = in_version_2(&[one.clone()]);
+    let mut help = in_version_2(std::slice::from_ref(&one));
     help.timeseries[0].metadata = Some(v2::Metadata { kind: 1, help_ref: 9, unit_ref: 0 });
-    let mut first = in_version_2(&[one.clone()]);
+    let mut first = in_version_2(std::slice::from_ref(&one));
     first.symbols[0] = "up".to_owned();
-    let mut late = in_version_1(&[one.clone()]);
+    let mut late = in_version_1(std::slice::from_ref(&one));
     late.timeseries[0].samples[0].timestamp = i64::MAX;
-    let mixed = [in_version_1(&[one.clone()]).encode_to_vec(), in_version_2(&[one]).encode_to_vec()].concat();
+    let mixed =
+        [in_version_1(std::slice::from_ref(&one)).encode_to_vec(), in_version_2(&[one]).encode_to_vec()].concat();
     let packed = |content: &[u8]| snap::raw::Encoder::new().compress_vec(content).unwrap();
     for (body, message) in [
         (body(&odd), "series 1 has 3 references to names and values, which must be an even number"),
@@ -273,7 +274,7 @@ fn requests_look_like_requests_and_nothing_else_does() {
         timeseries: Vec::new(),
         metadata: vec![v1::MetricMetadata { kind: 1, metric_family_name: "up".to_owned(), ..Default::default() }],
     };
-    for body in [body(&in_version_1(&[one.clone()])), body(&in_version_2(&[one])), body(&metadata)] {
+    for body in [body(&in_version_1(std::slice::from_ref(&one))), body(&in_version_2(&[one])), body(&metadata)] {
         assert!(looks_like_remote_write(&body), "{body:?}");
         assert!((0..4).all(|len| !looks_like_remote_write(&body[..len])));
     }
