@@ -11,7 +11,7 @@
 //! | --- | --- |
 //! | [`input`] | inputs opened, decompressed, recognised, cut into records |
 //! | [`otlp`] | a request of OTLP as JSON: its parts, and the text of its attributes |
-//! | [`prometheus`] | what Prometheus writes: text, requests of remote write |
+//! | [`prometheus`] | what Prometheus writes: text, requests of remote write, blocks |
 //! | [`series`] | what takes series that come as labels |
 //! | [`series_json`] | an object of label to value |
 //! | [`collector`] | the labels of a point, and which attribute wins |
