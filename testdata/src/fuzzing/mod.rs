@@ -8,6 +8,7 @@
 //! | `input` | inputs of ingest: a request of OTLP, a capture of series |
 //! | `mutation` | goldens changed as a program of bytes says |
 //! | `program` | bytes read as choices and numbers |
+//! | `prometheus` | what Prometheus writes: text, requests of remote write, indices of blocks |
 //! | `rebuild` | blocks built anew from what is read from them |
 //! | `sound` | what must hold for a block that verifies |
 
@@ -15,20 +16,25 @@ mod block;
 mod input;
 mod mutation;
 mod program;
+mod prometheus;
 mod rebuild;
 mod sound;
 
 pub use block::{block_open, block_repaired, merge};
 pub use input::{otlp_json, series_json};
+pub use prometheus::{prometheus_text, remote_write, tsdb_index};
 
 /// What a fuzzer calls: any bytes in, and a panic if a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("block_open", block_open),
     ("block_repaired", block_repaired),
     ("merge", merge),
     ("otlp_json", otlp_json),
+    ("prometheus_text", prometheus_text),
+    ("remote_write", remote_write),
     ("series_json", series_json),
+    ("tsdb_index", tsdb_index),
 ];
