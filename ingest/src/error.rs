@@ -4,6 +4,7 @@ use crate::collector::CollectError;
 use crate::otlp::ProtoError;
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
 use crate::prometheus::text::{LineError, TextError};
+use crate::prometheus::tsdb::TsdbBlockError;
 use std::convert::Infallible;
 use std::io;
 use std::str::Utf8Error;
@@ -127,6 +128,14 @@ pub enum IngestError {
         offset: u64,
         /// What is wrong.
         reason: String,
+    },
+    /// A block of Prometheus's TSDB cannot be read or is damaged.
+    #[error("{input}")]
+    TsdbBlock {
+        /// Its folder.
+        input: String,
+        /// What is wrong.
+        source: TsdbBlockError,
     },
     /// The thread that reads is gone.
     #[error("reading stopped without saying why")]

@@ -4,8 +4,10 @@ use crate::collector::{BlockSink, Collector, CollectorOptions};
 use crate::decode::{Decoder, is_cut_off};
 use crate::error::{BrokenRecord, IngestError};
 use crate::input::{Ahead, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
+use crate::prometheus::tsdb::{TsdbBlock, TsdbError};
 use crate::report::{Report, Warning};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Duration;
 
 /// The most bytes of a record unless told otherwise: 64 MiB.
@@ -13,6 +15,9 @@ pub const DEFAULT_MAX_RECORD_LEN: usize = 64 << 20;
 
 /// How long a silent input is waited for before somebody may stop the run.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Series of a block of Prometheus between two times that somebody is told how far the run is.
+const SERIES_PER_TELL: u64 = 1 << 12;
 
 /// How inputs are read.
 #[derive(Debug, Clone)]
@@ -143,6 +148,43 @@ impl<B: BlockSink> Job<B> {
         }
         if self.seen() == records_before {
             self.collector.report_mut().warn(Warning::NoRecords { input: name, format });
+        }
+        Ok(())
+    }
+
+    /// Reads the series of a [block of Prometheus's TSDB](crate::prometheus::tsdb). A series has points in all of the time
+    /// that a chunk of it spans.
+    ///
+    /// # Errors
+    ///
+    /// The block cannot be read or is damaged; otherwise as [`read`](Self::read).
+    pub fn read_tsdb_block(&mut self, folder: &Path) -> Result<(), IngestError> {
+        let name = folder.display().to_string();
+        let broken = |source| IngestError::TsdbBlock { input: name.clone(), source };
+        let mut block = TsdbBlock::open(folder).map_err(broken)?;
+        let position = Position::start_of(block.index().file_len());
+        let mut count = 0_u64;
+        loop {
+            let before = block.index().offset();
+            match block.next_series(&mut self.collector) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(TsdbError::Block(error)) => return Err(broken(error)),
+                Err(TsdbError::Sink(error)) => return Err(error.into()),
+            }
+            let after = block.index().offset();
+            self.collector.record_ends((after - before) as usize)?;
+            count += 1;
+            if count.is_multiple_of(SERIES_PER_TELL) {
+                position.advance_to(after);
+                self.tell(&name, &position)?;
+            }
+        }
+        let report = self.collector.report_mut();
+        report.inputs += 1;
+        report.content_bytes += position.file_len().unwrap_or_default();
+        if count == 0 {
+            report.warn(Warning::NoSeries { input: name });
         }
         Ok(())
     }

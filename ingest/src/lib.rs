@@ -11,7 +11,7 @@
 //! | --- | --- |
 //! | [`input`] | inputs opened, decompressed, recognised, cut into records |
 //! | [`otlp`] | a request of OTLP, as JSON or protobuf: its parts, and the text of its attributes |
-//! | [`prometheus`] | what Prometheus writes: text, requests of remote write |
+//! | [`prometheus`] | what Prometheus writes: text, requests of remote write, blocks of its TSDB |
 //! | [`series`] | what takes series that come as labels |
 //! | [`series_json`] | an object of label to value |
 //! | `decode` | records of every format, given to one sink |

@@ -151,6 +151,11 @@ pub enum Warning {
         /// What was looked for.
         format: Format,
     },
+    /// A block of Prometheus has no series.
+    NoSeries {
+        /// Its folder.
+        input: String,
+    },
 }
 
 impl fmt::Display for Warning {
@@ -166,6 +171,7 @@ impl fmt::Display for Warning {
             Self::SkippedRecord { input, number, offset, reason } => {
                 write!(f, "{input}: record {number}, at byte {offset}, is broken, and was left out: {reason}")
             }
+            Self::NoSeries { input } => write!(f, "{input}: a block without series"),
             Self::NoRecords { input, format } => write!(f, "{input}: no {} records", format.name()),
         }
     }

@@ -15,7 +15,7 @@ pub(crate) const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
 ///
 /// Reads what the OpenTelemetry Collector's file exporter writes (OTLP requests as JSON or protobuf, its zstd framing
 /// included), single requests as exports to object stores and queues have them, exposition text and OpenMetrics, requests
-/// of remote write, and series as Prometheus's API lists them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and writes them as one block,
+/// of remote write, blocks of Prometheus's TSDB, and series as its API lists them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and writes them as one block,
 /// or as many.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
@@ -132,12 +132,14 @@ pub(crate) enum FormatChoice {
     Openmetrics,
     /// Requests of remote write
     RemoteWrite,
+    /// Folders that are blocks of Prometheus's TSDB
+    TsdbBlock,
 }
 
 impl FormatChoice {
     pub(crate) fn format(self) -> Option<Format> {
         match self {
-            Self::Auto => None,
+            Self::Auto | Self::TsdbBlock => None,
             Self::OtlpJson => Some(Format::OtlpJson),
             Self::OtlpProto => Some(Format::OtlpProto),
             Self::SeriesJson => Some(Format::SeriesJson),

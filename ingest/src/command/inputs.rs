@@ -1,6 +1,7 @@
 //! Arguments to inputs: files, folders, patterns, standard input.
 
 use chronoxide_cli::{Exit, Failure};
+use chronoxide_ingest::prometheus::tsdb::is_block;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,10 +36,10 @@ fn matches(pattern: &str, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds a file, or what is in a folder. Hidden files and blocks in it are left alone: the folder may be where the output
+/// Adds a file, a block of Prometheus's TSDB, or what is in another folder. Hidden files and blocks in it are left alone: the folder may be where the output
 /// goes. What is no folder is opened later, and said to be absent then.
 fn list(path: &Path, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    if !path.is_dir() {
+    if !path.is_dir() || is_block(path) {
         inputs.push(path.to_owned());
         return Ok(());
     }

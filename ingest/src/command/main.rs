@@ -14,9 +14,10 @@ mod output;
 mod progress;
 mod summary;
 
-use arguments::Arguments;
+use arguments::{Arguments, FormatChoice};
 use chronoxide_cli::{Exit, Failure, run};
 use chronoxide_ingest::input::Source;
+use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
 use chronoxide_labels::SealError;
 use output::Output;
@@ -46,7 +47,11 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     });
     let done = inputs
         .iter()
-        .try_for_each(|input| Source::open(input).and_then(|source| job.read(source)))
+        .try_for_each(|input| match arguments.format {
+            FormatChoice::TsdbBlock => job.read_tsdb_block(input),
+            FormatChoice::Auto if input.is_dir() => job.read_tsdb_block(input),
+            _ => Source::open(input).and_then(|source| job.read(source)),
+        })
         .and_then(|()| job.finish());
     let (report, output) = match done {
         Ok(done) => done,
@@ -119,6 +124,10 @@ fn failure(error: IngestError) -> Failure {
     use chronoxide_format::build::BuildError::{MetaLen, MetaOrder};
     let exit = match &error {
         IngestError::Open { .. } | IngestError::Read { .. } | IngestError::ReaderStopped => Exit::Io,
+        IngestError::TsdbBlock { source: TsdbBlockError::Open { .. } | TsdbBlockError::Read { .. }, .. } => Exit::Io,
+        IngestError::TsdbBlock {
+            source: TsdbBlockError::Version { .. } | TsdbBlockError::MetaVersion { .. }, ..
+        } => Exit::Unsupported,
         IngestError::UnknownFormat { .. } => Exit::Unsupported,
         IngestError::Collect(error) => match error {
             CollectError::Output(_) => Exit::Io,

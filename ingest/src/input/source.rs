@@ -64,6 +64,16 @@ pub struct Position {
 }
 
 impl Position {
+    /// The start of a file of this length.
+    pub(crate) fn start_of(len: u64) -> Self {
+        Self { len: Some(len), watch: Arc::default() }
+    }
+
+    /// The file was read up to here.
+    pub(crate) fn advance_to(&self, offset: u64) {
+        self.watch.read.store(offset, Ordering::Relaxed);
+    }
+
     /// Bytes of the file, if it is one.
     #[must_use]
     pub fn file_len(&self) -> Option<u64> {

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`text`] | the exposition text formats, line by line |
 //! | [`remote_write`] | requests of remote write, one after the other |
+//! | [`tsdb`] | blocks of the TSDB |
 //!
 //! Each gives its parts to a [`SeriesSink`](crate::SeriesSink): labels as they are written, empty values included, with
 //! the metric's name as `__name__`; and times in nanoseconds, of which Prometheus knows milliseconds.
@@ -11,6 +12,7 @@
 mod kind;
 pub mod remote_write;
 pub mod text;
+pub mod tsdb;
 
 pub(crate) use kind::FamilyType;
 

@@ -9,6 +9,7 @@
 //! | `mutation` | goldens changed as a program of bytes says |
 //! | `otlp_proto` | a request of OTLP as protobuf, beside a generated decoder |
 //! | `program` | bytes read as choices and numbers |
+//! | `prometheus` | what Prometheus writes: text, requests of remote write, indices of blocks |
 //! | `rebuild` | blocks built anew from what is read from them |
 //! | `sound` | what must hold for a block that verifies |
 
@@ -17,22 +18,27 @@ mod input;
 mod mutation;
 mod otlp_proto;
 mod program;
+mod prometheus;
 mod rebuild;
 mod sound;
 
 pub use block::{block_open, block_repaired, merge};
 pub use input::{otlp_json, series_json};
 pub use otlp_proto::{Parts, otlp_proto};
+pub use prometheus::{prometheus_text, remote_write, tsdb_index};
 
 /// What a fuzzer calls: any bytes in, and a panic if a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("block_open", block_open),
     ("block_repaired", block_repaired),
     ("merge", merge),
     ("otlp_json", otlp_json),
     ("otlp_proto", otlp_proto),
+    ("prometheus_text", prometheus_text),
+    ("remote_write", remote_write),
     ("series_json", series_json),
+    ("tsdb_index", tsdb_index),
 ];

@@ -1,0 +1,38 @@
+//! What a block says about itself: [`TsdbMeta`].
+
+use super::error::TsdbBlockError;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+/// More than this no description of a block has.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What `meta.json` of a block says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TsdbMeta {
+    /// The block's id, as it is written.
+    pub ulid: String,
+    /// The start of the block's time range, in milliseconds since 1970.
+    pub min_time: i64,
+    /// The end of the block's time range, which is not included.
+    pub max_time: i64,
+    version: u64,
+}
+
+impl TsdbMeta {
+    /// Reads the file at this path.
+    pub(super) fn read(path: &Path) -> Result<Self, TsdbBlockError> {
+        let file = File::open(path).map_err(|source| TsdbBlockError::Open { path: path.to_owned(), source })?;
+        let meta: Self = serde_json::from_reader(BufReader::new(file.take(MOST_BYTES)))
+            .map_err(|source| TsdbBlockError::Meta { path: path.to_owned(), source })?;
+        if meta.version == 1 {
+            Ok(meta)
+        } else {
+            Err(TsdbBlockError::MetaVersion { path: path.to_owned(), version: meta.version })
+        }
+    }
+}

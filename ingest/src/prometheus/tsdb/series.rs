@@ -1,0 +1,122 @@
+//! One series of an index: [`Entry`].
+
+use super::error::TsdbBlockError;
+use super::input::{Fields, Input};
+use super::symbols::Symbols;
+use super::toc::IndexVersion;
+use crate::series::SeriesSink;
+use std::io::{Read, Seek};
+
+/// Series of version 2 start at multiples of this.
+const ALIGNMENT: u64 = 16;
+
+/// Nanoseconds in a millisecond.
+const MILLISECOND: i64 = 1_000_000;
+
+/// What a series is made of. Its buffers serve one series after the other.
+#[derive(Default)]
+pub(super) struct Entry {
+    offset: u64,
+    bytes: Vec<u8>,
+    length: Vec<u8>,
+    /// References of names and values.
+    labels: Vec<(u64, u64)>,
+    /// The first and the last time of each chunk, in nanoseconds.
+    chunks: Vec<(i64, i64)>,
+}
+
+impl Entry {
+    /// Reads the next series before `end`, if there is one.
+    pub(super) fn read<R: Read + Seek>(
+        &mut self,
+        input: &mut Input<R>,
+        end: u64,
+        version: IndexVersion,
+        symbols: &Symbols,
+    ) -> Result<bool, TsdbBlockError> {
+        let damaged = |offset, reason| TsdbBlockError::Damaged { offset, reason };
+        // Padding is zero, and no series is so short that its length would be.
+        let length = loop {
+            if input.offset() >= end {
+                return Ok(false);
+            }
+            self.offset = input.offset();
+            match input.uvarint(&mut self.length)? {
+                0 => {}
+                length => break length,
+            }
+        };
+        if version != IndexVersion::V1 && !self.offset.is_multiple_of(ALIGNMENT) {
+            return Err(damaged(
+                self.offset,
+                "a series that does not start at a multiple of 16, or padding that is not zero",
+            ));
+        }
+        // Behind it stands a checksum.
+        let left = end.checked_sub(input.offset()).and_then(|left| left.checked_sub(4));
+        if left.is_none_or(|left| length > left) {
+            return Err(damaged(self.offset, "a series that does not end before the next section"));
+        }
+        let start = input.offset();
+        self.bytes.clear();
+        input.append(length, &mut self.bytes)?;
+        input.check("series", self.offset, crc32c::crc32c(&self.bytes))?;
+        self.parse(start)?;
+        for &(name, value) in &self.labels {
+            for symbol in [name, value] {
+                symbols.get(symbol).ok_or(TsdbBlockError::SymbolRef { offset: self.offset, symbol })?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the bytes apart, which start at `start`.
+    fn parse(&mut self, start: u64) -> Result<(), TsdbBlockError> {
+        let Self { offset, bytes, labels, chunks, .. } = self;
+        let mut fields = Fields::new(bytes, start);
+        labels.clear();
+        for _ in 0..fields.uvarint()? {
+            labels.push((fields.uvarint()?, fields.uvarint()?));
+        }
+        chunks.clear();
+        let mut last = None;
+        for _ in 0..fields.uvarint()? {
+            let place = fields.offset();
+            // Differences wrap around, as they do where they are written.
+            let min = match last {
+                None => fields.varint()?,
+                Some(last) => fields.uvarint()?.cast_signed().wrapping_add(last),
+            };
+            let max = fields.uvarint()?.cast_signed().wrapping_add(min);
+            // Where the chunk is: a number, then differences.
+            fields.uvarint()?;
+            if max < min {
+                return Err(TsdbBlockError::Damaged { offset: place, reason: "a chunk that ends before it starts" });
+            }
+            let nanoseconds = |milliseconds: i64| {
+                let out_of_range = TsdbBlockError::TimeRange { offset: *offset, milliseconds };
+                milliseconds.checked_mul(MILLISECOND).ok_or(out_of_range)
+            };
+            chunks.push((nanoseconds(min)?, nanoseconds(max)?));
+            last = Some(max);
+        }
+        if fields.is_empty() {
+            Ok(())
+        } else {
+            Err(TsdbBlockError::Damaged { offset: fields.offset(), reason: "bytes behind the chunks of a series" })
+        }
+    }
+
+    /// Gives the series that was read to `sink`.
+    pub(super) fn give<S: SeriesSink>(&self, symbols: &Symbols, sink: &mut S) -> Result<(), S::Error> {
+        sink.series_begins()?;
+        for &(name, value) in &self.labels {
+            // Both were found when the series was read.
+            sink.label(symbols.get(name).unwrap_or_default(), symbols.get(value).unwrap_or_default())?;
+        }
+        for &(first, last) in &self.chunks {
+            sink.points(first, last)?;
+        }
+        sink.series_ends()
+    }
+}

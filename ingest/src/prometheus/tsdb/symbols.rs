@@ -1,0 +1,79 @@
+//! The strings that series refer to: [`Symbols`].
+
+use super::error::TsdbBlockError;
+use super::input::Input;
+use super::toc::IndexVersion;
+use std::io::{Read, Seek};
+use std::ops::Range;
+
+/// The symbols of an index: their text, one after the other, and where each ends in it.
+#[derive(Default)]
+pub(super) struct Symbols {
+    text: String,
+    ends: Vec<usize>,
+    /// For version 1, where each starts in the index; in rising order.
+    places: Option<Vec<u64>>,
+}
+
+impl Symbols {
+    pub(super) fn read<R: Read + Seek>(
+        input: &mut Input<R>,
+        section: Range<u64>,
+        version: IndexVersion,
+    ) -> Result<Self, TsdbBlockError> {
+        let damaged = |offset, reason| TsdbBlockError::Damaged { offset, reason };
+        input.seek(section.start)?;
+        let len = u64::from(input.be32()?);
+        let start = input.offset();
+        let end = start + len;
+        // Behind them stands a checksum.
+        if len < 4 || end + 4 > section.end {
+            return Err(damaged(section.start, "symbols that do not fit before the next section"));
+        }
+        let count = input.array()?;
+        let mut checksum = crc32c::crc32c(&count);
+        let count = u32::from_be_bytes(count);
+        let mut symbols = Self { places: (version == IndexVersion::V1).then(Vec::new), ..Self::default() };
+        let (mut text, mut length) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let place = input.offset();
+            if place >= end {
+                return Err(damaged(place, "fewer symbols than their count says"));
+            }
+            let len = input.uvarint(&mut length)?;
+            checksum = crc32c::crc32c_append(checksum, &length);
+            if end.checked_sub(input.offset()).is_none_or(|left| len > left) {
+                return Err(damaged(place, "a symbol that is longer than what is left of the symbols"));
+            }
+            let before = text.len();
+            input.append(len, &mut text)?;
+            let symbol = text.get(before..).unwrap_or_default();
+            checksum = crc32c::crc32c_append(checksum, symbol);
+            std::str::from_utf8(symbol).map_err(|_| damaged(place, "a symbol that is not UTF-8"))?;
+            symbols.ends.push(text.len());
+            if let Some(places) = &mut symbols.places {
+                places.push(place);
+            }
+        }
+        if input.offset() != end {
+            return Err(damaged(input.offset(), "more symbols than their count says"));
+        }
+        input.check("symbol table", section.start, checksum)?;
+        symbols.text = String::from_utf8(text).map_err(|_| damaged(start, "symbols that are not UTF-8"))?;
+        Ok(symbols)
+    }
+
+    /// The symbol that a series refers to so.
+    pub(super) fn get(&self, reference: u64) -> Option<&str> {
+        let number = match &self.places {
+            None => usize::try_from(reference).ok()?,
+            Some(places) => places.binary_search(&reference).ok()?,
+        };
+        let end = *self.ends.get(number)?;
+        let start = match number.checked_sub(1) {
+            None => 0,
+            Some(before) => *self.ends.get(before)?,
+        };
+        self.text.get(start..end)
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the sections of an index are: [`Toc`].
+
+use super::error::TsdbBlockError;
+use super::input::Input;
+use std::io::{Read, Seek};
+use std::ops::Range;
+
+/// Bytes before the first section: magic and version.
+const HEADER_LEN: u64 = 5;
+
+/// Six offsets and a checksum.
+const TOC_LEN: usize = 52;
+
+/// The first four bytes of every index.
+const MAGIC: u32 = 0xbaaa_d700;
+
+/// How an index was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IndexVersion {
+    /// References to symbols are places in the file, and series are not aligned.
+    V1,
+    /// References to symbols are their numbers, and series start at multiples of 16. Version 3 is read in the same way.
+    V2,
+}
+
+/// The header and the table of contents of an index, as far as they are needed.
+#[derive(Clone, Debug)]
+pub(super) struct Toc {
+    pub(super) version: IndexVersion,
+    /// Where the symbols start, if there are any, and where they must have ended.
+    pub(super) symbols: Option<Range<u64>>,
+    /// Where series are.
+    pub(super) series: Range<u64>,
+}
+
+impl Toc {
+    pub(super) fn read<R: Read + Seek>(input: &mut Input<R>) -> Result<Self, TsdbBlockError> {
+        let len = input.len()?;
+        let end = len.checked_sub(TOC_LEN as u64).filter(|&end| end >= HEADER_LEN);
+        let end = end.ok_or(TsdbBlockError::Damaged { offset: len, reason: "too short for an index" })?;
+        input.seek(0)?;
+        let found = input.be32()?;
+        if found != MAGIC {
+            return Err(TsdbBlockError::Magic { found });
+        }
+        let version = match input.array()? {
+            [1] => IndexVersion::V1,
+            [2 | 3] => IndexVersion::V2,
+            [version] => return Err(TsdbBlockError::Version { version }),
+        };
+        input.seek(end)?;
+        let mut offsets = [0_u64; 6];
+        let mut checksum = 0;
+        for (place, offset) in (end..).step_by(8).zip(&mut offsets) {
+            let bytes = input.array()?;
+            checksum = crc32c::crc32c_append(checksum, &bytes);
+            *offset = u64::from_be_bytes(bytes);
+            if *offset != 0 && !(HEADER_LEN..=end).contains(offset) {
+                return Err(TsdbBlockError::Damaged {
+                    offset: place,
+                    reason: "a section that starts outside of the index",
+                });
+            }
+        }
+        input.check("table of contents", end, checksum)?;
+        let [symbols, series, others @ ..] = offsets;
+        // A section ends where the next one starts; the sections behind the series have no fixed order.
+        let next =
+            |start: u64, starts: &[u64]| starts.iter().copied().filter(|&other| other >= start).fold(end, u64::min);
+        Ok(Self {
+            version,
+            symbols: (symbols != 0).then(|| symbols..next(symbols + 1, &offsets)),
+            series: if series == 0 { end..end } else { series..next(series, &others) },
+        })
+    }
+}
