@@ -11,6 +11,7 @@ use clap::error::ErrorKind;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::message::Message;
+use crate::pages;
 use crate::style::Style;
 
 /// Parses the arguments of the process, runs the command, reports its failure.
@@ -50,20 +51,37 @@ fn parse<A: Parser>(
     stdout: &mut Stream<impl Write>,
     stderr: &mut Stream<impl Write>,
 ) -> Result<A, Exit> {
-    A::try_parse_from(arguments).map_err(|error| {
-        let rendered = error.render();
-        let text = |style: Style| style.choose(rendered.ansi().to_string(), rendered.to_string());
-        if !error.use_stderr() {
-            stdout.say(text(stdout.style));
-            return Exit::Ok;
+    let command = pages::with_options(A::command());
+    let matches = command.clone().try_get_matches_from(arguments);
+    let parsed = matches.and_then(|matches| match pages::asked_for(&command, &matches) {
+        Ok(None) => A::from_arg_matches(&matches).map(Ok),
+        Ok(Some(page)) => Ok(Err(String::from_utf8_lossy(&page).into_owned())),
+        Err(error) => Err(clap::Error::raw(ErrorKind::Io, error)),
+    });
+    match parsed {
+        Ok(Ok(arguments)) => Ok(arguments),
+        Ok(Err(page)) => {
+            stdout.say(page);
+            Err(Exit::Ok)
         }
-        // Without arguments some commands show their help instead of an error.
-        if error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            stderr.say(format_args!("{}: ", name::<A>()));
-        }
-        stderr.say(text(stderr.style));
-        Exit::Usage
-    })
+        Err(error) => Err(refuse::<A>(&error, stdout, stderr)),
+    }
+}
+
+/// Says what is wrong with the arguments, or what was asked for instead.
+fn refuse<A: Parser>(error: &clap::Error, stdout: &mut Stream<impl Write>, stderr: &mut Stream<impl Write>) -> Exit {
+    let rendered = error.render();
+    let text = |style: Style| style.choose(rendered.ansi().to_string(), rendered.to_string());
+    if !error.use_stderr() {
+        stdout.say(text(stdout.style));
+        return Exit::Ok;
+    }
+    // Without arguments some commands show their help instead of an error.
+    if error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        stderr.say(format_args!("{}: ", name::<A>()));
+    }
+    stderr.say(text(stderr.style));
+    Exit::Usage
 }
 
 fn report(name: &str, outcome: Result<Exit, Failure>, stderr: &mut Stream<impl Write>) -> Exit {
@@ -127,6 +145,23 @@ mod tests {
         let (result, stdout, _) = parsed(&["x", "--version"]);
         assert_eq!(result.unwrap_err(), Exit::Ok);
         assert_eq!(stdout, concat!("chronoxide-count ", env!("CARGO_PKG_VERSION"), "\n"));
+    }
+
+    #[test]
+    fn completions_and_man_pages_need_nothing_else() {
+        for (arguments, part) in [
+            (&["x", "--completions", "bash"][..], "_chronoxide__count()"),
+            (&["x", "--completions", "zsh"], "#compdef chronoxide-count"),
+            (&["x", "--completions", "fish"], "complete -c chronoxide-count"),
+            (&["x", "--man"], ".TH chronoxide-count 1"),
+        ] {
+            let (result, stdout, stderr) = parsed(arguments);
+            assert_eq!(result.unwrap_err(), Exit::Ok);
+            assert!(stdout.contains(part) && stdout.contains("limit"), "{stdout}");
+            assert_eq!(stderr, "");
+        }
+        let (result, stdout, _) = parsed(&["x", "--man", "--limit", "7"]);
+        assert_eq!((result.unwrap_err(), stdout.as_str()), (Exit::Usage, ""));
     }
 
     #[test]

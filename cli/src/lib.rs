@@ -11,6 +11,7 @@
 //! | `failure` | [`Failure`], an error with its exit code |
 //! | `block` | [`Layout`], [`publish_block`], and how damage to a block ends a command |
 //! | `command` | [`run`], from the arguments to the exit code |
+//! | `pages` | completions and man pages |
 //! | `message` | [`Message`], an error and its causes as one line |
 //! | `output` | [`print()`], buffered standard output that reports its errors; [`tell`] for standard error |
 //! | [`escape`] | untrusted text on a terminal |
@@ -50,6 +51,7 @@ mod failure;
 pub mod human;
 mod message;
 mod output;
+mod pages;
 pub mod style;
 
 pub use block::{Layout, Unsound, existing, publish_block};

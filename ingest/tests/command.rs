@@ -276,3 +276,150 @@ fn a_standard_error_that_is_full_is_no_panic() {
     assert_eq!(output.status.code(), Some(0), "the block is there");
     assert!(folder.path("c.cx").exists());
 }
+
+/// The blocks of a folder by their names, each verified and named after its id.
+fn blocks_of(folder: &Path) -> Vec<Vec<u8>> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let block = |path: &PathBuf| {
+        let bytes = fs::read(path).unwrap();
+        let view = BlockView::open(&bytes).unwrap();
+        view.verify().unwrap();
+        assert_eq!(text(path), text(&folder.join(format!("{}.cx", view.block_id()))));
+        bytes
+    };
+    paths.iter().map(block).collect()
+}
+
+#[test]
+fn a_folder_gets_as_many_blocks_as_are_needed() {
+    let folder = Folder::new();
+    let capture = folder.write("c.prom", "a 1 1763000000000\nb 1 1763000000000\na 1 1763010800000\n");
+    let output = format!("{}/", text(&folder.path("blocks")));
+    let arguments = [text(&capture), "-o", &output, "--window", "1h", "--json"];
+    let done = run(&arguments);
+    assert_exit(&done, 0, "");
+    let blocks = blocks_of(&folder.path("blocks"));
+    let found: Vec<_> = blocks
+        .iter()
+        .map(|block| {
+            let meta = BlockView::open(block).unwrap().meta().unwrap();
+            (meta.window().unwrap().start, meta.series_count())
+        })
+        .collect();
+    assert_eq!(found, [(1_762_999_200_000_000_000, 2), (1_763_010_000_000_000_000, 1)], "ids sort by time");
+    let summary: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((&summary["series"], &summary["input"]["blocks"]), (&Value::from(3), &Value::from(2)));
+    let paths: Vec<&str> = summary["blocks"].as_array().unwrap().iter().map(|b| b["path"].as_str().unwrap()).collect();
+    assert!(paths.iter().all(|path| Path::new(path).exists()), "{paths:?}");
+
+    // The same blocks again are there already, and others of the same id are not touched.
+    assert_exit(&run(&arguments), 0, "");
+    fs::write(paths[0], "precious").unwrap();
+    assert_exit(&run(&arguments), 1, "exists already");
+    assert_eq!(fs::read(paths[0]).unwrap(), b"precious");
+    assert_exit(&run(&[&arguments[..], &["--force"]].concat()), 0, "");
+    assert_eq!(blocks_of(&folder.path("blocks")), blocks);
+
+    let done = run(&[text(&capture), "-o", &output, "--max-series-per-block", "1"]);
+    assert_exit(&done, 0, "blocks/: 3 series in 3 blocks in ");
+}
+
+#[test]
+fn folders_and_patterns_name_all_that_is_in_them() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("in/deep/.hidden")).unwrap();
+    for (name, content) in [
+        ("in/a.jsonl", "{\"a\":\"1\"}\n"),
+        ("in/deep/b.prom", "b 1\n"),
+        ("in/deep/.hidden/c", "no capture"),
+        ("in/old.cx", "no capture"),
+        ("in/.partial", "no capture"),
+    ] {
+        folder.write(name, content);
+    }
+    for (input, series) in [("in", 2), ("in/*", 2), ("in/deep/*.p?om", 1), ("in/**/b*", 1)] {
+        let done = run(&[text(&folder.path(input)), "-o", text(&folder.path("o.cx")), "--force", "--json"]);
+        let summary: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
+        let expected = if input == "in/*" { 3 } else { 0 };
+        if expected == 3 {
+            // A pattern means what it says.
+            assert_exit(&done, 4, "old.cx: this is of no known format");
+        } else {
+            assert_exit(&done, 0, "");
+            assert_eq!(summary["series"], series, "{input}");
+        }
+    }
+    assert_exit(&run(&[text(&folder.path("none*")), "-o", text(&folder.path("x.cx"))]), 1, "nothing matches");
+}
+
+#[test]
+fn a_block_of_prometheus_is_an_input() {
+    let folder = Folder::new();
+    let output = folder.path("t.cx");
+    assert_exit(&run(&[&committed("tsdb-block"), "-o", text(&output)]), 0, "t.cx: 7 series in ");
+    let bytes = fs::read(&output).unwrap();
+    let time = BlockView::open(&bytes).unwrap().meta().unwrap().time();
+    assert_eq!(time, Some(TimeRange { start: 1_700_000_000_000_000_000, end: 1_700_004_485_000_000_001 }));
+    let damaged = folder.path("damaged");
+    fs::create_dir(&damaged).unwrap();
+    for name in ["index", "meta.json"] {
+        fs::copy(format!("{}/{name}", committed("tsdb-block")), damaged.join(name)).unwrap();
+    }
+    let mut index = fs::read(damaged.join("index")).unwrap();
+    index[100] ^= 1;
+    fs::write(damaged.join("index"), index).unwrap();
+    assert_exit(&run(&[text(&damaged), "-o", text(&output), "--force"]), 3, "damaged: the ");
+    assert_exit(
+        &run(&[text(&folder.path("absent")), "-o", text(&output), "--force", "--format", "tsdb-block"]),
+        1,
+        "cannot open",
+    );
+}
+
+#[test]
+fn options_that_make_several_blocks_need_a_folder() {
+    let folder = Folder::new();
+    let (capture, output) = (folder.write("c.jsonl", LINES), folder.path("c.cx"));
+    for option in [["--window", "1h"], ["--max-series-per-block", "7"], ["--memory-limit", "1GiB"]] {
+        let done = run(&[&[text(&capture), "-o", text(&output)], &option[..]].concat());
+        assert_exit(&done, 2, "makes several blocks, which need a folder");
+    }
+    for (option, message) in [
+        (["--window", "soon"], "a duration is expected"),
+        (["--time", "noon"], "is no time such as"),
+        (["--max-series-per-block", "0"], "0"),
+    ] {
+        assert_exit(&run(&[&[text(&capture), "-o", text(folder.0.path())], &option[..]].concat()), 2, message);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_it_leaves_whole_blocks_and_nothing_else() {
+    let folder = Folder::new();
+    let output = format!("{}/", text(&folder.path("blocks")));
+    let mut child = command()
+        .args(["-", "-o", &output, "--max-series-per-block", "100"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for number in 0..40_000 {
+        writeln!(stdin, "{{\"__name__\":\"up\",\"number\":\"{number}\"}}").unwrap();
+    }
+    stdin.flush().unwrap();
+    // It goes on waiting for the pipe, which stays open.
+    while fs::read_dir(folder.path("blocks")).map_or(0, Iterator::count) < 10 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let done = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_exit(&done, 130, "");
+    let blocks = blocks_of(&folder.path("blocks"));
+    assert!(blocks.len() >= 10);
+    assert!(blocks.iter().all(|block| BlockView::open(block).unwrap().series_count() == Ok(100)));
+}

@@ -2,6 +2,7 @@
 
 use chronoxide_cli::{Exit, Failure};
 use chronoxide_ingest::prometheus::tsdb::is_block;
+use glob::MatchOptions;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,10 @@ pub(crate) fn expand(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 
 fn matches(pattern: &str, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let before = inputs.len();
-    let paths = glob::glob(pattern).map_err(|error| Failure::new(Exit::Usage, format!("{pattern}: {error}")))?;
+    // As shells have it.
+    let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::default() };
+    let paths =
+        glob::glob_with(pattern, options).map_err(|error| Failure::new(Exit::Usage, format!("{pattern}: {error}")))?;
     for path in paths {
         list(&path.map_err(|error| Failure::new(Exit::Io, error))?, inputs)?;
     }
