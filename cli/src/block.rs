@@ -76,7 +76,7 @@ impl HasExit for Unsound {
 /// Standard output, and without `force` a file that exists.
 pub fn existing(output: &Path, force: bool) -> Result<Existing, Failure> {
     if output == Path::new("-") {
-        return Err(Failure::new(Exit::Usage, "a block is a file, and cannot go to standard output"));
+        return Err(Failure::new(Exit::Usage, "an output is a file, and cannot go to standard output"));
     }
     if force {
         return Ok(Existing::Replace);
@@ -95,9 +95,23 @@ pub fn publish_block(target: &Path, existing: Existing, block: &[u8]) -> Result<
     chronoxide_publish::publish(&Disk, target, existing, |out| out.write_all(block), |written| verify(written, block))
 }
 
-fn verify(written: &Candidate<'_>, block: &[u8]) -> Result<(), Unsound> {
+/// Publishes a text, whole or not at all.
+///
+/// # Errors
+/// A target that exists and is to be left alone, and a disk that is full or fails.
+pub fn publish_text(target: &Path, existing: Existing, text: &[u8]) -> Result<Published, PublishError<Unsound>> {
+    let same = |written: &Candidate<'_>| if read_again(written)? == text { Ok(()) } else { Err(Unsound::OtherBytes) };
+    chronoxide_publish::publish(&Disk, target, existing, |out| out.write_all(text), same)
+}
+
+fn read_again(written: &Candidate<'_>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     written.file().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn verify(written: &Candidate<'_>, block: &[u8]) -> Result<(), Unsound> {
+    let bytes = read_again(written)?;
     if bytes != block {
         return Err(Unsound::OtherBytes);
     }

@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `exit` | [`Exit`], the exit codes, and [`HasExit`], which errors choose them by |
 //! | `failure` | [`Failure`], an error with its exit code |
-//! | `block` | [`Layout`], [`publish_block`], and how damage to a block ends a command |
+//! | `block` | [`Layout`], [`publish_block`], [`publish_text`], and how damage to a block ends a command |
 //! | `command` | [`run`], from the arguments to the exit code |
 //! | `pages` | completions and man pages |
 //! | `message` | [`Message`], an error and its causes as one line |
@@ -54,7 +54,7 @@ mod output;
 mod pages;
 pub mod style;
 
-pub use block::{Layout, Unsound, existing, publish_block};
+pub use block::{Layout, Unsound, existing, publish_block, publish_text};
 pub use command::run;
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};

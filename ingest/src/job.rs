@@ -6,9 +6,10 @@ use crate::error::{BrokenRecord, IngestError};
 use crate::input::{Ahead, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
 use crate::prometheus::tsdb::{TsdbBlock, TsdbError};
 use crate::report::{Report, Warning};
+use crate::timings::Timings;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The most bytes of a record unless told otherwise: 64 MiB.
 pub const DEFAULT_MAX_RECORD_LEN: usize = 64 << 20;
@@ -77,6 +78,7 @@ pub struct Job<B = Vec<Vec<u8>>> {
     options: JobOptions,
     collector: Collector<B>,
     watcher: Option<Watcher>,
+    timings: Option<Timings>,
 }
 
 impl<B: BlockSink> Job<B> {
@@ -84,7 +86,7 @@ impl<B: BlockSink> Job<B> {
     #[must_use]
     pub fn new(options: JobOptions, blocks: B) -> Self {
         let collector = Collector::new(options.collector.clone(), blocks);
-        Self { options, collector, watcher: None }
+        Self { options, collector, watcher: None, timings: None }
     }
 
     /// Has `watcher` told how far the run is; it may stop it.
@@ -92,6 +94,19 @@ impl<B: BlockSink> Job<B> {
     pub fn watched_by(mut self, watcher: impl FnMut(&Progress<'_>) -> ControlFlow<()> + 'static) -> Self {
         self.watcher = Some(Box::new(watcher));
         self
+    }
+
+    /// Measures how long each record takes, which costs some 50 ns a record.
+    #[must_use]
+    pub fn timed(mut self) -> Self {
+        self.timings = Some(Timings::default());
+        self
+    }
+
+    /// How long records and points took so far, if they are [measured](Self::timed).
+    #[must_use]
+    pub fn timings(&self) -> Option<&Timings> {
+        self.timings.as_ref()
     }
 
     /// Reads one input to its end, on another thread than it is decoded on unless it is small.
@@ -114,7 +129,7 @@ impl<B: BlockSink> Job<B> {
 
         let (source, blank_lines) = if is_at_hand {
             while let Some(record) = records.next_record()? {
-                self.take(record, &mut decoder, &name)?;
+                self.take_timed(record, &mut decoder, &name)?;
             }
             self.tell(&name, &position)?;
             let blank_lines = records.blank_lines();
@@ -125,7 +140,7 @@ impl<B: BlockSink> Job<B> {
                 match ahead.next(PATIENCE)? {
                     Ahead::Batch(batch) => {
                         for record in batch.records() {
-                            self.take(record, &mut decoder, &name)?;
+                            self.take_timed(record, &mut decoder, &name)?;
                         }
                         ahead.give_back(batch);
                     }
@@ -218,6 +233,20 @@ impl<B: BlockSink> Job<B> {
     fn seen(&self) -> u64 {
         let report = self.collector.report();
         report.records + report.skipped.broken_records + report.torn_records
+    }
+
+    fn take_timed(&mut self, record: Record<'_>, decoder: &mut Decoder, input: &str) -> Result<(), IngestError> {
+        if self.timings.is_none() {
+            return self.take(record, decoder, input);
+        }
+        let (started, before) = (Instant::now(), self.collector.report().points);
+        self.take(record, decoder, input)?;
+        let took = started.elapsed();
+        let points = self.collector.report().points - before;
+        if let Some(timings) = &mut self.timings {
+            timings.add(took, points);
+        }
+        Ok(())
     }
 
     fn take(&mut self, record: Record<'_>, decoder: &mut Decoder, input: &str) -> Result<(), IngestError> {

@@ -19,6 +19,7 @@
 //! | [`job`] | a run over inputs, with what is broken or torn |
 //! | [`names`] | names of OpenTelemetry as names of Prometheus |
 //! | [`report`] | what a run did and left out |
+//! | [`timings`] | how long records and points took |
 //! | [`error`] | what stops it |
 //!
 //! ```
@@ -47,9 +48,11 @@ pub mod prometheus;
 pub mod report;
 pub mod series;
 pub mod series_json;
+pub mod timings;
 
-pub use collector::{BlockSink, CollectError, Collector, CollectorOptions};
+pub use collector::{BlockSink, CollectError, Collector, CollectorOptions, SealedBlock};
 pub use error::{BrokenRecord, DecodeError, IngestError};
 pub use job::{DEFAULT_MAX_RECORD_LEN, Job, JobOptions, Progress};
 pub use report::{Report, Warning};
 pub use series::SeriesSink;
+pub use timings::Timings;

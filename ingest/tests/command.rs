@@ -423,3 +423,39 @@ fn interrupted_it_leaves_whole_blocks_and_nothing_else() {
     assert!(blocks.len() >= 10);
     assert!(blocks.iter().all(|block| BlockView::open(block).unwrap().series_count() == Ok(100)));
 }
+
+#[test]
+fn the_report_has_what_the_block_has() {
+    let folder = Folder::new();
+    let (output, report) = (folder.path("m.cx"), folder.path("report.md"));
+    let arguments = [&committed("metrics.jsonl"), "-o", text(&output), "--report", text(&report)];
+    assert_exit(&run(&arguments), 0, "35 series");
+    let text_of = fs::read_to_string(&report).unwrap();
+    let bytes = fs::read(&output).unwrap();
+    let block = BlockView::open(&bytes).unwrap();
+    let cell = |name: &str, column: usize| {
+        let line = text_of.lines().find(|line| line.starts_with(&format!("| {name} |"))).expect(name);
+        line.split(" | ").nth(column).unwrap().trim_end_matches(" |").replace(',', "")
+    };
+    assert_eq!(cell("points", 1), "95");
+    assert_eq!(cell("distinct series", 1), "35");
+    assert_eq!(cell("labels a series", 1), "35");
+    let labels = block.meta().unwrap().label_count() as f64 / 35.0;
+    assert!((cell("labels a series", 2).parse::<f64>().unwrap() - labels).abs() < 0.1, "{labels}");
+    assert_eq!(cell("bytes of a label name", 1), block.key_count().to_string());
+    let names = block.key(b"__name__").unwrap().unwrap();
+    assert_eq!(cell("`__name__`", 1), block.cardinality(names).unwrap().to_string());
+    assert_eq!(cell("together", 1), bytes.len().to_string());
+    let arena = block.sections().find(|section| section.known().unwrap().name() == "arena").unwrap();
+    assert_eq!((cell("arena", 1), cell("arena", 3)), (arena.length.to_string(), arena.length.to_string()));
+    let fixed: u64 = cell("together", 3).parse().unwrap();
+    assert_exit(&run(&[&committed("metrics.jsonl"), "-o", text(&output), "--force", "--layout", "fixed"]), 0, "");
+    assert_eq!(fs::metadata(&output).unwrap().len(), fixed);
+    assert_eq!(cell("a message", 1), "3");
+    assert_eq!(cell("a point", 1), "95");
+    assert_eq!(cell("points of series that were known", 1), "60");
+    // As the block, it is replaced only when asked for.
+    fs::remove_file(&output).unwrap();
+    assert_exit(&run(&arguments), 1, "report.md: exists already");
+    assert!(!output.exists());
+}

@@ -8,7 +8,10 @@ use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
 use crate::otlp::Level;
 use crate::report::Report;
+use bitvec::slice::BitSlice;
+use bitvec::vec::BitVec;
 use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
 use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, SealError};
 use std::borrow::Cow;
 use std::error::Error;
@@ -19,6 +22,19 @@ const SERIES_PER_LOOK: usize = 1 << 14;
 /// Bytes of records between two such looks.
 const BYTES_PER_LOOK: usize = 4 << 20;
 
+/// A block, and what it was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedBlock {
+    /// The block.
+    pub block: Vec<u8>,
+    /// The same series with the other form of rows, if [asked for](CollectorOptions::compare_forms).
+    pub other_form: Option<Vec<u8>>,
+    /// Series that the store had, which may be more than those of the block.
+    pub store_series: usize,
+    /// Bytes of memory that the store used.
+    pub store_memory: usize,
+}
+
 /// Takes blocks as they are sealed.
 pub trait BlockSink {
     /// Takes a block.
@@ -26,13 +42,13 @@ pub trait BlockSink {
     /// # Errors
     ///
     /// Whatever keeps it from being taken; it ends the run.
-    fn take(&mut self, block: Vec<u8>) -> Result<(), Box<dyn Error + Send + Sync>>;
+    fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
 /// Keeps them in memory.
 impl BlockSink for Vec<Vec<u8>> {
-    fn take(&mut self, block: Vec<u8>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.push(block);
+    fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.push(sealed.block);
         Ok(())
     }
 }
@@ -150,8 +166,7 @@ impl<B: BlockSink> Collector<B> {
     pub fn finish(mut self) -> Result<(Report, B), CollectError> {
         self.cut()?;
         if self.report.blocks == 0 && self.options.window.is_none() {
-            let block = self.store.seal(self.options.row_form, &self.meta())?.block;
-            self.give(block)?;
+            self.seal(&BitVec::new(), &self.meta())?;
         }
         Ok((self.report, self.blocks))
     }
@@ -190,8 +205,7 @@ impl<B: BlockSink> Collector<B> {
             meta.time = window.time_range();
             meta.window = window.window_range(length);
             let _ = window.metrics.iter_ones().filter_map(|number| metrics.get(number)).count();
-            let block = self.store.seal_selected(&window.series, self.options.row_form, &meta)?;
-            self.give(block)?;
+            self.seal(&window.series, &meta)?;
         }
         Ok(())
     }
@@ -202,9 +216,23 @@ impl<B: BlockSink> Collector<B> {
         BlockMeta { external_labels, user_pairs, policy: *policy, ..BlockMeta::default() }
     }
 
-    fn give(&mut self, block: Vec<u8>) -> Result<(), CollectError> {
+    /// Makes a block of some series and gives it away.
+    fn seal(&mut self, series: &BitSlice, meta: &BlockMeta) -> Result<(), CollectError> {
+        let form = self.options.row_form;
+        let other = match form {
+            RowForm::FixedWidth => RowForm::BitPacked,
+            RowForm::BitPacked => RowForm::FixedWidth,
+        };
+        let sealed = SealedBlock {
+            block: self.store.seal_selected(series, form, meta)?,
+            other_form: (self.options.compare_forms)
+                .then(|| self.store.seal_selected(series, other, meta))
+                .transpose()?,
+            store_series: self.store.len(),
+            store_memory: self.store.memory_used(),
+        };
         self.report.blocks += 1;
-        self.blocks.take(block).map_err(CollectError::Output)
+        self.blocks.take(sealed).map_err(CollectError::Output)
     }
 
     /// Begins a new store, in which only the labels are that the current resource, scope, metric, point and series

@@ -47,5 +47,5 @@ mod series;
 mod tests;
 mod windows;
 
-pub use collect::{BlockSink, CollectError, Collector};
+pub use collect::{BlockSink, CollectError, Collector, SealedBlock};
 pub use options::CollectorOptions;

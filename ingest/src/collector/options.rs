@@ -32,6 +32,8 @@ pub struct CollectorOptions {
     pub prometheus_names: bool,
     /// Whether series get the labels `__type__` and `__unit__`, as Prometheus gives them, where these are known.
     pub type_and_unit_labels: bool,
+    /// Whether each block is also sealed with the other form of rows, for comparison.
+    pub compare_forms: bool,
 }
 
 impl Default for CollectorOptions {
@@ -48,6 +50,7 @@ impl Default for CollectorOptions {
             classic_histograms: false,
             prometheus_names: false,
             type_and_unit_labels: false,
+            compare_forms: false,
         }
     }
 }

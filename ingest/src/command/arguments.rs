@@ -91,6 +91,10 @@ pub(crate) struct Arguments {
     #[arg(long = "user-pair", value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) user_pairs: Vec<(String, String)>,
 
+    /// Write tables of what was read and written to a Markdown file: labels, cardinalities, bytes by section, times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
     /// Print a summary as JSON on standard output instead of one for people on standard error
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,22 +6,25 @@
 //! | [`inputs`] | files, folders, patterns, standard input |
 //! | [`output`] | where blocks go |
 //! | [`progress`] | how far a run is, on a terminal |
+//! | [`report`] | the report of a run as Markdown |
 //! | [`summary`] | what was done, for people and for programs |
 
 mod arguments;
 mod inputs;
 mod output;
 mod progress;
+mod report;
 mod summary;
 
 use arguments::{Arguments, FormatChoice};
-use chronoxide_cli::{Exit, Failure, run};
+use chronoxide_cli::{Exit, Failure, existing, publish_text, run};
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
 use chronoxide_labels::SealError;
 use output::Output;
 use progress::Bar;
+use report::Statistics;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -37,7 +40,9 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let options = options(&arguments)?;
     let inputs = inputs::expand(&arguments.inputs)?;
     let is_interrupted = interruption()?;
-    let output = Output::new(&arguments.output, arguments.force, is_interrupted.clone())?;
+    let statistics = arguments.report.is_some().then(Statistics::default);
+    let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
+    let output = Output::new(&arguments.output, arguments.force, statistics, is_interrupted.clone())?;
 
     let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json);
     let was_interrupted = is_interrupted.clone();
@@ -45,6 +50,9 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         bar.show(progress);
         if was_interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
+    if arguments.report.is_some() {
+        job = job.timed();
+    }
     let done = inputs
         .iter()
         .try_for_each(|input| match arguments.format {
@@ -52,13 +60,23 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
             FormatChoice::Auto if input.is_dir() => job.read_tsdb_block(input),
             _ => Source::open(input).and_then(|source| job.read(source)),
         })
-        .and_then(|()| job.finish());
-    let (report, output) = match done {
+        .and_then(|()| {
+            let timings = job.timings().cloned();
+            Ok((job.finish()?, timings))
+        });
+    let ((report, output), timings) = match done {
         Ok(done) => done,
         Err(_) if is_interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
         Err(error) => return Err(failure(error)),
     };
 
+    if let (Some(path), Some(existing), Some(statistics), Some(timings)) =
+        (&arguments.report, report_exists, &output.statistics, timings)
+    {
+        let mut text = Vec::new();
+        report::write(&mut text, &arguments, &report, statistics, &timings, &output.written)?;
+        publish_text(path, existing, &text)?;
+    }
     let exit = if report.is_partial(arguments.strict) { Exit::Partial } else { Exit::Ok };
     let summary = Summary::new(&arguments, output.written, report);
     if arguments.json {
@@ -100,6 +118,7 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
             type_and_unit_labels: arguments.type_and_unit_labels,
+            compare_forms: arguments.report.is_some(),
             ..CollectorOptions::default()
         },
     })

@@ -1,8 +1,9 @@
 //! Where blocks go: one file, or a folder.
 
+use crate::report::Statistics;
 use chronoxide_cli::{Exit, Failure, existing, publish_block};
 use chronoxide_format::view::{BlockView, TimeRange};
-use chronoxide_ingest::BlockSink;
+use chronoxide_ingest::{BlockSink, SealedBlock};
 use chronoxide_publish::Existing;
 use serde::Serialize;
 use std::error::Error;
@@ -34,6 +35,8 @@ pub(crate) struct Output {
     existing: Existing,
     is_interrupted: Arc<AtomicBool>,
     pub(crate) written: Vec<Written>,
+    /// What the report says of the blocks, if there is to be one.
+    pub(crate) statistics: Option<Statistics>,
 }
 
 /// Whether a path means a folder: one that ends as folders do, or that is there.
@@ -48,7 +51,12 @@ impl Output {
     /// # Errors
     ///
     /// Standard output, a file that exists, a folder that cannot be made.
-    pub(crate) fn new(path: &Path, force: bool, is_interrupted: Arc<AtomicBool>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        path: &Path,
+        force: bool,
+        statistics: Option<Statistics>,
+        is_interrupted: Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
         let is_folder = is_folder(path);
         let existing = if is_folder {
             fs::create_dir_all(path).map_err(|error| {
@@ -58,23 +66,27 @@ impl Output {
         } else {
             existing(path, force)?
         };
-        Ok(Self { path: path.to_owned(), is_folder, existing, is_interrupted, written: Vec::new() })
+        Ok(Self { path: path.to_owned(), is_folder, existing, is_interrupted, written: Vec::new(), statistics })
     }
 }
 
 impl BlockSink for Output {
     /// Publishes a block, under its id if there may be several. One that is there already, byte by byte, stays.
-    fn take(&mut self, block: Vec<u8>) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
         if self.is_interrupted.load(Ordering::Relaxed) {
             return Err("interrupted".into());
         }
-        let view = BlockView::open(&block)?;
+        let block = &sealed.block;
+        let view = BlockView::open(block)?;
         let meta = view.meta()?;
         let block_id = view.block_id().to_string();
         let path = if self.is_folder { self.path.join(format!("{block_id}.cx")) } else { self.path.clone() };
-        let is_there = self.is_folder && fs::read(&path).is_ok_and(|there| there == block);
+        let is_there = self.is_folder && fs::read(&path).is_ok_and(|there| &there == block);
         if !is_there {
-            publish_block(&path, self.existing, &block)?;
+            publish_block(&path, self.existing, block)?;
+        }
+        if let Some(statistics) = &mut self.statistics {
+            statistics.add(&sealed)?;
         }
         self.written.push(Written {
             path: path.display().to_string(),

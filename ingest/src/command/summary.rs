@@ -182,6 +182,6 @@ fn list<const N: usize>(counts: [(u64, &str, &str); N]) -> String {
 }
 
 /// A time as RFC 3339.
-fn time(nanoseconds: i64) -> String {
+pub(crate) fn time(nanoseconds: i64) -> String {
     jiff::Timestamp::from_nanosecond(nanoseconds.into()).map_or(nanoseconds.to_string(), |time| time.to_string())
 }

@@ -1,0 +1,224 @@
+//! The tables of a report.
+
+use super::distribution::Distribution;
+use super::statistics::Statistics;
+use crate::arguments::Arguments;
+use crate::output::Written;
+use crate::summary::time;
+use chronoxide_cli::human;
+use chronoxide_ingest::timings::Percentiles;
+use chronoxide_ingest::{Report, Timings};
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// Label names with the most values that are listed.
+const TOP_KEYS: usize = 20;
+
+/// Writes the report.
+pub(crate) fn write(
+    out: &mut dyn Write,
+    arguments: &Arguments,
+    report: &Report,
+    statistics: &Statistics,
+    timings: &Timings,
+    blocks: &[Written],
+) -> io::Result<()> {
+    writeln!(out, "# What `chronoxide-ingest` read and wrote\n")?;
+    let inputs: Vec<String> = arguments.inputs.iter().map(|input| code(&input.display().to_string())).collect();
+    writeln!(out, "From {} to {}.\n", inputs.join(", "), code(&arguments.output.display().to_string()))?;
+    read(out, report)?;
+    labels(out, statistics)?;
+    cardinalities(out, statistics)?;
+    sizes(out, statistics, blocks)?;
+    times(out, timings)?;
+    left_out(out, report)
+}
+
+fn read(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let kinds = report.points_by_kind;
+    let time =
+        report.time.map_or_else(|| "unknown".to_owned(), |(first, last)| format!("{} to {}", time(first), time(last)));
+    table(
+        out,
+        "What was read",
+        &["what", "count"],
+        [
+            row("inputs", report.inputs),
+            row("bytes, decompressed", report.content_bytes),
+            row("messages (requests, lines, series)", report.records),
+            row("metric records", report.metrics),
+            row("points", report.points),
+            row("of gauges", kinds.gauge),
+            row("of sums", kinds.sum),
+            row("of histograms", kinds.histogram),
+            row("of exponential histograms", kinds.exponential_histogram),
+            row("of summaries", kinds.summary),
+            row("distinct series", report.series),
+            vec!["times of points".to_owned(), time],
+        ],
+    )
+}
+
+fn labels(out: &mut dyn Write, statistics: &Statistics) -> io::Result<()> {
+    let header = ["", "count", "mean", "deviation", "50%", "90%", "99%", "100%"];
+    table(
+        out,
+        "Labels",
+        &header,
+        [
+            distribution("labels a series", &statistics.labels_per_series),
+            distribution("bytes of a label name", &statistics.name_lens),
+            distribution("bytes of a value", &statistics.value_lens),
+        ],
+    )?;
+    writeln!(out, "Names and values are counted once in each block, values once for each name.\n")
+}
+
+fn cardinalities(out: &mut dyn Write, statistics: &Statistics) -> io::Result<()> {
+    let mut keys: Vec<(&String, &u64)> = statistics.cardinalities.iter().collect();
+    keys.sort_by_key(|&(name, &values)| (std::cmp::Reverse(values), name));
+    let top = keys.iter().take(TOP_KEYS).map(|&(name, &values)| vec![code(name), human::count(values)]);
+    table(out, "Values by label name", &["label name", "distinct values"], top)?;
+    let rest = keys.iter().skip(TOP_KEYS);
+    writeln!(
+        out,
+        "{} further names have {} values. In the block with most of them there are {} values of all names together, and \
+         {} distinct strings, names included.\n",
+        human::count(rest.len() as u64),
+        human::count(rest.map(|(_, values)| **values).sum()),
+        human::count(statistics.most_values),
+        human::count(statistics.most_symbols),
+    )
+}
+
+fn sizes(out: &mut dyn Write, statistics: &Statistics, blocks: &[Written]) -> io::Result<()> {
+    let series: u64 = blocks.iter().map(|block| block.series).sum();
+    let per_series = |bytes: u64| if series == 0 { String::new() } else { human::per(bytes as f64 / series as f64) };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut totals = [0; 2];
+    for (name, [packed, fixed]) in &statistics.sections {
+        totals[0] += packed;
+        totals[1] += fixed;
+        rows.push(vec![
+            name.clone(),
+            human::count(*packed),
+            per_series(*packed),
+            human::count(*fixed),
+            per_series(*fixed),
+        ]);
+    }
+    let [packed, fixed] = totals;
+    rows.push(vec![
+        "together".to_owned(),
+        human::count(packed),
+        per_series(packed),
+        human::count(fixed),
+        per_series(fixed),
+    ]);
+    let header = ["section", "bytes, bitpacked", "a series", "bytes, fixed", "a series"];
+    table(out, "Blocks", &header, rows)?;
+    let memory = statistics.most_store_memory;
+    writeln!(
+        out,
+        "{} of {} series. The store that they were collected in used at most {} of memory, {} a series.\n",
+        human::count_of(blocks.len() as u64, "block"),
+        human::count(series),
+        human::bytes(memory),
+        human::per(memory as f64 / statistics.most_store_series.max(1) as f64),
+    )
+}
+
+fn times(out: &mut dyn Write, timings: &Timings) -> io::Result<()> {
+    let one = |name: &str, found: &Percentiles| {
+        let mut row = vec![name.to_owned(), human::count(found.count), microseconds(found.mean)];
+        row.push(microseconds(found.deviation));
+        row.extend(found.percentiles.map(|nanoseconds| microseconds(nanoseconds as f64)));
+        row
+    };
+    let header = ["microseconds", "count", "mean", "deviation", "50%", "90%", "99%", "100%"];
+    let (records, points) = (timings.records(), timings.points());
+    table(out, "Time to decode and store", &header, [one("a message", &records), one("a point", &points)])?;
+    writeln!(out, "The points of a message share its time evenly. Reading and decompressing are not in it.\n")
+}
+
+fn left_out(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let Report { skipped, shadowed, .. } = report;
+    let collapsed = report.points.saturating_sub(report.series);
+    table(
+        out,
+        "What did not become a label or a series",
+        &["what", "count"],
+        [
+            row("broken records, skipped", skipped.broken_records),
+            row("records cut off at the end", report.torn_records),
+            row("compressed inputs cut off", report.truncated_inputs),
+            row("blank lines", report.blank_lines),
+            row("points of metrics without a name", skipped.points_without_name),
+            row("series with too many labels", skipped.too_many_labels),
+            row("series without labels", skipped.series_without_labels),
+            row("metrics without points", report.metrics_without_points),
+            row("points without a value, kept", report.points_without_recorded_value),
+            row("points without a time, kept", report.points_without_time),
+            row("points of series that were known", collapsed),
+            row("attributes shadowed by a scope's", shadowed.by_scope),
+            row("attributes shadowed by a point's", shadowed.by_point),
+            row("attributes shadowed by a metric's own labels", shadowed.by_metric_name),
+            row("attributes shadowed by another of their level", report.duplicate_keys.total()),
+            row("empty values, dropped", report.empty_values.total()),
+            row("attributes without a key, dropped", report.empty_keys),
+            row("names cut", report.names_cut),
+            row("values cut", report.values_cut),
+        ],
+    )?;
+    for warning in &report.warnings {
+        writeln!(out, "- {}", plain(&warning.to_string()))?;
+    }
+    Ok(())
+}
+
+fn row(name: &str, count: u64) -> Vec<String> {
+    vec![name.to_owned(), human::count(count)]
+}
+
+fn distribution(name: &str, found: &Distribution) -> Vec<String> {
+    let mut row = vec![name.to_owned(), human::count(found.count()), human::per(found.mean())];
+    row.push(human::per(found.deviation()));
+    row.extend([50, 90, 99, 100].map(|percent| human::count(found.percentile(percent))));
+    row
+}
+
+fn microseconds(nanoseconds: f64) -> String {
+    format!("{:.3}", nanoseconds / 1_000.0)
+}
+
+/// A table under a heading. Columns but the first stand to the right.
+fn table(
+    out: &mut dyn Write,
+    heading: &str,
+    header: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> io::Result<()> {
+    writeln!(out, "## {heading}\n")?;
+    line(out, header)?;
+    let columns: Vec<&str> = (0..header.len()).map(|column| if column == 0 { "---" } else { "---:" }).collect();
+    line(out, &columns)?;
+    rows.into_iter().try_for_each(|row| line(out, &row))?;
+    writeln!(out)
+}
+
+fn line<T: Display>(out: &mut dyn Write, cells: &[T]) -> io::Result<()> {
+    let cells: Vec<String> = cells.iter().map(T::to_string).collect();
+    writeln!(out, "| {} |", cells.join(" | "))
+}
+
+/// Text of a capture between backticks, in which nothing ends the cell or the text.
+fn code(text: &str) -> String {
+    format!("`{}`", plain(text))
+}
+
+/// Text of a capture, in which nothing has a meaning for Markdown or a terminal.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|char| if char.is_control() || matches!(char, '`' | '|' | '<') { '\u{fffd}' } else { char })
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! What the labels of blocks are like.
+
+use super::distribution::Distribution;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::{KeyId, Result};
+use chronoxide_ingest::SealedBlock;
+use std::collections::BTreeMap;
+
+/// What the labels of blocks are like, and where the bytes go. Distinct strings are counted block by block.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics {
+    pub(crate) labels_per_series: Distribution,
+    pub(crate) name_lens: Distribution,
+    pub(crate) value_lens: Distribution,
+    /// For each label name, the values that the block with most of them has.
+    pub(crate) cardinalities: BTreeMap<String, u64>,
+    /// Values of all label names together, in the block with most of them.
+    pub(crate) most_values: u64,
+    /// Distinct strings, likewise.
+    pub(crate) most_symbols: u64,
+    /// Series of the store, and bytes of memory that it used, at most.
+    pub(crate) most_store_series: u64,
+    pub(crate) most_store_memory: u64,
+    /// Bytes of each section, in the order of the file, for each form of rows.
+    pub(crate) sections: Vec<(String, [u64; 2])>,
+}
+
+impl Statistics {
+    /// Adds a block in both forms of rows. Costs one look at each value and keyset.
+    pub(crate) fn add(&mut self, sealed: &SealedBlock) -> Result<()> {
+        self.most_store_series = self.most_store_series.max(sealed.store_series as u64);
+        self.most_store_memory = self.most_store_memory.max(sealed.store_memory as u64);
+        let block = BlockView::open(&sealed.block)?;
+        for number in 0..block.keyset_count() {
+            let keyset = block.keyset(number)?;
+            let (labels, series) = (keyset.keys()?.count() as u64, keyset.series()?.count() as u64);
+            self.labels_per_series.add(labels, series);
+        }
+        let mut values = 0;
+        for number in 0..block.key_count() {
+            let key = KeyId(number);
+            let name = String::from_utf8_lossy(block.key_name(key)?).into_owned();
+            self.name_lens.add(name.len() as u64, 1);
+            let cardinality = u64::from(block.cardinality(key)?);
+            values += cardinality;
+            let most = self.cardinalities.entry(name).or_default();
+            *most = cardinality.max(*most);
+            for value in block.label_values(key)? {
+                self.value_lens.add(value?.len() as u64, 1);
+            }
+        }
+        self.most_values = self.most_values.max(values);
+        self.most_symbols = self.most_symbols.max(block.symbols().count().into());
+        let other_form = sealed.other_form.as_deref().map(BlockView::open).transpose()?;
+        for view in [Some(block), other_form].into_iter().flatten() {
+            let place = usize::from(view.row_form() == RowForm::FixedWidth);
+            for section in view.sections() {
+                let name = section.known().map_or("optional", |kind| kind.name());
+                self.add_bytes(name, place, section.length);
+            }
+            let framed: u64 = view.sections().map(|section| section.length).sum();
+            self.add_bytes("header and directory", place, view.bytes().len() as u64 - framed);
+        }
+        Ok(())
+    }
+
+    fn add_bytes(&mut self, name: &str, place: usize, bytes: u64) {
+        match self.sections.iter_mut().find(|(known, _)| known == name) {
+            Some((_, both)) => both[place] += bytes,
+            None => {
+                let mut both = [0; 2];
+                both[place] = bytes;
+                self.sections.push((name.to_owned(), both));
+            }
+        }
+    }
+}

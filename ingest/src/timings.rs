@@ -1,0 +1,87 @@
+//! How long records and points took.
+
+use hdrhistogram::Histogram;
+use std::time::Duration;
+
+/// Nanoseconds of a minute, which is longer than anything that is measured here; what is longer counts as that.
+const MOST: u64 = 60_000_000_000;
+
+/// How long records and points took to be decoded and stored, in nanoseconds with three digits. What it took to read and
+/// decompress them, which happens on another thread, is not in it; sealing is, where a block was cut within a record.
+#[derive(Debug, Clone)]
+pub struct Timings {
+    records: Histogram<u64>,
+    points: Histogram<u64>,
+}
+
+/// Some percentiles of durations, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Percentiles {
+    /// How many durations there are.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub deviation: f64,
+    /// The 50th, 90th, 99th and 100th percentile.
+    pub percentiles: [u64; 4],
+}
+
+impl Default for Timings {
+    fn default() -> Self {
+        // Bounds and digits that are allowed, so that this cannot fail.
+        let empty = || Histogram::new_with_bounds(1, MOST, 3).expect("bounds that are allowed");
+        Self { records: empty(), points: empty() }
+    }
+}
+
+impl Timings {
+    /// A record took so long, and had so many points or series.
+    pub(crate) fn add(&mut self, took: Duration, points: u64) {
+        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.records.saturating_record(nanoseconds);
+        // Durations of a record's points cannot be told apart.
+        if let Some(each) = nanoseconds.checked_div(points) {
+            self.points.saturating_record_n(each, points);
+        }
+    }
+
+    /// Of records.
+    #[must_use]
+    pub fn records(&self) -> Percentiles {
+        percentiles(&self.records)
+    }
+
+    /// Of points: that of their record, shared evenly.
+    #[must_use]
+    pub fn points(&self) -> Percentiles {
+        percentiles(&self.points)
+    }
+}
+
+fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
+    Percentiles {
+        count: histogram.len(),
+        mean: histogram.mean(),
+        deviation: histogram.stdev(),
+        percentiles: [0.5, 0.9, 0.99, 1.0].map(|quantile| histogram.value_at_quantile(quantile)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_share_the_time_of_their_record() {
+        let mut timings = Timings::default();
+        timings.add(Duration::from_nanos(1_000), 10);
+        timings.add(Duration::from_nanos(3_000), 0);
+        timings.add(Duration::from_secs(3_600), 1);
+        let (records, points) = (timings.records(), timings.points());
+        assert_eq!((records.count, points.count), (3, 11));
+        assert_eq!(points.percentiles[..2], [100, 100]);
+        let longest = records.percentiles[3] as f64;
+        assert!((longest / 60e9 - 1.0).abs() < 0.01, "a minute at most: {longest}");
+    }
+}
