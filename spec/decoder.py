@@ -42,6 +42,7 @@ META = Layout("Meta", series_count="Q", label_count="Q", fingerprint_1="Q", fing
               parent_count="I", ancestor_count="I", external_label_count="I", user_pair_count="I", max_name_len="I",
               max_value_len="I", planner_version="I", row_form="B", flags="B", reserved="H")
 PAIR = Layout("Pair", key_len="H", value_len="H")
+METRICS = Layout("Metrics", row_count="I", text_count="I", row_widths="6s", text_widths="1s", reserved="B")
 
 # The records of the catalogue: their fields in order, each with the most bits that it may have.
 RECORDS = {
@@ -53,12 +54,20 @@ RECORDS = {
     "key": {"name": 32},
 }
 
+# Those of metric metadata, likewise.
+METRIC_RECORDS = {
+    "row": {"name": 32, "type": 32, "temporality": 32, "monotonic": 32, "unit": 32, "description": 32},
+    "text": {"end": 48},
+}
+
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
 VERSION = (0, 1)
 KNOWN_FEATURES = 0
-SECTIONS = {1: "catalogue", 2: "meta", 3: "symbols", 4: "rows", 5: "members", 6: "arena", 7: "checks"}
 FIRST_OPTIONAL_KIND = 1 << 31
+METRIC_METADATA = 2147483649
+SECTIONS = {1: "catalogue", 2: "meta", 3: "symbols", 4: "rows", 5: "members", 6: "arena", 7: "checks",
+            METRIC_METADATA: "metric-metadata"}
 FIXED_WIDTH, BIT_PACKED = 0, 1  # row_form
 TIME_KNOWN, WINDOW_KNOWN = 1, 2  # flags
 UNSUPPORTED = {"version", "incompat-features", "section-unknown"}  # section 15; what breaks another rule is corrupt
@@ -126,6 +135,7 @@ CHUNK_LEN = 8192
 ANCHOR_ROWS = 16
 SYMBOL_GROUP = 16
 MAX_META_LEN = 16777216
+MAX_METRIC_TEXT_LEN = 65535
 
 # ---- Section 3: header and directory --------------------------------------------------------------------------------
 
@@ -154,8 +164,10 @@ def read_directory(data, header):
         must(entry.offset == end, "section-extent", "kind %d starts at %d, not %d", entry.kind, entry.offset, end)
         end += entry.length
     must(end == len(data), "section-extent", "the sections end at %d of %d", end, len(data))
-    required = [(entry.kind, entry.id) for entry in directory if entry.kind in SECTIONS]
-    must(required == [(kind, 0) for kind in SECTIONS], "section-required", "a section is missing, or its id is not 0")
+    known = [(entry.kind, entry.id) for entry in directory if entry.kind in SECTIONS]
+    required = [(kind, 0) for kind in SECTIONS if kind < FIRST_OPTIONAL_KIND]
+    optional = [(METRIC_METADATA, 0)]
+    must(known in (required, required + optional), "section-required", "a section is missing, or its id is not 0")
     for entry in directory:
         must(entry.kind in SECTIONS or entry.kind >= FIRST_OPTIONAL_KIND, "section-unknown", "kind %d", entry.kind)
     return directory
@@ -200,32 +212,41 @@ def read_catalogue(section):
     """The header of the catalogue, and a list of named tuples for each kind of record."""
     must(len(section) >= CATALOGUE.size, "catalogue-header", "%d bytes", len(section))
     header = CATALOGUE.read(section)
+    arrays, length = place_records(header, CATALOGUE.size, RECORDS, "catalogue-header")
+    must(len(section) == length, "catalogue-length", "%d bytes instead of %d", len(section), length)
+    records = read_records(section, arrays, RECORDS, "catalogue-widths", "catalogue-padding")
+    must_be_closed(section, "catalogue-padding")
+    must(header.key_count + header.keyset_count <= header.table_count, "catalogue-header",  # no rule says this
+         "%d tables for %d keys and %d keysets", header.table_count, header.key_count, header.keyset_count)
+    return header, records
+
+
+def place_records(header, length, kinds, rule):
+    """Kind, count, widths and first byte of each array of records that follow `length` bytes, and where the closing bytes end."""
     arrays = []
-    length = CATALOGUE.size
-    for kind, limits in RECORDS.items():
+    for kind, limits in kinds.items():
         count, widths = getattr(header, kind + "_count"), getattr(header, kind + "_widths")
         for size, (name, limit) in zip(widths, limits.items()):
-            must(size <= limit, "catalogue-header", "width %d of %s %s", size, kind, name)
+            must(size <= limit, rule, "width %d of %s %s", size, kind, name)
         arrays.append((kind, count, widths, length))
         length += whole_bytes(count * sum(widths))
-    length += CLOSING
-    must(len(section) == length, "catalogue-length", "%d bytes instead of %d", len(section), length)
+    return arrays, length + CLOSING
 
+
+def read_records(section, arrays, kinds, widths_rule, padding_rule):
+    """A list of named tuples for each kind of record."""
     records = {}
     for kind, count, widths, offset in arrays:
-        must(count <= 1 or sum(widths) > 0, "catalogue-widths", "%d %s records without a bit", count, kind)
-        record_type = namedtuple(kind, RECORDS[kind])
+        must(count <= 1 or sum(widths) > 0, widths_rule, "%d %s records without a bit", count, kind)
+        record_type = namedtuple(kind, kinds[kind])
         starts = list(itertools.accumulate(widths, initial=0))
         records[kind] = [record_type._make(field(section, 8 * offset + i * starts[-1] + start, size)
                                            for start, size in zip(starts, widths)) for i in range(count)]
         for i, name in enumerate(record_type._fields):
             right = width(max((record[i] for record in records[kind]), default=0))
-            must(widths[i] == right, "catalogue-widths", "width %d of %s %s, not %d", widths[i], kind, name, right)
-        must_be_padded(section, 8 * offset + count * starts[-1], "catalogue-padding")
-    must_be_closed(section, "catalogue-padding")
-    must(header.key_count + header.keyset_count <= header.table_count, "catalogue-header",  # no rule says this
-         "%d tables for %d keys and %d keysets", header.table_count, header.key_count, header.keyset_count)
-    return header, records
+            must(widths[i] == right, widths_rule, "width %d of %s %s, not %d", widths[i], kind, name, right)
+        must_be_padded(section, 8 * offset + count * starts[-1], padding_rule)
+    return records
 
 
 # ---- Section 6: symbols ---------------------------------------------------------------------------------------------
@@ -626,6 +647,45 @@ def read_meta(section):
     return meta, Origins(parents, ancestors, external_labels, user_pairs)
 
 
+TYPES = ("unknown", "gauge", "sum", "histogram", "exponential-histogram", "summary", "gauge-histogram", "info", "state-set")
+TEMPORALITIES = "unspecified", "delta", "cumulative"
+
+Metric = namedtuple("Metric", "name type temporality monotonic unit description")
+
+
+def read_metrics(section):
+    """The rows of metric metadata, with their texts."""
+    must(len(section) >= METRICS.size, "metric-header", "%d bytes", len(section))
+    header = METRICS.read(section)
+    must(header.row_count > 0 and header.reserved == 0, "metric-header", "it is %s", header)
+    arrays, texts_start = place_records(header, METRICS.size, METRIC_RECORDS, "metric-header")
+    must(texts_start <= len(section), "metric-length", "%d bytes, and texts start at %d", len(section), texts_start)
+    records = read_records(section[:texts_start], arrays, METRIC_RECORDS, "metric-widths", "metric-padding")
+    must_be_closed(section[:texts_start], "metric-padding")
+
+    ends = [0] + [record.end for record in records["text"]]
+    length = texts_start + ends[-1]
+    must(len(section) == length, "metric-length", "%d bytes instead of %d", len(section), length)
+    for i, (start, end) in enumerate(zip(ends, ends[1:])):
+        must(start < end <= start + MAX_METRIC_TEXT_LEN, "metric-text-ends", "text %d ends at %d, not after %d", i, end, start)
+    texts = [section[texts_start + start:texts_start + end] for start, end in zip(ends, ends[1:])]
+    must(increasing(texts), "metric-text-order", "texts in another order")
+    for i, text in enumerate(texts):
+        must_be_utf8(text, "metric-text-utf8", "text %d" % i)
+
+    rows, texts = records["row"], [b""] + texts
+    for i, row in enumerate(rows):
+        must(row.name > 0, "metric-values", "row %d has no name", i)
+        for value, count in ((row.name, len(texts)), (row.type, len(TYPES)), (row.temporality, len(TEMPORALITIES)),
+                             (row.monotonic, 2), (row.unit, len(texts)), (row.description, len(texts))):
+            must(value < count, "metric-values", "row %d has a value of %d, of %d", i, value, count)
+    must(increasing(rows), "metric-order", "rows in another order")
+    used = {0}.union(*((row.name, row.unit, row.description) for row in rows))
+    must(len(used) == len(texts), "metric-text-used", "%d texts, of which %d are used", len(texts) - 1, len(used) - 1)
+    return [Metric(texts[row.name], TYPES[row.type], TEMPORALITIES[row.temporality], row.monotonic == 1, texts[row.unit],
+                   texts[row.description]) for row in rows]
+
+
 def check_policy(block):
     for name, dictionary in zip(block.keys, block.tables):
         must(len(block.symbols[name]) <= block.meta.max_name_len, "policy-kept", "symbol %d", name)
@@ -765,6 +825,7 @@ class Block:
         check_counts(self)
         must(fingerprint(self, 1) == self.meta.fingerprint_1, "fingerprint", "fingerprint_1")
         must(fingerprint(self, 2) == self.meta.fingerprint_2, "fingerprint", "fingerprint_2")
+        self.metrics = read_metrics(section["metric-metadata"]) if "metric-metadata" in section else None
         right = block_id(self.meta, section["meta"], section["catalogue"])
         must(self.header.block_id == right, "block-id", "it should be %s", block_id_text(right))
 
@@ -817,6 +878,12 @@ def dump(block):
     yield "series %d" % block.meta.series_count
     for ref, labels in enumerate(itertools.chain.from_iterable(keyset.series() for keyset in block.keysets)):
         yield "  %d %s" % (ref, " ".join("%s=%s" % (names[key], quoted(symbols[value])) for key, value in labels))
+    if block.metrics is not None:
+        yield "metrics %d" % len(block.metrics)
+        for i, metric in enumerate(block.metrics):
+            monotonic = "monotonic" if metric.monotonic else "not-monotonic"
+            words = metric.type, metric.temporality, monotonic, quoted(metric.unit), quoted(metric.description)
+            yield "  %d %s " % (i, quoted(metric.name)) + " ".join(words)
 
 
 def dump_meta(meta, origins):

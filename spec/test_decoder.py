@@ -81,11 +81,11 @@ def flipped(data, bit):
     return data[:bit // 8] + bytes([data[bit // 8] ^ 1 << bit % 8]) + data[bit // 8 + 1:]
 
 
-def catalogue_field(data, name, value):
-    """The block with another count in the catalogue's header."""
-    offset, _ = sections_of(data)[1]
-    header = decoder.CATALOGUE.read(data, offset)._replace(**{name: value})
-    return data[:offset] + decoder.CATALOGUE.struct.pack(*header) + data[offset + decoder.CATALOGUE.size:]
+def header_field(data, kind, layout, name, value):
+    """The block with another value of a field in a section's header."""
+    offset, _ = sections_of(data)[kind]
+    header = layout.read(data, offset)._replace(**{name: value})
+    return data[:offset] + layout.struct.pack(*header) + data[offset + layout.size:]
 
 
 class Primitives(unittest.TestCase):
@@ -144,7 +144,8 @@ class Specification(unittest.TestCase):
         """The fields, offsets and sizes of the specification's tables are those of the decoder's."""
         row = r"^\| ([0-9]+) \| ([0-9]+) \| (?:bytes|[ui][0-9]+) \| `(\w+)` \|"
         stated = [(int(offset), int(size), name) for offset, size, name in re.findall(row, self.text, re.MULTILINE)]
-        layouts = [decoder.HEADER, decoder.ENTRY, decoder.CATALOGUE, decoder.SYMBOLS, decoder.META, decoder.PAIR]
+        layouts = [decoder.HEADER, decoder.ENTRY, decoder.CATALOGUE, decoder.SYMBOLS, decoder.META, decoder.PAIR,
+                   decoder.METRICS]
         declared = []
         for layout in layouts:
             at = 0
@@ -188,7 +189,7 @@ class Damage(unittest.TestCase):
 
     def test_resealed_flips(self):
         """With right checksums a flip ends in a rule too, and never in another exception, unless it is in a field of
-        the meta section that may have any value, or in an optional section."""
+        the meta section that may have any value, or in metric metadata, or in a section that is not known."""
         free = {"time_start", "time_end", "window_start", "window_end", "job_id", "job_output", "job_output_count",
                 "max_name_len", "max_value_len", "planner_version", "row_form"}
         at, free_bytes = 0, set()
@@ -200,12 +201,13 @@ class Damage(unittest.TestCase):
         for name, data in goldens(SMALL):
             self.assertEqual(resealed(data), data)
             for kind, (offset, length) in sections_of(data).items():
-                for bit in range(0, 8 * length, 1 if kind in (1, 5) else 11):
+                for bit in range(0, 8 * length, 1 if kind in (1, 5, decoder.METRIC_METADATA) else 11):
                     if kind not in decoder.SECTIONS or decoder.SECTIONS[kind] == "checks":
                         continue
                     rule = broken_rule(resealed(flipped(data, 8 * offset + bit)))
                     rules.add(rule)
                     in_free = kind == 2 and (bit // 8 in free_bytes or bit // 8 >= decoder.META.size)
+                    in_free = in_free or kind == decoder.METRIC_METADATA
                     self.assertTrue(rule or in_free, "bit %d of section %d of %s" % (bit, kind, name))
         self.assertGreater(len(rules), 35)
 
@@ -214,8 +216,19 @@ class Damage(unittest.TestCase):
         empty = dict(goldens())["empty"]
         for kind in decoder.RECORDS:
             start = time.monotonic()
-            self.assertIsNotNone(broken_rule(resealed(catalogue_field(empty, kind + "_count", 2**32 - 1))))
+            changed = header_field(empty, 1, decoder.CATALOGUE, kind + "_count", 2**32 - 1)
+            self.assertIsNotNone(broken_rule(resealed(changed)))
             self.assertLess(time.monotonic() - start, 1)
+        metrics = dict(goldens())["metrics"]
+        for kind in decoder.METRIC_RECORDS:
+            for widths in (None, bytes(len(decoder.METRIC_RECORDS[kind]))):
+                start = time.monotonic()
+                kind_of_section, layout = decoder.METRIC_METADATA, decoder.METRICS
+                changed = header_field(metrics, kind_of_section, layout, kind + "_count", 2**32 - 1)
+                if widths is not None:
+                    changed = header_field(changed, kind_of_section, layout, kind + "_widths", widths)
+                self.assertIsNotNone(broken_rule(resealed(changed)))
+                self.assertLess(time.monotonic() - start, 1)
 
     def test_random_bytes(self):
         data = dict(goldens())["one-series"]

@@ -36,6 +36,9 @@ pub(crate) fn merge(inputs: &[BlockView<'_>], form: RowForm) -> Result<BlockMeta
         } else if merged.policy != meta.policy() {
             return Err(CompactError::Differs { input, what: "label policy" });
         }
+        for row in inputs[input].metric_metadata().map_err(at(input))?.iter() {
+            merged.metrics.insert(row.map_err(at(input))?);
+        }
         for pair in meta.user_pairs().map_err(at(input))? {
             let (key, value) = pair.map_err(at(input))?;
             if *pairs.entry(key).or_insert(value) != value {

@@ -5,15 +5,17 @@ use std::collections::BTreeSet;
 use chronoxide_compactor::{CompactError, CompactOptions, Compacted, compact};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::{RowForm, SectionKind};
+use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, OwnedMetricMetadata};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_testdata::plan::{Labelset, Plan, build};
-use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
 
 /// A random block and what is in it: plain or factored, in either form.
 struct Input {
     series: BTreeSet<Labelset>,
+    metrics: MetricSet,
     bytes: Vec<u8>,
 }
 
@@ -23,12 +25,20 @@ fn input(random: &mut Random, count: usize, meta: &BlockMeta) -> Input {
     let plan = if random.percent(30) { Plan::default() } else { random_plan(&series, random) };
     let form = if random.percent(50) { RowForm::FixedWidth } else { RowForm::BitPacked };
     let bytes = build(&series, &plan, form, meta).unwrap();
-    Input { series, bytes }
+    Input { series, metrics: meta.metrics.clone(), bytes }
+}
+
+fn set<'a>(metrics: impl IntoIterator<Item = &'a OwnedMetricMetadata>) -> MetricSet {
+    metrics.into_iter().map(OwnedMetricMetadata::borrowed).collect()
 }
 
 fn inputs(seed: u64, count: usize, number: usize) -> Vec<Input> {
     let mut random = Random::new(seed);
-    (0..number).map(|_| input(&mut random, count, &BlockMeta::default())).collect()
+    let mut input = || {
+        let metrics = random_metrics(count / 10, &mut random);
+        input(&mut random, count, &BlockMeta { metrics: set(&metrics), ..BlockMeta::default() })
+    };
+    (0..number).map(|_| input()).collect()
 }
 
 fn merge_as(blocks: &[&[u8]], row_form: RowForm) -> Result<Compacted, CompactError> {
@@ -53,9 +63,9 @@ fn content(block: &[u8]) -> BTreeSet<Labelset> {
 
 /// The sections that hold content and not where it came from.
 fn content_sections(block: &[u8]) -> Vec<&[u8]> {
-    use SectionKind::{Arena, Catalogue, Members, Rows, Symbols};
+    use SectionKind::{Arena, Catalogue, Members, MetricMetadata, Rows, Symbols};
     let view = BlockView::open(block).unwrap();
-    let kinds = [Catalogue, Symbols, Rows, Members, Arena].map(|kind| kind.code());
+    let kinds = [Catalogue, Symbols, Rows, Members, Arena, MetricMetadata].map(|kind| kind.code());
     let sections = view.sections().filter(|section| kinds.contains(&section.kind));
     sections.map(|section| &block[section.offset as usize..(section.offset + section.length) as usize]).collect()
 }
@@ -82,7 +92,9 @@ proptest! {
             prop_assert_eq!((merged.series_in, merged.series_out), (series_in as u64, union.len() as u64));
             prop_assert_eq!(merged.duplicates, (series_in - union.len()) as u64);
             // What a plain block of the union would be, but for what it says of its origin.
-            let plain = build(&union, &Plan::default(), form, &BlockMeta::default()).unwrap();
+            let metrics = inputs.iter().flat_map(|input| input.metrics.iter()).collect();
+            let meta = BlockMeta { metrics, ..BlockMeta::default() };
+            let plain = build(&union, &Plan::default(), form, &meta).unwrap();
             prop_assert!(content_sections(&plain) == content_sections(&merged.block));
         }
     }
@@ -179,6 +191,27 @@ fn what_inputs_say_of_themselves_is_united() {
     let d = input(&mut random, 20, &timeless);
     let merged = merge(&[&a.bytes, &d.bytes]).block;
     assert_eq!(BlockView::open(&merged).unwrap().meta().unwrap().time(), None);
+}
+
+#[test]
+fn metric_metadata_are_united_each_once() {
+    let up = MetricMetadata { name: "up", metric_type: MetricType::Gauge, ..MetricMetadata::default() };
+    let described = MetricMetadata { description: "Whether it is up.", ..up };
+    let sum = MetricMetadata { name: "requests", metric_type: MetricType::Sum, is_monotonic: true, ..up };
+    let mut random = Random::new(3);
+    let mut block = |metrics: &[MetricMetadata<'_>]| {
+        let metrics = metrics.iter().copied().collect();
+        input(&mut random, 10, &BlockMeta { metrics, ..BlockMeta::default() }).bytes
+    };
+    let (a, b, without) = (block(&[up, sum]), block(&[described, up]), block(&[]));
+    let merged = merge(&[&a, &without, &b]);
+    let view = BlockView::open(&merged.block).unwrap();
+    view.verify().unwrap();
+    let rows: Vec<MetricMetadata<'_>> = view.metric_metadata().unwrap().iter().map(Result::unwrap).collect();
+    assert_eq!(rows, [sum, up, described]);
+    assert_eq!(merged.optional_sections_left_out, 0, "the section is known");
+    let merged = merge(&[&without, &without]).block;
+    assert!(BlockView::open(&merged).unwrap().metric_metadata().unwrap().is_empty());
 }
 
 #[test]

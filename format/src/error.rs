@@ -90,6 +90,10 @@ pub enum Place {
     List(u32, u32),
     /// A keyset, by number.
     Keyset(u64),
+    /// A row of the metric metadata.
+    Metric(u64),
+    /// A text of the metric metadata.
+    MetricText(u64),
     /// The block as a whole.
     Block,
 }
@@ -106,6 +110,8 @@ impl fmt::Display for Place {
             Self::Pool(n) => write!(f, "pool {n}"),
             Self::List(pool, list) => write!(f, "pool {pool}, list {list}"),
             Self::Keyset(n) => write!(f, "keyset {n}"),
+            Self::Metric(n) => write!(f, "row {n}"),
+            Self::MetricText(n) => write!(f, "text {n}"),
             Self::Block => write!(f, "the block as a whole"),
         }
     }

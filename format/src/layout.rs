@@ -31,6 +31,8 @@ pub const CHUNK_LEN: u64 = 8192;
 pub const ANCHOR_ROWS: u32 = 16;
 /// Symbols that share a base.
 pub const SYMBOL_GROUP: u32 = 16;
+/// Bytes in the name, unit or description of a metric, at most.
+pub const MAX_METRIC_TEXT_LEN: u32 = 65_535;
 /// Bytes in the meta section, at most.
 pub const MAX_META_LEN: u64 = 1 << 24;
 
@@ -191,6 +193,22 @@ pub struct PairHeader {
     pub value_len: U16,
 }
 
+/// The first bytes of the metric-metadata section (spec, section 10).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct MetricsHeader {
+    /// Rows.
+    pub row_count: U32,
+    /// Distinct texts of all rows.
+    pub text_count: U32,
+    /// Widths of `name`, `type`, `temporality`, `monotonic`, `unit`, `description`.
+    pub row_widths: [u8; 6],
+    /// Width of `end`.
+    pub text_widths: [u8; 1],
+    /// Zero.
+    pub reserved: u8,
+}
+
 /// Flag of [`MetaHeader::flags`]: the time range is known.
 pub const TIME_KNOWN: u8 = 1;
 /// Flag of [`MetaHeader::flags`]: the window is known.
@@ -214,12 +232,26 @@ pub enum SectionKind {
     Arena = 6,
     /// Checksums.
     Checks = 7,
+    /// What is known about metrics beside their labels; optional.
+    MetricMetadata = OPTIONAL_KINDS + 1,
 }
 
 impl SectionKind {
-    /// All kinds, in the order of the file.
-    pub const ALL: [Self; 7] =
+    /// The kinds that every block has, in the order of the file.
+    pub const REQUIRED: [Self; 7] =
         [Self::Catalogue, Self::Meta, Self::Symbols, Self::Rows, Self::Members, Self::Arena, Self::Checks];
+
+    /// All kinds, in the order of the file.
+    pub const ALL: [Self; 8] = [
+        Self::Catalogue,
+        Self::Meta,
+        Self::Symbols,
+        Self::Rows,
+        Self::Members,
+        Self::Arena,
+        Self::Checks,
+        Self::MetricMetadata,
+    ];
 
     /// The number of the kind in the directory.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u32)` enum")]
@@ -242,6 +274,7 @@ impl SectionKind {
             Self::Members => "members",
             Self::Arena => "arena",
             Self::Checks => "checks",
+            Self::MetricMetadata => "metric-metadata",
         }
     }
 }

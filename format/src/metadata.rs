@@ -3,6 +3,8 @@
 //! Names of types are those of OpenTelemetry, with those of OpenMetrics that OpenTelemetry does not have. A counter of
 //! Prometheus is a cumulative monotonic sum.
 
+use std::collections::BTreeSet;
+
 /// What kind of values the points of a metric have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -122,4 +124,91 @@ pub struct MetricMetadata<'a> {
     pub unit: &'a str,
     /// What it means; empty if nobody said.
     pub description: &'a str,
+}
+
+/// [`MetricMetadata`] with text of its own. Ordered as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OwnedMetricMetadata {
+    name: Box<str>,
+    metric_type: MetricType,
+    temporality: Temporality,
+    is_monotonic: bool,
+    unit: Box<str>,
+    description: Box<str>,
+}
+
+impl OwnedMetricMetadata {
+    /// The metadata without text of its own.
+    pub fn borrowed(&self) -> MetricMetadata<'_> {
+        let &Self { metric_type, temporality, is_monotonic, .. } = self;
+        let [name, unit, description] = [&*self.name, &*self.unit, &*self.description];
+        MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description }
+    }
+}
+
+impl From<MetricMetadata<'_>> for OwnedMetricMetadata {
+    fn from(metadata: MetricMetadata<'_>) -> Self {
+        let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = metadata;
+        let [name, unit, description] = [name, unit, description].map(Box::from);
+        Self { name, metric_type, temporality, is_monotonic, unit, description }
+    }
+}
+
+/// The metadata of the metrics of a block, each once, in the order in which a block has them: by name, type, temporality, monotonicity, unit and
+/// description, text in byte order.
+///
+/// ```
+/// use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType};
+///
+/// let up = MetricMetadata { name: "up", metric_type: MetricType::Gauge, ..MetricMetadata::default() };
+/// let mut metrics = MetricSet::new();
+/// assert!(metrics.insert(up));
+/// assert!(!metrics.insert(up), "it is there already");
+/// assert!(metrics.insert(MetricMetadata { unit: "1", ..up }), "another source may say something else");
+/// assert_eq!(metrics.iter().next(), Some(up));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MetricSet {
+    rows: BTreeSet<OwnedMetricMetadata>,
+}
+
+impl MetricSet {
+    /// Without any.
+    pub const fn new() -> Self {
+        Self { rows: BTreeSet::new() }
+    }
+
+    /// Adds metadata; says whether they are new. Whether their text is too long for a block, the builder says.
+    pub fn insert(&mut self, metadata: MetricMetadata<'_>) -> bool {
+        self.rows.insert(metadata.into())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = MetricMetadata<'_>> + DoubleEndedIterator + Clone {
+        self.rows.iter().map(OwnedMetricMetadata::borrowed)
+    }
+}
+
+impl<'a> Extend<MetricMetadata<'a>> for MetricSet {
+    fn extend<I: IntoIterator<Item = MetricMetadata<'a>>>(&mut self, metadata: I) {
+        self.rows.extend(metadata.into_iter().map(OwnedMetricMetadata::from));
+    }
+}
+
+impl<'a> FromIterator<MetricMetadata<'a>> for MetricSet {
+    fn from_iter<I: IntoIterator<Item = MetricMetadata<'a>>>(metadata: I) -> Self {
+        let mut set = Self::new();
+        set.extend(metadata);
+        set
+    }
 }

@@ -51,7 +51,7 @@ rules! {
         DirectoryChecksum "directory-checksum" "the directory's checksum is right"
         SectionOrder "section-order" "sections stand in the order of kind and id"
         SectionExtent "section-extent" "sections follow one another from the directory to the end of the file"
-        SectionRequired "section-required" "each required section is there once"
+        SectionRequired "section-required" "each required section is there, and each known one has id 0"
         SectionUnknown "section-unknown" "required sections are known"
     }
     Some(SectionKind::Checks) => {
@@ -148,6 +148,18 @@ rules! {
     Some(SectionKind::Meta) => {
         MetaCounts "meta-counts" "series and labels are counted right"
         Fingerprint "fingerprint" "the fingerprint is that of the content"
+    }
+    Some(SectionKind::MetricMetadata) => {
+        MetricHeader "metric-header" "the section holds its header and has rows, and no width is too large"
+        MetricLength "metric-length" "the section is as long as its header and its texts imply"
+        MetricWidths "metric-widths" "each width is that of the field's largest value"
+        MetricPadding "metric-padding" "unused bits are zero"
+        MetricTextEnds "metric-text-ends" "no text is empty or too long"
+        MetricTextOrder "metric-text-order" "texts stand in byte order"
+        MetricTextUtf8 "metric-text-utf8" "texts are UTF-8"
+        MetricTextUsed "metric-text-used" "each text is a name, a unit or a description"
+        MetricValues "metric-values" "names, units and descriptions are texts, no name is empty, and the other values are known"
+        MetricOrder "metric-order" "rows increase"
     }
     None => {
         BlockId "block-id" "the block id is that of meta and catalogue"

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`summary`] | what a block is, on one screen: counts, times, and where its bytes go |
 //! | [`dump`] | everything that is in it, as text that the spec defines |
+//! | [`metrics`] | what it says of its metrics: type, unit, description |
 //! | [`series`] | its series as a table, as JSON lines or in Prometheus's notation |
 //!
 //! ```
@@ -22,6 +23,7 @@
 
 pub mod dump;
 mod error;
+pub mod metrics;
 pub mod series;
 pub mod summary;
 

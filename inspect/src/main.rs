@@ -11,6 +11,7 @@ use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, print, run, tell};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::{dump, dump_entries};
+use chronoxide_inspect::metrics::write_metrics;
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
 use chronoxide_inspect::{InspectError, section_name};
@@ -41,6 +42,7 @@ Examples:
   chronoxide-inspect week.cx
   chronoxide-inspect summary week.cx --json | jq .series
   chronoxide-inspect series week.cx --format prometheus | grep 'job=\"api\"'
+  chronoxide-inspect metrics week.cx --name http.server.request.duration
   chronoxide-inspect verify *.cx
 
 Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a block is damaged, 4 a block is of a version
@@ -56,6 +58,8 @@ enum Command {
     Sections(One),
     /// The series, one line each
     Series(SeriesArguments),
+    /// Type, unit and description of the metrics, one line each
+    Metrics(MetricsArguments),
     /// Check every rule of the format
     Verify(Many),
 }
@@ -92,6 +96,15 @@ struct SeriesArguments {
 }
 
 #[derive(Args)]
+struct MetricsArguments {
+    #[command(flatten)]
+    one: One,
+    /// Only the metric with this name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+#[derive(Args)]
 struct Many {
     /// The blocks; `-` is standard input
     #[arg(required = true, value_name = "BLOCK")]
@@ -111,6 +124,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Dump(show)), _) => dump_block(&show),
         (Some(Command::Sections(one)), _) => sections(&one),
         (Some(Command::Series(series)), _) => print_series(&series),
+        (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics),
         (Some(Command::Verify(many)), _) => verify(&many),
         (None, Some(block)) if arguments.json => summary(&One { block, json: true }),
         (None, Some(block)) => overview(&block, arguments.first),
@@ -220,6 +234,12 @@ fn print_series(arguments: &SeriesArguments) -> Result<Exit, Failure> {
     let first = (arguments.first > 0).then_some(arguments.first);
     let terminal = std::io::stdout().is_terminal();
     show(&arguments.one.block, |view, out| write_series(view, format, first, terminal, out))
+}
+
+fn print_metrics(arguments: &MetricsArguments) -> Result<Exit, Failure> {
+    let terminal = std::io::stdout().is_terminal();
+    let name = arguments.name.as_deref();
+    show(&arguments.one.block, |view, out| write_metrics(view, name, arguments.one.json, terminal, out))
 }
 
 /// Verifies all blocks, and ends with the code of the worst.

@@ -32,6 +32,10 @@ pub(crate) fn summary(summary: &Summary, style: Style, out: &mut dyn Write) -> i
         let tables = count(summary.inner_tables.into());
         writeln!(out, "  factored   {tables} inner tables, {} list pools", count(summary.list_pools.into()))?;
     }
+    if summary.metric_metadata > 0 {
+        let rows = human::count_of(summary.metric_metadata.into(), "row");
+        writeln!(out, "  metrics    {rows} of type, unit and description")?;
+    }
     writeln!(out, "  rows       {}, planner {}", summary.rows, summary.planner_version)?;
     for (what, pairs) in [("label", &summary.external_labels), ("user", &summary.user_pairs)] {
         for (key, value) in pairs {

@@ -38,6 +38,8 @@ pub struct Summary {
     pub inner_tables: u32,
     /// List pools.
     pub list_pools: u32,
+    /// Rows of metric metadata.
+    pub metric_metadata: u32,
     /// Blocks that this one was made of.
     pub parents: Vec<String>,
     /// Labels of the block as a whole.
@@ -112,6 +114,7 @@ impl Summary {
             symbol_bytes: view.symbols().arena().len() as u64,
             inner_tables: view.table_count().saturating_sub(view.key_count()).saturating_sub(view.keyset_count()),
             list_pools: view.pool_count(),
+            metric_metadata: view.metric_metadata()?.len(),
             parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
             external_labels: pairs(meta.external_labels()?)?,
             user_pairs: pairs(meta.user_pairs()?)?,
@@ -167,6 +170,7 @@ fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
             Some(SectionKind::Checks) => {
                 parts.push((format!("checksums of {} KiB chunks", CHUNK_LEN / 1024), section.length));
             }
+            Some(SectionKind::MetricMetadata) => parts.push(("metric metadata".to_owned(), section.length)),
             Some(kind) => parts.push((kind.name().to_owned(), section.length)),
             None => parts.push((format!("optional section {}", section.kind), section.length)),
         }

@@ -41,6 +41,61 @@ fn the_summary_says_what_a_block_is() {
     assert!(empty.contains("  series     0\n") && !empty.contains("NaN") && !empty.contains("inf"), "{empty}");
 }
 
+/// The lines of the golden file are those that its rows in `testdata/src/golden.rs` say.
+#[test]
+fn metrics_are_listed_with_what_is_known_of_them() {
+    let path = golden("metrics.cx");
+    let rows = [
+        r#""größe" exponential-histogram delta unit="µm²" description="\"Länge\"\u000a\u202e""#,
+        r#""requests" sum delta monotonic unit="1" description="Requests served.""#,
+        r#""requests" sum cumulative monotonic description="requests""#,
+        r#""requests" sum cumulative monotonic unit="1" description="Requests served.""#,
+        r#""state" state-set description="up""#,
+        r#""up" gauge"#,
+    ];
+    let lines = |rows: &[&str]| rows.iter().map(|row| format!("{row}\n")).collect::<String>();
+    assert_eq!(stdout(&["metrics", &path]), lines(&rows));
+    assert_eq!(stdout(&["metrics", &path, "--name", "requests"]), lines(&rows[1..4]));
+    assert_eq!(stdout(&["metrics", &path, "--name", "größe"]), lines(&rows[..1]));
+    for absent in ["", "request", "requests ", "zzz"] {
+        assert_eq!(stdout(&["metrics", &path, "--name", absent]), "");
+    }
+    let summary = stdout(&["summary", &path]);
+    assert!(summary.contains("  metrics    6 rows of type, unit and description\n"), "{summary}");
+    assert!(summary.contains("  metric metadata "), "{summary}");
+}
+
+#[test]
+fn a_block_without_metric_metadata_says_nothing_of_it() {
+    let path = golden("one-series.cx");
+    assert_eq!((stdout(&["metrics", &path]), stdout(&["metrics", &path, "--json"])), Default::default());
+    for arguments in [&["summary", &path][..], &["dump", &path, "--first", "0"]] {
+        assert!(!stdout(arguments).contains("metric"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn metrics_as_json_keep_every_character() {
+    let path = golden("metrics.cx");
+    let metrics: Vec<Value> =
+        stdout(&["metrics", &path, "--json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(metrics.len(), 6);
+    let first = serde_json::json!({
+        "name": "größe", "metric_type": "exponential-histogram", "temporality": "delta", "monotonic": false,
+        "unit": "µm²", "description": "\"Länge\"\n\u{202e}",
+    });
+    assert_eq!(metrics[0], first);
+    let dumped = stdout(&["dump", &path, "--json", "--first", "0"]);
+    let dumped = dumped.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let dumped: Vec<Value> = dumped.filter(|entry| entry["type"] == "metric").collect();
+    assert_eq!(dumped.len(), 6);
+    for (number, (mut entry, metric)) in dumped.into_iter().zip(&metrics).enumerate() {
+        let object = entry.as_object_mut().unwrap();
+        assert_eq!((object.remove("type"), object.remove("row")), (Some("metric".into()), Some(number.into())));
+        assert_eq!(&entry, metric);
+    }
+}
+
 #[test]
 fn the_parts_of_a_summary_add_up_to_the_file() {
     for name in golden_names() {

@@ -10,8 +10,8 @@ use chronoxide_format::Rule;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, run};
 
-const SUBCOMMANDS: [&[&str]; 6] =
-    [&[], &["summary"], &["dump"], &["sections"], &["series", "--format", "prometheus"], &["verify"]];
+const SUBCOMMANDS: [&[&str]; 7] =
+    [&[], &["summary"], &["dump"], &["sections"], &["series", "--format", "prometheus"], &["metrics"], &["verify"]];
 
 fn on<'a>(subcommand: &[&'a str], path: &'a str) -> Vec<&'a str> {
     subcommand.iter().copied().chain([path]).collect()
@@ -160,8 +160,9 @@ fn a_full_disk_is_an_error() {
         eprintln!("skipped: there is no /dev/full here");
         return;
     };
-    let block = golden("many-chunks.cx");
     for subcommand in SUBCOMMANDS {
+        // Metrics are in one of the blocks only, and nothing to say is nothing to write.
+        let block = golden(if subcommand == ["metrics"] { "metrics.cx" } else { "many-chunks.cx" });
         for json in [&[][..], &["--json"]] {
             let arguments = [&on(subcommand, &block)[..], json].concat();
             let output = command().args(&arguments).stdout(full.try_clone().unwrap()).output().unwrap();
@@ -208,6 +209,13 @@ fn nothing_in_a_block_steers_a_terminal() {
         if arguments.contains("prometheus") {
             assert!(shown.contains(r"\u007f\u202e\ufeff"), "{shown}");
         }
+    }
+    let metrics = golden("metrics.cx");
+    for arguments in ["metrics", "metrics --json"] {
+        let shell = format!("'{}' {arguments} '{metrics}'", env!("CARGO_BIN_EXE_chronoxide-inspect"));
+        let script = Command::new("script").args(["-qec", &shell, "/dev/null"]).stdin(Stdio::null()).output();
+        let shown = String::from_utf8(script.unwrap().stdout).unwrap();
+        assert!(shown.contains("größe") && shown.contains(r"\u202e") && !shown.contains('\u{202e}'), "{shown}");
     }
     // Into a pipe it goes as it is.
     let piped = support::stdout(&["series", &block, "--format", "prometheus"]);

@@ -2,6 +2,7 @@
 
 use chronoxide_format::build::{BlockMeta, BuildError};
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_labels::conformance::Random;
@@ -101,6 +102,25 @@ fn a_block_must_keep_the_policy_that_it_records() {
     assert_eq!(seal(21, 22), Ok(()));
     assert_eq!(seal(20, 22), Err(SealError::NameBreaksPolicy { len: 21, limit: 20 }));
     assert_eq!(seal(21, 21), Err(SealError::ValueBreaksPolicy { len: 22, limit: 21 }));
+}
+
+#[test]
+fn metric_metadata_are_sealed_with_all_series_and_with_some() {
+    let mut store = KeysetStore::new();
+    store.insert(&[("__name__", "up"), ("job", "api")]).unwrap();
+    store.insert(&[("__name__", "up"), ("job", "db")]).unwrap();
+    let up = MetricMetadata { name: "up", metric_type: MetricType::Gauge, ..MetricMetadata::default() };
+    let described = MetricMetadata { description: "Whether it is up.", ..up };
+    let meta = BlockMeta { metrics: [described, up].into_iter().collect(), ..BlockMeta::default() };
+    let selected: bitvec::vec::BitVec = [false, true].into_iter().collect();
+    for form in FORMS {
+        for block in [store.seal(form, &meta).unwrap().block, store.seal_selected(&selected, form, &meta).unwrap()] {
+            let view = BlockView::open(&block).unwrap();
+            view.verify().unwrap();
+            let rows: Vec<MetricMetadata<'_>> = view.metric_metadata().unwrap().iter().map(Result::unwrap).collect();
+            assert_eq!(rows, [up, described], "{form:?}");
+        }
+    }
 }
 
 #[test]

@@ -50,7 +50,8 @@ mod owned;
 mod text;
 
 pub use block::{Block, Checks};
-pub use chronoxide_format::view::{BlockView, FindError, Label, Series, Text};
+pub use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+pub use chronoxide_format::view::{BlockView, FindError, Label, MetricRows, Metrics, Series, Text};
 pub use chronoxide_format::{Error, Rule, SeriesRef, SymbolId};
 pub use error::OpenError;
 pub use owned::OwnedLabels;

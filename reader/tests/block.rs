@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chronoxide_reader::{Block, Checks, Error, OpenError, OwnedLabels, Rule, SeriesRef};
+use chronoxide_format::build::{BlockBuilder, BlockMeta};
+use chronoxide_format::layout::RowForm;
+use chronoxide_reader::{Block, Checks, Error, MetricMetadata, OpenError, OwnedLabels, Rule, SeriesRef};
 use chronoxide_testdata::golden::{Golden, goldens};
 use chronoxide_testdata::plan::Labelset;
 
@@ -42,6 +44,7 @@ fn section(bytes: &[u8], kind: u32) -> std::ops::Range<usize> {
 
 const ROWS: u32 = 4;
 const ARENA: u32 = 6;
+const METRIC_METADATA: u32 = 2_147_483_649;
 
 #[test]
 fn a_block_is_the_same_wherever_its_bytes_lie() {
@@ -149,6 +152,55 @@ fn text_of_a_damaged_arena_is_an_error_each_time() {
     // Even unchecked there is no text that is none.
     let unchecked = Block::from_vec(bytes, Checks::Never).unwrap();
     assert!(unchecked.text(&unchecked.view()).is_err());
+}
+
+#[test]
+fn metric_metadata_are_checked_when_they_are_asked_for() {
+    let golden = golden("metrics");
+    let metrics = section(&golden.bytes, METRIC_METADATA);
+    for damaged in [metrics.start, metrics.start + 20, metrics.end - 1] {
+        let mut bytes = golden.bytes.clone();
+        bytes[damaged] ^= 1;
+        let block = Block::from_vec(bytes.clone(), Checks::Lazy).expect("opening looks at no metric");
+        assert_eq!(content(&block), Ok(golden.series.clone()), "series do not depend on them");
+        for _ in 0..2 {
+            assert_eq!(block.view().metric_metadata().map(|_| ()).unwrap_err().rule(), Rule::ChunkChecksum);
+        }
+        assert_eq!(Block::from_vec(bytes, Checks::Eager).unwrap_err().rule(), Rule::ChunkChecksum);
+    }
+}
+
+#[test]
+fn a_damaged_chunk_of_metric_metadata_hides_the_rows_that_need_it_and_no_others() {
+    let texts: Vec<String> = (0..400).map(|n| format!("metric {n:03} {}", "x".repeat(60))).collect();
+    let metrics = texts.iter().map(|name| MetricMetadata { name, ..MetricMetadata::default() }).collect();
+    let meta = BlockMeta { metrics, ..BlockMeta::default() };
+    let bytes = BlockBuilder::new(RowForm::BitPacked).finish(&meta).unwrap();
+    let section = section(&bytes, METRIC_METADATA);
+    let chunks = section.len().div_ceil(CHUNK);
+    assert!(chunks > 3, "there are chunks to tell apart");
+    for chunk in 1..chunks {
+        let mut damaged = bytes.clone();
+        damaged[section.start + chunk * CHUNK] ^= 1;
+        let block = Block::from_vec(damaged, Checks::Lazy).unwrap();
+        let view = block.view();
+        let metrics = view.metric_metadata().expect("the first chunk is sound");
+        let (mut answers, mut errors) = (0, 0);
+        for (row, text) in (0..).zip(&texts) {
+            match metrics.get(row) {
+                Ok(metadata) => {
+                    answers += 1;
+                    assert_eq!(metadata.expect("there are so many").name, text);
+                }
+                Err(error) => {
+                    errors += 1;
+                    assert_eq!(error.rule(), Rule::ChunkChecksum);
+                }
+            }
+        }
+        assert!(answers > 0 && errors > 0, "chunk {chunk}: {errors} errors, {answers} answers");
+        assert!(metrics.iter().filter(|row| row.is_err()).count() == 1, "iterators stop at damage");
+    }
 }
 
 #[test]

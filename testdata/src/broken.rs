@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta, SectionBytes};
+use chronoxide_format::build::{BlockBuilder, BlockMeta, MetricRecords, SectionBytes};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, Domain};
@@ -60,9 +60,10 @@ fn in_records(name: &str, change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
 const PLAIN: &str = "plain-bitpacked";
 const LISTS: &str = "lists-bitpacked";
 const CHAIN: &str = "chain-bitpacked";
+const METRICS: &str = "metrics";
 
 fn break_rule(rule: Rule) -> Vec<u8> {
-    use SectionKind::{Arena, Catalogue, Members, Meta, Rows, Symbols};
+    use SectionKind::{Arena, Catalogue, Members, Meta, MetricMetadata, Rows, Symbols};
     match rule {
         Rule::Magic => in_place(PLAIN, |file| file[0] = 0x88),
         Rule::Version => in_place(PLAIN, |file| file[10] += 1),
@@ -194,6 +195,24 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         }
         Rule::MetaCounts => in_section(PLAIN, Meta, |bytes| bytes[8] += 1),
         Rule::Fingerprint => in_section(PLAIN, Meta, |bytes| bytes[16] ^= 1),
+        Rule::MetricHeader => in_section(METRICS, MetricMetadata, |bytes| bytes[15] = 1),
+        Rule::MetricLength => in_section(METRICS, MetricMetadata, |bytes| bytes.push(b'x')),
+        Rule::MetricWidths => operate(METRICS, wider_metrics),
+        Rule::MetricPadding => operate(METRICS, |surgeon| {
+            let text_len = surgeon.metrics.text.len();
+            let section = surgeon.section(MetricMetadata);
+            let closing = section.len() - text_len - 1;
+            section[closing] = 1;
+        }),
+        Rule::MetricTextEnds => in_metrics(|metrics| metrics.ends[1] = metrics.ends[0]),
+        Rule::MetricTextOrder => in_metrics(|metrics| metrics.text[0] = b'~'),
+        Rule::MetricTextUtf8 => in_metrics(|metrics| *last(&mut metrics.text) = 0xFF),
+        Rule::MetricTextUsed => in_metrics(|metrics| {
+            metrics.text.extend_from_slice("\u{10ffff}".as_bytes());
+            metrics.ends.push([metrics.text.len() as u64]);
+        }),
+        Rule::MetricValues => in_metrics(|metrics| last(&mut metrics.rows)[1] = 9),
+        Rule::MetricOrder => in_metrics(|metrics| metrics.rows.swap(0, 1)),
         Rule::BlockId => Surgeon::open(&golden(PLAIN)).with_id(BlockId([7; 16])).close(),
         _ => unreachable!("{rule:?} has no broken block"),
     }
@@ -227,6 +246,24 @@ fn wider_catalogue(surgeon: &mut Surgeon) {
     let (header, _) = chronoxide_format::layout::CatalogueHeader::read_from_prefix(section).expect("a catalogue");
     let mut header = header;
     header.table_widths[1] += 1;
+    *section = records.pack(&header);
+}
+
+/// Changes the records of metric metadata.
+fn in_metrics(change: impl FnOnce(&mut MetricRecords)) -> Vec<u8> {
+    operate(METRICS, |surgeon| {
+        change(&mut surgeon.metrics);
+        surgeon.repack_metrics();
+    })
+}
+
+/// Metric metadata with one bit more for types than they need.
+fn wider_metrics(surgeon: &mut Surgeon) {
+    use zerocopy::FromBytes;
+    let records = surgeon.metrics.clone();
+    let section = surgeon.section(SectionKind::MetricMetadata);
+    let (mut header, _) = chronoxide_format::layout::MetricsHeader::read_from_prefix(section).expect("metric metadata");
+    header.row_widths[1] += 1;
     *section = records.pack(&header);
 }
 

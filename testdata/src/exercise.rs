@@ -7,6 +7,7 @@ use chronoxide_format::view::{BlockView, FindError, Series};
 use chronoxide_format::{KeyId, PoolId, Result, SeriesRef, SymbolId, TableId};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::dump::dump;
+use chronoxide_inspect::metrics::write_metrics;
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
 
@@ -30,10 +31,14 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
     tally.note(reader.names());
     tally.note(reader.tables());
     tally.note(read_meta(&view));
+    tally.note(reader.metrics());
     reader.series(&mut tally);
     tally.note_inspect(Summary::of(&view).map(|_| ()).map_err(InspectError::from));
     if as_text {
         tally.note_inspect(dump(&view, Some(3), &mut std::io::sink()));
+        for json in [false, true] {
+            tally.note_inspect(write_metrics(&view, None, json, true, &mut std::io::sink()));
+        }
         for format in [Format::Table, Format::SeriesJson, Format::Prometheus] {
             tally.note_inspect(write_series(&view, format, Some(3), true, &mut std::io::sink()));
         }
@@ -130,6 +135,21 @@ impl Reader<'_> {
                 let _ = keyset.anchor(anchor);
             }
             let _ = keyset.series().map(|series| series.take(self.first as usize).count());
+        }
+        Ok(())
+    }
+
+    fn metrics(&self) -> Result<()> {
+        let metrics = self.view.metric_metadata()?;
+        let _ = (metrics.is_empty(), metrics.iter().take(self.first as usize).count());
+        for row in self.some(metrics.len()) {
+            // A row that cannot be read leaves the others as they are.
+            if let Ok(Some(metadata)) = metrics.get(row) {
+                let _ = metrics.find(metadata.name).map(|rows| rows.take(self.first as usize).count());
+            }
+        }
+        for unknown in ["", "no such metric", "\u{10ffff}"] {
+            let _ = metrics.find(unknown)?.take(self.first as usize).count();
         }
         Ok(())
     }

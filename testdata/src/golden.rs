@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chronoxide_format::build::{BlockMeta, SectionBytes};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm};
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{Job, TimeRange};
 
@@ -37,6 +38,7 @@ pub fn goldens() -> Vec<Golden> {
         golden("lists-fixedwidth", histograms(), &lists(), fixed_width),
         golden("many-chunks", many_series(), &Plan::default(), bit_packed),
         everything_in_meta(),
+        metrics(),
         golden("one-series", series(&[&[("__name__", "up"), ("job", "api")]]), &Plan::default(), bit_packed),
         golden("plain-bitpacked", small(), &Plan::default(), bit_packed),
         golden("plain-fixedwidth", small(), &Plan::default(), fixed_width),
@@ -220,6 +222,33 @@ fn many_series() -> BTreeSet<Labelset> {
         .collect()
 }
 
+/// Metric metadata: names with one row and with several, texts that several rows share, texts that are absent, and such as need escapes.
+fn metrics() -> Golden {
+    let row = |name, metric_type, temporality, is_monotonic, unit, description| MetricMetadata {
+        name,
+        metric_type,
+        temporality,
+        is_monotonic,
+        unit,
+        description,
+    };
+    let counter = (MetricType::Sum, Temporality::Cumulative, true);
+    let rows = [
+        row("requests", counter.0, counter.1, counter.2, "1", "Requests served."),
+        row("up", MetricType::Gauge, Temporality::Unspecified, false, "", ""),
+        row("requests", counter.0, Temporality::Delta, counter.2, "1", "Requests served."),
+        row("requests", counter.0, counter.1, counter.2, "", "requests"),
+        row("größe", MetricType::ExponentialHistogram, Temporality::Delta, false, "µm²", "\"Länge\"\n\u{202e}"),
+        row("state", MetricType::StateSet, Temporality::Unspecified, false, "", "up"),
+        // Given twice.
+        row("up", MetricType::Gauge, Temporality::Unspecified, false, "", ""),
+    ];
+    let series = series(&[&[("__name__", "requests_total"), ("job", "api")], &[("__name__", "up"), ("job", "api")]]);
+    let meta = BlockMeta { metrics: rows.into_iter().collect(), ..BlockMeta::default() };
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
+    Golden { name: "metrics", bytes, series }
+}
+
 /// Every field of the meta section set, features that may be ignored, and a section that no reader knows.
 fn everything_in_meta() -> Golden {
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
@@ -234,6 +263,7 @@ fn everything_in_meta() -> Golden {
         user_pairs: vec![pair("note", "größer \"als\" gedacht"), pair("ticket", "42")],
         policy: LabelPolicy::INGEST,
         planner_version: 7,
+        ..BlockMeta::default()
     };
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
     let mut surgeon = Surgeon::open(&bytes);

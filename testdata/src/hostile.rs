@@ -11,11 +11,11 @@ pub enum Field {
     File(usize, usize),
     /// Bytes of a section: position and size.
     Section(SectionKind, usize, usize),
-    /// A field of the catalogue: record kind, record, field.
+    /// A field of the catalogue or of metric metadata: record kind, record, field.
     Record(RecordKind, usize, usize),
 }
 
-/// The record kinds of the catalogue.
+/// The record kinds of the catalogue and of metric metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they are the spec's")]
 pub enum RecordKind {
@@ -25,6 +25,8 @@ pub enum RecordKind {
     Pool,
     Keyset,
     Key,
+    Metric,
+    MetricText,
 }
 
 /// The values that each field is set to: what it was, nearby, and the ends of every width.
@@ -65,7 +67,7 @@ pub fn boundary_values(was: u64) -> [u64; 32] {
     ]
 }
 
-/// All fields of a block: header, directory, the headers of catalogue, symbols and meta, every field of every record, and the first
+/// All fields of a block: header, directory, the headers of catalogue, symbols, meta and metric metadata, every field of every record, and the first
 /// bytes of what is packed.
 pub fn fields(block: &[u8]) -> Vec<Field> {
     let mut surgeon = Surgeon::open(block);
@@ -79,6 +81,7 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
     let symbols = [(0, 4), (4, 1), (5, 1), (6, 2), (8, 1), (9, 1)].into_iter();
     let meta = (0..8).map(|at| (at * 8, 8)).chain((16..29).map(|at| (at * 4, 4))).chain([(116, 1), (117, 1), (118, 2)]);
     let packed = (0..24).map(|at| (at, 1));
+    let has_metrics = surgeon.has(SectionKind::MetricMetadata);
     let mut in_section = |kind, places: &mut dyn Iterator<Item = (usize, usize)>| {
         let len = surgeon.section(kind).len();
         fields.extend(places.filter(|(at, size)| at + size <= len).map(|(at, size)| Field::Section(kind, at, size)));
@@ -89,7 +92,11 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
     in_section(SectionKind::Rows, &mut packed.clone());
     in_section(SectionKind::Members, &mut packed.clone());
     in_section(SectionKind::Arena, &mut packed.clone().take(4));
-    let records = &surgeon.records;
+    if has_metrics {
+        let header = [(0, 4), (4, 4)].into_iter().chain((8..16).map(|at| (at, 1)));
+        in_section(SectionKind::MetricMetadata, &mut header.chain((16..40).map(|at| (at, 1))));
+    }
+    let (records, metrics) = (&surgeon.records, &surgeon.metrics);
     let counts = [
         (RecordKind::Table, records.tables.len(), 4),
         (RecordKind::Column, records.columns.len(), 3),
@@ -97,6 +104,8 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
         (RecordKind::Pool, records.pools.len(), 4),
         (RecordKind::Keyset, records.keysets.len(), 2),
         (RecordKind::Key, records.keys.len(), 1),
+        (RecordKind::Metric, metrics.rows.len(), 6),
+        (RecordKind::MetricText, metrics.ends.len(), 1),
     ];
     for (kind, count, width) in counts {
         // Enough of each kind; more of the same tells nothing new.
@@ -119,6 +128,7 @@ pub fn with_fields(block: &[u8], changes: &[(Field, usize)]) -> Vec<u8> {
     }
     if changes.iter().any(|(field, _)| is_record(field)) {
         surgeon.repack();
+        surgeon.repack_metrics();
     }
     for &(field, value) in changes {
         if let Field::Section(kind, at, size) = field {
@@ -139,7 +149,7 @@ pub fn with_fields(block: &[u8], changes: &[(Field, usize)]) -> Vec<u8> {
 }
 
 fn record_field(surgeon: &mut Surgeon, kind: RecordKind, record: usize, field: usize) -> &mut u64 {
-    let records = &mut surgeon.records;
+    let Surgeon { records, metrics, .. } = surgeon;
     match kind {
         RecordKind::Table => &mut records.tables[record][field],
         RecordKind::Column => &mut records.columns[record][field],
@@ -147,6 +157,8 @@ fn record_field(surgeon: &mut Surgeon, kind: RecordKind, record: usize, field: u
         RecordKind::Pool => &mut records.pools[record][field],
         RecordKind::Keyset => &mut records.keysets[record][field],
         RecordKind::Key => &mut records.keys[record][field],
+        RecordKind::Metric => &mut metrics.rows[record][field],
+        RecordKind::MetricText => &mut metrics.ends[record][field],
     }
 }
 

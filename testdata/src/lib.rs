@@ -9,7 +9,7 @@
 //! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
-//! | [`random`] | labelsets and plans for them, from a seed |
+//! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
 //! | [`surgeon`] | blocks taken apart and put together again |
 
 pub mod allocation;

@@ -1,8 +1,9 @@
-//! Random labelsets, and random plans for them: the same for the same seed.
+//! Random labelsets, random plans for them, and random metric metadata: the same for the same seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::layout::MAX_DEPTH;
+use chronoxide_format::metadata::{MetricMetadata, MetricType, OwnedMetricMetadata, Temporality};
 
 use crate::plan::{KeysetPlan, Labelset, Plan, Source, key};
 
@@ -80,6 +81,34 @@ fn value(number: usize) -> String {
         3 => NAMES[number % NAMES.len()].to_owned(),
         _ => number.to_string(),
     }
+}
+
+/// Some `count` rows of metric metadata or fewer: several of a name, some of them given twice, with texts that are absent, shared or beginnings
+/// of others, in any order.
+pub fn random_metrics(count: usize, random: &mut Random) -> Vec<OwnedMetricMetadata> {
+    let names = 1 + random.below(count + 1);
+    let text = |random: &mut Random| {
+        let number = random.below(40);
+        if number < 10 { String::new() } else { value(number) }
+    };
+    let mut rows: Vec<OwnedMetricMetadata> = Vec::new();
+    for _ in 0..random.below(count + 1) {
+        if !rows.is_empty() && random.percent(10) {
+            rows.push(rows[random.below(rows.len())].clone());
+            continue;
+        }
+        let (name, unit, description) = (value(random.below(names)), text(random), text(random));
+        let metadata = MetricMetadata {
+            name: &name,
+            metric_type: MetricType::ALL[random.below(MetricType::ALL.len())],
+            temporality: Temporality::ALL[random.below(Temporality::ALL.len())],
+            is_monotonic: random.percent(50),
+            unit: &unit,
+            description: &description,
+        };
+        rows.push(metadata.into());
+    }
+    rows
 }
 
 /// A table of a plan, as far as further tables need to know it.

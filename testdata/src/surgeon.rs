@@ -1,7 +1,7 @@
 //! Takes a block apart, and puts it together again with right checksums, whatever was done to it in between.
 
 use chronoxide_format::bits::{BitWriter, width};
-use chronoxide_format::build::{Records, SectionBytes, assemble};
+use chronoxide_format::build::{MetricRecords, Records, SectionBytes, assemble};
 use chronoxide_format::checksum::{crc, directory_checksum};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{MetaHeader, SectionKind, TIME_KNOWN};
@@ -17,6 +17,8 @@ pub struct Surgeon {
     pub sections: Vec<SectionBytes>,
     /// The catalogue's records, packed anew by [`Surgeon::repack`].
     pub records: Records,
+    /// The records of metric metadata, packed anew by [`Surgeon::repack_metrics`] if the block has that section.
+    pub metrics: MetricRecords,
     block_id: BlockId,
     keep_id: bool,
 }
@@ -51,6 +53,7 @@ impl Surgeon {
                 })
                 .collect(),
             records: Records::of(&view).expect("the patient is sound"),
+            metrics: MetricRecords::of(&view).expect("the patient is sound"),
             block_id: view.block_id(),
             keep_id: false,
         }
@@ -63,6 +66,11 @@ impl Surgeon {
     pub fn section(&mut self, kind: SectionKind) -> &mut Vec<u8> {
         let section = self.sections.iter_mut().find(|section| section.kind == kind.code());
         &mut section.expect("the section was not taken away").bytes
+    }
+
+    /// Whether the block has this section.
+    pub fn has(&self, kind: SectionKind) -> bool {
+        self.sections.iter().any(|section| section.kind == kind.code())
     }
 
     /// Writes a field of `width` bits at bit `bit` of a section.
@@ -104,6 +112,17 @@ impl Surgeon {
     pub fn repack(&mut self) {
         let bytes = self.records.encode().expect("records can be counted");
         *self.section(SectionKind::Catalogue) = bytes;
+    }
+
+    /// Packs the records of metric metadata into their section, if there are any.
+    ///
+    /// # Panics
+    /// If there are too many.
+    pub fn repack_metrics(&mut self) {
+        if self.has(SectionKind::MetricMetadata) {
+            let bytes = self.metrics.encode().expect("records can be counted");
+            *self.section(SectionKind::MetricMetadata) = bytes;
+        }
     }
 
     /// Gives the block another id than its content says.

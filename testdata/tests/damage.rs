@@ -51,7 +51,7 @@ fn every_flipped_bit_of_every_golden_is_refused() {
         .map(|golden| try_flips(golden, 1, |bytes, bit| assert!(!is_sound(bytes), "{}: bit {bit}", golden.name)))
         .sum();
     println!("{cases} flips");
-    assert!(cases >= 1_800_000, "{cases} flips");
+    assert!(cases >= 1_825_000, "{cases} flips");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn flipped_bits_do_no_harm_to_who_does_not_verify() {
     let large = goldens().into_iter().filter(|golden| golden.bytes.len() >= 1000);
     let large: u64 = large.map(|golden| try_flips(&golden, 1009, |bytes, _| read_unverified(bytes))).sum();
     println!("{small} flips in small goldens, {large} in large ones");
-    assert!(small >= 60_000 && large >= 1_700, "{small} and {large} flips");
+    assert!(small >= 66_900 && large >= 1_700, "{small} and {large} flips");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn every_truncation_and_extension_is_refused_and_does_no_harm() {
         }
     }
     println!("{cases} truncations and extensions");
-    assert!(cases >= 40_000, "{cases} truncations and extensions");
+    assert!(cases >= 45_900, "{cases} truncations and extensions");
 }
 
 #[test]
@@ -173,6 +173,6 @@ fn hostile_fields_with_right_checksums_do_no_harm() {
         assert_eq!(open.calls, 0, "opening allocates");
     });
     println!("{} hostile blocks, {} bytes held at most", cases.len(), most.into_inner());
-    assert!(cases.len() >= 200_000, "{} cases", cases.len());
+    assert!(cases.len() >= 229_900, "{} cases", cases.len());
     assert!(labels.into_inner() > 1_000_000, "most blocks were read no further than their header");
 }

@@ -5,10 +5,11 @@ use std::process::{Command, Output};
 
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::dump;
 use chronoxide_testdata::plan::build;
-use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -58,7 +59,9 @@ fn it_dumps_random_plans_as_the_first_does() {
         let series = random_series(120, &mut random);
         let plan = random_plan(&series, &mut random);
         let form = if seed % 2 == 0 { RowForm::FixedWidth } else { RowForm::BitPacked };
-        let block = build(&series, &plan, form, &BlockMeta::default()).unwrap();
+        let metrics = random_metrics(40, &mut random);
+        let metrics = metrics.iter().map(OwnedMetricMetadata::borrowed).collect();
+        let block = build(&series, &plan, form, &BlockMeta { metrics, ..BlockMeta::default() }).unwrap();
         let path = folder.path().join(format!("{seed}.cx"));
         std::fs::write(&path, &block).unwrap();
         let Some(output) = python(&["decoder.py", "dump", path.to_str().unwrap()]) else { return };

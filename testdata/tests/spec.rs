@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use chronoxide_format::layout::{
-    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, Header, MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN, MAX_SECTIONS,
-    MAX_SYMBOL_LEN, MetaHeader, PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind, SymbolsHeader,
+    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, Header, MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN,
+    MAX_METRIC_TEXT_LEN, MAX_SECTIONS, MAX_SYMBOL_LEN, MetaHeader, MetricsHeader, PairHeader, SYMBOL_GROUP,
+    SectionEntry, SectionKind, SymbolsHeader,
 };
+use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_format::{Error, Rule};
 
 fn spec() -> String {
@@ -113,6 +115,7 @@ fn structs_are_the_spec_s_field_tables() {
         reserved
     });
     assert_fields!(PairHeader { key_len, value_len });
+    assert_fields!(MetricsHeader { row_count, text_count, row_widths, text_widths, reserved });
 }
 
 #[test]
@@ -127,6 +130,7 @@ fn limits_are_the_spec_s() {
         ("ANCHOR_ROWS", u64::from(ANCHOR_ROWS)),
         ("SYMBOL_GROUP", u64::from(SYMBOL_GROUP)),
         ("MAX_META_LEN", MAX_META_LEN),
+        ("MAX_METRIC_TEXT_LEN", u64::from(MAX_METRIC_TEXT_LEN)),
     ]);
     let spec = spec();
     let table = tables(&spec).into_iter().find(|table| table[0][0] == "limit").expect("a table of limits");
@@ -143,6 +147,23 @@ fn sections_are_the_spec_s() {
     let declared: Vec<(u32, String)> =
         SectionKind::ALL.iter().map(|kind| (kind.code(), kind.name().to_owned())).collect();
     assert_eq!(written, declared);
+}
+
+/// The spec gives each code its word, which the dump uses.
+#[test]
+fn values_of_metric_metadata_are_the_spec_s() {
+    let table = tables(&spec())
+        .into_iter()
+        .find(|table| table[0][0] == "record" && table[1][0] == "METRIC")
+        .expect("a table of the records of metric metadata");
+    let words = |field: &str| {
+        let row = table.iter().find(|row| row[1].trim_matches('`') == field).expect("a field");
+        row[2].split(", ").map(str::to_owned).collect::<Vec<String>>()
+    };
+    let declared = MetricType::ALL.map(|metric_type| format!("{} {}", metric_type.code(), metric_type.name()));
+    assert_eq!(words("type"), declared);
+    let declared = Temporality::ALL.map(|temporality| format!("{} {}", temporality.code(), temporality.name()));
+    assert_eq!(words("temporality"), declared);
 }
 
 /// The text up to the list of rules, where they are stated.

@@ -7,7 +7,7 @@ use super::members::{self, KeysetAnchors};
 use super::meta::Content;
 use super::symbols::SymbolsBuilder;
 use super::table::{pack, spans};
-use super::{BlockMeta, BuildError, Records, SectionBytes, assemble};
+use super::{BlockMeta, BuildError, MetricRecords, Records, SectionBytes, assemble};
 use crate::bits::BitWriter;
 use crate::identity::{BlockId, Fingerprint};
 use crate::layout::{ANCHOR_ROWS, MAX_DEPTH, RowForm, SectionKind};
@@ -216,7 +216,7 @@ impl BlockBuilder {
     /// The block, whole.
     ///
     /// # Errors
-    /// Meta data out of order or too long.
+    /// Meta data out of order or too long, or texts of metrics that are.
     pub fn finish(mut self, meta: &BlockMeta) -> Result<Vec<u8>, BuildError> {
         let members = members::write(&self.graph, &self.anchors, self.form, &mut self.records);
         let table_count = length(self.records.tables.len());
@@ -237,11 +237,12 @@ impl BlockBuilder {
         let block_id = BlockId::derive(meta.time.map(|time| time.start), &meta_section, &catalogue);
         let (symbols, arena) = self.symbols.finish();
         let contents = [catalogue, meta_section, symbols, self.rows.finish(), members, arena, Vec::new()];
-        let sections: Vec<SectionBytes> = SectionKind::ALL
-            .into_iter()
-            .zip(contents)
-            .map(|(kind, bytes)| SectionBytes { kind: kind.code(), id: 0, bytes })
-            .collect();
+        let section = |(kind, bytes): (SectionKind, Vec<u8>)| SectionBytes { kind: kind.code(), id: 0, bytes };
+        let mut sections: Vec<SectionBytes> = SectionKind::REQUIRED.into_iter().zip(contents).map(section).collect();
+        if !meta.metrics.is_empty() {
+            let bytes = MetricRecords::from_set(&meta.metrics)?.encode()?;
+            sections.push(section((SectionKind::MetricMetadata, bytes)));
+        }
         Ok(assemble(block_id, [0; 3], &sections))
     }
 

@@ -88,11 +88,11 @@ impl Records {
     }
 }
 
-fn count<T>(what: &'static str, records: &[T]) -> Result<U32, BuildError> {
+pub(super) fn count<T>(what: &'static str, records: &[T]) -> Result<U32, BuildError> {
     u32::try_from(records.len()).map(U32::new).map_err(|_| BuildError::TooMany { what })
 }
 
-fn widths<const N: usize>(records: &[[u64; N]]) -> [u8; N] {
+pub(super) fn widths<const N: usize>(records: &[[u64; N]]) -> [u8; N] {
     let mut widest = [0; N];
     for record in records {
         for (widest, &field) in widest.iter_mut().zip(record) {
@@ -102,7 +102,7 @@ fn widths<const N: usize>(records: &[[u64; N]]) -> [u8; N] {
     widest.map(|field| u8::try_from(width(field)).unwrap_or(u8::MAX))
 }
 
-fn pack<const N: usize>(writer: &mut BitWriter, records: &[[u64; N]], widths: [u8; N]) {
+pub(super) fn pack<const N: usize>(writer: &mut BitWriter, records: &[[u64; N]], widths: [u8; N]) {
     for record in records {
         for (&field, width) in record.iter().zip(widths) {
             let width = u32::from(width).min(48);

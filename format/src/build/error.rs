@@ -1,6 +1,6 @@
 //! What the builder refuses.
 
-use crate::layout::{MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN, MAX_SYMBOL_LEN};
+use crate::layout::{MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN, MAX_METRIC_TEXT_LEN, MAX_SYMBOL_LEN};
 
 /// Why something cannot be part of a block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,6 +103,16 @@ pub enum BuildError {
         output: u32,
         /// The count.
         output_count: u32,
+    },
+    /// The name of a metric is empty, or its name, unit or description is too long.
+    #[error("the {what} of a metric has {len} bytes; it must have {least} to {MAX_METRIC_TEXT_LEN}")]
+    MetricText {
+        /// What: `name`, `unit` or `description`.
+        what: &'static str,
+        /// Its length in bytes.
+        len: usize,
+        /// The least that it may have.
+        least: usize,
     },
     /// The meta section would be too long.
     #[error("external labels, user pairs and origins take {len} bytes; they may take {MAX_META_LEN}")]

@@ -6,6 +6,7 @@ use zerocopy::byteorder::little_endian::{I64, U16, U32, U64};
 use super::BuildError;
 use crate::identity::{BlockId, Fingerprint};
 use crate::layout::{MAX_META_LEN, MetaHeader, PairHeader, RowForm, TIME_KNOWN, WINDOW_KNOWN};
+use crate::metadata::MetricSet;
 use crate::number::length;
 use crate::policy::LabelPolicy;
 use crate::view::{Job, TimeRange};
@@ -27,6 +28,8 @@ pub struct BlockMeta {
     pub external_labels: Vec<(String, String)>,
     /// Pairs that a user attached, in increasing order of keys.
     pub user_pairs: Vec<(String, String)>,
+    /// What is known about the metrics of the block. No part of its identity: blocks that differ in nothing else have one id.
+    pub metrics: MetricSet,
     /// How labels were cut.
     pub policy: LabelPolicy,
     /// The version of the planner that chose the tables; 0 for none.
@@ -44,6 +47,7 @@ impl Default for BlockMeta {
             ancestors: Vec::new(),
             external_labels: Vec::new(),
             user_pairs: Vec::new(),
+            metrics: MetricSet::new(),
             policy: LabelPolicy::NONE,
             planner_version: 0,
         }

@@ -13,6 +13,7 @@
 //! | `table` | columns, widths and rows of a table |
 //! | `catalogue` | the catalogue's records, packed |
 //! | `meta` | what the writer says of the block |
+//! | `metrics` | what is known about metrics |
 //! | `assemble` | sections to a file with its checksums |
 
 mod assemble;
@@ -22,6 +23,7 @@ mod error;
 mod graph;
 mod members;
 mod meta;
+mod metrics;
 mod symbols;
 mod table;
 
@@ -30,3 +32,4 @@ pub use builder::BlockBuilder;
 pub use catalogue::Records;
 pub use error::BuildError;
 pub use meta::BlockMeta;
+pub use metrics::MetricRecords;

@@ -7,7 +7,7 @@ use crate::bits::{Bits, width};
 use crate::error::{Place, corrupt};
 use crate::layout::{CatalogueHeader, SectionKind};
 use crate::number::length;
-use crate::view::BlockView;
+use crate::view::{BlockView, Records};
 use crate::{Result, Rule};
 
 pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
@@ -15,16 +15,34 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     let section = view.frame().section(view.bytes(), SectionKind::Catalogue);
     let (header, _) = CatalogueHeader::ref_from_prefix(section)
         .map_err(|_| corrupt(Rule::CatalogueHeader, Place::Byte(0), length(section.len()), 0))?;
-    verify_array(&view.catalogue, &catalogue.tables, header.table_widths)?;
-    verify_array(&view.catalogue, &catalogue.columns, header.column_widths)?;
-    verify_array(&view.catalogue, &catalogue.leaves, header.leaf_widths)?;
-    verify_array(&view.catalogue, &catalogue.pools, header.pool_widths)?;
-    verify_array(&view.catalogue, &catalogue.keysets, header.keyset_widths)?;
-    verify_array(&view.catalogue, &catalogue.keys, header.key_widths)?;
+    let rules = ArrayRules { widths: Rule::CatalogueWidths, widths_at: 24, padding: Rule::CataloguePadding };
+    verify_array(&view.catalogue, &catalogue.tables, header.table_widths, rules)?;
+    verify_array(&view.catalogue, &catalogue.columns, header.column_widths, rules)?;
+    verify_array(&view.catalogue, &catalogue.leaves, header.leaf_widths, rules)?;
+    verify_array(&view.catalogue, &catalogue.pools, header.pool_widths, rules)?;
+    verify_array(&view.catalogue, &catalogue.keysets, header.keyset_widths, rules)?;
+    verify_array(&view.catalogue, &catalogue.keys, header.key_widths, rules)?;
     unused(&view.catalogue, Rule::CataloguePadding, catalogue.keys.slack().0, length(section.len()) * 8)
 }
 
-fn verify_array<const N: usize>(bits: &Bits<'_>, records: &crate::view::Records<N>, widths: [u8; N]) -> Result<()> {
+/// What an array of records breaks.
+#[derive(Clone, Copy)]
+pub(super) struct ArrayRules {
+    /// With widths that are not those of the largest values.
+    pub widths: Rule,
+    /// The byte at which the widths stand.
+    pub widths_at: u64,
+    /// With unused bits that are set.
+    pub padding: Rule,
+}
+
+/// Checks the widths of an array, and the bits after it up to the next whole byte.
+pub(super) fn verify_array<const N: usize>(
+    bits: &Bits<'_>,
+    records: &Records<N>,
+    widths: [u8; N],
+    rules: ArrayRules,
+) -> Result<()> {
     let mut widest = [0_u64; N];
     for number in 0..records.count {
         let Some(record) = records.get(bits, number) else { break };
@@ -33,10 +51,10 @@ fn verify_array<const N: usize>(bits: &Bits<'_>, records: &crate::view::Records<
         }
     }
     for (field, found) in widest.into_iter().zip(widths) {
-        expect(Rule::CatalogueWidths, Place::Byte(24), found.into(), width(field).into())?;
+        expect(rules.widths, Place::Byte(rules.widths_at), found.into(), width(field).into())?;
     }
     let (from, to) = records.slack();
-    unused(bits, Rule::CataloguePadding, from, to)
+    unused(bits, rules.padding, from, to)
 }
 
 /// Refuses bits that are set where nothing is.

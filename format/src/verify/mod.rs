@@ -1,13 +1,14 @@
 //! Every rule of the spec (its section 15).
 //!
 //! Verification reads the whole block once, section by section, in the order in which later checks rely on earlier ones: checksums,
-//! catalogue, symbols, tables, pools, keysets, meta. It holds one bit per symbol, row of a dictionary or inner table, and list, and
+//! catalogue, symbols, tables, pools, keysets, meta, metrics. It holds one bit per symbol, row of a dictionary or inner table, list and text, and
 //! one fingerprint per row and list: bounded by the bytes that are there.
 
 mod catalogue;
 mod content;
 mod keyset;
 mod meta;
+mod metrics;
 mod pool;
 mod symbol;
 mod table;
@@ -42,6 +43,7 @@ impl BlockView<'_> {
         uses.verify()?;
         let content = ContentFingerprint::of(self)?;
         meta::verify(self, &content)?;
+        metrics::verify(self)?;
         let (meta, catalogue) = (SectionKind::Meta, SectionKind::Catalogue);
         let section = |kind| self.frame().section(self.bytes(), kind);
         let time_start = self.meta()?.time().map(|time| time.start);

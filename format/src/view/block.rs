@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::symbol::binary_search;
-use super::{AllSeries, Frame, Keyset, Meta, Pool, Series, Symbols, Table, Text, frame};
+use super::{AllSeries, Frame, Keyset, Meta, Metrics, Pool, Series, Symbols, Table, Text, frame};
 use crate::bits::Bits;
 use crate::checksum::{ChunkProofs, SectionProofs};
 use crate::error::{Place, corrupt};
@@ -27,6 +27,8 @@ pub struct BlockView<'a> {
     symbols: Symbols<'a>,
     meta: &'a [u8],
     meta_proofs: Option<SectionProofs<'a>>,
+    /// For sections whose proofs are put together when they are asked for.
+    proofs: Option<&'a ChunkProofs>,
 }
 
 impl<'a> BlockView<'a> {
@@ -64,6 +66,7 @@ impl<'a> BlockView<'a> {
             symbols,
             meta: section(SectionKind::Meta),
             meta_proofs: proofs_of(SectionKind::Meta),
+            proofs,
         }
     }
 
@@ -123,6 +126,22 @@ impl<'a> BlockView<'a> {
             proofs.touch(0, length(self.meta.len()))?;
         }
         Meta::parse(self.meta)
+    }
+
+    /// What the block says of its metrics beside their labels; empty if it says nothing. Opened and checked when asked for, so that damage to
+    /// it hinders nothing else.
+    ///
+    /// # Errors
+    /// Damage to the beginning of the section.
+    pub fn metric_metadata(&self) -> Result<Metrics<'a>> {
+        if !self.frame.has(SectionKind::MetricMetadata) {
+            return Ok(Metrics::EMPTY);
+        }
+        let kind = SectionKind::MetricMetadata;
+        let extent = self.frame.extent(kind);
+        let section = self.frame.checked(self.bytes, extent, kind.code(), 0);
+        let proofs = self.proofs.map(|proofs| SectionProofs { section, proofs, first_chunk: extent.first_chunk });
+        Metrics::open(section.bytes, proofs)
     }
 
     /// The symbols.

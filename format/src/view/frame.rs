@@ -38,8 +38,8 @@ impl Extent {
 pub struct Frame {
     pub(crate) block_id: BlockId,
     pub(crate) features: [u32; 3],
-    /// By position in [`SectionKind::ALL`].
-    extents: [Extent; 7],
+    /// By position in [`SectionKind::ALL`]; none for an optional section that is not there.
+    extents: [Option<Extent>; 8],
     pub(crate) catalogue: Catalogue,
     pub(crate) starts: Starts,
     pub(crate) row_form: RowForm,
@@ -119,6 +119,11 @@ impl Frame {
         self.extent(kind).of(block).unwrap_or_default()
     }
 
+    /// Whether the section is there. Those that every block has are.
+    pub(crate) fn has(&self, kind: SectionKind) -> bool {
+        SectionKind::ALL.iter().zip(&self.extents).any(|(&other, extent)| other == kind && extent.is_some())
+    }
+
     pub(crate) fn extent(&self, kind: SectionKind) -> Extent {
         extent(&self.extents, kind)
     }
@@ -141,11 +146,11 @@ fn short(rule: Rule, section: &[u8]) -> Error {
     corrupt(rule, Place::Byte(0), length(section.len()), 0)
 }
 
-fn extent(extents: &[Extent; 7], kind: SectionKind) -> Extent {
+fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {
     SectionKind::ALL
         .iter()
         .zip(extents)
-        .find_map(|(&other, &extent)| (other == kind).then_some(extent))
+        .find_map(|(&other, &extent)| if other == kind { extent } else { None })
         .unwrap_or_default()
 }
 
@@ -193,8 +198,8 @@ pub(crate) fn directory(block: &[u8]) -> &[SectionEntry] {
     parse_header(block).and_then(|header| parse_directory(block, header)).unwrap_or_default()
 }
 
-fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<[Extent; 7]> {
-    let mut extents = [None; 7];
+fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<[Option<Extent>; 8]> {
+    let mut extents = [None; 8];
     let mut end = length(size_of::<Header>() + size_of_val(entries));
     let mut first_chunk = 0;
     let mut before = None;
@@ -233,9 +238,9 @@ fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<[Extent; 7
     if end != block_len {
         return Err(corrupt(Rule::SectionExtent, Place::Byte(64), end, block_len));
     }
-    let mut placed = [Extent::default(); 7];
-    for ((slot, extent), kind) in placed.iter_mut().zip(extents).zip(SectionKind::ALL) {
-        *slot = extent.ok_or_else(|| corrupt(Rule::SectionRequired, Place::Byte(64), 0, kind.code().into()))?;
+    // The required kinds are the first of all.
+    match SectionKind::REQUIRED.iter().zip(&extents).find(|(_, extent)| extent.is_none()) {
+        Some((kind, _)) => Err(corrupt(Rule::SectionRequired, Place::Byte(64), 0, kind.code().into())),
+        None => Ok(extents),
     }
-    Ok(placed)
 }

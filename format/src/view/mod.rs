@@ -16,6 +16,7 @@
 //! | `series` | from a series ref to labels |
 //! | `find` | from labels to a series ref |
 //! | `meta` | what the block says of itself |
+//! | `metrics` | what it says of its metrics |
 //! | `text` | the same labels as `&str` |
 
 mod block;
@@ -23,6 +24,7 @@ mod find;
 mod frame;
 mod keyset;
 mod meta;
+mod metrics;
 mod pool;
 mod record;
 mod series;
@@ -35,6 +37,7 @@ pub use find::FindError;
 pub use frame::Frame;
 pub use keyset::{Keyset, Leaves};
 pub use meta::{Job, Meta, Pairs, TimeRange};
+pub use metrics::{MetricRows, Metrics};
 pub use pool::{List, Pool};
 pub(crate) use record::Records;
 pub use series::{AllSeries, KeysetSeries, Label, LabelIds, LabelIdsIter, Labels, Series};

@@ -1,4 +1,4 @@
-//! Arrays of bit-packed records (spec, section 5).
+//! Arrays of bit-packed records (spec, sections 5 and 10).
 
 use crate::bits::{Bits, bytes_for};
 use crate::error::{Place, corrupt};
@@ -9,7 +9,7 @@ use crate::{Result, Rule};
 /// An array of records of `N` fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Records<const N: usize> {
-    /// First bit in the catalogue section.
+    /// First bit in the section.
     start: u64,
     pub count: u32,
     /// Where each field ends in a record.
@@ -17,7 +17,11 @@ pub(crate) struct Records<const N: usize> {
 }
 
 impl<const N: usize> Records<N> {
-    fn new(start: u64, count: u32, widths: [u8; N]) -> Self {
+    /// No records.
+    pub(crate) const NONE: Self = Self { start: 0, count: 0, ends: [0; N] };
+
+    /// Those that start at bit `start` of their section.
+    pub(crate) fn new(start: u64, count: u32, widths: [u8; N]) -> Self {
         let mut end = 0;
         let ends = widths.map(|width| {
             end += u32::from(width);
@@ -31,7 +35,7 @@ impl<const N: usize> Records<N> {
     }
 
     /// Whether the bytes of the array bound its count.
-    fn is_bounded(&self) -> bool {
+    pub(crate) fn is_bounded(&self) -> bool {
         self.count <= 1 || self.stride() > 0
     }
 

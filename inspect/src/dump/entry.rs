@@ -6,6 +6,8 @@ use chronoxide_cli::escape::Escaped;
 use chronoxide_format::view::{Domain, TimeRange};
 use serde::Serialize;
 
+use crate::metrics::MetricEntry;
+
 /// An entry of a dump. `Display` gives its lines without the last line feed, `Serialize` an object with the entry's `type`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -41,6 +43,12 @@ pub enum Entry<'v> {
     Anchor { row: u32, series: u32 },
     /// A series.
     Series { series: u32, labels: Vec<(&'v str, &'v str)> },
+    /// A row of metric metadata.
+    Metric {
+        row: u32,
+        #[serde(flatten)]
+        metadata: MetricEntry<'v>,
+    },
     /// Entries that were left out here.
     More {
         count: u32,
@@ -151,6 +159,11 @@ impl fmt::Display for Entry<'_> {
             Self::Series { series, labels } => {
                 write!(f, "  {series}")?;
                 labels.iter().try_for_each(|(name, value)| write!(f, " {}={}", Escaped(name), Escaped(value)))
+            }
+            Self::Metric { row, metadata } => {
+                let MetricEntry { name, metric_type, temporality, unit, description, .. } = metadata;
+                write!(f, "  {row} {} {metric_type} {temporality} {}", Escaped(name), metadata.monotonicity())?;
+                write!(f, " {} {}", Escaped(unit), Escaped(description))
             }
             Self::More { count, indentation } => write!(f, "{indentation}... {count} more"),
         }

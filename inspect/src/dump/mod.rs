@@ -39,7 +39,8 @@ pub fn dump_entries<'v>(
     dump.tables()?;
     dump.pools()?;
     dump.keysets()?;
-    dump.series()
+    dump.series()?;
+    dump.metrics()
 }
 
 struct Dump<'v, 't> {
@@ -209,6 +210,19 @@ impl<'v> Dump<'v, '_> {
             self.take(Entry::Series { series: series.series_ref().0, labels })?;
         }
         self.more("  ", count)
+    }
+
+    /// Nothing where the block says nothing.
+    fn metrics(&mut self) -> Result<(), InspectError> {
+        let metrics = self.view.metric_metadata()?;
+        if metrics.is_empty() {
+            return Ok(());
+        }
+        self.count("metrics", metrics.len())?;
+        for (row, metadata) in (0..self.first).zip(metrics.iter()) {
+            self.take(Entry::Metric { row, metadata: metadata?.into() })?;
+        }
+        self.more("  ", metrics.len())
     }
 }
 

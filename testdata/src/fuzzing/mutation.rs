@@ -7,17 +7,20 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use chronoxide_format::Rule;
-use chronoxide_format::build::{BlockMeta, Records, SectionBytes};
+use chronoxide_format::build::{BlockMeta, MetricRecords, Records, SectionBytes};
 use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm, SectionKind};
+use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::BlockView;
 
 use super::program::Program;
-use crate::golden::{chain, goldens, histograms, lists, pods, shared, small};
+use crate::golden::{Golden, chain, goldens, histograms, lists, pods, shared, small};
 use crate::plan::{Labelset, Plan, build};
+use crate::random::{Random, random_metrics};
 use crate::surgeon::{Surgeon, reseal};
 
-/// The sections that have bytes of their own, most interesting ones twice.
+/// The sections that have bytes of their own, most interesting ones twice. Metric metadata have the last one's turn in blocks that have them, so
+/// that programs that were found for other blocks mean what they did.
 const SECTIONS: [SectionKind; 8] = [
     SectionKind::Rows,
     SectionKind::Catalogue,
@@ -34,15 +37,19 @@ const SECTIONS: [SectionKind; 8] = [
 struct Patient {
     surgeon: Surgeon,
     starts: Vec<u64>,
-    /// Whether records were changed that are not packed yet.
+    /// Whether records of the catalogue were changed that are not packed yet.
     is_unpacked: bool,
+    /// Whether those of metric metadata were.
+    are_metrics_unpacked: bool,
 }
 
 /// The goldens that are small, and blocks of a few of their series: the fewer the series, the more runs in a second.
 fn patients() -> &'static [Patient] {
     static PATIENTS: OnceLock<Vec<Patient>> = OnceLock::new();
     PATIENTS.get_or_init(|| {
-        let golden = goldens().into_iter().filter(|golden| golden.series.len() <= 10 && golden.bytes.len() < 1000);
+        // Metric metadata are in some of the others.
+        let small_ones = |golden: &Golden| golden.series.len() <= 10 && golden.bytes.len() < 1000;
+        let golden = goldens().into_iter().filter(|golden| small_ones(golden) && golden.name != "metrics");
         let mut blocks: Vec<Vec<u8>> = golden.map(|golden| golden.bytes).collect();
         let families = [
             (small(), Plan::default()),
@@ -53,12 +60,14 @@ fn patients() -> &'static [Patient] {
         ];
         for (number, (series, plan)) in families.iter().enumerate() {
             for step in [2, 3, 5] {
+                let metrics = random_metrics(step, &mut Random::new(number as u64));
+                let metrics = metrics.iter().map(OwnedMetricMetadata::borrowed).filter(|_| step == 5).collect();
+                let meta = BlockMeta { metrics, ..BlockMeta::default() };
                 for form in [RowForm::BitPacked, RowForm::FixedWidth] {
                     let at_most = 2 + 6 / step;
                     let some: BTreeSet<Labelset> =
                         series.iter().skip(number).step_by(step).take(at_most).cloned().collect();
-                    blocks
-                        .push(build(&some, plan, form, &BlockMeta::default()).expect("a plan suits fewer series too"));
+                    blocks.push(build(&some, plan, form, &meta).expect("a plan suits fewer series too"));
                 }
             }
         }
@@ -80,6 +89,9 @@ pub fn mutated(program: &mut Program<'_>) -> Vec<u8> {
     }
     if patient.is_unpacked {
         patient.surgeon.repack();
+    }
+    if patient.are_metrics_unpacked {
+        patient.surgeon.repack_metrics();
     }
     let mut block = patient.surgeon.clone().close();
     if is_corrected
@@ -121,7 +133,7 @@ impl Patient {
             let symbol = view.symbol(id.into()).expect("a sound block").expect("a symbol");
             starts.push(starts[starts.len() - 1] + symbol.len() as u64);
         }
-        Self { surgeon: Surgeon::open(block), starts, is_unpacked: false }
+        Self { surgeon: Surgeon::open(block), starts, is_unpacked: false, are_metrics_unpacked: false }
     }
 
     fn operate(&mut self, program: &mut Program<'_>, in_file: &mut Vec<(usize, u8)>) {
@@ -158,7 +170,14 @@ impl Patient {
     }
 
     fn section(&mut self, program: &mut Program<'_>) -> &mut Vec<u8> {
-        let kind = SECTIONS[program.below(SECTIONS.len())];
+        let choice = program.below(SECTIONS.len());
+        let mut kind = SECTIONS[choice];
+        if choice == SECTIONS.len() - 1 && self.has_metrics() {
+            kind = SectionKind::MetricMetadata;
+            if std::mem::take(&mut self.are_metrics_unpacked) {
+                self.surgeon.repack_metrics();
+            }
+        }
         if kind == SectionKind::Catalogue && self.is_unpacked {
             self.surgeon.repack();
             self.is_unpacked = false;
@@ -166,10 +185,20 @@ impl Patient {
         self.surgeon.section(kind)
     }
 
+    fn has_metrics(&self) -> bool {
+        self.surgeon.has(SectionKind::MetricMetadata)
+    }
+
     fn change_record(&mut self, program: &mut Program<'_>) {
+        let choice = program.byte();
+        if choice >= 128 && self.has_metrics() {
+            self.are_metrics_unpacked = true;
+            let MetricRecords { rows, ends, .. } = &mut self.surgeon.metrics;
+            return if choice < 224 { change_field(rows, program) } else { change_field(ends, program) };
+        }
         self.is_unpacked = true;
         let Records { tables, columns, leaves, pools, keysets, keys } = &mut self.surgeon.records;
-        match program.byte() % 8 {
+        match choice % 8 {
             0 | 1 => change_field(tables, program),
             2..=4 => change_field(columns, program),
             5 => change_field(leaves, program),
@@ -180,9 +209,15 @@ impl Patient {
     }
 
     fn change_records(&mut self, program: &mut Program<'_>) {
+        let choice = program.byte();
+        if choice >= 128 && self.has_metrics() {
+            self.are_metrics_unpacked = true;
+            let MetricRecords { rows, ends, .. } = &mut self.surgeon.metrics;
+            return if choice < 224 { change_list(rows, program) } else { change_list(ends, program) };
+        }
         self.is_unpacked = true;
         let Records { tables, columns, leaves, pools, keysets, keys } = &mut self.surgeon.records;
-        match program.byte() % 6 {
+        match choice % 6 {
             0 => change_list(tables, program),
             1 => change_list(columns, program),
             2 => change_list(leaves, program),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError, SectionBytes};
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::{BlockView, Domain, Meta, Table};
+use chronoxide_format::view::{BlockView, Domain, Table};
 use chronoxide_format::{KeyId, PoolId, Result, SymbolId, TableId};
 
 use crate::plan::{Labelset, Plan, build};
@@ -19,7 +19,7 @@ use crate::surgeon::Surgeon;
 pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
     let mut builder = BlockBuilder::new(view.row_form());
     push_everything(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
-    let meta = block_meta(&view.meta().expect("a sound block")).expect("a sound block");
+    let meta = block_meta(view).expect("a sound block");
     let block = builder.finish(&meta).expect("the meta of a sound block can be written");
     let optional = view.sections().filter(|section| section.known().is_none());
     let optional: Vec<SectionBytes> = optional
@@ -35,6 +35,8 @@ pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
     let mut surgeon = Surgeon::open(&block);
     surgeon.features = view.features();
     surgeon.sections.extend(optional);
+    // A kind that is not known may stand before one that is.
+    surgeon.sections.sort_by_key(|section| (section.kind, section.id));
     surgeon.close()
 }
 
@@ -89,7 +91,8 @@ fn table(table: &Table<'_>) -> Result<(Vec<Domain>, Vec<u32>)> {
     Ok((columns.iter().map(|column| column.domain).collect(), rows))
 }
 
-fn block_meta(meta: &Meta<'_>) -> Result<BlockMeta> {
+fn block_meta(view: &BlockView<'_>) -> Result<BlockMeta> {
+    let meta = view.meta()?;
     let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     Ok(BlockMeta {
         time: meta.time(),
@@ -99,6 +102,7 @@ fn block_meta(meta: &Meta<'_>) -> Result<BlockMeta> {
         ancestors: meta.ancestors()?.collect(),
         external_labels: meta.external_labels()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
         user_pairs: meta.user_pairs()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
+        metrics: view.metric_metadata()?.iter().collect::<Result<_>>()?,
         policy: meta.policy(),
         planner_version: meta.planner_version(),
     })

@@ -1,0 +1,80 @@
+//! What the block says of its metrics (spec, section 10).
+
+use bitvec::vec::BitVec;
+use zerocopy::FromBytes;
+
+use super::catalogue::{ArrayRules, unused, verify_array};
+use super::{expect_below, set};
+use crate::error::{Place, corrupt};
+use crate::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, STREAM_TAIL, SectionKind};
+use crate::number::{index, length};
+use crate::view::{BlockView, Metrics};
+use crate::{Result, Rule};
+
+pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
+    let metrics = view.metric_metadata()?;
+    if metrics.is_empty() {
+        return Ok(());
+    }
+    let section = view.frame().section(view.bytes(), SectionKind::MetricMetadata);
+    let (header, _) = MetricsHeader::ref_from_prefix(section)
+        .map_err(|_| corrupt(Rule::MetricHeader, Place::Byte(0), length(section.len()), 0))?;
+    let rules = |widths_at| ArrayRules { widths: Rule::MetricWidths, widths_at, padding: Rule::MetricPadding };
+    verify_array(&metrics.bits, &metrics.rows, header.row_widths, rules(8))?;
+    verify_array(&metrics.bits, &metrics.ends, header.text_widths, rules(14))?;
+    let end = metrics.ends.slack().1;
+    unused(&metrics.bits, Rule::MetricPadding, end, end + STREAM_TAIL * 8)?;
+    verify_texts(&metrics)?;
+    verify_rows(&metrics)
+}
+
+fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
+    let (mut start, mut before): (u64, &[u8]) = (0, &[]);
+    for number in 0..metrics.ends.count {
+        let place = Place::MetricText(number.into());
+        let end = metrics.end(number + 1)?;
+        let len = end.checked_sub(start).filter(|&len| len >= 1 && len <= u64::from(MAX_METRIC_TEXT_LEN));
+        let Some(len) = len else {
+            return Err(corrupt(Rule::MetricTextEnds, place, end, start));
+        };
+        let text = metrics.text(number)?;
+        // The empty text is never greater.
+        if text <= before {
+            return Err(corrupt(Rule::MetricTextOrder, place, number.into(), number.into()));
+        }
+        if let Err(error) = std::str::from_utf8(text) {
+            return Err(corrupt(Rule::MetricTextUtf8, place, length(error.valid_up_to()), len));
+        }
+        (start, before) = (end, text);
+    }
+    Ok(())
+}
+
+/// Values and order of the rows, and that they use all texts. Texts were found to be there, so that their number is bounded by bytes.
+fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
+    // Number 0 is the empty text, which need not be used.
+    let mut used = BitVec::repeat(false, index(metrics.ends.count) + 1);
+    set(&mut used, Some(0));
+    let mut before = [0; 6];
+    for number in 0..metrics.len() {
+        let place = Place::Metric(number.into());
+        // Refuses what refers to no text or is not known.
+        metrics.get(number)?;
+        let Some(record) = metrics.rows.get(&metrics.bits, number) else { break };
+        let record = record?;
+        // Texts stand in byte order, so that their numbers compare as they do. No name is 0, so that the first row is greater than nothing.
+        if record <= before {
+            return Err(corrupt(Rule::MetricOrder, place, number.into(), number.into()));
+        }
+        let [name, _, _, _, unit, description] = record;
+        for text in [name, unit, description] {
+            expect_below(Rule::MetricValues, place, text, u64::from(metrics.ends.count) + 1)?;
+            set(&mut used, usize::try_from(text).ok());
+        }
+        before = record;
+    }
+    match used.first_zero() {
+        Some(text) => Err(corrupt(Rule::MetricTextUsed, Place::MetricText(length(text) - 1), 0, 1)),
+        None => Ok(()),
+    }
+}

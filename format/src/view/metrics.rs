@@ -1,0 +1,231 @@
+//! What a block says of its metrics beside their labels (spec, section 10).
+
+use std::ops::Range;
+
+use zerocopy::FromBytes;
+
+use super::Records;
+use crate::bits::{Bits, bytes_for};
+use crate::checksum::SectionProofs;
+use crate::error::{Place, corrupt};
+use crate::layout::{MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, MetricsHeader, STREAM_TAIL};
+use crate::metadata::{MetricMetadata, MetricType, Temporality};
+use crate::number::{length, low32};
+use crate::{Result, Rule};
+
+/// The metadata of the metrics of a block: rows in the order of their names, several of a name where sources differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Metrics<'a> {
+    pub(crate) bits: Bits<'a>,
+    pub(crate) rows: Records<6>,
+    /// Where each text ends.
+    pub(crate) ends: Records<1>,
+    /// The texts, one after the other.
+    pub(crate) text: &'a [u8],
+    /// Where they start in the section.
+    text_start: u64,
+    proofs: Option<SectionProofs<'a>>,
+}
+
+impl<'a> Metrics<'a> {
+    /// Those of a block that says nothing.
+    pub(crate) const EMPTY: Self = Self {
+        bits: Bits::new(&[], Rule::MetricLength),
+        rows: Records::NONE,
+        ends: Records::NONE,
+        text: &[],
+        text_start: 0,
+        proofs: None,
+    };
+
+    /// Places rows, ends and texts in their section: O(1).
+    pub(crate) fn open(section: &'a [u8], proofs: Option<SectionProofs<'a>>) -> Result<Self> {
+        let (header_len, section_len) = (length(size_of::<MetricsHeader>()), length(section.len()));
+        if let Some(proofs) = &proofs {
+            proofs.touch(0, header_len)?;
+        }
+        let (header, _) = MetricsHeader::ref_from_prefix(section)
+            .map_err(|_| corrupt(Rule::MetricHeader, Place::Byte(0), section_len, header_len))?;
+        check_header(header)?;
+        let rows = Records::new(header_len * 8, header.row_count.get(), header.row_widths);
+        let ends = Records::new(rows.slack().1, header.text_count.get(), header.text_widths);
+        // Rows are distinct and no text is empty, so that only a single record may take no bits. With that, the section's length bounds
+        // both counts.
+        if !rows.is_bounded() || !ends.is_bounded() {
+            return Err(corrupt(Rule::MetricWidths, Place::Byte(8), 0, 1));
+        }
+        let text_start = bytes_for(ends.slack().1) + STREAM_TAIL;
+        let split = usize::try_from(text_start).ok().and_then(|start| section.split_at_checked(start));
+        let Some((stream, text)) = split else {
+            return Err(corrupt(Rule::MetricLength, Place::Byte(0), section_len, text_start));
+        };
+        let bits = Bits::with_proofs(stream, Rule::MetricLength, proofs);
+        let metrics = Self { bits, rows, ends, text, text_start, proofs };
+        let text_len = metrics.end(metrics.ends.count)?;
+        if text_len != length(text.len()) {
+            return Err(corrupt(Rule::MetricLength, Place::Byte(0), section_len, text_start.saturating_add(text_len)));
+        }
+        Ok(metrics)
+    }
+
+    /// How many rows there are.
+    pub const fn len(&self) -> u32 {
+        self.rows.count
+    }
+
+    /// Whether the block says nothing of its metrics.
+    pub const fn is_empty(&self) -> bool {
+        self.rows.count == 0
+    }
+
+    /// Row `row`; nothing if there are not so many.
+    ///
+    /// # Errors
+    /// Damage to what was touched, and values that this crate does not know.
+    pub fn get(&self, row: u32) -> Result<Option<MetricMetadata<'a>>> {
+        let Some(record) = self.rows.get(&self.bits, row) else { return Ok(None) };
+        let [name, metric_type, temporality, is_monotonic, unit, description] = record?;
+        let unknown = |found, bound| corrupt(Rule::MetricValues, Place::Metric(row.into()), found, bound);
+        let code = |code: u64| u8::try_from(code).unwrap_or(u8::MAX);
+        let text_of = |number| self.text_of(row, number);
+        if name == 0 {
+            return Err(unknown(0, 1));
+        }
+        Ok(Some(MetricMetadata {
+            name: text_of(name)?,
+            metric_type: MetricType::from_code(code(metric_type))
+                .ok_or_else(|| unknown(metric_type, length(MetricType::ALL.len())))?,
+            temporality: Temporality::from_code(code(temporality))
+                .ok_or_else(|| unknown(temporality, length(Temporality::ALL.len())))?,
+            is_monotonic: match is_monotonic {
+                0 => false,
+                1 => true,
+                other => return Err(unknown(other, 2)),
+            },
+            unit: text_of(unit)?,
+            description: text_of(description)?,
+        }))
+    }
+
+    /// All rows, in order.
+    pub const fn iter(&self) -> MetricRows<'a> {
+        MetricRows { metrics: *self, rows: 0..self.len() }
+    }
+
+    /// The rows of the metric with this name, in order; none if the block says nothing of it. Two binary searches over the names.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn find(&self, name: &str) -> Result<MetricRows<'a>> {
+        let first = self.first(|other| other >= name.as_bytes())?;
+        let end = self.first(|other| other > name.as_bytes())?;
+        Ok(MetricRows { metrics: *self, rows: first..end })
+    }
+
+    /// The first row whose name is as wanted, which no row before it is and all after it are.
+    fn first(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Result<u32> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_wanted(self.name(middle)?) { high = middle } else { low = middle + 1 }
+        }
+        Ok(low)
+    }
+
+    fn name(&self, row: u32) -> Result<&'a [u8]> {
+        match self.rows.get(&self.bits, row) {
+            Some(record) => {
+                let [name, ..] = record?;
+                self.bytes_of(row, name)
+            }
+            None => Ok(&[]),
+        }
+    }
+
+    /// The text that a row refers to by `number`.
+    fn text_of(&self, row: u32, number: u64) -> Result<&'a str> {
+        let bytes = self.bytes_of(row, number)?;
+        std::str::from_utf8(bytes).map_err(|error| {
+            let place = Place::MetricText(number.saturating_sub(1));
+            corrupt(Rule::MetricTextUtf8, place, length(error.valid_up_to()), length(bytes.len()))
+        })
+    }
+
+    fn bytes_of(&self, row: u32, number: u64) -> Result<&'a [u8]> {
+        if number > u64::from(self.ends.count) {
+            let bound = u64::from(self.ends.count) + 1;
+            return Err(corrupt(Rule::MetricValues, Place::Metric(row.into()), number, bound));
+        }
+        match low32(number).checked_sub(1) {
+            Some(text) => self.text(text),
+            None => Ok(&[]),
+        }
+    }
+
+    /// The bytes of text `text`, which is below the number of texts.
+    pub(crate) fn text(&self, text: u32) -> Result<&'a [u8]> {
+        let (start, end) = (self.end(text)?, self.end(text.saturating_add(1))?);
+        let found = match (usize::try_from(start), usize::try_from(end)) {
+            (Ok(from), Ok(to)) => self.text.get(from..to),
+            _ => None,
+        };
+        let Some(found) = found else {
+            return Err(corrupt(Rule::MetricTextEnds, Place::MetricText(text.into()), end, start));
+        };
+        if let Some(proofs) = &self.proofs {
+            proofs.touch(self.text_start.saturating_add(start), length(found.len()))?;
+        }
+        Ok(found)
+    }
+
+    /// Where the first `texts` texts end.
+    pub(crate) fn end(&self, texts: u32) -> Result<u64> {
+        match texts.checked_sub(1).and_then(|last| self.ends.get(&self.bits, last)) {
+            Some(record) => record.map(|[end]| end),
+            None => Ok(0),
+        }
+    }
+}
+
+fn check_header(header: &MetricsHeader) -> Result<()> {
+    let refuse =
+        |byte, found: u8, limit: u8| corrupt(Rule::MetricHeader, Place::Byte(byte), found.into(), limit.into());
+    if header.row_count.get() == 0 {
+        return Err(refuse(0, 0, 1));
+    }
+    if let Some(&width) = header.row_widths.iter().find(|&&width| width > MAX_CODE_WIDTH) {
+        return Err(refuse(8, width, MAX_CODE_WIDTH));
+    }
+    let [end] = header.text_widths;
+    if end > MAX_OFFSET_WIDTH {
+        return Err(refuse(14, end, MAX_OFFSET_WIDTH));
+    }
+    if header.reserved != 0 {
+        return Err(refuse(15, header.reserved, 0));
+    }
+    Ok(())
+}
+
+/// Rows of metadata, in order. Ends after an error.
+#[derive(Clone, Debug)]
+pub struct MetricRows<'a> {
+    metrics: Metrics<'a>,
+    rows: Range<u32>,
+}
+
+impl<'a> Iterator for MetricRows<'a> {
+    type Item = Result<MetricMetadata<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.metrics.get(self.rows.next()?).transpose()?;
+        if row.is_err() {
+            self.rows = 0..0;
+        }
+        Some(row)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // An error may come before the last row.
+        (0, self.rows.size_hint().1)
+    }
+}

@@ -1,0 +1,89 @@
+//! What a block says of its metrics beside their labels: a line for each row.
+
+use std::io::Write;
+
+use chronoxide_cli::escape::{Escaped, Harmless};
+use chronoxide_format::metadata::{MetricMetadata, Temporality};
+use chronoxide_format::view::BlockView;
+use serde::Serialize;
+
+use crate::InspectError;
+
+/// What is known about the metrics of one name, as JSON has it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MetricEntry<'v> {
+    /// The name.
+    pub name: &'v str,
+    /// The word of the spec for the type (its section 10).
+    pub metric_type: &'static str,
+    /// The word of the spec for the temporality.
+    pub temporality: &'static str,
+    /// Whether values only grow.
+    pub monotonic: bool,
+    /// The unit; empty if nobody said.
+    pub unit: &'v str,
+    /// What it means; empty if nobody said.
+    pub description: &'v str,
+}
+
+impl<'v> From<MetricMetadata<'v>> for MetricEntry<'v> {
+    fn from(metadata: MetricMetadata<'v>) -> Self {
+        let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = metadata;
+        let (metric_type, temporality) = (metric_type.name(), temporality.name());
+        Self { name, metric_type, temporality, monotonic: is_monotonic, unit, description }
+    }
+}
+
+impl MetricEntry<'_> {
+    /// The word of the spec for monotonicity.
+    pub(crate) const fn monotonicity(&self) -> &'static str {
+        if self.monotonic { "monotonic" } else { "not-monotonic" }
+    }
+}
+
+/// Writes the metadata of all metrics of a block, or of those with one name: a line for each row, as words or as JSON objects. What nobody
+/// said is left out of the words. For a terminal, characters that would act on it are written as `\u` and four hexadecimal digits in JSON too.
+///
+/// # Errors
+/// A block that is damaged, or a writer that fails.
+pub fn write_metrics(
+    view: &BlockView<'_>,
+    name: Option<&str>,
+    json: bool,
+    terminal: bool,
+    out: &mut dyn Write,
+) -> Result<(), InspectError> {
+    let metrics = view.metric_metadata()?;
+    let rows = match name {
+        Some(name) => metrics.find(name)?,
+        None => metrics.iter(),
+    };
+    for row in rows {
+        let metadata = row?;
+        if json {
+            let line = serde_json::to_string(&MetricEntry::from(metadata)).map_err(std::io::Error::from)?;
+            if terminal { writeln!(out, "{}", Harmless(&line))? } else { writeln!(out, "{line}")? }
+        } else {
+            words(&metadata, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn words(metadata: &MetricMetadata<'_>, out: &mut dyn Write) -> Result<(), InspectError> {
+    let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = *metadata;
+    write!(out, "{} {}", Escaped(name), metric_type.name())?;
+    if temporality != Temporality::Unspecified {
+        write!(out, " {}", temporality.name())?;
+    }
+    if is_monotonic {
+        write!(out, " monotonic")?;
+    }
+    for (what, text) in [("unit", unit), ("description", description)] {
+        if !text.is_empty() {
+            write!(out, " {what}={}", Escaped(text))?;
+        }
+    }
+    writeln!(out)?;
+    Ok(())
+}
