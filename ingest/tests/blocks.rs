@@ -207,3 +207,57 @@ fn a_stream_larger_than_a_buffer_is_read_like_its_parts() {
     assert_eq!(whole, parts);
     assert_eq!(canonical::of_block(&whole[0]).len(), expected[expected.keys().next().unwrap()].len());
 }
+
+/// Name, type, temporality, monotonicity, unit and description of the metrics of a block.
+fn metadata_of(block: &[u8]) -> Vec<String> {
+    let view = BlockView::open(block).unwrap();
+    let metrics = view.metric_metadata().unwrap();
+    let text = |row: chronoxide_format::metadata::MetricMetadata<'_>| {
+        let sign = if row.is_monotonic { "+" } else { "" };
+        let (kind, temporality) = (row.metric_type.name(), row.temporality.name());
+        format!("{} {kind}{sign} {temporality} {:?} {:?}", row.name, row.unit, row.description)
+    };
+    metrics.iter().map(|row| text(row.unwrap())).collect()
+}
+
+fn metric(name: &str, unit: &str, hour: u64) -> String {
+    let data = format!(
+        r#"{{"dataPoints":[{{"timeUnixNano":"{}"}}],"isMonotonic":true,"aggregationTemporality":2}}"#,
+        hour * HOUR + 7
+    );
+    let metric = format!(r#"{{"name":"{name}","description":"of {name}","sum":{data},"unit":"{unit}"}}"#);
+    format!("{{\"resourceMetrics\":[{{\"scopeMetrics\":[{{\"metrics\":[{metric}]}}]}}]}}\n")
+}
+
+#[test]
+fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
+    let lines = [metric("a", "s", 1), metric("b", "", 1), metric("a", "ms", 2), metric("a", "s", 2)].concat();
+    let collector = CollectorOptions { window: NonZeroU64::new(HOUR), ..CollectorOptions::default() };
+    let (_, blocks) = ingested(lines.clone().into_bytes(), collector).unwrap();
+    let found: Vec<_> = blocks.iter().map(|block| metadata_of(block)).collect();
+    assert_eq!(
+        found,
+        [
+            [r#"a sum+ cumulative "s" "of a""#, r#"b sum+ cumulative "" "of b""#],
+            [r#"a sum+ cumulative "ms" "of a""#, r#"a sum+ cumulative "s" "of a""#],
+        ]
+    );
+    let without = CollectorOptions { keep_metadata: false, ..CollectorOptions::default() };
+    let (_, blocks) = ingested(lines.into_bytes(), without).unwrap();
+    assert_eq!(metadata_of(&blocks[0]), [""; 0]);
+
+    let text = "# HELP up Whether.\n# TYPE up gauge\nup 1\n# TYPE gone counter\n# a comment\nplain 1\n";
+    let (_, blocks) = ingested(text.as_bytes().to_vec(), CollectorOptions::default()).unwrap();
+    let expected = [r#"gone sum+ cumulative "" """#, r#"up gauge unspecified "" "Whether.""#];
+    assert_eq!(metadata_of(&blocks[0]), expected);
+}
+
+#[test]
+fn long_metadata_are_cut_as_values_are() {
+    let long = "u".repeat(100_000);
+    let (_, blocks) = ingested(metric("a", &long, 1).into_bytes(), CollectorOptions::default()).unwrap();
+    let policy = chronoxide_format::policy::LabelPolicy::default();
+    let cut = policy.value(&long);
+    assert_eq!(cut.len(), 2_048);
+    assert_eq!(metadata_of(&blocks[0]), [format!("a sum+ cumulative {cut:?} \"of a\"")]);
+}

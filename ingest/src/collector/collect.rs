@@ -1,7 +1,7 @@
 //! Labels to series, series to blocks.
 
 use super::attributes::Attributes;
-use super::metrics::{Metrics, OwnedMetadata};
+use super::metrics::Metrics;
 use super::options::CollectorOptions;
 use super::recall::Recall;
 use super::windows::{Times, TooManyWindows, Windows};
@@ -12,6 +12,7 @@ use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, SealError};
 use std::borrow::Cow;
 use std::error::Error;
@@ -104,7 +105,7 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) names: names::Cache,
     pub(super) recall: Recall,
     /// What was said of a metric last, for the series that follow.
-    pub(super) said: OwnedMetadata,
+    pub(super) said: OwnedMetricMetadata,
     /// Times of the current series, where its input says them.
     pub(super) series_times: Vec<Times>,
     /// Bytes of records since the last look at the memory.
@@ -130,7 +131,7 @@ impl<B: BlockSink> Collector<B> {
             metrics: Metrics::default(),
             names: names::Cache::default(),
             recall: Recall::default(),
-            said: OwnedMetadata::default(),
+            said: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
             unlooked: 0,
             options,
@@ -204,7 +205,7 @@ impl<B: BlockSink> Collector<B> {
             let mut meta = self.meta();
             meta.time = window.time_range();
             meta.window = window.window_range(length);
-            let _ = window.metrics.iter_ones().filter_map(|number| metrics.get(number)).count();
+            meta.metrics.extend(window.metrics.iter_ones().filter_map(|number| metrics.get(number)));
             self.seal(&window.series, &meta)?;
         }
         Ok(())
@@ -301,6 +302,20 @@ impl<B: BlockSink> Collector<B> {
         let value = self.options.policy.value(value);
         self.report.values_cut += u64::from(matches!(value, Cow::Owned(_)));
         self.store.intern_value(key, &value)
+    }
+
+    /// The number of what is said of a metric, its text cut as values are; none if nothing is said, or if metadata are not
+    /// kept.
+    pub(super) fn intern_metadata(&mut self, metadata: &MetricMetadata<'_>) -> Option<usize> {
+        let nothing = MetricMetadata { name: metadata.name, ..MetricMetadata::default() };
+        if metadata.name.is_empty() || *metadata == nothing || !self.options.keep_metadata {
+            return None;
+        }
+        let policy = self.options.policy;
+        let [name, unit, description] =
+            [metadata.name, metadata.unit, metadata.description].map(|text| policy.value(text));
+        let metadata = MetricMetadata { name: &name, unit: &unit, description: &description, ..*metadata };
+        Some(self.metrics.intern(&metadata))
     }
 
     pub(super) fn intern_label(&mut self, name: &str, value: &str) -> Result<LabelId, LabelError> {

@@ -1,39 +1,14 @@
 //! The metadata of metrics.
 
-use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// Metadata that are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct OwnedMetadata {
-    name: Box<str>,
-    metric_type: MetricType,
-    temporality: Temporality,
-    is_monotonic: bool,
-    unit: Box<str>,
-    description: Box<str>,
-}
-
-impl OwnedMetadata {
-    pub(super) fn new(metadata: &MetricMetadata<'_>) -> Self {
-        let &MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = metadata;
-        let [name, unit, description] = [name, unit, description].map(Box::from);
-        Self { name, metric_type, temporality, is_monotonic, unit, description }
-    }
-
-    pub(super) fn borrowed(&self) -> MetricMetadata<'_> {
-        let &Self { metric_type, temporality, is_monotonic, .. } = self;
-        let [name, unit, description] = [&*self.name, &*self.unit, &*self.description];
-        MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description }
-    }
-}
-
 /// Metadata, each once.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
-    list: Vec<OwnedMetadata>,
+    list: Vec<OwnedMetricMetadata>,
     index: HashTable<u32>,
     hasher: RandomState,
     text_len: usize,
@@ -49,19 +24,19 @@ impl Metrics {
         }
         let number = self.list.len();
         self.text_len += metadata.name.len() + metadata.unit.len() + metadata.description.len();
-        self.list.push(OwnedMetadata::new(metadata));
+        self.list.push(OwnedMetricMetadata::from(*metadata));
         let Self { list, index, hasher, .. } = self;
         index.insert_unique(hash, number as u32, |&other| {
-            hasher.hash_one(list.get(other as usize).map(OwnedMetadata::borrowed).unwrap_or_default())
+            hasher.hash_one(list.get(other as usize).map(OwnedMetricMetadata::borrowed).unwrap_or_default())
         });
         number
     }
 
     pub(super) fn get(&self, number: usize) -> Option<MetricMetadata<'_>> {
-        self.list.get(number).map(OwnedMetadata::borrowed)
+        self.list.get(number).map(OwnedMetricMetadata::borrowed)
     }
 
     pub(super) fn memory_used(&self) -> usize {
-        self.text_len + self.list.capacity() * size_of::<OwnedMetadata>() + self.index.allocation_size()
+        self.text_len + self.list.capacity() * size_of::<OwnedMetricMetadata>() + self.index.allocation_size()
     }
 }

@@ -32,6 +32,8 @@ pub struct CollectorOptions {
     pub prometheus_names: bool,
     /// Whether series get the labels `__type__` and `__unit__`, as Prometheus gives them, where these are known.
     pub type_and_unit_labels: bool,
+    /// Whether blocks keep type, unit, description, temporality and monotonicity of metrics.
+    pub keep_metadata: bool,
     /// Whether each block is also sealed with the other form of rows, for comparison.
     pub compare_forms: bool,
 }
@@ -50,6 +52,7 @@ impl Default for CollectorOptions {
             classic_histograms: false,
             prometheus_names: false,
             type_and_unit_labels: false,
+            keep_metadata: true,
             compare_forms: false,
         }
     }

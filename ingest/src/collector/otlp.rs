@@ -118,10 +118,13 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
     fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), CollectError> {
         self.report.metrics += 1;
         self.report.metrics_without_points += u64::from(point_count == 0);
-        if let Some(&name) = self.metric.first()
-            && let Some(name) = self.store.value(name)
-        {
-            let number = self.metrics.intern(&MetricMetadata { name, ..*metadata });
+        let Some(&name) = self.metric.first().filter(|_| point_count > 0) else {
+            return Ok(());
+        };
+        // Borrowed from the metadata where it can be: what is kept borrows the collector.
+        let translated = self.options.prometheus_names.then(|| self.store.value(name).unwrap_or_default().to_owned());
+        let name = translated.as_deref().unwrap_or(metadata.name);
+        if let Some(number) = self.intern_metadata(&MetricMetadata { name, ..*metadata }) {
             self.windows.metric_ends(number);
         }
         Ok(())

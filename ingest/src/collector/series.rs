@@ -1,10 +1,9 @@
 //! What a collector makes of series.
 
 use super::collect::{BlockSink, CollectError, Collector};
-use super::metrics::OwnedMetadata;
 use crate::otlp::Level;
 use crate::series::SeriesSink;
-use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 
 /// What Prometheus appends to the name of a metric for the series that it has of it.
 const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];
@@ -53,9 +52,10 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
 
     fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), CollectError> {
         self.report.metrics += 1;
-        self.said = OwnedMetadata::new(metadata);
-        let number = self.metrics.intern(metadata);
-        self.windows.everywhere(number);
+        self.said = OwnedMetricMetadata::from(*metadata);
+        if let Some(number) = self.intern_metadata(metadata) {
+            self.windows.everywhere(number);
+        }
         Ok(())
     }
 }

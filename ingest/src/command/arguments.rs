@@ -91,6 +91,10 @@ pub(crate) struct Arguments {
     #[arg(long = "user-pair", value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) user_pairs: Vec<(String, String)>,
 
+    /// Leave out what is known of metrics beside their labels: type, unit, description, temporality, monotonicity
+    #[arg(long)]
+    pub(crate) no_metadata: bool,
+
     /// Write tables of what was read and written to a Markdown file: labels, cardinalities, bytes by section, times
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

@@ -118,6 +118,7 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
             type_and_unit_labels: arguments.type_and_unit_labels,
+            keep_metadata: !arguments.no_metadata,
             compare_forms: arguments.report.is_some(),
             ..CollectorOptions::default()
         },
