@@ -107,6 +107,69 @@ fn real_otlp_captures_have_the_series_that_they_are_known_for() {
 }
 
 #[test]
+fn every_framing_and_encoding_of_a_capture_gives_the_same_block() {
+    let Some(lines) = real("otlp/otel-demo.jsonl") else { return };
+    let (expected, of_lines) = ingested(&lines, RowForm::BitPacked);
+    for name in [
+        "otlp/otel-demo.binpb-be32",
+        "otlp/otel-demo.binpb-be32.zst",
+        "otlp/otel-demo.binpb.zst-be32",
+        "otlp/otel-demo.json.zst-be32",
+    ] {
+        let (block, report) = ingested(&real(name).unwrap(), RowForm::BitPacked);
+        assert!(block == expected, "{name}");
+        assert_eq!((report.records, report.points, report.series), (82, 4_651, 1_248), "{name}");
+        assert_eq!(Report { content_bytes: of_lines.content_bytes, ..report }, of_lines, "{name}");
+    }
+}
+
+#[test]
+fn single_requests_have_the_series_that_a_generated_decoder_finds() {
+    let Some(folder) = real("otlp/objects") else { return };
+    let mut job = Job::new(JobOptions::default(), Vec::new());
+    let (mut expected, mut count) = (BTreeSet::new(), 0);
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        job.read(Source::open(&path).unwrap()).unwrap();
+        let content = std::fs::read(&path).unwrap();
+        let content = match path.extension().unwrap().to_str().unwrap() {
+            "zst" => zstd::decode_all(&*content).unwrap(),
+            "gz" => {
+                let mut plain = Vec::new();
+                flate2::read::GzDecoder::new(&*content).read_to_end(&mut plain).unwrap();
+                plain
+            }
+            _ => content,
+        };
+        expected.extend(match path.extension().unwrap().to_str().unwrap() {
+            "json" => canonical::otlp_json(&text(&path).replace('\n', " ")),
+            _ => canonical::otlp_proto(&content),
+        });
+        count += 1;
+    }
+    let (report, blocks) = job.finish().unwrap();
+    assert_eq!((count, report.inputs, report.records), (11, 11, 11));
+    let found: BTreeSet<Labels> = canonical::of_block(&blocks[0]).into_iter().collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn real_exposition_text_has_the_series_that_it_is_known_for() {
+    for (name, count, has_times) in [
+        ("prometheus/node-exporter.prom", 3_027, false),
+        ("prometheus/k8s-1.34-cadvisor.prom.zst", 4_855, true),
+        ("prometheus/k8s-1.34-apiserver.prom.gz", 24_311, false),
+    ] {
+        let Some(path) = real(name) else { continue };
+        let (block, report) = ingested(&path, RowForm::BitPacked);
+        let found: BTreeSet<Labels> = canonical::of_block(&block).into_iter().collect();
+        assert_eq!((found.len(), report.series, report.time.is_some()), (count, count as u64, has_times), "{name}");
+        let known = BlockView::open(&block).unwrap().metric_metadata().unwrap().len();
+        assert!(known > 50, "{name}: {known}");
+    }
+}
+
+#[test]
 fn real_series_captures_have_the_series_that_they_are_known_for() {
     for (name, count) in [
         ("series/prom20k.jsonl.zst", 20_000),

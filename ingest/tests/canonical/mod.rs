@@ -4,6 +4,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use chronoxide_format::view::BlockView;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use prost::Message;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,6 +71,58 @@ pub fn otlp_json(text: &str) -> BTreeSet<Labels> {
                             all.insert(labels);
                         }
                     }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The labelsets of one request as protobuf, read by a generated decoder. Its attributes are strings, numbers and
+/// booleans.
+pub fn otlp_proto(bytes: &[u8]) -> BTreeSet<Labels> {
+    fn attributes(list: &[KeyValue]) -> Labels {
+        let text = |pair: &KeyValue| match pair.value.clone().and_then(|value| value.value) {
+            Some(any_value::Value::StringValue(text)) => text,
+            Some(any_value::Value::IntValue(int)) => int.to_string(),
+            Some(any_value::Value::BoolValue(bool)) => bool.to_string(),
+            Some(any_value::Value::ArrayValue(array)) => {
+                let value = |value: &AnyValue| match &value.value {
+                    Some(any_value::Value::StringValue(text)) => Value::from(text.as_str()),
+                    other => panic!("an array of strings is expected: {other:?}"),
+                };
+                array.values.iter().map(value).collect::<Value>().to_string()
+            }
+            None => String::new(),
+            other => panic!("no reading of {other:?} here"),
+        };
+        list.iter().map(|pair| (pair.key.clone(), text(pair))).collect()
+    }
+    fn points(data: &Data) -> Vec<&[KeyValue]> {
+        match data {
+            Data::Gauge(data) => data.data_points.iter().map(|point| &*point.attributes).collect(),
+            Data::Sum(data) => data.data_points.iter().map(|point| &*point.attributes).collect(),
+            Data::Histogram(data) => data.data_points.iter().map(|point| &*point.attributes).collect(),
+            Data::ExponentialHistogram(data) => data.data_points.iter().map(|point| &*point.attributes).collect(),
+            Data::Summary(data) => data.data_points.iter().map(|point| &*point.attributes).collect(),
+        }
+    }
+    let mut all = BTreeSet::new();
+    for of_resource in ExportMetricsServiceRequest::decode(bytes).unwrap().resource_metrics {
+        let resource = attributes(&of_resource.resource.unwrap_or_default().attributes);
+        for of_scope in &of_resource.scope_metrics {
+            let scope = of_scope.scope.clone().unwrap_or_default();
+            let mut base = resource.clone();
+            base.extend(attributes(&scope.attributes));
+            base.insert("otel_scope_name".to_owned(), scope.name);
+            base.insert("otel_scope_version".to_owned(), scope.version);
+            for metric in &of_scope.metrics {
+                for point in metric.data.iter().flat_map(points) {
+                    let mut labels = base.clone();
+                    labels.extend(attributes(point));
+                    labels.insert("__name__".to_owned(), metric.name.clone());
+                    labels.retain(|_, value| !value.is_empty());
+                    all.insert(labels);
                 }
             }
         }
