@@ -4,7 +4,7 @@ use crate::error::LabelError;
 
 /// The number of a series in one store, in the order of arrival: dense, from 0. A block numbers its
 /// series anew; sealing a store gives the permutation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreRef(pub u32);
 
 impl StoreRef {

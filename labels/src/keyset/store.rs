@@ -45,6 +45,9 @@ pub struct KeysetStore {
     arrangements: Arrangements,
     /// Keyset and row of each series.
     places: Vec<Place>,
+    /// The series that is expected next. Sources repeat their series in the same order, so that it mostly is the one
+    /// behind that of the last call: its row is at hand, and need not be hashed and looked up.
+    expected: StoreRef,
     hasher: RandomState,
     scratch: Scratch,
 }
@@ -139,10 +142,19 @@ impl KeysetStore {
                 *code = label.code.0;
             }
         }
-        let hash = Keyset::hash(&self.hasher, codes);
         let unknown = LabelError::Unknown { what: Counted::Keyset, number: keyset_id };
         let keyset = self.keysets.get_mut(keyset_id as usize).ok_or(unknown)?;
+        let expected = self.expected;
+        if let Some(place) = self.places.get(expected.index())
+            && place.keyset == keyset_id
+            && keyset.row(place.row) == Some(codes)
+        {
+            self.expected = StoreRef(expected.0.wrapping_add(1));
+            return Ok((expected, false));
+        }
+        let hash = Keyset::hash(&self.hasher, codes);
         if let Some(series) = keyset.find(hash, codes) {
+            self.expected = StoreRef(series.0.wrapping_add(1));
             return Ok((series, false));
         }
         // A known row has known codes, so only new ones are checked.
@@ -152,6 +164,7 @@ impl KeysetStore {
             }
         }
         let series = StoreRef(Counted::Series.next(self.places.len())?);
+        self.expected = StoreRef(series.0.wrapping_add(1));
         let row = keyset.push(hash, codes, series)?;
         self.places.push(Place { keyset: keyset_id, row });
         Ok((series, true))
