@@ -1,10 +1,12 @@
 //! Labels to series, series to blocks.
 
 use super::attributes::Attributes;
+use super::blocks::{BlockSink, SealedBlock};
+use super::error::CollectError;
 use super::metrics::Metrics;
 use super::options::CollectorOptions;
 use super::recall::Recall;
-use super::windows::{Times, TooManyWindows, Windows};
+use super::windows::{Times, Windows};
 use crate::names;
 use crate::otlp::Level;
 use crate::report::Report;
@@ -13,73 +15,14 @@ use bitvec::vec::BitVec;
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
-use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, SealError};
+use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore};
 use std::borrow::Cow;
-use std::error::Error;
 
 /// Series between two looks at how much memory is used: a look costs some microseconds.
 const SERIES_PER_LOOK: usize = 1 << 14;
 
 /// Bytes of records between two such looks.
 const BYTES_PER_LOOK: usize = 4 << 20;
-
-/// A block, and what it was made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SealedBlock {
-    /// The block.
-    pub block: Vec<u8>,
-    /// The same series with the other form of rows, if [asked for](CollectorOptions::compare_forms).
-    pub other_form: Option<Vec<u8>>,
-    /// Series that the store had, which may be more than those of the block.
-    pub store_series: usize,
-    /// Bytes of memory that the store used.
-    pub store_memory: usize,
-}
-
-/// Takes blocks as they are sealed.
-pub trait BlockSink {
-    /// Takes a block.
-    ///
-    /// # Errors
-    ///
-    /// Whatever keeps it from being taken; it ends the run.
-    fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>>;
-}
-
-/// Keeps them in memory.
-impl BlockSink for Vec<Vec<u8>> {
-    fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.push(sealed.block);
-        Ok(())
-    }
-}
-
-/// Why collecting stopped.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CollectError {
-    /// The labels do not fit into a store.
-    #[error(transparent)]
-    Labels(#[from] LabelError),
-    /// The series do not fit into a block, or what is to be said of it does not.
-    #[error(transparent)]
-    Seal(#[from] SealError),
-    /// A block was not taken.
-    #[error(transparent)]
-    Output(Box<dyn Error + Send + Sync>),
-    /// A series has points over a time that has too many windows.
-    #[error("a series has points over a time of {count} windows (--window)")]
-    TooManyWindows {
-        /// How many.
-        count: i128,
-    },
-}
-
-impl From<TooManyWindows> for CollectError {
-    fn from(TooManyWindows { count }: TooManyWindows) -> Self {
-        Self::TooManyWindows { count }
-    }
-}
 
 /// Collects series from the parts of records, and gives them to `blocks`.
 ///

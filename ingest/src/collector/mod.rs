@@ -11,7 +11,9 @@
 //! 4. the resource's attributes
 //!
 //! Where two have the same name, the one further up in this list wins. Within one level the last one wins, and a
-//! scope's name and version win over attributes of those names. Keys are taken as they are, dots and all.
+//! scope's name and version win over attributes of those names. Keys are taken as they are, dots and all, unless
+//! [translated](CollectorOptions::prometheus_names). What the metric itself gives to its series besides its name (`le`,
+//! `__type__`) wins over all attributes.
 //!
 //! Names and values are cut by the [label policy](chronoxide_format::policy) first; should two names become the same
 //! by it, they are the same name from then on. An empty value is no label, and is dropped last: an empty attribute of
@@ -28,6 +30,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | `options` | how series are collected and cut into blocks |
+//! | `blocks` | blocks as they are sealed, and who takes them |
 //! | `attributes` | the attributes of one level |
 //! | `recall` | attributes that came before |
 //! | `windows` | which series are in which window |
@@ -35,9 +38,12 @@
 //! | `collect` | [`Collector`]: labels to series, series to blocks |
 //! | `otlp` | what it makes of the parts of OTLP |
 //! | `series` | what it makes of series |
+//! | `error` | why collecting stops |
 
 mod attributes;
+mod blocks;
 mod collect;
+mod error;
 mod metrics;
 mod options;
 mod otlp;
@@ -47,5 +53,7 @@ mod series;
 mod tests;
 mod windows;
 
-pub use collect::{BlockSink, CollectError, Collector, SealedBlock};
+pub use blocks::{BlockSink, SealedBlock};
+pub use collect::Collector;
+pub use error::CollectError;
 pub use options::CollectorOptions;

@@ -1,6 +1,8 @@
 //! What a collector makes of the parts of OTLP.
 
-use super::collect::{BlockSink, CollectError, Collector};
+use super::blocks::BlockSink;
+use super::collect::Collector;
+use super::error::CollectError;
 use super::windows::Times;
 use crate::names;
 use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
@@ -18,6 +20,8 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
     }
 
     fn resource(&mut self) -> Result<(), CollectError> {
+        // Of a record that ended within an attribute.
+        self.recall.drop_pending();
         self.resource.clear();
         self.scope()
     }

@@ -1,6 +1,8 @@
 //! What a collector makes of series.
 
-use super::collect::{BlockSink, CollectError, Collector};
+use super::blocks::BlockSink;
+use super::collect::Collector;
+use super::error::CollectError;
 use crate::otlp::Level;
 use crate::series::SeriesSink;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
@@ -12,6 +14,7 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
     type Error = CollectError;
 
     fn series_begins(&mut self) -> Result<(), CollectError> {
+        self.recall.drop_pending();
         self.point.clear();
         self.metric.clear();
         self.series_times.clear();

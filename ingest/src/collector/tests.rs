@@ -1,7 +1,7 @@
 //! What a collector makes of requests and series.
 
 use super::{Collector, CollectorOptions};
-use crate::otlp::decode_otlp_json;
+use crate::otlp::{decode_otlp_json, decode_otlp_proto};
 use crate::report::{Levels, Shadowed, Skipped};
 use crate::series_json::decode_series_json;
 use chronoxide_format::policy::LabelPolicy;
@@ -171,4 +171,24 @@ fn series_keep_the_last_of_equal_names_and_drop_empty_values() {
     let report = collector.report();
     assert_eq!((report.duplicate_keys.point, report.empty_values.point, report.empty_keys), (2, 2, 1));
     assert_eq!(report.skipped.series_without_labels, 3);
+}
+
+#[test]
+fn what_was_cut_off_in_a_record_is_not_taken_for_what_follows() {
+    let field = |key: u8, content: &[u8]| [&[key, content.len() as u8], content].concat();
+    let attribute = |key: &[u8], value: &[u8]| [field(0x0a, key), field(0x12, &field(0x0a, value))].concat();
+    let request = |attribute: &[u8]| {
+        let metric = [field(0x0a, b"m"), field(0x2a, &field(0x0a, b""))].concat();
+        let resource = field(0x0a, &field(0x0a, attribute));
+        field(0x0a, &[resource, field(0x12, &field(0x12, &metric))].concat())
+    };
+    let mut collector = Collector::new(CollectorOptions::default(), Vec::new());
+    // The value is not UTF-8, so that the attribute is looked for and never kept.
+    let broken = attribute(b"a", b"\xff");
+    decode_otlp_proto(&request(&broken), &mut collector).unwrap_err();
+    decode_series_json(br#"{"b":"1"}"#, &mut collector).unwrap();
+    decode_otlp_proto(&request(&broken), &mut collector).unwrap_err();
+    decode_otlp_proto(&request(&attribute(b"c", b"2")), &mut collector).unwrap();
+    decode_otlp_proto(&request(&attribute(b"c", b"2")), &mut collector).unwrap();
+    assert_eq!(series(&collector), ["b=1", "__name__=m c=2"]);
 }

@@ -15,7 +15,7 @@ pub(crate) struct Bar {
 impl Bar {
     pub(crate) fn new(is_wanted: bool) -> Self {
         let target = if is_wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style("{spinner}"));
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar, input: String::new(), started: Instant::now() }
     }
