@@ -261,3 +261,28 @@ fn long_metadata_are_cut_as_values_are() {
     assert_eq!(cut.len(), 2_048);
     assert_eq!(metadata_of(&blocks[0]), [format!("a sum+ cumulative {cut:?} \"of a\"")]);
 }
+
+#[test]
+fn very_many_windows_are_cut_some_at_a_time() {
+    let lines: Vec<String> =
+        (0..9_000_u64).map(|hour| format!("up{{n=\"{}\"}} 1 {}", hour % 7, (500_000 + hour) * 3_600_000)).collect();
+    let collector = CollectorOptions { window: NonZeroU64::new(HOUR), ..CollectorOptions::default() };
+    let (report, blocks) = ingested((lines.join("\n") + "\n").into_bytes(), collector).unwrap();
+    assert_eq!((report.points, report.blocks), (9_000, 9_000));
+    let windows = by_window(&blocks);
+    assert_eq!(windows.len(), 9_000);
+    assert!(windows.values().all(|series| series.len() == 1));
+}
+
+#[test]
+fn what_is_known_of_a_metric_survives_a_cut_in_its_midst() {
+    let points: Vec<String> =
+        (0..5).map(|n| format!(r#"{{"attributes":[{{"key":"n","value":{{"intValue":"{n}"}}}}]}}"#)).collect();
+    let metric = format!(r#"{{"name":"a","unit":"s","gauge":{{"dataPoints":[{}]}}}}"#, points.join(","));
+    let line = format!("{{\"resourceMetrics\":[{{\"scopeMetrics\":[{{\"metrics\":[{metric}]}}]}}]}}\n");
+    let collector = CollectorOptions { max_series: 2, ..CollectorOptions::default() };
+    let (_, blocks) = ingested(line.into_bytes(), collector).unwrap();
+    assert_eq!(blocks.len(), 3);
+    // It is known when the metric has ended, and two blocks were sealed before that.
+    assert_eq!(metadata_of(&blocks[2]), [r#"a gauge unspecified "s" """#]);
+}

@@ -229,3 +229,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_value_in_very_many_pieces_is_read() {
+    // 300,000 pieces of one array with an element each: what is copied for each piece would be copied very often.
+    let piece = AnyValue {
+        value: Some(Value::ArrayValue(ArrayValue { values: vec![AnyValue { value: Some(Value::BoolValue(true)) }] })),
+    };
+    let value = piece.encode_to_vec().repeat(300_000);
+    let field = |key: u8, content: &[u8]| {
+        let mut out = vec![key];
+        prost::encoding::encode_varint(content.len() as u64, &mut out);
+        out.extend_from_slice(content);
+        out
+    };
+    let attribute = [field(0x0a, b"a"), field(0x12, &value)].concat();
+    let request = field(0x0a, &field(0x0a, &field(0x0a, &attribute)));
+    let expected = format!("Resource \"a\" = {:?}", format!("[{}]", vec!["true"; 300_000].join(",")));
+    assert_eq!(read(&request).0[1], expected);
+    otlp_proto(&request);
+}

@@ -21,6 +21,9 @@ use std::borrow::Cow;
 /// Series between two looks at how much memory is used: a look costs some microseconds.
 const SERIES_PER_LOOK: usize = 1 << 14;
 
+/// Windows that are kept at a time. Each becomes a block, and more than these are no windows that anybody wants.
+const MAX_WINDOWS: usize = 1 << 12;
+
 /// Bytes of records between two such looks.
 const BYTES_PER_LOOK: usize = 4 << 20;
 
@@ -280,6 +283,10 @@ impl<B: BlockSink> Collector<B> {
                 self.report.series += u64::from(is_new);
                 for times in times {
                     self.windows.add(series, times)?;
+                }
+                if self.windows.len() > MAX_WINDOWS {
+                    self.cut()?;
+                    self.restart()?;
                 }
             }
             Err(LabelError::TooManyLabels { .. }) => self.report.skipped.too_many_labels += 1,

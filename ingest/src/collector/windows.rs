@@ -3,6 +3,7 @@
 use bitvec::vec::BitVec;
 use chronoxide_format::view::TimeRange;
 use chronoxide_labels::StoreRef;
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 /// Windows that one series may be in at a time.
@@ -17,15 +18,14 @@ pub(super) struct TooManyWindows {
     pub(super) count: i128,
 }
 
-/// The windows that have points, in the order of their starts.
+/// The windows that have points.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
     length: Option<NonZeroU64>,
-    windows: Vec<Window>,
-    /// The window of the last point, which is mostly that of the next one.
-    current: usize,
-    /// Windows with points of the current metric.
-    touched: Vec<usize>,
+    /// By their starts; without one for points without a time, and for all points where nothing is cut by time.
+    windows: BTreeMap<Option<i64>, Window>,
+    /// Starts of windows with points of the current metric.
+    touched: Vec<Option<i64>>,
     /// Metadata that do not belong to points.
     everywhere: BitVec,
 }
@@ -33,7 +33,6 @@ pub(super) struct Windows {
 /// A window and its series.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Its start; none for points without a time, and for all points where nothing is cut by time.
     start: Option<i64>,
     /// The times of its points.
     times: Option<Times>,
@@ -52,8 +51,7 @@ impl Windows {
     #[inline]
     pub(super) fn add(&mut self, series: StoreRef, times: Option<Times>) -> Result<(), TooManyWindows> {
         let (Some(length), Some((first, last))) = (self.length, times) else {
-            self.window(None).add(series, times);
-            self.touch();
+            self.add_to(None, series, times);
             return Ok(());
         };
         let length = i128::from(length.get());
@@ -67,31 +65,16 @@ impl Windows {
             let end = start + length - 1;
             let clamp = |time: i128| i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX });
             let inside = (first.max(clamp(start)), last.min(clamp(end)));
-            self.window(Some(clamp(start))).add(series, Some(inside));
-            self.touch();
+            self.add_to(Some(clamp(start)), series, Some(inside));
         }
         Ok(())
     }
 
-    /// The window with this start, which is added if it is new. It is the current one then.
     #[inline]
-    fn window(&mut self, start: Option<i64>) -> &mut Window {
-        if self.windows.get(self.current).is_none_or(|window| window.start != start) {
-            self.current = match self.windows.binary_search_by_key(&start, |window| window.start) {
-                Ok(place) => place,
-                Err(place) => {
-                    self.windows.insert(place, Window::new(start));
-                    self.touched.iter_mut().filter(|touched| **touched >= place).for_each(|touched| *touched += 1);
-                    place
-                }
-            };
-        }
-        &mut self.windows[self.current]
-    }
-
-    fn touch(&mut self) {
-        if self.touched.last() != Some(&self.current) {
-            self.touched.push(self.current);
+    fn add_to(&mut self, start: Option<i64>, series: StoreRef, times: Option<Times>) {
+        self.windows.entry(start).or_insert_with(|| Window::new(start)).add(series, times);
+        if self.touched.last() != Some(&start) {
+            self.touched.push(start);
         }
     }
 
@@ -100,10 +83,14 @@ impl Windows {
         self.touched.clear();
     }
 
-    /// The metadata of the metric become part of all windows in which it had points.
+    /// The metadata of the metric become part of all windows in which it had points; of all windows, if these were taken
+    /// meanwhile.
     pub(super) fn metric_ends(&mut self, metric: usize) {
-        for &touched in &self.touched {
-            if let Some(window) = self.windows.get_mut(touched) {
+        if self.touched.is_empty() {
+            self.everywhere(metric);
+        }
+        for start in &self.touched {
+            if let Some(window) = self.windows.get_mut(start) {
                 set(&mut window.metrics, metric);
             }
         }
@@ -114,12 +101,16 @@ impl Windows {
         set(&mut self.everywhere, metric);
     }
 
-    /// The windows, which are gone then.
+    /// How many windows there are.
+    pub(super) fn len(&self) -> usize {
+        self.windows.len()
+    }
+
+    /// The windows in the order of their starts. They are gone then.
     pub(super) fn take(&mut self) -> Vec<Window> {
         self.touched.clear();
-        self.current = 0;
         let everywhere = std::mem::take(&mut self.everywhere);
-        let mut windows = std::mem::take(&mut self.windows);
+        let mut windows: Vec<Window> = std::mem::take(&mut self.windows).into_values().collect();
         for window in &mut windows {
             everywhere.iter_ones().for_each(|metric| set(&mut window.metrics, metric));
         }
@@ -127,9 +118,9 @@ impl Windows {
     }
 
     pub(super) fn memory_used(&self) -> usize {
-        let bits =
-            self.windows.iter().map(|window| window.series.capacity() + window.metrics.capacity()).sum::<usize>();
-        bits / 8 + self.windows.capacity() * size_of::<Window>()
+        let windows = self.windows.values();
+        let bits = windows.map(|window| window.series.capacity() + window.metrics.capacity()).sum::<usize>();
+        bits / 8 + self.windows.len() * size_of::<(Option<i64>, Window)>()
     }
 
     pub(super) fn length(&self) -> Option<NonZeroU64> {
@@ -174,7 +165,7 @@ fn set(bits: &mut BitVec, position: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     /// Start, times, series and metadata of a window.
     type Content = (Option<i64>, Option<Times>, Vec<usize>, Vec<usize>);

@@ -61,6 +61,12 @@ impl Keyset {
         codes(&self.rows, self.keys.len(), row)
     }
 
+    /// The ref of a row's series, and its codes.
+    pub(crate) fn row_with_ref(&self, row: u32) -> Option<(StoreRef, &[u32])> {
+        let series = self.rows.get(row as usize * (self.keys.len() + 1))?;
+        Some((StoreRef(*series), self.row(row)?))
+    }
+
     /// The hash of a row's codes, for [`find`](Self::find) and [`push`](Self::push).
     pub(crate) fn hash(hasher: &impl BuildHasher, codes: &[u32]) -> u32 {
         let hash = hasher.hash_one(codes);

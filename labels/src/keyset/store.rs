@@ -257,6 +257,11 @@ impl KeysetStore {
         &self.keys
     }
 
+    /// The keyset and the row of a series.
+    pub(crate) fn place(&self, series: usize) -> Option<(u32, u32)> {
+        self.places.get(series).map(|place| (place.keyset, place.row))
+    }
+
     pub(crate) fn keysets(&self) -> &[Keyset] {
         &self.keysets
     }

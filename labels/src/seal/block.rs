@@ -73,7 +73,7 @@ impl KeysetStore {
     /// The meta data are not in order, names or values are longer than their policy says, or a count of the format has
     /// run out.
     pub fn seal(&self, form: RowForm, meta: &BlockMeta) -> Result<Sealed, SealError> {
-        let (block, refs) = self.seal_selection(Selection::ALL, form, meta)?;
+        let (block, refs) = self.seal_selection(&Selection::ALL, form, meta)?;
         Ok(Sealed { block, refs })
     }
 
@@ -84,12 +84,12 @@ impl KeysetStore {
     ///
     /// As [`seal`](Self::seal).
     pub fn seal_selected(&self, selected: &BitSlice, form: RowForm, meta: &BlockMeta) -> Result<Vec<u8>, SealError> {
-        Ok(self.seal_selection(Selection::of(selected), form, meta)?.0)
+        Ok(self.seal_selection(&Selection::of(self, selected), form, meta)?.0)
     }
 
     fn seal_selection(
         &self,
-        selection: Selection<'_>,
+        selection: &Selection,
         form: RowForm,
         meta: &BlockMeta,
     ) -> Result<(Vec<u8>, Vec<SeriesRef>), SealError> {

@@ -39,7 +39,7 @@ pub(crate) struct BlockKeyset {
 
 impl BlockOrder {
     /// The order of the selected series of a store. Costs one pass over all codes, and sorting the used symbols.
-    pub(crate) fn new(store: &KeysetStore, selection: Selection<'_>) -> Self {
+    pub(crate) fn new(store: &KeysetStore, selection: &Selection) -> Self {
         let mut code_ranks = used_codes(store, selection);
         let (symbols, symbol_ranks) = rank_symbols(store, &code_ranks);
         let rank = |symbol: SymbolId| symbol_ranks.get(symbol.index()).copied().unwrap_or(UNUSED);
@@ -67,7 +67,7 @@ impl BlockOrder {
 
         let mut keysets = Vec::new();
         for (source, keyset) in store.keysets().iter().enumerate() {
-            if keyset.rows().any(|(series, _)| selection.has(series)) {
+            if selection.count(source, keyset) > 0 {
                 let rank = |key: &crate::KeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
                 keysets.push(BlockKeyset { keys: keyset.keys().iter().map(rank).collect(), source });
             }
@@ -79,14 +79,14 @@ impl BlockOrder {
 }
 
 /// For each key, 0 for each code that a selected series has, and [`UNUSED`] for others.
-fn used_codes(store: &KeysetStore, selection: Selection<'_>) -> Vec<Vec<u32>> {
+fn used_codes(store: &KeysetStore, selection: &Selection) -> Vec<Vec<u32>> {
     let mut used: Vec<Vec<u32>> = store.keys().as_slice().iter().map(|key| vec![UNUSED; key.values.len()]).collect();
-    for keyset in store.keysets() {
+    for (number, keyset) in store.keysets().iter().enumerate() {
         for (column, key) in keyset.keys().iter().enumerate() {
             let Some(of_key) = used.get_mut(key.index()) else {
                 continue;
             };
-            for (_, codes) in keyset.rows().filter(|&(series, _)| selection.has(series)) {
+            for (_, codes) in selection.rows(number, keyset) {
                 if let Some(code) = codes.get(column).and_then(|&code| of_key.get_mut(code as usize)) {
                     *code = 0;
                 }

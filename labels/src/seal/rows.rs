@@ -24,10 +24,10 @@ struct Column {
 }
 
 impl SortedRows {
-    /// Remaps and sorts the selected rows of a keyset. `code_ranks` has the block's codes by key and code of the store.
-    pub(crate) fn fill(&mut self, keyset: &Keyset, selection: Selection<'_>, code_ranks: &[Vec<u32>]) {
+    /// Remaps and sorts the selected rows of the keyset with this number. `code_ranks` has the block's codes by key and code of the store.
+    pub(crate) fn fill(&mut self, number: usize, keyset: &Keyset, selection: &Selection, code_ranks: &[Vec<u32>]) {
         let width = keyset.keys().len();
-        self.remap(keyset, selection, code_ranks);
+        self.remap(number, keyset, selection, code_ranks);
         self.sort(width);
 
         self.codes.clear();
@@ -42,17 +42,15 @@ impl SortedRows {
     }
 
     /// Fills `remapped`, `series` and `columns`.
-    fn remap(&mut self, keyset: &Keyset, selection: Selection<'_>, code_ranks: &[Vec<u32>]) {
+    fn remap(&mut self, number: usize, keyset: &Keyset, selection: &Selection, code_ranks: &[Vec<u32>]) {
         let ranks: Vec<&[u32]> =
             keyset.keys().iter().map(|key| code_ranks.get(key.index()).map_or(&[][..], Vec::as_slice)).collect();
         self.columns.clear();
         self.columns.resize(ranks.len(), Column { least: u32::MAX, most: 0 });
         self.remapped.clear();
-        if selection.is_all() {
-            self.remapped.reserve(keyset.len() * ranks.len());
-        }
+        self.remapped.reserve(selection.count(number, keyset) * ranks.len());
         self.series.clear();
-        for (series, codes) in keyset.rows().filter(|&(series, _)| selection.has(series)) {
+        for (series, codes) in selection.rows(number, keyset) {
             self.series.push(series);
             for ((&code, ranks), column) in codes.iter().zip(&ranks).zip(&mut self.columns) {
                 let rank = ranks.get(code as usize).copied().unwrap_or_default();

@@ -1,27 +1,41 @@
 //! Which series of a store are sealed.
 
+use crate::keyset::{Keyset, KeysetStore};
 use crate::store::StoreRef;
 use bitvec::slice::BitSlice;
 
-/// A set of series: all, or those whose bit is set.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Selection<'a>(Option<&'a BitSlice>);
+/// A set of series: all, or the rows of each keyset.
+#[derive(Debug, Clone)]
+pub(crate) struct Selection(Option<Vec<Vec<u32>>>);
 
-impl<'a> Selection<'a> {
+impl Selection {
     /// All series.
     pub(crate) const ALL: Self = Self(None);
 
-    /// The series whose bit is set. Those behind the last bit are not selected.
-    pub(crate) fn of(bits: &'a BitSlice) -> Self {
-        Self(Some(bits))
+    /// The series whose bit is set. Those behind the last bit are not selected. Costs as many steps as there are keysets
+    /// and selected series, so that many small parts of a store can be sealed.
+    pub(crate) fn of(store: &KeysetStore, bits: &BitSlice) -> Self {
+        let mut rows = vec![Vec::new(); store.keysets().len()];
+        for number in bits.iter_ones() {
+            if let Some((keyset, row)) = store.place(number)
+                && let Some(rows) = rows.get_mut(keyset as usize)
+            {
+                rows.push(row);
+            }
+        }
+        Self(Some(rows))
     }
 
-    pub(crate) fn is_all(self) -> bool {
-        self.0.is_none()
+    /// How many series of a keyset are selected.
+    pub(crate) fn count(&self, number: usize, keyset: &Keyset) -> usize {
+        self.0.as_ref().map_or(keyset.len(), |rows| rows.get(number).map_or(0, Vec::len))
     }
 
-    #[inline]
-    pub(crate) fn has(self, series: StoreRef) -> bool {
-        self.0.is_none_or(|bits| bits.get(series.index()).is_some_and(|bit| *bit))
+    /// The selected rows of a keyset, by its number in the store: the ref of each series and its codes.
+    pub(crate) fn rows<'a>(&'a self, number: usize, keyset: &'a Keyset) -> impl Iterator<Item = (StoreRef, &'a [u32])> {
+        let all = self.0.is_none().then(|| keyset.rows());
+        let some = self.0.as_ref().and_then(|rows| rows.get(number));
+        let some = some.into_iter().flatten().filter_map(|&row| keyset.row_with_ref(row));
+        all.into_iter().flatten().chain(some)
     }
 }

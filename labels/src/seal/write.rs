@@ -28,7 +28,7 @@ pub(crate) trait BlockTarget {
 /// Holds two copies of the largest keyset's rows beside what it returns.
 pub(crate) fn write<T: BlockTarget>(
     store: &KeysetStore,
-    selection: Selection<'_>,
+    selection: &Selection,
     target: &mut T,
 ) -> Result<Vec<SeriesRef>, T::Error> {
     use crate::store::LabelSetStore;
@@ -45,7 +45,7 @@ pub(crate) fn write<T: BlockTarget>(
         let Some(source) = store.keysets().get(keyset.source) else {
             continue;
         };
-        rows.fill(source, selection, &order.code_ranks);
+        rows.fill(keyset.source, source, selection, &order.code_ranks);
         let first = target.keyset(&keyset.keys, &rows.codes)?;
         for (series, block_ref) in rows.series.iter().zip(first..) {
             if let Some(place) = refs.get_mut(series.index()) {
@@ -132,7 +132,7 @@ mod tests {
 
     fn written(store: &KeysetStore) -> (Parts, Vec<u32>) {
         let mut parts = Parts::default();
-        let Ok(refs) = write(store, Selection::ALL, &mut parts);
+        let Ok(refs) = write(store, &Selection::ALL, &mut parts);
         (parts, refs.iter().map(|series| series.0).collect())
     }
 

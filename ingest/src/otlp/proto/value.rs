@@ -14,7 +14,12 @@ type Pieces<'a> = (usize, Cow<'a, [u8]>);
 fn append<'a>(pieces: Option<Pieces<'a>>, piece: Fields<'a>, bytes: &'a [u8]) -> Pieces<'a> {
     match pieces {
         None => (piece.offset(), Cow::Borrowed(bytes)),
-        Some((offset, before)) => (offset, Cow::Owned([&*before, bytes].concat())),
+        Some((offset, before)) => {
+            // Copied once, and then extended: there may be very many pieces.
+            let mut all = before.into_owned();
+            all.extend_from_slice(bytes);
+            (offset, Cow::Owned(all))
+        }
     }
 }
 
