@@ -779,10 +779,10 @@ def fingerprint(block, j):
     return total % P
 
 
-def block_id(meta, meta_section, catalogue_section):
+def block_id(meta, *sections):
     known = meta.flags & TIME_KNOWN and meta.time_start > 0
     milliseconds = meta.time_start // 1000000 if known else 0
-    one, two = (sip(b"chronoxide.bid.%d" % i, meta_section + catalogue_section) for i in (1, 2))
+    one, two = (sip(b"chronoxide.bid.%d" % i, b"".join(sections)) for i in (1, 2))
     return milliseconds.to_bytes(6, "big") + one.to_bytes(8, "big") + (two >> 48).to_bytes(2, "big")
 
 
@@ -826,7 +826,7 @@ class Block:
         must(fingerprint(self, 1) == self.meta.fingerprint_1, "fingerprint", "fingerprint_1")
         must(fingerprint(self, 2) == self.meta.fingerprint_2, "fingerprint", "fingerprint_2")
         self.metrics = read_metrics(section["metric-metadata"]) if "metric-metadata" in section else None
-        right = block_id(self.meta, section["meta"], section["catalogue"])
+        right = block_id(self.meta, section["meta"], section["catalogue"], section.get("metric-metadata", b""))
         must(self.header.block_id == right, "block-id", "it should be %s", block_id_text(right))
 
 

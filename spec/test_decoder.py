@@ -66,7 +66,8 @@ def resealed(data):
     end = decoder.HEADER.size + header.section_count * decoder.ENTRY.size
     directory = [decoder.ENTRY.read(data, at) for at in range(decoder.HEADER.size, end, decoder.ENTRY.size)]
     section = {entry.kind: data[entry.offset:entry.offset + entry.length] for entry in directory}
-    header = header._replace(block_id=decoder.block_id(decoder.META.read(section[2]), section[2], section[1]))
+    header = header._replace(block_id=decoder.block_id(
+        decoder.META.read(section[2]), section[2], section[1], section.get(decoder.METRIC_METADATA, b"")))
     checks = b"".join(struct.pack("<I", right) for _, right in decoder.chunk_checksums(data, header, directory))
     at = next(entry.offset for entry in directory if entry.kind == 7)
     data = data[:at] + checks + data[at + len(checks):]

@@ -131,11 +131,12 @@ impl fmt::Debug for Fingerprint {
 pub struct BlockId(pub [u8; 16]);
 
 impl BlockId {
-    /// The id of the block with these sections; `time_start` is in nanoseconds, if it is known.
-    pub fn derive(time_start: Option<i64>, meta: &[u8], catalogue: &[u8]) -> Self {
+    /// The id of the block with these sections, the last one empty if it is absent; `time_start` is in nanoseconds, if it
+    /// is known.
+    pub fn derive(time_start: Option<i64>, meta: &[u8], catalogue: &[u8], metric_metadata: &[u8]) -> Self {
         let millis = time_start.and_then(|nanos| u64::try_from(nanos / 1_000_000).ok()).unwrap_or(0);
-        let first = sip(b"chronoxide.bid.1", &[meta, catalogue]);
-        let second = sip(b"chronoxide.bid.2", &[meta, catalogue]) >> 48;
+        let first = sip(b"chronoxide.bid.1", &[meta, catalogue, metric_metadata]);
+        let second = sip(b"chronoxide.bid.2", &[meta, catalogue, metric_metadata]) >> 48;
         let id = (u128::from(millis) << 80) | (u128::from(first) << 16) | u128::from(second);
         Self(id.to_be_bytes())
     }
@@ -183,12 +184,13 @@ mod tests {
     fn block_ids_print_as_ulids_and_sort_by_time() {
         // The ULID specification's first example has this time and this text.
         let time = 1_469_918_176_385_000_000;
-        let id = BlockId::derive(Some(time), b"meta", b"catalogue");
+        let id = BlockId::derive(Some(time), b"meta", b"catalogue", b"");
         assert_eq!(id.to_string()[..10], *"01ARYZ6S41");
         assert_eq!(id.to_string().len(), 26);
-        assert!(id < BlockId::derive(Some(time + 1_000_000), b"", b""));
-        assert_eq!(BlockId::derive(Some(-5), b"m", b"c"), BlockId::derive(None, b"m", b"c"));
-        assert_ne!(BlockId::derive(None, b"m", b"c"), BlockId::derive(None, b"m", b"d"));
+        assert!(id < BlockId::derive(Some(time + 1_000_000), b"", b"", b""));
+        assert_eq!(BlockId::derive(Some(-5), b"m", b"c", b""), BlockId::derive(None, b"m", b"c", b""));
+        assert_ne!(BlockId::derive(None, b"m", b"c", b""), BlockId::derive(None, b"m", b"d", b""));
+        assert_ne!(BlockId::derive(None, b"m", b"c", b""), BlockId::derive(None, b"m", b"c", b"x"));
     }
 
     #[test]

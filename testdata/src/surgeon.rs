@@ -143,6 +143,7 @@ impl Surgeon {
                 time_start(bytes(SectionKind::Meta)),
                 bytes(SectionKind::Meta),
                 bytes(SectionKind::Catalogue),
+                bytes(SectionKind::MetricMetadata),
             );
         }
         assemble(self.block_id, self.features, &self.sections)

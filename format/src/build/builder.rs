@@ -234,14 +234,15 @@ impl BlockBuilder {
         };
         let catalogue = self.records.encode()?;
         let meta_section = meta.encode(&content)?;
-        let block_id = BlockId::derive(meta.time.map(|time| time.start), &meta_section, &catalogue);
+        let metrics =
+            if meta.metrics.is_empty() { Vec::new() } else { MetricRecords::from_set(&meta.metrics)?.encode()? };
+        let block_id = BlockId::derive(meta.time.map(|time| time.start), &meta_section, &catalogue, &metrics);
         let (symbols, arena) = self.symbols.finish();
         let contents = [catalogue, meta_section, symbols, self.rows.finish(), members, arena, Vec::new()];
         let section = |(kind, bytes): (SectionKind, Vec<u8>)| SectionBytes { kind: kind.code(), id: 0, bytes };
         let mut sections: Vec<SectionBytes> = SectionKind::REQUIRED.into_iter().zip(contents).map(section).collect();
-        if !meta.metrics.is_empty() {
-            let bytes = MetricRecords::from_set(&meta.metrics)?.encode()?;
-            sections.push(section((SectionKind::MetricMetadata, bytes)));
+        if !metrics.is_empty() {
+            sections.push(section((SectionKind::MetricMetadata, metrics)));
         }
         Ok(assemble(block_id, [0; 3], &sections))
     }

@@ -28,7 +28,7 @@ pub struct BlockMeta {
     pub external_labels: Vec<(String, String)>,
     /// Pairs that a user attached, in increasing order of keys.
     pub user_pairs: Vec<(String, String)>,
-    /// What is known about the metrics of the block. No part of its identity: blocks that differ in nothing else have one id.
+    /// What is known about the metrics of the block. Part of its id, and not of its fingerprint.
     pub metrics: MetricSet,
     /// How labels were cut.
     pub policy: LabelPolicy,

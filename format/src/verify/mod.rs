@@ -44,10 +44,10 @@ impl BlockView<'_> {
         let content = ContentFingerprint::of(self)?;
         meta::verify(self, &content)?;
         metrics::verify(self)?;
-        let (meta, catalogue) = (SectionKind::Meta, SectionKind::Catalogue);
+        use SectionKind::{Catalogue, Meta, MetricMetadata};
         let section = |kind| self.frame().section(self.bytes(), kind);
         let time_start = self.meta()?.time().map(|time| time.start);
-        let expected = BlockId::derive(time_start, section(meta), section(catalogue));
+        let expected = BlockId::derive(time_start, section(Meta), section(Catalogue), section(MetricMetadata));
         if self.block_id() != expected {
             let first = |id: BlockId| u64::from_be_bytes(id.0.first_chunk().copied().unwrap_or_default());
             return Err(corrupt(Rule::BlockId, Place::Byte(24), first(self.block_id()), first(expected)));
