@@ -50,6 +50,12 @@ impl Decoder {
         Ok(self.text.finish(sink)?)
     }
 
+    /// Whether a record that is cut off at its end may be whole and say something else: a time of exposition text has fewer
+    /// digits then.
+    pub(crate) fn may_lie(&mut self, bytes: &[u8]) -> bool {
+        matches!(self.format, Format::PrometheusText | Format::OpenMetrics) && self.text.has_time(bytes)
+    }
+
     /// What is wrong with a record, if anything is. The sink is not needed for that.
     pub(crate) fn check(&mut self, bytes: &[u8]) -> Result<(), DecodeError<Infallible>> {
         match self.format {

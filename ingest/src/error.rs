@@ -65,7 +65,7 @@ impl<E> DecodeError<E> {
     }
 }
 
-/// Why a run stopped. Nothing was written then.
+/// Why a run stopped. Blocks that were given away before that stay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IngestError {

@@ -152,6 +152,7 @@ impl<B: BlockSink> Job<B> {
         };
 
         decoder.finish(&mut self.collector).or_else(|error| error.split().map(drop))?;
+        self.collector.input_ends();
 
         let report = self.collector.report_mut();
         report.inputs += 1;
@@ -265,6 +266,10 @@ impl<B: BlockSink> Job<B> {
                 return self.broken(record, input, BrokenRecord::Compression { reason: reason.to_owned() });
             }
         };
+        if is_unterminated && decoder.may_lie(bytes) {
+            self.torn(record, input);
+            return Ok(());
+        }
         // The collector keeps what it got, so a record that may be left out is read without it first.
         if (self.options.skip_broken_records || is_unterminated)
             && let Err(error) = decoder.check(bytes)

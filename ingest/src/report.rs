@@ -21,7 +21,7 @@ pub struct Report {
     pub content_bytes: u64,
     /// Records that were taken.
     pub records: u64,
-    /// Data points of OTLP, those included that were skipped.
+    /// Data points, those included that were skipped; of series the times that they come with.
     pub points: u64,
     /// Data points by the kind of their metric.
     pub points_by_kind: Kinds,
@@ -183,11 +183,12 @@ fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<
 
 impl Report {
     /// Whether something that the inputs hold, or should hold, is not in the block: records that are broken or torn,
-    /// or series with too many labels.
+    /// points without a name, or series with too many labels or without any.
     #[must_use]
     pub fn is_partial(&self, strict: bool) -> bool {
         let torn = self.torn_records + self.truncated_inputs;
-        self.skipped.broken_records > 0 || self.skipped.too_many_labels > 0 || strict && torn > 0
+        let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels } = self.skipped;
+        broken_records + points_without_name + too_many_labels + series_without_labels > 0 || strict && torn > 0
     }
 
     /// Widens the time of points.

@@ -159,6 +159,47 @@ fn series_without_times_get_those_that_were_said() {
 }
 
 #[test]
+fn a_time_that_may_be_cut_off_is_not_believed() {
+    let (report, blocks) =
+        ingested(b"up 1 1732919138215\nup 1 17329191".to_vec(), CollectorOptions::default()).unwrap();
+    let time = 1_732_919_138_215_000_000;
+    let range = BlockView::open(&blocks[0]).unwrap().meta().unwrap().time();
+    assert_eq!((range, report.torn_records), (Some(TimeRange { start: time, end: time + 1 }), 1));
+    // Without a time there is nothing to be mistaken about.
+    let (report, _) = ingested(b"up 1\ndown 17".to_vec(), CollectorOptions::default()).unwrap();
+    assert_eq!((report.series, report.torn_records), (2, 0));
+    let (_, blocks) = ingested(b"up 1 9223372036.854775807\n".to_vec(), CollectorOptions::default()).unwrap();
+    assert!(BlockView::open(&blocks[0]).unwrap().meta().unwrap().time().is_some());
+}
+
+#[test]
+fn a_family_that_is_cut_is_known_in_all_its_blocks() {
+    let text = "# TYPE f gauge\nf{a=\"1\"} 1\nf{a=\"2\"} 1\nf{a=\"3\"} 1\n";
+    let collector = CollectorOptions { max_series: 1, ..CollectorOptions::default() };
+    let (_, blocks) = ingested(text.as_bytes().to_vec(), collector).unwrap();
+    assert_eq!(blocks.len(), 3);
+    assert!(blocks.iter().all(|block| metadata_of(block) == [r#"f gauge unspecified "" """#]));
+}
+
+#[test]
+fn resources_with_too_many_attributes_cost_little_and_lose_only_their_points() {
+    let attributes: Vec<String> =
+        (0..30_000).map(|n| format!(r#"{{"key":"k{n}","value":{{"intValue":"1"}}}}"#)).collect();
+    let points = "{},".repeat(50_000) + "{}";
+    let of = |attributes: &str, points: &str| {
+        let metrics = format!(r#"[{{"name":"m","gauge":{{"dataPoints":[{points}]}}}}]"#);
+        format!(r#"{{"resource":{{"attributes":[{attributes}]}},"scopeMetrics":[{{"metrics":{metrics}}}]}}"#)
+    };
+    let (hostile, sound) = (of(&attributes.join(","), &points), of(&attributes[..3].join(","), "{}"));
+    let line = format!("{{\"resourceMetrics\":[{hostile},{sound}]}}\n");
+    let (report, blocks) = ingested(line.into_bytes(), CollectorOptions::default()).unwrap();
+    assert_eq!((report.points, report.skipped.too_many_labels), (50_002, 50_001));
+    let labels = [("__name__", "m"), ("k0", "1"), ("k1", "1"), ("k2", "1")];
+    let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(canonical::of_block(&blocks[0]), [Labels::from(labels)]);
+}
+
+#[test]
 fn a_time_of_too_many_windows_is_refused() {
     let lines = b"{\"__name__\":\"up\"}\n".to_vec();
     let collector = CollectorOptions {

@@ -213,6 +213,11 @@ fn inputs_that_cannot_be_read_are_told_apart() {
         ),
         (file("broken", b"{\"a\":\"1\"}\n{\"a\":2}\n"), 3, "record 2, at byte 10, is broken: invalid type"),
         (
+            file("query", br#"{"status":"success","data":{"resultType":"vector","result":[]}}"#),
+            3,
+            "is this the answer of a query?",
+        ),
+        (
             file("status", br#"{"status":"error","errorType":"timeout","error":"too slow"}"#),
             3,
             "error, timeout, too slow",
@@ -233,6 +238,11 @@ fn what_was_left_out_ends_with_6() {
     assert_exit(&done, 6, "record 3, at byte 20, is broken, and was left out: invalid type");
     assert_exit(&done, 6, "  left out  1 broken record\n");
     assert!(output.exists(), "what could be read is there");
+
+    let nameless = r#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"gauge":{"dataPoints":[{}]}}]}]}]}"#;
+    let nameless = folder.write("nameless", nameless);
+    let done = run(&[text(&nameless), "-o", text(&output), "--force"]);
+    assert_exit(&done, 6, "  left out  1 point of a metric without a name\n");
 
     let torn = folder.write("torn", format!("{LINES}{{\"a\":\"3"));
     let done = run(&[text(&torn), "-o", text(&output), "--force"]);
@@ -421,7 +431,49 @@ fn interrupted_it_leaves_whole_blocks_and_nothing_else() {
     assert_exit(&done, 130, "");
     let blocks = blocks_of(&folder.path("blocks"));
     assert!(blocks.len() >= 10);
-    assert!(blocks.iter().all(|block| BlockView::open(block).unwrap().series_count() == Ok(100)));
+    // What was collected when it was interrupted became the last block.
+    let counts: Vec<u32> = blocks.iter().map(|block| BlockView::open(block).unwrap().series_count().unwrap()).collect();
+    assert!(counts.iter().filter(|&&count| count != 100).count() <= 1, "{counts:?}");
+}
+
+#[test]
+fn no_output_is_an_input_or_another_output() {
+    let folder = Folder::new();
+    let capture = folder.write("c.jsonl", LINES);
+    let (capture, other) = (text(&capture), folder.path("o.cx"));
+    let twisted = format!("{}/../{}/c.jsonl", text(folder.0.path()), folder.0.path().file_name().unwrap().display());
+    for (arguments, message) in [
+        (&[capture, "-o", &twisted, "--force"][..], "would be replaced, and is an input"),
+        (&[capture, "-o", text(&other), "--report", capture, "--force"], "would be replaced, and is an input"),
+        (&[capture, "-o", text(&other), "--report", text(&other)], "would be both the block and the report"),
+    ] {
+        assert_exit(&run(arguments), 2, message);
+    }
+    assert_eq!(fs::read_to_string(capture).unwrap(), LINES);
+    assert_eq!(folder.names(), ["c.jsonl"]);
+}
+
+#[test]
+fn a_failed_run_says_which_blocks_it_left() {
+    let folder = Folder::new();
+    let lines: Vec<String> = (0..7).map(|number| format!("{{\"a\":\"{number}\"}}\n")).collect();
+    let capture = folder.write("c.jsonl", lines.concat() + "{\"a\":1}\n");
+    let output = format!("{}/", text(&folder.path("blocks")));
+    let done = run(&[text(&capture), "-o", &output, "--max-series-per-block", "3"]);
+    assert_exit(&done, 3, "2 blocks were written to ");
+    assert_exit(&done, 3, "record 8, at byte 70, is broken");
+    assert_eq!(blocks_of(&folder.path("blocks")).len(), 2);
+}
+
+#[test]
+fn blocks_that_differ_in_their_metadata_have_names_of_their_own() {
+    let folder = Folder::new();
+    let output = format!("{}/", text(&folder.path("blocks")));
+    for (name, help) in [("one", "first"), ("two", "second")] {
+        let capture = folder.write(name, format!("# HELP foo The {help}.\nfoo 1\n"));
+        assert_exit(&run(&[text(&capture), "-o", &output]), 0, "1 series in ");
+    }
+    assert_eq!(blocks_of(&folder.path("blocks")).len(), 2);
 }
 
 #[test]

@@ -112,6 +112,26 @@ fn text_says_types_and_units_itself() {
 }
 
 #[test]
+fn types_are_those_of_the_own_metric_and_the_own_input() {
+    let options = CollectorOptions { type_and_unit_labels: true, ..CollectorOptions::default() };
+    let mut job = Job::new(JobOptions { collector: options, ..JobOptions::default() }, Vec::new());
+    for content in [
+        "# TYPE a counter\n# TYPE b gauge\na 1\nb 1\n",
+        "{\"__name__\":\"a\",\"__name__\":\"a\",\"from\":\"elsewhere\"}\n",
+    ] {
+        job.read(Source::new("capture".to_owned(), Cursor::new(content)).unwrap()).unwrap();
+    }
+    let (report, blocks) = job.finish().unwrap();
+    let mut found: Vec<String> = canonical::of_block(&blocks[0])
+        .iter()
+        .map(|labels| labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
+        .collect();
+    found.sort();
+    assert_eq!(found, ["__name__=a __type__=counter", "__name__=a from=elsewhere", "__name__=b __type__=gauge"]);
+    assert_eq!(report.duplicate_keys.point, 1);
+}
+
+#[test]
 fn expanded_points_survive_a_cut_in_their_midst() {
     let metrics = [HISTOGRAM, SUMMARY].join(",").replace('\n', " ");
     let options = CollectorOptions { classic_histograms: true, ..CollectorOptions::default() };

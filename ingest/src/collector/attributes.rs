@@ -1,6 +1,9 @@
 //! The attributes of one level: a resource, a scope or a point.
 
-use chronoxide_labels::{KeyId, LabelId};
+use chronoxide_labels::{KeyId, LabelId, MAX_LABELS};
+
+/// Attributes of a level that are kept, at most. A series has fewer labels, so that nothing but an error comes of more.
+const MOST: usize = 2 * MAX_LABELS;
 
 /// The attributes of one level, each key once.
 #[derive(Debug, Default)]
@@ -9,6 +12,8 @@ pub(super) struct Attributes {
     pub(super) list: Vec<(KeyId, Option<LabelId>)>,
     /// For each key the generation in which it was set last, and where it is in the list.
     marks: Vec<(u32, u32)>,
+    /// Whether there were more attributes than are kept.
+    pub(super) is_overfull: bool,
     /// Counts how often the level began anew; marks of other generations mean nothing.
     generation: u32,
 }
@@ -17,11 +22,19 @@ impl Attributes {
     /// Begins anew.
     pub(super) fn clear(&mut self) {
         self.list.clear();
+        self.is_overfull = false;
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
             self.marks.clear();
             self.generation = 1;
         }
+    }
+
+    /// Whether there is no room for another attribute, which is noted then.
+    #[inline]
+    pub(super) fn refuses(&mut self) -> bool {
+        self.is_overfull |= self.list.len() >= MOST;
+        self.is_overfull
     }
 
     /// Where the label of a key is in the list.
@@ -55,9 +68,10 @@ impl Attributes {
         mut key: impl FnMut(KeyId) -> Result<KeyId, E>,
         mut label: impl FnMut(LabelId) -> Result<LabelId, E>,
     ) -> Result<(), E> {
-        let list = std::mem::take(&mut self.list);
+        let (list, is_overfull) = (std::mem::take(&mut self.list), self.is_overfull);
         self.marks.clear();
         self.clear();
+        self.is_overfull = is_overfull;
         for (old, value) in list {
             let value = value.map(&mut label).transpose()?;
             self.set(key(old)?, value);

@@ -17,12 +17,16 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore};
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Series between two looks at how much memory is used: a look costs some microseconds.
 const SERIES_PER_LOOK: usize = 1 << 14;
 
 /// Windows that are kept at a time. Each becomes a block, and more than these are no windows that anybody wants.
 const MAX_WINDOWS: usize = 1 << 12;
+
+/// Attributes that are interned between two such looks.
+const ATTRIBUTES_PER_LOOK: usize = 1 << 18;
 
 /// Bytes of records between two such looks.
 const BYTES_PER_LOOK: usize = 4 << 20;
@@ -50,12 +54,16 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) metrics: Metrics,
     pub(super) names: names::Cache,
     pub(super) recall: Recall,
-    /// What was said of a metric last, for the series that follow.
-    pub(super) said: OwnedMetricMetadata,
+    /// What the current input said of metrics, by their names, for labels of the series that follow.
+    pub(super) said: HashMap<Box<str>, OwnedMetricMetadata>,
+    /// What it said last, which is said again where a block is cut in the midst of a family.
+    pub(super) last_said: OwnedMetricMetadata,
     /// Times of the current series, where its input says them.
     pub(super) series_times: Vec<Times>,
     /// Bytes of records since the last look at the memory.
     unlooked: usize,
+    /// Attributes that were interned since then.
+    work: usize,
     blocks: B,
 }
 
@@ -77,9 +85,11 @@ impl<B: BlockSink> Collector<B> {
             metrics: Metrics::default(),
             names: names::Cache::default(),
             recall: Recall::default(),
-            said: OwnedMetricMetadata::default(),
+            said: HashMap::new(),
+            last_said: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
             unlooked: 0,
+            work: 0,
             options,
             blocks,
         };
@@ -125,11 +135,36 @@ impl<B: BlockSink> Collector<B> {
         if self.unlooked >= BYTES_PER_LOOK {
             self.unlooked = 0;
             if self.is_memory_used() {
+                for attributes in [&mut self.resource, &mut self.scope, &mut self.point] {
+                    attributes.clear();
+                }
+                for labels in [&mut self.base, &mut self.metric, &mut self.labels] {
+                    labels.clear();
+                }
                 self.cut()?;
                 self.restart()?;
             }
         }
         Ok(())
+    }
+
+    /// Looks at the memory if many attributes were interned, for which there need not be series.
+    #[inline]
+    pub(super) fn look_at_work(&mut self) -> Result<(), CollectError> {
+        if self.work >= ATTRIBUTES_PER_LOOK {
+            self.work = 0;
+            if self.is_memory_used() {
+                self.cut()?;
+                self.restart()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An input ends: what it said of metrics is not said of those of the next one.
+    pub(crate) fn input_ends(&mut self) {
+        self.said.clear();
+        self.last_said = OwnedMetricMetadata::default();
     }
 
     fn is_memory_used(&self) -> bool {
@@ -154,6 +189,11 @@ impl<B: BlockSink> Collector<B> {
             meta.metrics.extend(window.metrics.iter_ones().filter_map(|number| metrics.get(number)));
             self.seal(&window.series, &meta)?;
         }
+        let last_said = std::mem::take(&mut self.last_said);
+        if let Some(number) = self.intern_metadata(&last_said.borrowed()) {
+            self.windows.everywhere(number);
+        }
+        self.last_said = last_said;
         Ok(())
     }
 
@@ -208,6 +248,11 @@ impl<B: BlockSink> Collector<B> {
             self.report.empty_keys += 1;
             return Ok(());
         }
+        if self.level(level).refuses() {
+            self.recall.drop_pending();
+            return Ok(());
+        }
+        self.work += 1;
         let cut = self.report.names_cut + self.report.values_cut;
         let key = self.intern_name(name)?;
         let label = if value.is_empty() {
@@ -228,13 +273,18 @@ impl<B: BlockSink> Collector<B> {
     /// Sets an attribute of the current resource, scope or point.
     #[inline]
     pub(super) fn set_label(&mut self, level: Level, key: KeyId, label: Option<LabelId>) {
-        let attributes = match level {
+        let attributes = self.level(level);
+        if !attributes.refuses() && attributes.set(key, label) {
+            self.report.duplicate_keys.add(level);
+        }
+    }
+
+    #[inline]
+    fn level(&mut self, level: Level) -> &mut Attributes {
+        match level {
             Level::Resource => &mut self.resource,
             Level::Scope => &mut self.scope,
             Level::Point => &mut self.point,
-        };
-        if attributes.set(key, label) {
-            self.report.duplicate_keys.add(level);
         }
     }
 

@@ -23,7 +23,9 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         // Of a record that ended within an attribute.
         self.recall.drop_pending();
         self.resource.clear();
-        self.scope()
+        self.scope()?;
+        self.point.clear();
+        self.look_at_work()
     }
 
     fn scope(&mut self) -> Result<(), CollectError> {
@@ -69,7 +71,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
 
     fn point_begins(&mut self) -> Result<(), CollectError> {
         self.point.clear();
-        Ok(())
+        self.look_at_work()
     }
 
     fn point(&mut self, point: &Point<'_>) -> Result<(), CollectError> {
@@ -78,6 +80,10 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         report.points_by_kind.add(point.kind);
         if self.metric.is_empty() {
             report.skipped.points_without_name += 1;
+            return Ok(());
+        }
+        if self.resource.is_overfull || self.scope.is_overfull || self.point.is_overfull {
+            report.skipped.too_many_labels += 1;
             return Ok(());
         }
         report.points_without_recorded_value += u64::from(point.flags & NO_RECORDED_VALUE != 0);
@@ -100,7 +106,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
                 }
                 self.insert_part("_count", None, times)?;
                 for bound in point.bucket_bounds.iter().filter(|bound| **bound != f64::INFINITY) {
-                    self.insert_part("_bucket", Some(("le", &bound.to_string())), times)?;
+                    self.insert_part("_bucket", Some(("le", &decimal(*bound))), times)?;
                 }
                 self.insert_part("_bucket", Some(("le", "+Inf")), times)
             }
@@ -108,7 +114,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
                 self.insert_part("_sum", None, times)?;
                 self.insert_part("_count", None, times)?;
                 for quantile in point.quantiles {
-                    self.insert_part("", Some(("quantile", &quantile.to_string())), times)?;
+                    self.insert_part("", Some(("quantile", &decimal(*quantile))), times)?;
                 }
                 Ok(())
             }
@@ -133,6 +139,14 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         }
         Ok(())
     }
+}
+
+/// A bound or a quantile as Prometheus writes it.
+fn decimal(number: f64) -> String {
+    if number.is_finite() || number.is_nan() {
+        return number.to_string();
+    }
+    if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned()
 }
 
 impl<B: BlockSink> Collector<B> {

@@ -18,7 +18,8 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
         self.point.clear();
         self.metric.clear();
         self.series_times.clear();
-        Ok(())
+        self.windows.metric_begins();
+        self.look_at_work()
     }
 
     #[inline]
@@ -30,11 +31,16 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
     }
 
     fn points(&mut self, first: i64, last: i64) -> Result<(), CollectError> {
-        self.series_times.push((first, last));
+        // A range is half-open, so its end must fit too.
+        self.series_times.push((first.min(i64::MAX - 1), last.min(i64::MAX - 1)));
         Ok(())
     }
 
     fn series_ends(&mut self) -> Result<(), CollectError> {
+        if self.point.is_overfull {
+            self.report.skipped.too_many_labels += 1;
+            return Ok(());
+        }
         let Self { labels, metric, point, .. } = self;
         labels.clear();
         labels.extend_from_slice(metric);
@@ -55,7 +61,10 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
 
     fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), CollectError> {
         self.report.metrics += 1;
-        self.said = OwnedMetricMetadata::from(*metadata);
+        self.last_said = OwnedMetricMetadata::from(*metadata);
+        if self.options.type_and_unit_labels {
+            self.said.insert(metadata.name.into(), self.last_said.clone());
+        }
         if let Some(number) = self.intern_metadata(metadata) {
             self.windows.everywhere(number);
         }
@@ -64,14 +73,15 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
 }
 
 impl<B: BlockSink> Collector<B> {
-    /// Gives the series type and unit, if the metadata that came last are those of its metric.
+    /// Gives the series type and unit, if its metric is one of those of which something was said.
     fn add_type_and_unit(&mut self, name: &str) -> Result<(), CollectError> {
+        self.metric.clear();
         let said = std::mem::take(&mut self.said);
-        let metadata = said.borrowed();
-        if name.strip_prefix(metadata.name).is_some_and(|suffix| SUFFIXES.contains(&suffix)) {
-            self.push_type_and_unit(&metadata, metadata.unit)?;
-        }
+        let family = SUFFIXES.iter().find_map(|suffix| said.get(name.strip_suffix(suffix)?));
+        let added = family
+            .map(OwnedMetricMetadata::borrowed)
+            .map_or(Ok(()), |metadata| self.push_type_and_unit(&metadata, metadata.unit));
         self.said = said;
-        Ok(())
+        Ok(added?)
     }
 }

@@ -41,9 +41,14 @@ fn matches(pattern: &str, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
 }
 
 /// Adds a file, a block of Prometheus's TSDB, or what is in another folder. Hidden files and blocks in it are left alone: the folder may be where the output
-/// goes. What is no folder is opened later, and said to be absent then.
+/// goes.
 fn list(path: &Path, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
     if !path.is_dir() || is_block(path) {
+        if path != Path::new("-") {
+            // Better now than after hours of reading what comes before it.
+            fs::metadata(path)
+                .map_err(|error| Failure::new(Exit::Io, format!("{}: cannot open: {error}", path.display())))?;
+        }
         inputs.push(path.to_owned());
         return Ok(());
     }

@@ -17,16 +17,17 @@ mod report;
 mod summary;
 
 use arguments::{Arguments, FormatChoice};
-use chronoxide_cli::{Exit, Failure, existing, publish_text, run};
+use chronoxide_cli::{Exit, Failure, existing, human, publish_text, run};
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
 use chronoxide_labels::SealError;
-use output::Output;
+use output::{Output, WrittenBlocks};
 use progress::Bar;
 use report::Statistics;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,46 +40,57 @@ fn main() -> ExitCode {
 fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let options = options(&arguments)?;
     let inputs = inputs::expand(&arguments.inputs)?;
-    let is_interrupted = interruption()?;
+    refuse_same_files(&arguments, &inputs)?;
+    let (is_interrupted, has_begun) = interruption()?;
     let statistics = arguments.report.is_some().then(Statistics::default);
     let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
     let output = Output::new(&arguments.output, arguments.force, statistics, is_interrupted.clone())?;
 
     let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json);
     let was_interrupted = is_interrupted.clone();
+    let written = output.written.clone();
     let mut job = Job::new(options, output).watched_by(move |progress| {
+        has_begun.store(true, Ordering::Relaxed);
         bar.show(progress);
         if was_interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     if arguments.report.is_some() {
         job = job.timed();
     }
-    let done = inputs
-        .iter()
-        .try_for_each(|input| match arguments.format {
-            FormatChoice::TsdbBlock => job.read_tsdb_block(input),
-            FormatChoice::Auto if input.is_dir() => job.read_tsdb_block(input),
-            _ => Source::open(input).and_then(|source| job.read(source)),
-        })
-        .and_then(|()| {
-            let timings = job.timings().cloned();
-            Ok((job.finish()?, timings))
-        });
-    let ((report, output), timings) = match done {
-        Ok(done) => done,
-        Err(_) if is_interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
-        Err(error) => return Err(failure(error)),
+    let read = inputs.iter().try_for_each(|input| match arguments.format {
+        FormatChoice::TsdbBlock => job.read_tsdb_block(input),
+        FormatChoice::Auto if input.is_dir() => job.read_tsdb_block(input),
+        _ => Source::open(input).and_then(|source| job.read(source)),
+    });
+    let timings = job.timings().cloned();
+    let done = match read {
+        // A stream is ended so: what it brought is kept, where there may be several blocks.
+        Err(IngestError::Interrupted) if output::is_folder(&arguments.output) => job.finish(),
+        read => read.and_then(|()| job.finish()),
     };
+    let (report, output) = match done {
+        Ok(done) => done,
+        Err(error) => {
+            tell_written(&written, &arguments);
+            let was_interrupted = is_interrupted.load(Ordering::Relaxed);
+            return if was_interrupted { Ok(Exit::Interrupted) } else { Err(failure(error)) };
+        }
+    };
+    let written = output.take_written();
 
     if let (Some(path), Some(existing), Some(statistics), Some(timings)) =
         (&arguments.report, report_exists, &output.statistics, timings)
     {
         let mut text = Vec::new();
-        report::write(&mut text, &arguments, &report, statistics, &timings, &output.written)?;
+        report::write(&mut text, &arguments, &report, statistics, &timings, &written)?;
         publish_text(path, existing, &text)?;
     }
-    let exit = if report.is_partial(arguments.strict) { Exit::Partial } else { Exit::Ok };
-    let summary = Summary::new(&arguments, output.written, report);
+    let exit = match () {
+        () if is_interrupted.load(Ordering::Relaxed) => Exit::Interrupted,
+        () if report.is_partial(arguments.strict) => Exit::Partial,
+        () => Exit::Ok,
+    };
+    let summary = Summary::new(&arguments, written, report);
     if arguments.json {
         summary.print_json()?;
     } else {
@@ -125,18 +137,49 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
     })
 }
 
-/// Becomes true when somebody presses Ctrl-C. Pressed a second time, it ends the process at once: what is published is
-/// whole in any case, and a temporary file that stays is removed by the next run of recovery.
-fn interruption() -> Result<Arc<AtomicBool>, Failure> {
-    let is_interrupted = Arc::new(AtomicBool::new(false));
-    let flag = is_interrupted.clone();
+/// No output may be an input or another output: with --force it would be replaced.
+fn refuse_same_files(arguments: &Arguments, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let same =
+        |path: &Path, other: &Path| matches!((path.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    let outputs = [Some(&arguments.output), arguments.report.as_ref()];
+    for output in outputs.into_iter().flatten() {
+        if let Some(input) = inputs.iter().find(|input| same(input, output)) {
+            let message = format!("{} would be replaced, and is an input", input.display());
+            return Err(Failure::new(Exit::Usage, message));
+        }
+    }
+    if let [Some(output), Some(report)] = outputs
+        && (output == report || same(output, report))
+    {
+        let message = format!("{} would be both the block and the report", report.display());
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    Ok(())
+}
+
+/// Says which blocks a run left that did not come to its end.
+fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
+    let count = written.lock().map_or(0, |written| written.len()) as u64;
+    if count > 0 {
+        let (count, output) =
+            (human::count_of(count, "block"), summary::shown(&arguments.output.display().to_string()));
+        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {count} were written to {output} before that");
+    }
+}
+
+/// The first becomes true when somebody presses Ctrl-C or ends the process. Pressed a second time, or before anything was
+/// read, which the second says, it ends the process at once: what is published is whole in any case, and a temporary file
+/// that stays is removed by the next run of recovery.
+fn interruption() -> Result<(Arc<AtomicBool>, Arc<AtomicBool>), Failure> {
+    let [is_interrupted, has_begun] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let (flag, begun) = (is_interrupted.clone(), has_begun.clone());
     ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
+        if flag.swap(true, Ordering::Relaxed) || !begun.load(Ordering::Relaxed) {
             std::process::exit(Exit::Interrupted.code().into());
         }
     })
     .map_err(|error| Failure::new(Exit::Io, error))?;
-    Ok(is_interrupted)
+    Ok((is_interrupted, has_begun))
 }
 
 /// An error of a run with its exit code.

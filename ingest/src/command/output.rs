@@ -9,8 +9,8 @@ use serde::Serialize;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A block that was published.
 #[derive(Debug, Serialize)]
@@ -27,6 +27,9 @@ pub(crate) struct Written {
     pub(crate) time: Option<(i64, i64)>,
 }
 
+/// Blocks that were published, also for those who have to tell of them when a run fails.
+pub(crate) type WrittenBlocks = Arc<Mutex<Vec<Written>>>;
+
 /// Publishes blocks as they come.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -34,7 +37,7 @@ pub(crate) struct Output {
     is_folder: bool,
     existing: Existing,
     is_interrupted: Arc<AtomicBool>,
-    pub(crate) written: Vec<Written>,
+    pub(crate) written: WrittenBlocks,
     /// What the report says of the blocks, if there is to be one.
     pub(crate) statistics: Option<Statistics>,
 }
@@ -66,14 +69,26 @@ impl Output {
         } else {
             existing(path, force)?
         };
-        Ok(Self { path: path.to_owned(), is_folder, existing, is_interrupted, written: Vec::new(), statistics })
+        Ok(Self {
+            path: path.to_owned(),
+            is_folder,
+            existing,
+            is_interrupted,
+            written: WrittenBlocks::default(),
+            statistics,
+        })
+    }
+
+    /// The blocks that were published, in their order.
+    pub(crate) fn take_written(&self) -> Vec<Written> {
+        self.written.lock().map(|mut written| std::mem::take(&mut *written)).unwrap_or_default()
     }
 }
 
 impl BlockSink for Output {
     /// Publishes a block, under its id if there may be several. One that is there already, byte by byte, stays.
     fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if self.is_interrupted.load(Ordering::Relaxed) {
+        if !self.is_folder && self.is_interrupted.load(Ordering::Relaxed) {
             return Err("interrupted".into());
         }
         let block = &sealed.block;
@@ -88,7 +103,7 @@ impl BlockSink for Output {
         if let Some(statistics) = &mut self.statistics {
             statistics.add(&sealed)?;
         }
-        self.written.push(Written {
+        let written = Written {
             path: path.display().to_string(),
             block_id,
             bytes: block.len() as u64,
@@ -98,7 +113,12 @@ impl BlockSink for Output {
             keys: view.key_count().into(),
             symbols: view.symbols().count().into(),
             time: meta.time().map(|TimeRange { start, end }| (start, end)),
-        });
+        };
+        if let Ok(mut all) = self.written.lock() {
+            // The same block again, after a cut, is one file.
+            all.retain(|other| other.path != written.path);
+            all.push(written);
+        }
         Ok(())
     }
 }

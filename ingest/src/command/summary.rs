@@ -100,12 +100,19 @@ impl Display for Told<'_> {
         line(
             f,
             "read",
-            list([
-                (report.records, "record", "records"),
-                (report.points, "data point", "data points"),
-                (report.blank_lines, "blank line", "blank lines"),
-            ]) + ", "
-                + &human::bytes(report.content_bytes),
+            [
+                list([
+                    (report.records, "record", "records"),
+                    (report.points, "data point", "data points"),
+                    (report.blank_lines, "blank line", "blank lines"),
+                ]),
+                human::bytes(report.content_bytes),
+            ]
+            .iter()
+            .filter(|text| !text.is_empty())
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", "),
         )?;
         line(
             f,
@@ -158,7 +165,7 @@ impl Display for Told<'_> {
 }
 
 /// Text that may hold names of files and pieces of captures, without what could steer a terminal, and without quotes.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {
         let escaped = Escaped(char.encode_utf8(&mut [0; 4])).to_string();

@@ -143,6 +143,10 @@ fn fill(records: &mut Records, batch: &mut Batch) -> Result<bool, IngestError> {
             Some(record) => batch.push(record),
             None => return Ok(true),
         }
+        // What is there is not kept waiting for what may be long in coming.
+        if !records.source().has_buffered() {
+            return Ok(false);
+        }
     }
     Ok(false)
 }

@@ -104,8 +104,8 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
 
 /// The format of messages with their lengths before them, if the content looks like that.
 fn framed(head: &[u8]) -> Option<Format> {
-    // Text has no such byte, and a message of 16 MiB or more is not the first one.
-    if head.first() != Some(&0) {
+    // Text has no such byte, and no message has 64 MiB or more unless that is allowed.
+    if head.first().is_none_or(|&first| first > 3) {
         return None;
     }
     let message = frames::first_message(head);
@@ -244,6 +244,9 @@ mod tests {
             ("\0\0\0\0\0\0\x12\0{", Ok((Format::OtlpJson, Framing::Frames))),
             ("\0\0\x12\0\n\x02\x0a\0", Ok((Format::OtlpProto, Framing::Frames))),
             ("\n\u{12}\n\u{10}\n\u{e}", Ok((Format::OtlpProto, Framing::Whole))),
+            ("\n\n\n\n\n\nup 1\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("\n\n\n\n\n\n\n\n", Ok((Format::OtlpJson, Framing::Lines))),
+            ("\x01\0\0\0{\"resourceMetrics\"", Ok((Format::OtlpJson, Framing::Frames))),
             ("\n\n{\n\"resourceMetrics\":[\n", Ok((Format::OtlpJson, Framing::Values))),
             ("{\n  \"__name__\": \"up\"\n}\n", Ok((Format::SeriesJson, Framing::Values))),
             ("up 1\n", Ok((Format::PrometheusText, Framing::Lines))),

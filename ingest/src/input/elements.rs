@@ -44,8 +44,7 @@ struct Envelope {
     error_type: Option<String>,
     error: Option<String>,
     /// Named so that a second `data` is refused.
-    #[serde(rename = "data")]
-    _data: Option<IgnoredAny>,
+    data: Option<IgnoredAny>,
 }
 
 impl Elements {
@@ -116,18 +115,22 @@ impl Elements {
                 return Ok(());
             }
             if depth.is_outside() {
-                self.state = State::Outside;
-                return self.check_envelope(source);
+                let had_array = std::mem::take(&mut self.state) == State::AfterArray;
+                return self.check_envelope(source, had_array);
             }
         }
         // The next look at the source finds its end.
         Ok(())
     }
 
-    fn check_envelope(&self, source: &Source) -> Result<(), IngestError> {
+    fn check_envelope(&self, source: &Source, had_array: bool) -> Result<(), IngestError> {
         let envelope: Envelope =
             serde_json::from_slice(&self.envelope).map_err(|error| mistake(source, error.to_string()))?;
         if envelope.status.as_deref() == Some("success") {
+            if !had_array && envelope.data.is_some() {
+                let reason = "its data are no list of series: is this the answer of a query?";
+                return Err(mistake(source, reason.to_owned()));
+            }
             return Ok(());
         }
         let parts = [envelope.status, envelope.error_type, envelope.error];

@@ -209,6 +209,12 @@ impl Source {
         Position { len: self.file_len, watch: self.watch.clone() }
     }
 
+    /// Whether the next bytes are there without asking the operating system or the decompressor.
+    pub(super) fn has_buffered(&self) -> bool {
+        let (first, rest) = self.reader.get_ref();
+        (first.position() as usize) < first.get_ref().len() || !rest.buffer().is_empty()
+    }
+
     /// Whether all of its content was looked at already, because it is small.
     pub(crate) fn is_at_hand(&self) -> bool {
         (self.head().len() as u64) < HEAD_LEN - 3

@@ -38,22 +38,25 @@ pub fn decode_otlp_proto<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), 
 /// Whether the first bytes of a content are those of a request with at least one resource. Text may begin with the same
 /// byte, a newline, so it is looked at as deep as attributes and metrics.
 pub fn looks_like_request(head: &[u8]) -> bool {
-    let Some(resource_metrics) = within(head, &[0x0a]) else {
+    let Some((len, resource_metrics)) = within(head, usize::MAX, &[0x0a]) else {
         return false;
     };
     resource_metrics.is_empty()
-        || within(resource_metrics, &[0x0a, 0x12, 0x1a])
-            .is_some_and(|resource| resource.first().is_none_or(|key| [0x0a, 0x10, 0x12, 0x1a, 0x22].contains(key)))
+        || within(resource_metrics, len, &[0x0a, 0x12, 0x1a]).is_some_and(|(_, resource)| {
+            resource.first().is_none_or(|key| [0x0a, 0x10, 0x12, 0x1a, 0x22].contains(key))
+        })
 }
 
-/// What is there of the content of a message's first field, if the field has one of these keys.
-fn within<'a>(message: &'a [u8], keys: &[u8]) -> Option<&'a [u8]> {
+/// The length of the content of a message's first field and what is there of it, if the field has one of these keys and
+/// fits into the message, which has `room` bytes.
+fn within<'a>(message: &'a [u8], room: usize, keys: &[u8]) -> Option<(usize, &'a [u8])> {
     let (_, rest) = message.split_first().filter(|(key, _)| keys.contains(key))?;
     let more = rest.iter().take_while(|&&byte| byte >= 0x80).count();
     let (length, content) = rest.split_at_checked(more + 1)?;
     let bits = length.iter().rev().fold(0_u64, |bits, byte| bits << 7 | u64::from(byte & 0x7f));
     let length = usize::try_from(bits).unwrap_or(usize::MAX);
-    (length == 0 || !content.is_empty()).then(|| content.get(..length).unwrap_or(content))
+    let fits = room.checked_sub(more + 2).is_some_and(|room| length <= room);
+    (fits && (length == 0 || !content.is_empty())).then(|| (length, content.get(..length).unwrap_or(content)))
 }
 
 /// What the walk carries along.

@@ -129,6 +129,12 @@ impl TextDecoder {
         }
     }
 
+    /// Whether a line is a sample with a timestamp. The line is not taken.
+    pub fn has_time(&mut self, line: &[u8]) -> bool {
+        let parsed = Line::parse(line.trim_ascii_end(), self.unit, &mut self.sample);
+        matches!(parsed, Ok(Line::Sample)) && self.sample.time.is_some()
+    }
+
     /// Gives `sink` the metadata of the last family. The text need not end with `# EOF`.
     ///
     /// # Errors
