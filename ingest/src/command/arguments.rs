@@ -110,7 +110,8 @@ the scope's attributes, the resource's attributes. Where two have one name, the 
 are no labels. Names are cut at 1,024 bytes and values at 2,048.
 
 In a folder, --memory-limit is held by cutting blocks; a series that comes again after a cut is in two blocks, which \
-chronoxide-compact makes one. Cut off by Ctrl-C, no block is half-written.
+chronoxide-compact makes one. Ended by Ctrl-C, a run \
+into a folder keeps what it has read; no block is ever half-written.
 
 Exit codes: 0 done; 1 a file cannot be read or written; 2 usage; 3 a capture is damaged; 4 a capture is of an unknown \
 format, or too large for a block; 6 done, but something was left \
