@@ -196,6 +196,14 @@ fn names_values_and_symbols(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
     assert_eq!((view.lookup_symbol(b""), view.lookup_symbol(&[0xFF])), (Ok(None), Ok(None)));
 }
 
+/// Maps between the levels of a deep table once used up the steps that looking for a labelset may take.
+#[test]
+fn labelsets_are_found_through_maps_at_every_level() {
+    for_each_block(14_849_796_093_652_643_490, 114, |view, model, _, random| {
+        finds_its_series_and_no_other(view, model, random);
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
 

@@ -26,6 +26,10 @@ pub enum FindError {
 /// A label to look for: its key and the place of its value in the key's dictionary.
 type Wanted = (KeyId, u32);
 
+/// Steps from a keyset's table, or that of a pool, down to dictionaries, at most: each level of depth may have a map before
+/// it, and a keyset's table may be one.
+const MOST_STEPS: u32 = 2 * MAX_DEPTH + 2;
+
 /// A field that the row to be found has.
 #[derive(Clone, Copy, Default)]
 struct Field {
@@ -90,7 +94,7 @@ impl<'a> BlockView<'a> {
             return Ok(None);
         };
         let keyset = self.keyset(keyset)?;
-        let Some(row) = find_row(&keyset.table(), wanted, MAX_DEPTH + 2)? else {
+        let Some(row) = find_row(&keyset.table(), wanted, MOST_STEPS)? else {
             return Ok(None);
         };
         let in_list = match keyset.list(row)? {
@@ -113,19 +117,19 @@ impl<'a> BlockView<'a> {
 /// The row of the pool's table that has the wanted labels.
 fn find_member(keyset: &Keyset<'_>, wanted: &[Wanted]) -> Result<Option<u32>> {
     match keyset.pool() {
-        Some(pool) => find_row(&pool.table()?, wanted, MAX_DEPTH),
+        Some(pool) => find_row(&pool.table()?, wanted, MOST_STEPS),
         None => Ok(None),
     }
 }
 
 /// The row of `table` that has the wanted labels, as far as the table has their keys.
 ///
-/// Recursion goes down the levels of depth only; `depth` bounds it whatever the bytes say.
-fn find_row(table: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<u32>> {
+/// Recursion goes down the levels of depth, and the maps between them; `steps` bounds it whatever the bytes say.
+fn find_row(table: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
     if table.is_dictionary() {
         return Ok(wanted_code(wanted, table.id().0));
     }
-    let Some(below) = depth.checked_sub(1) else {
+    let Some(below) = steps.checked_sub(1) else {
         return Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()));
     };
     let mut fields = [Field::default(); MAX_WIDE];
@@ -137,7 +141,7 @@ fn find_row(table: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<u
         if matches!(column.domain, Domain::Pool(_)) {
             break;
         }
-        let Some(code) = find_code(table, &column, wanted, depth, below)? else {
+        let Some(code) = find_code(table, &column, wanted, below)? else {
             return Ok(None);
         };
         // A code that the column's field cannot hold is in no row; a column that never changes needs no further look.
@@ -159,7 +163,7 @@ fn find_row(table: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<u
 }
 
 /// The code that a column has in the row to be found.
-fn find_code(table: &Table<'_>, column: &Column, wanted: &[Wanted], depth: u32, below: u32) -> Result<Option<u32>> {
+fn find_code(table: &Table<'_>, column: &Column, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
     let view = table.view;
     if let Domain::Table(key) = column.domain
         && key.0 < view.key_count()
@@ -169,9 +173,7 @@ fn find_code(table: &Table<'_>, column: &Column, wanted: &[Wanted], depth: u32, 
     let Some(behind) = table.behind(column.domain)? else {
         return Ok(None);
     };
-    // A map does not add to the depth, but it is one more step.
-    let steps = if table.is_map() { depth } else { below };
-    if behind.is_map() { find_mapped(&behind, wanted, steps) } else { find_row(&behind, wanted, below) }
+    if behind.is_map() { find_mapped(&behind, wanted, steps) } else { find_row(&behind, wanted, steps) }
 }
 
 /// The wanted value of a key, by its place in the key's dictionary.
@@ -181,10 +183,10 @@ fn wanted_code(wanted: &[Wanted], key: u32) -> Option<u32> {
 }
 
 /// The row of a map that has the wanted labels.
-fn find_mapped(map: &Table<'_>, wanted: &[Wanted], depth: u32) -> Result<Option<u32>> {
+fn find_mapped(map: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
     let column = map.column(0)?;
     let code = match map.behind(column.domain)? {
-        Some(behind) if !behind.is_map() => find_row(&behind, wanted, depth.saturating_sub(1))?,
+        Some(behind) if !behind.is_map() => find_row(&behind, wanted, steps.saturating_sub(1))?,
         _ => None,
     };
     let Some(code) = code else {
