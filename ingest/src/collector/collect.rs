@@ -141,8 +141,7 @@ impl<B: BlockSink> Collector<B> {
                 for labels in [&mut self.base, &mut self.metric, &mut self.labels] {
                     labels.clear();
                 }
-                self.cut()?;
-                self.restart()?;
+                self.cut_and_restart()?;
             }
         }
         Ok(())
@@ -154,8 +153,7 @@ impl<B: BlockSink> Collector<B> {
         if self.work >= ATTRIBUTES_PER_LOOK {
             self.work = 0;
             if self.is_memory_used() {
-                self.cut()?;
-                self.restart()?;
+                self.cut_and_restart()?;
             }
         }
         Ok(())
@@ -220,6 +218,17 @@ impl<B: BlockSink> Collector<B> {
         };
         self.report.blocks += 1;
         self.blocks.take(sealed).map_err(CollectError::Output)
+    }
+
+    /// Makes blocks of what was collected, and goes on with a new store.
+    fn cut_and_restart(&mut self) -> Result<(), CollectError> {
+        self.cut()?;
+        Ok(self.restart()?)
+    }
+
+    /// When points were seen that have no time of their own, if that was said.
+    pub(super) fn said_times(&self) -> Option<Times> {
+        self.options.time.map(|range| (range.start, range.end.saturating_sub(1)))
     }
 
     /// Begins a new store, in which only the labels are that the current resource, scope, metric, point and series
@@ -324,8 +333,7 @@ impl<B: BlockSink> Collector<B> {
         let mut inserted = self.store.insert_ids(&self.labels);
         if matches!(inserted, Ok((_, true))) && self.is_full() {
             // The new series is in no window yet, so that it is not in the blocks that are sealed now.
-            self.cut()?;
-            self.restart()?;
+            self.cut_and_restart()?;
             inserted = self.store.insert_ids(&self.labels);
         }
         match inserted {
@@ -335,8 +343,7 @@ impl<B: BlockSink> Collector<B> {
                     self.windows.add(series, times)?;
                 }
                 if self.windows.len() > MAX_WINDOWS {
-                    self.cut()?;
-                    self.restart()?;
+                    self.cut_and_restart()?;
                 }
             }
             Err(LabelError::TooManyLabels { .. }) => self.report.skipped.too_many_labels += 1,

@@ -95,7 +95,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
             }
             _ => {
                 report.points_without_time += 1;
-                self.options.time.map(|range| (range.start, range.end.saturating_sub(1)))
+                self.said_times()
             }
         };
 

@@ -49,7 +49,7 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
 
         let times = std::mem::take(&mut self.series_times);
         let result = if times.is_empty() {
-            self.insert([self.options.time.map(|range| (range.start, range.end.saturating_sub(1)))])
+            self.insert([self.said_times()])
         } else {
             self.report.points += times.len() as u64;
             times.iter().for_each(|&times| self.report.add_times(times));
