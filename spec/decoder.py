@@ -33,9 +33,8 @@ class Layout:
 HEADER = Layout("Header", magic="8s", major="H", minor="H", incompat="I", ro_compat="I", compat="I", block_id="16s",
                 file_len="Q", section_count="I", directory_checksum="I", checks_checksum="I", header_checksum="I")
 ENTRY = Layout("Entry", kind="I", id="I", offset="Q", length="Q")
-CATALOGUE = Layout("Catalogue", key_count="I", table_count="I", column_count="I", leaf_count="I", pool_count="I",
-                   keyset_count="I", table_widths="4s", column_widths="3s", leaf_widths="2s", pool_widths="4s",
-                   keyset_widths="2s", key_widths="1s")
+CATALOGUE = Layout("Catalogue", key_count="I", table_count="I", pool_count="I", keyset_count="I", shape_bits="Q",
+                   key_widths="5s", table_widths="3s", shape_widths="3s", pool_widths="4s", keyset_widths="2s")
 SYMBOLS = Layout("Symbols", symbol_count="I", base_width="B", difference_width="B", reserved="H")
 META = Layout("Meta", series_count="Q", label_count="Q", fingerprint_1="Q", fingerprint_2="Q", time_start="q",
               time_end="q", window_start="q", window_end="q", job_id="16s", job_output="I", job_output_count="I",
@@ -46,13 +45,13 @@ METRICS = Layout("Metrics", row_count="I", text_count="I", row_widths="6s", text
 
 # The records of the catalogue: their fields in order, each with the most bits that it may have.
 RECORDS = {
-    "table": {"column_end": 32, "row_count": 32, "rows_offset": 48, "leaf_end": 32},
-    "column": {"domain": 32, "base": 32, "end_bit": 32},
-    "leaf": {"column": 32, "position": 32},
+    "key": {"name": 32, "row_count": 32, "rows_offset": 48, "base": 32, "width": 32},
+    "table": {"row_count": 32, "rows_offset": 48, "shape": 48},
     "pool": {"table": 32, "list_count": 32, "member_count": 32, "offset": 48},
     "keyset": {"series_end": 32, "anchors": 48},
-    "key": {"name": 32},
 }
+SHAPE_LIMITS = {"column_count": 10, "leaf_count": 10, "domain": 32}
+BASE_WIDTH_BITS, END_WIDTH_BITS = 6, 4
 
 # Those of metric metadata, likewise.
 METRIC_RECORDS = {
@@ -62,7 +61,7 @@ METRIC_RECORDS = {
 
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
-VERSION = (0, 1)
+VERSION = (0, 2)
 KNOWN_FEATURES = 0
 FIRST_OPTIONAL_KIND = 1 << 31
 METRIC_METADATA = 2147483649
@@ -208,29 +207,71 @@ def check_checksums(data, header, directory):
 # ---- Section 5: catalogue -------------------------------------------------------------------------------------------
 
 
+ColumnRecord = namedtuple("ColumnRecord", "domain base end_bit")
+Shape = namedtuple("Shape", "columns leaves")  # `leaves` has the column of each leaf that is written out
+
+
 def read_catalogue(section):
-    """The header of the catalogue, and a list of named tuples for each kind of record."""
+    """The header of the catalogue, a list of named tuples for each kind of record, and the shapes of the tables."""
     must(len(section) >= CATALOGUE.size, "catalogue-header", "%d bytes", len(section))
     header = CATALOGUE.read(section)
-    arrays, length = place_records(header, CATALOGUE.size, RECORDS, "catalogue-header")
-    must(len(section) == length, "catalogue-length", "%d bytes instead of %d", len(section), length)
-    records = read_records(section, arrays, RECORDS, "catalogue-widths", "catalogue-padding")
-    must_be_closed(section, "catalogue-padding")
-    must(header.key_count + header.keyset_count <= header.table_count, "catalogue-header",  # no rule says this
+    must(header.key_count + header.keyset_count <= header.table_count, "catalogue-header",
          "%d tables for %d keys and %d keysets", header.table_count, header.key_count, header.keyset_count)
-    return header, records
+    for size, (name, limit) in zip(header.shape_widths, SHAPE_LIMITS.items()):
+        must(size <= limit, "catalogue-header", "width %d of %s", size, name)
+    must(header.shape_bits < 1 << 48, "catalogue-header", "%d bits of shapes", header.shape_bits)
+    counts = {"key": header.key_count, "table": header.table_count - header.key_count,
+              "pool": header.pool_count, "keyset": header.keyset_count}
+    arrays, shapes_at = place_records(header, CATALOGUE.size, RECORDS, counts, "catalogue-header", ("key", "table"))
+    more, length = place_records(header, shapes_at + whole_bytes(header.shape_bits), RECORDS, counts,
+                                 "catalogue-header", ("pool", "keyset"))
+    length += CLOSING
+    must(len(section) == length, "catalogue-length", "%d bytes instead of %d", len(section), length)
+    records = read_records(section, arrays + more, RECORDS, "catalogue-widths", "catalogue-padding")
+    shapes = read_shapes(section, 8 * shapes_at, header, records["table"])
+    must_be_closed(section, "catalogue-padding")
+    return header, records, shapes
 
 
-def place_records(header, length, kinds, rule):
-    """Kind, count, widths and first byte of each array of records that follow `length` bytes, and where the closing bytes end."""
+def read_shapes(section, start, header, tables):
+    """The shapes of the tables that are no dictionaries, which follow one another from bit `start` on."""
+    shapes, end, largest = [], 0, [0, 0, 0]
+    for t, record in enumerate(tables, header.key_count):
+        must(record.shape == end, "table-columns", "the shape of table %d starts at %d, not %d", t, record.shape, end)
+
+        def take(size):
+            nonlocal end
+            must(end + size <= header.shape_bits, "table-columns", "the shape of table %d has no end", t)
+            end += size
+            return field(section, start + end - size, size)
+
+        column_count, leaf_count = take(header.shape_widths[0]), take(header.shape_widths[1])
+        widths = header.shape_widths[2], take(BASE_WIDTH_BITS), take(END_WIDTH_BITS)
+        must(1 <= column_count <= MAX_COLUMNS, "table-columns", "table %d has %d columns", t, column_count)
+        must(leaf_count <= MAX_LABELS, "leaves-written", "table %d has %d leaves", t, leaf_count)
+        columns = [ColumnRecord(*map(take, widths)) for _ in range(column_count)]
+        leaves = [take(width(column_count - 1)) for _ in range(leaf_count)]
+        right = width(max(column.base for column in columns)), width(max(column.end_bit for column in columns))
+        must(widths[1:] == right, "catalogue-widths", "widths of the shape of table %d", t)
+        fields = column_count, leaf_count, max(column.domain for column in columns)
+        largest = list(map(max, largest, fields))
+        shapes.append(Shape(columns, leaves))
+    must(end == header.shape_bits, "table-columns", "shapes end at bit %d of %d", end, header.shape_bits)
+    must(list(header.shape_widths) == list(map(width, largest)), "catalogue-widths", "widths in shapes")
+    must_be_padded(section, start + end, "catalogue-padding")
+    return shapes
+
+
+def place_records(header, length, kinds, counts, rule, names):
+    """Kind, count, widths and first byte of each array of these records, which follow `length` bytes, and where they end."""
     arrays = []
-    for kind, limits in kinds.items():
-        count, widths = getattr(header, kind + "_count"), getattr(header, kind + "_widths")
-        for size, (name, limit) in zip(widths, limits.items()):
+    for kind in names:
+        count, widths = counts[kind], getattr(header, kind + "_widths")
+        for size, (name, limit) in zip(widths, kinds[kind].items()):
             must(size <= limit, rule, "width %d of %s %s", size, kind, name)
         arrays.append((kind, count, widths, length))
         length += whole_bytes(count * sum(widths))
-    return arrays, length + CLOSING
+    return arrays, length
 
 
 def read_records(section, arrays, kinds, widths_rule, padding_rule):
@@ -310,12 +351,13 @@ class Column:
 class Table:
     """A table. `leaves` has the (column, position) of each leaf if there are several columns, `keys` its key."""
 
-    def __init__(self, number, kind, record, columns, rows):
+    def __init__(self, number, kind, record, columns, leaves, rows):
         self.number, self.kind = number, kind  # dictionary, map, shared or keyset
         self.columns, self.row_count = columns, record.row_count
         self.rows, self.first_bit = rows, 8 * record.rows_offset  # in the rows section
         self.row_bits = columns[-1].start_bit + columns[-1].width
-        self.leaves_written = self.leaves = self.keys = ()
+        self.leaves_written = leaves
+        self.leaves = self.keys = ()
         self.depth = 0
         self.used = None  # a flag for each row that occurs as a code or member
 
@@ -334,17 +376,14 @@ def rounded(bits, row_form):
     return bits if row_form == BIT_PACKED else next(size for size in (0, 8, 16, 32) if size >= bits)
 
 
-def read_tables(catalogue, records, rows):
+def read_tables(catalogue, records, shapes, rows):
     """The tables with their columns, as far as the catalogue tells them."""
     tables = []
-    column_at = leaf_at = offset = 0
-    for t, record in enumerate(records["table"]):
-        count = record.column_end - column_at
-        must(1 <= count <= MAX_COLUMNS, "table-columns", "table %d has %d columns", t, count)
-        must(record.column_end <= catalogue.column_count, "table-columns", "table %d has columns that are none", t)
-        kind = "map" if count == 1 else "shared"
+    offset = 0
+    dictionaries = [Shape([ColumnRecord(0, record.base, record.width)], []) for record in records["key"]]
+    for t, (record, shape) in enumerate(zip(records["key"] + records["table"], dictionaries + shapes)):
+        kind = "map" if len(shape.columns) == 1 else "shared"
         if t < catalogue.key_count:
-            must(count == 1, "table-columns", "dictionary %d has %d columns", t, count)  # no rule says this
             kind = "dictionary"
         elif t >= catalogue.table_count - catalogue.keyset_count:
             kind = "keyset"
@@ -352,25 +391,18 @@ def read_tables(catalogue, records, rows):
 
         columns = []
         start_bit = 0
-        for column in records["column"][column_at:record.column_end]:
+        for column in shape.columns:
             sound = start_bit <= column.end_bit <= start_bit + 32
             must(sound, "table-extent", "a field of table %d has bits %d to %d", t, start_bit, column.end_bit)
             columns.append(Column(column, start_bit))
             start_bit = column.end_bit
-        table = Table(t, kind, record, columns, rows)
+        table = Table(t, kind, record, columns, shape.leaves, rows)
         must(record.rows_offset == offset, "rows-offset", "table %d is at %d, not %d", t, record.rows_offset, offset)
         end_bit = 8 * offset + table.row_count * table.row_bits
         offset = whole_bytes(end_bit)
         must(offset <= len(rows), "table-extent", "table %d ends at %d", t, offset)
         must_be_padded(rows, end_bit, "rows-padding")
-
-        sound = leaf_at <= record.leaf_end <= catalogue.leaf_count
-        must(sound, "leaves-written", "table %d has leaves %d to %d", t, leaf_at, record.leaf_end)
-        table.leaves_written = records["leaf"][leaf_at:record.leaf_end]
-        column_at, leaf_at = record.column_end, record.leaf_end
         tables.append(table)
-    must(column_at == catalogue.column_count, "table-columns", "%d columns of %d", column_at, catalogue.column_count)
-    must(leaf_at == catalogue.leaf_count, "leaves-written", "%d leaves of %d", leaf_at, catalogue.leaf_count)
     must(len(rows) == offset + CLOSING, "rows-offset", "rows end at %d of %d", offset + CLOSING, len(rows))
     must_be_closed(rows, "rows-padding")
     return tables
@@ -424,10 +456,13 @@ def find_leaves(table):
     else:
         must(written, "leaves-written", "table %d needs them", t)
         must(len(written) == count, "leaves-order", "table %d has %d leaves, not %d", t, len(written), count)
-        for leaf in written:
-            sound = leaf.column < len(columns) and leaf.position < len(domains[leaf.column].keys)
-            must(sound, "leaves-order", "leaf (%d, %d) of table %d is none", leaf.column, leaf.position, t)
-        table.leaves = written
+        positions = [0] * len(columns)
+        table.leaves = []
+        for column in written:
+            sound = column < len(columns) and positions[column] < len(domains[column].keys)
+            must(sound, "leaves-order", "a leaf of column %d of table %d is none", column, t)
+            table.leaves.append((column, positions[column]))
+            positions[column] += 1
     table.keys = [domains[c].keys[position] for c, position in table.leaves]
     must(increasing(table.keys), "leaves-order", "keys of table %d", t)
 
@@ -658,7 +693,9 @@ def read_metrics(section):
     must(len(section) >= METRICS.size, "metric-header", "%d bytes", len(section))
     header = METRICS.read(section)
     must(header.row_count > 0 and header.reserved == 0, "metric-header", "it is %s", header)
-    arrays, texts_start = place_records(header, METRICS.size, METRIC_RECORDS, "metric-header")
+    counts = {kind: getattr(header, kind + "_count") for kind in METRIC_RECORDS}
+    arrays, texts_start = place_records(header, METRICS.size, METRIC_RECORDS, counts, "metric-header", METRIC_RECORDS)
+    texts_start += CLOSING
     must(texts_start <= len(section), "metric-length", "%d bytes, and texts start at %d", len(section), texts_start)
     records = read_records(section[:texts_start], arrays, METRIC_RECORDS, "metric-widths", "metric-padding")
     must_be_closed(section[:texts_start], "metric-padding")
@@ -803,14 +840,14 @@ class Block:
         self.directory = read_directory(data, self.header)
         check_checksums(data, self.header, self.directory)
         section = {SECTIONS.get(entry.kind): data[entry.offset:entry.offset + entry.length] for entry in self.directory}
-        catalogue, records = read_catalogue(section["catalogue"])
+        catalogue, records, shapes = read_catalogue(section["catalogue"])
         self.meta, self.origins = read_meta(section["meta"])
 
         self.symbols = read_symbols(section["symbols"], section["arena"])
         symbol_used = bytearray(len(self.symbols))
         self.keys = [record.name for record in records["key"]]  # symbol ids
         check_keys(self.keys, symbol_used)
-        self.tables = read_tables(catalogue, records, section["rows"])
+        self.tables = read_tables(catalogue, records, shapes, section["rows"])
         self.pools, pools_end = read_pools(records, self.tables, section["members"], self.meta.row_form)
         for table in self.tables:
             find_domains(table, self.tables, self.pools)
@@ -910,8 +947,8 @@ def dump_table(table, symbols):
         domain = ("pool %d" % column.pool.number if column.pool else
                   "table %d" % column.table.number if column.table else "symbols")
         yield "    column %d %s base %d bits %d" % (c, domain, column.base, column.width)
-    for i, leaf in enumerate(table.leaves_written):
-        yield "    leaf %d column %d position %d" % (i, leaf.column, leaf.position)
+    for i, (column, position) in enumerate(table.leaves if table.leaves_written else ()):
+        yield "    leaf %d column %d position %d" % (i, column, position)
     for row in range(table.row_count):
         codes = [table.code(row, column) for column in table.columns]
         value = " " + quoted(symbols[codes[0]]) if table.kind == "dictionary" else ""

@@ -10,7 +10,7 @@ pub const MAGIC: [u8; 8] = *b"\x89CXB\r\n\x1a\n";
 /// The major version that this crate reads and writes.
 pub const MAJOR: u16 = 0;
 /// The minor version; for major version 0 the number of the draft.
-pub const MINOR: u16 = 1;
+pub const MINOR: u16 = 2;
 
 /// Bytes in a label name or value, at most.
 pub const MAX_SYMBOL_LEN: u32 = 65_535;
@@ -40,6 +40,8 @@ pub const MAX_META_LEN: u64 = 1 << 24;
 pub const STREAM_TAIL: u64 = 8;
 /// The widest code, count or number of a record.
 pub const MAX_CODE_WIDTH: u8 = 32;
+/// Widest count of columns or leaves of a table, in bits.
+pub const MAX_SMALL_WIDTH: u8 = 10;
 /// The widest position in a section.
 pub const MAX_OFFSET_WIDTH: u8 = 48;
 /// The widest difference of symbol starts.
@@ -97,28 +99,24 @@ pub struct SectionEntry {
 pub struct CatalogueHeader {
     /// Label keys.
     pub key_count: U32,
-    /// Tables.
+    /// Tables, value dictionaries included.
     pub table_count: U32,
-    /// Columns of all tables.
-    pub column_count: U32,
-    /// Leaves written out, of all tables.
-    pub leaf_count: U32,
     /// List pools.
     pub pool_count: U32,
     /// Keysets.
     pub keyset_count: U32,
-    /// Widths of `column_end`, `row_count`, `rows_offset`, `leaf_end`.
-    pub table_widths: [u8; 4],
-    /// Widths of `domain`, `base`, `end_bit`.
-    pub column_widths: [u8; 3],
-    /// Widths of `column`, `position`.
-    pub leaf_widths: [u8; 2],
+    /// Bits of all shapes.
+    pub shape_bits: U64,
+    /// Widths of `name`, `row_count`, `rows_offset`, `base`, `width`.
+    pub key_widths: [u8; 5],
+    /// Widths of `row_count`, `rows_offset`, `shape`.
+    pub table_widths: [u8; 3],
+    /// Widths of `column_count`, `leaf_count`, `domain`.
+    pub shape_widths: [u8; 3],
     /// Widths of `table`, `list_count`, `member_count`, `offset`.
     pub pool_widths: [u8; 4],
     /// Widths of `series_end`, `anchors`.
     pub keyset_widths: [u8; 2],
-    /// Width of `name`.
-    pub key_widths: [u8; 1],
 }
 
 /// The first bytes of the symbols section (spec, section 6).
@@ -328,3 +326,8 @@ impl RowForm {
         }
     }
 }
+
+/// Bits of `base_width` in a shape.
+pub(crate) const BASE_WIDTH_BITS: u32 = 6;
+/// Bits of `end_width` in a shape.
+pub(crate) const END_WIDTH_BITS: u32 = 4;

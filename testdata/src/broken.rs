@@ -57,6 +57,19 @@ fn in_records(name: &str, change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
     })
 }
 
+/// Changes the shapes in the catalogue.
+fn in_shapes(name: &str, change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
+    in_records(name, |surgeon| {
+        change(surgeon);
+        surgeon.records.place_shapes();
+    })
+}
+
+/// The columns of the last table.
+fn last_columns(surgeon: &mut Surgeon) -> &mut Vec<[u64; 3]> {
+    &mut last(&mut surgeon.records.shapes).columns
+}
+
 const PLAIN: &str = "plain-bitpacked";
 const LISTS: &str = "lists-bitpacked";
 const CHAIN: &str = "chain-bitpacked";
@@ -124,28 +137,30 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             starts.push(starts.last().expect("the arena's length") + 2);
             surgeon.repack_starts(&starts, 0);
         }),
-        Rule::TableColumns => in_records(PLAIN, |surgeon| surgeon.records.tables[1][0] = surgeon.records.tables[0][0]),
-        Rule::TableRows => in_records(PLAIN, |surgeon| surgeon.records.tables[0][1] = 0),
-        Rule::TableExtent => in_records(PLAIN, |surgeon| last(&mut surgeon.records.columns)[2] += 40),
-        Rule::ColumnDomain => in_records(PLAIN, |surgeon| last(&mut surgeon.records.columns)[0] = 0),
-        Rule::ColumnCode => in_records(PLAIN, |surgeon| surgeon.records.columns[0][1] += 100),
-        Rule::ColumnWidth => in_records("one-series", |surgeon| {
-            last(&mut surgeon.records.columns)[2] += 1;
+        Rule::TableColumns => in_records(PLAIN, |surgeon| last(&mut surgeon.records.tables)[2] += 1),
+        Rule::TableRows => in_records(PLAIN, |surgeon| surgeon.records.keys[0][1] = 0),
+        Rule::TableExtent => in_shapes(PLAIN, |surgeon| last(last_columns(surgeon))[2] += 40),
+        Rule::ColumnDomain => in_shapes(PLAIN, |surgeon| last(last_columns(surgeon))[0] = 0),
+        Rule::ColumnCode => in_records(PLAIN, |surgeon| surgeon.records.keys[0][3] += 100),
+        Rule::ColumnWidth => in_shapes("one-series", |surgeon| {
+            last(last_columns(surgeon))[2] += 1;
             surgeon.section(Rows).push(0);
         }),
         Rule::RowsOffset => in_section(PLAIN, Rows, |bytes| bytes.push(0)),
         Rule::RowsPadding => in_section(PLAIN, Rows, set_last),
         Rule::RowsOrder => operate(PLAIN, |surgeon| {
             // The second row of the first dictionary becomes the first.
-            let bits = surgeon.records.columns[0][2];
+            let bits = surgeon.records.keys[0][4];
             surgeon.set_bits(Rows, bits, bits as u32, 0);
         }),
-        Rule::LeavesWritten => in_records("one-series", |surgeon| {
-            surgeon.records.leaves = vec![[0, 0], [1, 0]];
-            last(&mut surgeon.records.tables)[3] = 2;
+        Rule::LeavesWritten => in_shapes("one-series", |surgeon| last(&mut surgeon.records.shapes).leaves = vec![0, 1]),
+        Rule::LeavesOrder => in_shapes(CHAIN, |surgeon| {
+            let leaves = surgeon.records.shapes.iter_mut().map(|shape| &mut shape.leaves);
+            let leaves = leaves.max_by_key(|leaves| leaves.len()).expect("a table with leaves written out");
+            let other = leaves.iter().position(|&column| column != leaves[0]).expect("a leaf of another column");
+            leaves.swap(0, other);
         }),
-        Rule::LeavesOrder => in_records(CHAIN, |surgeon| surgeon.records.leaves.swap(0, 1)),
-        Rule::ColumnsOrder => in_records(PLAIN, swap_last_domains),
+        Rule::ColumnsOrder => in_shapes(PLAIN, swap_last_domains),
         Rule::TableDepth => too_deep(),
         Rule::MapNeeded => with_builder(|builder| {
             let map = builder.push_table(&[Domain::Table(TableId(0))], &[0, 1]).expect("a map of everything");
@@ -155,16 +170,17 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             builder.push_keyset_table(&[Domain::Table(TableId(0))], &[0]).expect("a keyset without the second value");
         }),
         Rule::KeysOrder => in_records(PLAIN, |surgeon| surgeon.records.keys.swap(0, 1)),
-        Rule::PoolTable => {
-            in_records(LISTS, |surgeon| surgeon.records.pools[0][0] = surgeon.records.tables.len() as u64 - 1)
-        }
+        Rule::PoolTable => in_records(LISTS, |surgeon| {
+            let tables = surgeon.records.keys.len() + surgeon.records.tables.len();
+            surgeon.records.pools[0][0] = tables as u64 - 1;
+        }),
         Rule::PoolLists => operate(LISTS, |surgeon| surgeon.set_bits(Members, 0, 3, 0)),
         Rule::MembersExtent => in_section(LISTS, Members, |bytes| bytes.push(0)),
         // The pool over `le` has the lists (0, 1, 3) and (0, 2): two ends of 3 bits, then members of 2 bits from byte 1.
         Rule::ListMembers => operate(LISTS, |surgeon| surgeon.set_bits(Members, 10, 2, 0)),
         Rule::ListOrder => operate(LISTS, |surgeon| surgeon.set_bits(Members, 16, 2, 1)),
         Rule::ListUsed => unused_list(),
-        Rule::ListColumn => in_records(LISTS, swap_last_domains),
+        Rule::ListColumn => in_shapes(LISTS, swap_last_domains),
         Rule::Anchors => operate(LISTS, |surgeon| {
             let offset = last(&mut surgeon.records.keysets)[1];
             surgeon.set_bits(Members, offset * 8, 1, 1);
@@ -245,7 +261,7 @@ fn wider_catalogue(surgeon: &mut Surgeon) {
     let section = surgeon.section(SectionKind::Catalogue);
     let (header, _) = chronoxide_format::layout::CatalogueHeader::read_from_prefix(section).expect("a catalogue");
     let mut header = header;
-    header.table_widths[1] += 1;
+    header.table_widths[0] += 1;
     *section = records.pack(&header);
 }
 
@@ -269,7 +285,7 @@ fn wider_metrics(surgeon: &mut Surgeon) {
 
 /// Swaps the domains of the last two columns.
 fn swap_last_domains(surgeon: &mut Surgeon) {
-    let columns = &mut surgeon.records.columns;
+    let columns = last_columns(surgeon);
     let end = columns.len();
     let (a, b) = (columns[end - 2][0], columns[end - 1][0]);
     (columns[end - 2][0], columns[end - 1][0]) = (b, a);
@@ -324,10 +340,11 @@ fn keysets_out_of_order() -> Vec<u8> {
     let series = series(&[&[("a", "1"), ("c", "1")], &[("b", "1"), ("c", "1")]]);
     let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("a sound block");
     let mut surgeon = Surgeon::open(&block);
-    let columns = &mut surgeon.records.columns;
-    // Three dictionaries, then two keyset tables of two columns each.
-    let (a, b) = (columns[3][0], columns[5][0]);
-    (columns[3][0], columns[5][0]) = (b, a);
+    // The shapes of two keyset tables of two columns each.
+    let shapes = &mut surgeon.records.shapes;
+    let (a, b) = (shapes[0].columns[0][0], shapes[1].columns[0][0]);
+    (shapes[0].columns[0][0], shapes[1].columns[0][0]) = (b, a);
+    surgeon.records.place_shapes();
     surgeon.repack();
     surgeon.close()
 }

@@ -77,7 +77,7 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
     for entry in 0..surgeon.sections.len() {
         fields.extend([(0, 4), (4, 4), (8, 8), (16, 8)].map(|(at, size)| Field::File(64 + entry * 24 + at, size)));
     }
-    let catalogue = [(0, 4), (4, 4), (8, 4), (12, 4), (16, 4), (20, 4)].into_iter().chain((24..40).map(|at| (at, 1)));
+    let catalogue = [(0, 4), (4, 4), (8, 4), (12, 4), (16, 8)].into_iter().chain((24..41).map(|at| (at, 1)));
     let symbols = [(0, 4), (4, 1), (5, 1), (6, 2), (8, 1), (9, 1)].into_iter();
     let meta = (0..8).map(|at| (at * 8, 8)).chain((16..29).map(|at| (at * 4, 4))).chain([(116, 1), (117, 1), (118, 2)]);
     let packed = (0..24).map(|at| (at, 1));
@@ -98,12 +98,12 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
     }
     let (records, metrics) = (&surgeon.records, &surgeon.metrics);
     let counts = [
-        (RecordKind::Table, records.tables.len(), 4),
-        (RecordKind::Column, records.columns.len(), 3),
-        (RecordKind::Leaf, records.leaves.len(), 2),
+        (RecordKind::Table, records.tables.len(), 3),
+        (RecordKind::Column, records.shapes.iter().map(|shape| shape.columns.len()).sum(), 3),
+        (RecordKind::Leaf, records.shapes.iter().map(|shape| shape.leaves.len()).sum(), 1),
         (RecordKind::Pool, records.pools.len(), 4),
         (RecordKind::Keyset, records.keysets.len(), 2),
-        (RecordKind::Key, records.keys.len(), 1),
+        (RecordKind::Key, records.keys.len(), 5),
         (RecordKind::Metric, metrics.rows.len(), 6),
         (RecordKind::MetricText, metrics.ends.len(), 1),
     ];
@@ -119,11 +119,20 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
 pub fn with_fields(block: &[u8], changes: &[(Field, usize)]) -> Vec<u8> {
     let mut surgeon = Surgeon::open(block);
     let is_record = |field: &Field| matches!(field, Field::Record(..));
-    for &(field, value) in changes {
-        if let Field::Record(kind, record, field) = field {
-            let slot = record_field(&mut surgeon, kind, record, field);
-            // No record's field is wider than this.
-            *slot = boundary_values(*slot)[value] & ((1 << 48) - 1);
+    let in_shapes = |kind| matches!(kind, RecordKind::Column | RecordKind::Leaf);
+    // Shapes first: they may grow, and then the tables must know where they start before that is changed, too.
+    for shapes in [true, false] {
+        for &(field, value) in changes {
+            if let Field::Record(kind, record, field) = field
+                && in_shapes(kind) == shapes
+            {
+                let slot = record_field(&mut surgeon, kind, record, field);
+                // No record's field is wider than this.
+                *slot = boundary_values(*slot)[value] & widest(kind, field);
+            }
+        }
+        if shapes && changes.iter().any(|&(field, _)| matches!(field, Field::Record(kind, ..) if in_shapes(kind))) {
+            surgeon.records.place_shapes();
         }
     }
     if changes.iter().any(|(field, _)| is_record(field)) {
@@ -148,12 +157,27 @@ pub fn with_fields(block: &[u8], changes: &[(Field, usize)]) -> Vec<u8> {
     file
 }
 
+/// The widest value that a field can be written with.
+fn widest(kind: RecordKind, field: usize) -> u64 {
+    match (kind, field) {
+        // The end of a field in a row, whose width has 4 bits in a shape.
+        (RecordKind::Column, 2) => (1 << 15) - 1,
+        _ => (1 << 48) - 1,
+    }
+}
+
 fn record_field(surgeon: &mut Surgeon, kind: RecordKind, record: usize, field: usize) -> &mut u64 {
     let Surgeon { records, metrics, .. } = surgeon;
     match kind {
         RecordKind::Table => &mut records.tables[record][field],
-        RecordKind::Column => &mut records.columns[record][field],
-        RecordKind::Leaf => &mut records.leaves[record][field],
+        RecordKind::Column => {
+            let mut columns = records.shapes.iter_mut().flat_map(|shape| &mut shape.columns);
+            &mut columns.nth(record).expect("there are so many columns")[field]
+        }
+        RecordKind::Leaf => {
+            let mut leaves = records.shapes.iter_mut().flat_map(|shape| &mut shape.leaves);
+            leaves.nth(record).expect("there are so many leaves")
+        }
         RecordKind::Pool => &mut records.pools[record][field],
         RecordKind::Keyset => &mut records.keysets[record][field],
         RecordKind::Key => &mut records.keys[record][field],

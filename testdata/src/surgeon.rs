@@ -105,7 +105,7 @@ impl Surgeon {
         *self.section(SectionKind::Symbols) = writer.finish();
     }
 
-    /// Packs the records into the catalogue section.
+    /// Packs the records into the catalogue section. Shapes that were changed may need [`Records::place_shapes`] before.
     ///
     /// # Panics
     /// If there are too many.

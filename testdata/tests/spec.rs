@@ -79,16 +79,14 @@ fn structs_are_the_spec_s_field_tables() {
     assert_fields!(CatalogueHeader {
         key_count,
         table_count,
-        column_count,
-        leaf_count,
         pool_count,
         keyset_count,
+        shape_bits,
+        key_widths,
         table_widths,
-        column_widths,
-        leaf_widths,
+        shape_widths,
         pool_widths,
-        keyset_widths,
-        key_widths
+        keyset_widths
     });
     assert_fields!(SymbolsHeader { symbol_count, base_width, difference_width, reserved });
     assert_fields!(MetaHeader {

@@ -6,8 +6,8 @@ use super::graph::{BuiltList, BuiltPool, BuiltTable, Graph, counted};
 use super::members::{self, KeysetAnchors};
 use super::meta::Content;
 use super::symbols::SymbolsBuilder;
-use super::table::{pack, spans};
-use super::{BlockMeta, BuildError, MetricRecords, Records, SectionBytes, assemble};
+use super::table::{Span, pack, spans};
+use super::{BlockMeta, BuildError, MetricRecords, Records, SectionBytes, ShapeRecord, assemble};
 use crate::bits::BitWriter;
 use crate::identity::{BlockId, Fingerprint};
 use crate::layout::{ANCHOR_ROWS, MAX_DEPTH, RowForm, SectionKind};
@@ -80,7 +80,7 @@ impl BlockBuilder {
         if self.graph.tables.len() > number || self.keyset_tables > 0 {
             return Err(BuildError::Phase { what: "keys", before: "tables" });
         }
-        if self.records.keys.last().is_some_and(|&[last]| last >= u64::from(name.0)) {
+        if self.records.keys.last().is_some_and(|&[last, ..]| last >= u64::from(name.0)) {
             return Err(BuildError::Order { what: "key", number: length(number) });
         }
         let key = KeyId(counted("keys", number)?);
@@ -89,8 +89,10 @@ impl BlockBuilder {
         let fingerprints = (values.iter())
             .map(|&value| Ok(Fingerprint::of_label(name_hash, self.symbols.hash(value)?)))
             .collect::<Result<_, BuildError>>()?;
-        self.records.keys.push([name.0.into()]);
-        self.write_table(&[Domain::Arena], &codes, &[self.symbols.count()], &[])?;
+        let columns = self.write_rows(&[Domain::Arena], &codes, &[self.symbols.count()])?;
+        let Written { row_count, offset, spans } = columns;
+        let (base, width) = spans.first().map_or((0, 0), |span| (span.base.into(), span.width.into()));
+        self.records.keys.push([name.0.into(), row_count, offset, base, width]);
         self.graph.tables.push(BuiltTable { keys: vec![key], depth: 0, fingerprints });
         Ok(key)
     }
@@ -219,8 +221,8 @@ impl BlockBuilder {
     /// Meta data out of order or too long, or texts of metrics that are.
     pub fn finish(mut self, meta: &BlockMeta) -> Result<Vec<u8>, BuildError> {
         let members = members::write(&self.graph, &self.anchors, self.form, &mut self.records);
-        let table_count = length(self.records.tables.len());
-        for column in &mut self.records.columns {
+        let table_count = length(self.records.keys.len() + self.records.tables.len());
+        for column in self.records.shapes.iter_mut().flat_map(|shape| &mut shape.columns) {
             // Domains of pools were left open until the number of tables was known.
             if let Some(pool) = column[0].checked_sub(OPEN_POOL) {
                 column[0] = 1 + table_count + pool;
@@ -232,6 +234,7 @@ impl BlockBuilder {
             fingerprint: self.fingerprint,
             row_form: self.form,
         };
+        self.records.place_shapes();
         let catalogue = self.records.encode()?;
         let meta_section = meta.encode(&content)?;
         let metrics =
@@ -247,14 +250,33 @@ impl BlockBuilder {
         Ok(assemble(block_id, [0; 3], &sections))
     }
 
-    /// Writes the rows of a table and its records; `counts` bounds the codes of each column.
+    /// Writes the rows of an inner or keyset table and its records; `counts` bounds the codes of each column.
     fn write_table(
         &mut self,
         domains: &[Domain],
         rows: &[u32],
         counts: &[usize],
-        leaves: &[[u64; 2]],
+        leaves: &[u64],
     ) -> Result<(), BuildError> {
+        let Written { row_count, offset, spans } = self.write_rows(domains, rows, counts)?;
+        let mut shape = ShapeRecord { columns: Vec::with_capacity(domains.len()), leaves: leaves.to_vec() };
+        let mut end_bit = 0;
+        for (domain, span) in domains.iter().zip(&spans) {
+            end_bit += u64::from(span.width);
+            let domain = match domain {
+                Domain::Arena => 0,
+                Domain::Table(table) => 1 + u64::from(table.0),
+                Domain::Pool(pool) => OPEN_POOL + u64::from(pool.0),
+            };
+            shape.columns.push([domain, span.base.into(), end_bit]);
+        }
+        self.records.shapes.push(shape);
+        // Where shapes start is known once all are there.
+        self.records.tables.push([row_count, offset, 0]);
+        Ok(())
+    }
+
+    fn write_rows(&mut self, domains: &[Domain], rows: &[u32], counts: &[usize]) -> Result<Written, BuildError> {
         let columns = domains.len();
         if rows.is_empty() {
             return Err(BuildError::Empty { what: "a table" });
@@ -273,22 +295,15 @@ impl BlockBuilder {
         }
         let offset = self.rows.aligned_len();
         pack(&mut self.rows, rows, &spans);
-
-        let mut end_bit = 0;
-        for (domain, span) in domains.iter().zip(&spans) {
-            end_bit += u64::from(span.width);
-            let domain = match domain {
-                Domain::Arena => 0,
-                Domain::Table(table) => 1 + u64::from(table.0),
-                Domain::Pool(pool) => OPEN_POOL + u64::from(pool.0),
-            };
-            self.records.columns.push([domain, span.base.into(), end_bit]);
-        }
-        self.records.leaves.extend_from_slice(leaves);
-        let ends = (length(self.records.columns.len()), length(self.records.leaves.len()));
-        self.records.tables.push([ends.0, row_count.into(), offset, ends.1]);
-        Ok(())
+        Ok(Written { row_count: row_count.into(), offset, spans })
     }
+}
+
+/// Rows that were written, for the records of their table.
+struct Written {
+    row_count: u64,
+    offset: u64,
+    spans: Vec<Span>,
 }
 
 /// The columns by which rows are ordered: all but a list column.

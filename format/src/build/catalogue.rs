@@ -1,29 +1,45 @@
 //! The catalogue's records, packed (spec, section 5).
 
-use zerocopy::IntoBytes;
-use zerocopy::byteorder::little_endian::U32;
+use zerocopy::byteorder::little_endian::{U32, U64};
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::BuildError;
+use super::graph::counted;
 use crate::bits::{BitWriter, width};
-use crate::layout::CatalogueHeader;
+use crate::layout::{BASE_WIDTH_BITS, CatalogueHeader, END_WIDTH_BITS};
+use crate::number::length;
 use crate::view::BlockView;
 use crate::{Error, Result};
 
 /// The records of a catalogue, unpacked: each field is a `u64` in the order of the spec's table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records {
-    /// `column_end`, `row_count`, `rows_offset`, `leaf_end`
-    pub tables: Vec<[u64; 4]>,
-    /// `domain`, `base`, `end_bit`
-    pub columns: Vec<[u64; 3]>,
-    /// `column`, `position`
-    pub leaves: Vec<[u64; 2]>,
+    /// `name`, `row_count`, `rows_offset`, `base`, `width`
+    pub keys: Vec<[u64; 5]>,
+    /// `row_count`, `rows_offset`, `shape`: inner tables and keyset tables
+    pub tables: Vec<[u64; 3]>,
+    /// The shapes of these tables.
+    pub shapes: Vec<ShapeRecord>,
     /// `table`, `list_count`, `member_count`, `offset`
     pub pools: Vec<[u64; 4]>,
     /// `series_end`, `anchors`
     pub keysets: Vec<[u64; 2]>,
-    /// `name`
-    pub keys: Vec<[u64; 1]>,
+}
+
+/// The shape of a table, unpacked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShapeRecord {
+    /// `domain`, `base`, `end_bit`
+    pub columns: Vec<[u64; 3]>,
+    /// `column` of each leaf, where leaves are written out.
+    pub leaves: Vec<u64>,
+}
+
+impl ShapeRecord {
+    fn widths(&self) -> [u32; 2] {
+        let widest = |field: fn(&[u64; 3]) -> u64| width(self.columns.iter().map(field).max().unwrap_or(0));
+        [widest(|&[_, base, _]| base), widest(|&[.., end_bit]| end_bit)]
+    }
 }
 
 impl Records {
@@ -40,14 +56,18 @@ impl Records {
                     .collect::<Result<_, Error>>()?
             };
         }
-        Ok(Self {
-            tables: all!(tables),
-            columns: all!(columns),
-            leaves: all!(leaves),
-            pools: all!(pools),
-            keysets: all!(keysets),
-            keys: all!(keys),
-        })
+        let tables: Vec<[u64; 3]> = all!(tables);
+        let shapes = tables
+            .iter()
+            .zip(catalogue.keys.count..)
+            .map(|(&[.., offset], table)| {
+                let shape = catalogue.shapes.get(&view.catalogue, table, offset)?;
+                let columns = (0..shape.column_count).map(|column| shape.column(&view.catalogue, column));
+                let leaves = (0..shape.leaf_count).map(|leaf| shape.leaf(&view.catalogue, leaf).map(u64::from));
+                Ok(ShapeRecord { columns: columns.collect::<Result<_>>()?, leaves: leaves.collect::<Result<_>>()? })
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { keys: all!(keys), tables, shapes, pools: all!(pools), keysets: all!(keysets) })
     }
 
     /// The catalogue section.
@@ -55,21 +75,49 @@ impl Records {
     /// # Errors
     /// More records than can be counted.
     pub fn encode(&self) -> Result<Vec<u8>, BuildError> {
-        let header = CatalogueHeader {
+        let tables = self.keys.len() + self.tables.len();
+        let domains = self.shapes.iter().flat_map(|shape| &shape.columns).map(|&[domain, ..]| domain);
+        let widest = |count: fn(&ShapeRecord) -> usize| width(length(self.shapes.iter().map(count).max().unwrap_or(0)));
+        let shape_widths = [
+            widest(|shape| shape.columns.len()),
+            widest(|shape| shape.leaves.len()),
+            width(domains.max().unwrap_or(0)),
+        ];
+        let mut header = CatalogueHeader {
             key_count: count("keys", &self.keys)?,
-            table_count: count("tables", &self.tables)?,
-            column_count: count("columns", &self.columns)?,
-            leaf_count: count("leaves", &self.leaves)?,
+            table_count: U32::new(counted("tables", tables)?),
             pool_count: count("pools", &self.pools)?,
             keyset_count: count("keysets", &self.keysets)?,
+            shape_bits: U64::new(0),
+            key_widths: widths(&self.keys),
             table_widths: widths(&self.tables),
-            column_widths: widths(&self.columns),
-            leaf_widths: widths(&self.leaves),
+            shape_widths: shape_widths.map(|width| u8::try_from(width).unwrap_or(u8::MAX)),
             pool_widths: widths(&self.pools),
             keyset_widths: widths(&self.keysets),
-            key_widths: widths(&self.keys),
         };
+        header.shape_bits = U64::new(self.shape_bits(header.shape_widths));
         Ok(self.pack(&header))
+    }
+
+    /// Puts the shapes one after the other and tells the tables where they start.
+    pub fn place_shapes(&mut self) {
+        let mut places = Vec::new();
+        let widths = self.encode().ok().and_then(|section| {
+            CatalogueHeader::read_from_prefix(&section).ok().map(|(header, _)| header.shape_widths)
+        });
+        let mut end = 0;
+        for shape in &self.shapes {
+            places.push(end);
+            end += shape_len(shape, widths.unwrap_or_default());
+        }
+        for (table, place) in self.tables.iter_mut().zip(places) {
+            let [.., shape] = table;
+            *shape = place;
+        }
+    }
+
+    fn shape_bits(&self, widths: [u8; 3]) -> u64 {
+        self.shapes.iter().map(|shape| shape_len(shape, widths)).sum()
     }
 
     /// The catalogue section with another header; fields that do not fit their width lose bits. For tests of readers.
@@ -78,13 +126,46 @@ impl Records {
         for &byte in header.as_bytes() {
             writer.push(byte.into(), 8);
         }
+        pack(&mut writer, &self.keys, header.key_widths);
         pack(&mut writer, &self.tables, header.table_widths);
-        pack(&mut writer, &self.columns, header.column_widths);
-        pack(&mut writer, &self.leaves, header.leaf_widths);
+        for shape in &self.shapes {
+            pack_shape(&mut writer, shape, header.shape_widths);
+        }
+        writer.align();
         pack(&mut writer, &self.pools, header.pool_widths);
         pack(&mut writer, &self.keysets, header.keyset_widths);
-        pack(&mut writer, &self.keys, header.key_widths);
         writer.finish()
+    }
+}
+
+/// Bits of a shape.
+fn shape_len(shape: &ShapeRecord, [column_count, leaf_count, domain]: [u8; 3]) -> u64 {
+    let [base, end] = shape.widths();
+    let head = u32::from(column_count) + u32::from(leaf_count) + BASE_WIDTH_BITS + END_WIDTH_BITS;
+    let columns = length(shape.columns.len());
+    u64::from(head)
+        + columns * u64::from(u32::from(domain) + base + end)
+        + length(shape.leaves.len()) * u64::from(width(columns.saturating_sub(1)))
+}
+
+fn pack_shape(writer: &mut BitWriter, shape: &ShapeRecord, [column_count, leaf_count, domain]: [u8; 3]) {
+    let mut push = |value: u64, width: u32| {
+        let width = width.min(48);
+        writer.push(value & crate::bits::mask(width), width);
+    };
+    let [base_width, end_width] = shape.widths();
+    push(length(shape.columns.len()), column_count.into());
+    push(length(shape.leaves.len()), leaf_count.into());
+    push(base_width.into(), BASE_WIDTH_BITS);
+    push(end_width.into(), END_WIDTH_BITS);
+    for &[table, base, end_bit] in &shape.columns {
+        push(table, domain.into());
+        push(base, base_width);
+        push(end_bit, end_width);
+    }
+    let leaf_width = width(length(shape.columns.len()).saturating_sub(1));
+    for &column in &shape.leaves {
+        push(column, leaf_width);
     }
 }
 

@@ -45,8 +45,8 @@ pub(super) struct Shape {
     pub depth: u32,
     /// What the codes of each column must stay below.
     pub counts: Vec<usize>,
-    /// Leaf records, where they must be written out.
-    pub written: Vec<[u64; 2]>,
+    /// The column of each leaf, where leaves must be written out.
+    pub written: Vec<u64>,
 }
 
 impl Graph {
@@ -129,7 +129,7 @@ impl Graph {
         if domains.len() > 1 {
             shape.depth += 1;
             if leaves.len() > domains.len() || leaves.iter().zip(0..).any(|(&(_, column, _), leaf)| column != leaf) {
-                shape.written = leaves.iter().map(|&(_, column, position)| [column, position]).collect();
+                shape.written = leaves.iter().map(|&(_, column, _)| column).collect();
             }
         }
         if shape.depth > max_depth {

@@ -29,7 +29,7 @@ mod table;
 
 pub use assemble::{SectionBytes, assemble};
 pub use builder::BlockBuilder;
-pub use catalogue::Records;
+pub use catalogue::{Records, ShapeRecord};
 pub use error::BuildError;
 pub use meta::BlockMeta;
 pub use metrics::MetricRecords;

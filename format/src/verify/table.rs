@@ -21,15 +21,13 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
     let catalogue = &view.frame.catalogue;
     let inner = catalogue.inner_end();
     let mut known: Vec<Known> = Vec::new();
-    let (mut end_column, mut end_leaf, mut end_byte) = (0, 0, 0);
-    for id in 0..catalogue.tables.count {
+    let mut end_byte = 0;
+    for id in 0..catalogue.table_count {
         let table = Table::open(view, id)?;
         let place = Place::Table(id.into());
-        end_column = u64::from(table.first_column) + u64::from(table.column_count);
-        end_leaf = u64::from(table.first_leaf) + u64::from(table.written_leaves);
         expect(Rule::RowsOffset, place, table.rows().start, end_byte)?;
         end_byte = table.rows().end;
-        let columns = (0..table.column_count).map(|column| table.column(column)).collect::<Result<Vec<Column>>>()?;
+        let columns = (0..table.column_count()).map(|column| table.column(column)).collect::<Result<Vec<Column>>>()?;
         let shape = verify_leaves(view, &table, &columns, &known)?;
         if id < inner && table.is_map() {
             verify_map(view, &table, &columns, &known)?;
@@ -42,8 +40,6 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
         }
         known.push(shape);
     }
-    expect(Rule::TableColumns, Place::Block, catalogue.columns.count.into(), end_column)?;
-    expect(Rule::LeavesWritten, Place::Block, catalogue.leaves.count.into(), end_leaf)?;
     let section_len = length(view.frame().section(view.bytes(), SectionKind::Rows).len());
     expect(Rule::RowsOffset, Place::Block, section_len, end_byte + 8)?;
     unused(&view.rows, Rule::RowsPadding, end_byte * 8, section_len * 8)?;
@@ -68,8 +64,6 @@ fn verify_keys(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
 fn verify_leaves(view: &BlockView<'_>, table: &Table<'_>, columns: &[Column], known: &[Known]) -> Result<Known> {
     let place = Place::Table(table.id.into());
     if table.is_dictionary() {
-        expect(Rule::TableColumns, place, table.column_count.into(), 1)?;
-        expect(Rule::LeavesWritten, place, table.written_leaves.into(), 0)?;
         return Ok(Known { keys: vec![KeyId(table.id)], depth: 0, is_map: false });
     }
     let mut expected = Vec::new();
@@ -85,8 +79,8 @@ fn verify_leaves(view: &BlockView<'_>, table: &Table<'_>, columns: &[Column], kn
             return Err(corrupt(Rule::ColumnDomain, place, number.into(), table.id.into()));
         };
         if matches!(column.domain, Domain::Pool(_)) {
-            if number + 1 != table.column_count {
-                return Err(corrupt(Rule::ListColumn, place, number.into(), table.column_count.into()));
+            if number + 1 != table.column_count() {
+                return Err(corrupt(Rule::ListColumn, place, number.into(), table.column_count().into()));
             }
         } else if first_key >= behind.keys.first().copied() {
             return Err(corrupt(Rule::ColumnsOrder, place, number.into(), 0));
@@ -103,18 +97,17 @@ fn verify_leaves(view: &BlockView<'_>, table: &Table<'_>, columns: &[Column], kn
     if let Some(&[(key, ..), _]) = expected.array_windows().find(|[a, b]| a.0 == b.0) {
         return Err(corrupt(Rule::LeavesOrder, place, key.0.into(), key.0.into()));
     }
-    if table.column_count > 1 {
+    if table.column_count() > 1 {
         depth += 1;
         let plain = expected.len() == columns.len() && expected.iter().zip(0..).all(|(leaf, number)| leaf.1 == number);
         let written = if plain { 0 } else { length(expected.len()) };
-        expect(Rule::LeavesWritten, place, table.written_leaves.into(), written)?;
+        expect(Rule::LeavesWritten, place, table.written_leaf_count().into(), written)?;
     } else {
-        expect(Rule::LeavesWritten, place, table.written_leaves.into(), 0)?;
+        expect(Rule::LeavesWritten, place, table.written_leaf_count().into(), 0)?;
     }
-    for (&(_, column, position), leaf) in expected.iter().zip(0..) {
-        let found = table.leaf_place(leaf)?;
-        if found != (column, position) {
-            return Err(corrupt(Rule::LeavesOrder, place, found.0.into(), column.into()));
+    if table.written_leaf_count() > 0 {
+        for (&(_, column, _), leaf) in expected.iter().zip(0..) {
+            expect(Rule::LeavesOrder, place, table.written_leaf(leaf)?.into(), column.into())?;
         }
     }
     if depth > MAX_DEPTH {

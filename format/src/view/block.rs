@@ -198,7 +198,7 @@ impl<'a> BlockView<'a> {
 
     /// How many label keys there are.
     pub const fn key_count(&self) -> u32 {
-        self.frame.catalogue.key_count
+        self.frame.catalogue.keys.count
     }
 
     /// The symbol of a key's name.
@@ -207,12 +207,16 @@ impl<'a> BlockView<'a> {
     /// Damage to the catalogue, or a key that the block does not have.
     #[inline]
     pub fn key_symbol(&self, key: KeyId) -> Result<SymbolId> {
-        let keys = &self.frame.catalogue.keys;
-        let record = keys.get(&self.catalogue, key.0);
-        let [name] = record.unwrap_or_else(|| {
-            Err(corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), keys.count.into()))
-        })?;
+        let [name, ..] = self.key_record(key)?;
         Ok(SymbolId(crate::number::low32(name)))
+    }
+
+    /// `name`, `row_count`, `rows_offset`, `base` and `width` of a key and its dictionary.
+    #[inline(always)]
+    pub(crate) fn key_record(&self, key: KeyId) -> Result<[u64; 5]> {
+        let keys = &self.frame.catalogue.keys;
+        keys.get(&self.catalogue, key.0)
+            .unwrap_or_else(|| Err(corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), keys.count.into())))
     }
 
     /// The name of a key.
@@ -320,11 +324,14 @@ impl<'a> BlockView<'a> {
     /// The value at place `code` of a key's dictionary: what [`BlockView::dictionary`] would say, without looking at the table as a whole.
     #[inline(always)]
     pub(crate) fn dictionary_value(&self, key: KeyId, code: u32) -> Result<SymbolId> {
-        let catalogue = &self.frame.catalogue;
-        let unknown = || corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), catalogue.key_count.into());
-        let [_, row_count, rows_offset, _] = catalogue.tables.get(&self.catalogue, key.0).ok_or_else(unknown)??;
-        // Dictionaries are the first tables and have one column each.
-        let [_, base, width] = catalogue.columns.get(&self.catalogue, key.0).ok_or_else(unknown)??;
+        let record = self.key_record(key)?;
+        self.value_in(key, record, code)
+    }
+
+    /// The same, from the key's record.
+    #[inline(always)]
+    pub(crate) fn value_in(&self, key: KeyId, record: [u64; 5], code: u32) -> Result<SymbolId> {
+        let [_, row_count, rows_offset, base, width] = record;
         if u64::from(code) >= row_count || width > 32 {
             return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), row_count));
         }
@@ -336,7 +343,7 @@ impl<'a> BlockView<'a> {
 
     /// How many tables there are: dictionaries, inner tables, keyset tables.
     pub const fn table_count(&self) -> u32 {
-        self.frame.catalogue.tables.count
+        self.frame.catalogue.table_count
     }
 
     /// Table `table`.

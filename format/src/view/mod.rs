@@ -9,6 +9,7 @@
 //! | `frame` | where everything lies, checked once |
 //! | `block` | the view: counts, series, lookups |
 //! | `record` | the catalogue's arrays of bit-packed records |
+//! | `shape` | the columns of a table and the order of its leaves |
 //! | `symbol` | symbols by id, ids by symbol |
 //! | `table` | rows of codes |
 //! | `pool` | lists of rows |
@@ -28,6 +29,7 @@ mod metrics;
 mod pool;
 mod record;
 mod series;
+mod shape;
 mod symbol;
 mod table;
 mod text;

@@ -1,8 +1,9 @@
 //! Arrays of bit-packed records (spec, sections 5 and 10).
 
+use super::shape::Shapes;
 use crate::bits::{Bits, bytes_for};
 use crate::error::{Place, corrupt};
-use crate::layout::{CatalogueHeader, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL};
+use crate::layout::{CatalogueHeader, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, MAX_SMALL_WIDTH, STREAM_TAIL};
 use crate::number::length;
 use crate::{Result, Rule};
 
@@ -55,91 +56,77 @@ impl<const N: usize> Records<N> {
     }
 }
 
-/// The arrays of the catalogue.
+/// The arrays of the catalogue, and the shapes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Catalogue {
-    pub key_count: u32,
-    pub tables: Records<4>,
-    pub columns: Records<3>,
-    pub leaves: Records<2>,
+    pub keys: Records<5>,
+    /// Of inner tables and keyset tables.
+    pub tables: Records<3>,
+    pub shapes: Shapes,
     pub pools: Records<4>,
     pub keysets: Records<2>,
-    pub keys: Records<1>,
+    /// All tables, value dictionaries included.
+    pub table_count: u32,
 }
 
 impl Catalogue {
     /// How many dictionaries and inner tables there are; keyset tables follow them.
     pub(crate) const fn inner_end(&self) -> u32 {
-        self.tables.count - self.keysets.count
+        self.table_count - self.keysets.count
     }
 
     /// Places the arrays; `section_len` must be what they add up to.
     pub(crate) fn place(header: &CatalogueHeader, section_len: u64) -> Result<Self> {
         check_widths(header)?;
+        let (key_count, keyset_count) = (header.key_count.get(), header.keyset_count.get());
+        let table_count = header.table_count.get();
+        let least = u64::from(key_count) + u64::from(keyset_count);
+        if least > u64::from(table_count) {
+            return Err(corrupt(Rule::CatalogueHeader, Place::Byte(4), table_count.into(), least));
+        }
         let mut byte = length(size_of::<CatalogueHeader>());
-        let tables = Records::new(byte * 8, header.table_count.get(), header.table_widths);
+        let keys = Records::new(byte * 8, key_count, header.key_widths);
+        byte = bytes_for(keys.end());
+        let tables = Records::new(byte * 8, table_count - key_count, header.table_widths);
         byte = bytes_for(tables.end());
-        let columns = Records::new(byte * 8, header.column_count.get(), header.column_widths);
-        byte = bytes_for(columns.end());
-        let leaves = Records::new(byte * 8, header.leaf_count.get(), header.leaf_widths);
-        byte = bytes_for(leaves.end());
+        let shapes = Shapes::new(byte * 8, header.shape_bits.get(), header.shape_widths);
+        byte = bytes_for(shapes.end());
         let pools = Records::new(byte * 8, header.pool_count.get(), header.pool_widths);
         byte = bytes_for(pools.end());
-        let keysets = Records::new(byte * 8, header.keyset_count.get(), header.keyset_widths);
-        byte = bytes_for(keysets.end());
-        let keys = Records::new(byte * 8, header.key_count.get(), header.key_widths);
-        byte = bytes_for(keys.end()) + STREAM_TAIL;
+        let keysets = Records::new(byte * 8, keyset_count, header.keyset_widths);
+        byte = bytes_for(keysets.end()) + STREAM_TAIL;
         if byte != section_len {
             return Err(corrupt(Rule::CatalogueLength, Place::Byte(0), section_len, byte));
         }
-        let (dictionaries, keyset_tables) = (header.key_count.get(), header.keyset_count.get());
-        let least = u64::from(dictionaries) + u64::from(keyset_tables);
-        if least > u64::from(tables.count) {
-            return Err(corrupt(Rule::CatalogueHeader, Place::Byte(4), tables.count.into(), least));
-        }
         // Records are distinct, so that only a single one may take no bits. With that, the section's length bounds every count.
-        let bounded = [
-            tables.is_bounded(),
-            columns.is_bounded(),
-            leaves.is_bounded(),
-            pools.is_bounded(),
-            keysets.is_bounded(),
-            keys.is_bounded(),
-        ];
+        let bounded = [keys.is_bounded(), tables.is_bounded(), pools.is_bounded(), keysets.is_bounded()];
         if bounded.contains(&false) {
             return Err(corrupt(Rule::CatalogueWidths, Place::Byte(24), 0, 1));
         }
-        Ok(Self { key_count: header.key_count.get(), tables, columns, leaves, pools, keysets, keys })
+        Ok(Self { keys, tables, shapes, pools, keysets, table_count })
     }
 }
 
 fn check_widths(header: &CatalogueHeader) -> Result<()> {
-    let [column_end, row_count, rows_offset, leaf_end] = header.table_widths;
+    let [name, dictionary_rows, dictionary_offset, base, field_width] = header.key_widths;
+    let [row_count, rows_offset, shape] = header.table_widths;
+    let [column_count, leaf_count, domain] = header.shape_widths;
     let [table, list_count, member_count, pool_offset] = header.pool_widths;
     let [series_end, anchors] = header.keyset_widths;
-    let [domain, base, end_bit] = header.column_widths;
-    let [leaf_column, position] = header.leaf_widths;
-    let [name] = header.key_widths;
-    let codes = [
-        column_end,
-        row_count,
-        leaf_end,
-        domain,
-        base,
-        end_bit,
-        leaf_column,
-        position,
-        table,
-        list_count,
-        member_count,
-        series_end,
-        name,
-    ];
-    let offsets = [rows_offset, pool_offset, anchors];
+    let small = [column_count, leaf_count];
+    let codes =
+        [name, dictionary_rows, base, field_width, row_count, domain, table, list_count, member_count, series_end];
+    let offsets = [dictionary_offset, rows_offset, shape, pool_offset, anchors];
     let too_wide =
         |widths: &[u8], limit: u8| widths.iter().copied().find(|&width| width > limit).map(|width| (width, limit));
-    match too_wide(&codes, MAX_CODE_WIDTH).or_else(|| too_wide(&offsets, MAX_OFFSET_WIDTH)) {
+    let wrong = too_wide(&small, MAX_SMALL_WIDTH)
+        .or_else(|| too_wide(&codes, MAX_CODE_WIDTH))
+        .or_else(|| too_wide(&offsets, MAX_OFFSET_WIDTH));
+    match wrong {
         Some((width, limit)) => Err(corrupt(Rule::CatalogueHeader, Place::Byte(24), width.into(), limit.into())),
+        None if header.shape_bits.get() >> MAX_OFFSET_WIDTH > 0 => {
+            Err(corrupt(Rule::CatalogueHeader, Place::Byte(16), header.shape_bits.get(), 1 << MAX_OFFSET_WIDTH))
+        }
         None => Ok(()),
     }
 }

@@ -99,26 +99,12 @@ impl<'v> Series<'v> {
 
     /// The same through maps and shared tables.
     fn follow_tables(&self, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
-        let (mut domain, mut row, mut leaf) = (domain, row, leaf);
-        // Each level of depth is one table of several columns and at most one map before it.
-        for _ in 0..=2 * MAX_DEPTH + 2 {
-            let Some(table) = self.table.behind(domain)? else { break };
-            if table.is_dictionary() {
-                table.expect_only_leaf(leaf)?;
-                let key = KeyId(table.id().0);
-                return Ok(LabelIds { key, code: row, value: table.view.dictionary_value(key, row)? });
-            }
-            let (number, position) = table.leaf_place(leaf)?;
-            let column = table.column(number)?;
-            row = table.code(row, &column)?;
-            (domain, leaf) = (column.domain, position);
-        }
-        Err(corrupt(Rule::TableDepth, Place::Table(self.table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+        follow(&self.table, domain, row, leaf)
     }
 
     /// The labels in the order of their names, as ids. Nothing is allocated.
     pub const fn label_ids(&self) -> LabelIdsIter<'v> {
-        LabelIdsIter { series: *self, next: 0, start_bit: 0 }
+        LabelIdsIter { series: *self, next: 0, start_bit: 0, positions: [0; REMEMBERED], behind: [None; REMEMBERED] }
     }
 
     /// The labels in the order of their names, as bytes of the arena. Nothing is allocated.
@@ -148,6 +134,28 @@ impl<'v> Series<'v> {
     }
 }
 
+/// The label that is leaf `leaf` of row `row` of a domain of `table`, through maps and shared tables.
+fn follow(table: &Table<'_>, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
+    let (mut domain, mut row, mut leaf) = (domain, row, leaf);
+    // Each level of depth is one table of several columns and at most one map before it.
+    for _ in 0..=2 * MAX_DEPTH + 2 {
+        let Some(behind) = table.behind(domain)? else { break };
+        if behind.is_dictionary() {
+            behind.expect_only_leaf(leaf)?;
+            let key = KeyId(behind.id().0);
+            return Ok(LabelIds { key, code: row, value: behind.view.dictionary_value(key, row)? });
+        }
+        let (number, position) = behind.leaf_place(leaf)?;
+        let column = behind.column(number)?;
+        row = behind.code(row, &column)?;
+        (domain, leaf) = (column.domain, position);
+    }
+    Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+}
+
+/// Columns of a keyset's table of which the iterator remembers what they refer to. Those of a factored keyset are few.
+const REMEMBERED: usize = 4;
+
 /// The labels of a series as ids, in the order of their names. After damage it returns the error once and then nothing.
 #[derive(Clone, Debug)]
 pub struct LabelIdsIter<'v> {
@@ -155,19 +163,109 @@ pub struct LabelIdsIter<'v> {
     next: u32,
     /// Where the field of the next column starts, for tables whose leaves are not written out.
     start_bit: u32,
+    /// Leaves of each of the first columns that were seen, for tables whose leaves are written out.
+    positions: [u32; REMEMBERED],
+    /// What these columns refer to.
+    behind: [Option<Behind<'v>>; REMEMBERED],
 }
 
-impl LabelIdsIter<'_> {
+/// A row behind a column, read leaf after leaf.
+#[derive(Clone, Copy, Debug)]
+enum Behind<'v> {
+    /// A value of a key.
+    Value(KeyId, u32),
+    /// A row of a table, whose next column's field starts at the bit.
+    Row(Table<'v>, u32, u32),
+}
+
+impl<'v> Behind<'v> {
+    /// What a series has in a column.
+    fn open(series: &Series<'v>, number: u32) -> Result<Self> {
+        let column = series.table.column(number)?;
+        let (mut domain, mut row) = match column.domain {
+            Domain::Pool(pool) => (Domain::Table(series.table.view.pool(pool)?.table_id()), series.member),
+            domain => (domain, series.table.code(series.row, &column)?),
+        };
+        // A map, and what is behind it.
+        for _ in 0..2 {
+            match series.table.behind(domain)? {
+                Some(table) if table.is_dictionary() => return Ok(Self::Value(KeyId(table.id().0), row)),
+                Some(table) if table.is_map() => {
+                    let column = table.column(0)?;
+                    row = table.code(row, &column)?;
+                    domain = column.domain;
+                }
+                Some(table) => return Ok(Self::Row(table, row, 0)),
+                None => break,
+            }
+        }
+        Err(corrupt(Rule::ColumnDomain, Place::Table(series.table.id().0.into()), number.into(), 0))
+    }
+
+    /// The label that is leaf `position`; those before it were read.
+    #[inline(always)]
+    fn ids(&mut self, position: u32) -> Result<LabelIds> {
+        match self {
+            Self::Value(key, code) => {
+                Err(corrupt(Rule::LeavesOrder, Place::Key(key.0.into()), position.into(), (*code).into()))
+            }
+            Self::Row(table, row, start_bit) if table.written_leaf_count() == 0 => {
+                let column = table.column_from(position, *start_bit)?;
+                *start_bit = column.start_bit + column.width;
+                let code = table.code(*row, &column)?;
+                match column.domain {
+                    Domain::Table(key) if key.0 < table.view.key_count() => Ok(LabelIds {
+                        key: KeyId(key.0),
+                        code,
+                        value: table.view.dictionary_value(KeyId(key.0), code)?,
+                    }),
+                    domain => follow(table, domain, code, 0),
+                }
+            }
+            Self::Row(table, row, _) => {
+                let (number, position) = table.leaf_place(position)?;
+                let column = table.column(number)?;
+                follow(table, column.domain, table.code(*row, &column)?, position)
+            }
+        }
+    }
+}
+
+impl<'v> LabelIdsIter<'v> {
     #[inline(always)]
     fn ids(&mut self) -> Result<LabelIds> {
         let table = &self.series.table;
-        if table.written_leaf_count() > 0 || table.column_count() == 1 {
+        if table.written_leaf_count() > 0 {
+            return self.written_ids();
+        }
+        if table.column_count() == 1 {
             return self.series.ids(self.next);
         }
         // Column after column, so that each record is read once.
         let column = table.column_from(self.next, self.start_bit)?;
         self.start_bit = column.start_bit + column.width;
         self.series.follow(&column, 0)
+    }
+
+    #[inline(always)]
+    fn written_ids(&mut self) -> Result<LabelIds> {
+        let number = self.series.table.written_leaf(self.next)?;
+        let place = crate::number::index(number);
+        let (Some(position), Some(behind)) = (self.positions.get_mut(place), self.behind.get_mut(place)) else {
+            return self.series.ids(self.next);
+        };
+        let leaf = *position;
+        *position += 1;
+        let behind = match behind {
+            Some(behind) => behind,
+            None => behind.insert(Behind::open(&self.series, number)?),
+        };
+        match behind {
+            &mut Behind::Value(key, code) if leaf == 0 => {
+                Ok(LabelIds { key, code, value: self.series.table.view.dictionary_value(key, code)? })
+            }
+            behind => behind.ids(leaf),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Tables: sorted, distinct rows of codes (spec, section 7).
 
 use super::BlockView;
+use super::shape::Shape;
 use crate::error::{Place, corrupt};
-use crate::layout::{MAX_COLUMNS, MAX_DEPTH, MAX_LABELS};
+use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
 use crate::{PoolId, Result, Rule, TableId};
 
@@ -35,15 +36,14 @@ pub struct Column {
 pub struct Table<'v> {
     pub(crate) view: &'v BlockView<'v>,
     pub(crate) id: u32,
-    pub(crate) first_column: u32,
-    pub(crate) column_count: u32,
+    /// None for a dictionary.
+    shape: Option<Shape>,
     pub(crate) row_count: u32,
     /// First bit of the rows in the rows section.
     first_bit: u64,
     pub(crate) row_bits: u32,
-    pub(crate) first_leaf: u32,
-    /// Leaves that are written out, maybe none.
-    pub(crate) written_leaves: u32,
+    /// The smallest code of a dictionary.
+    base: u32,
 }
 
 impl<'v> Table<'v> {
@@ -51,54 +51,43 @@ impl<'v> Table<'v> {
     pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
         let catalogue = &view.frame.catalogue;
         let place = Place::Table(id.into());
-        let record = |number| {
-            catalogue.tables.get(&view.catalogue, number).unwrap_or_else(|| {
-                Err(corrupt(Rule::ColumnDomain, place, u64::from(number), catalogue.tables.count.into()))
-            })
+        let (table, row_count, rows_offset) = match id.checked_sub(catalogue.keys.count) {
+            None => {
+                let [_, row_count, rows_offset, base, width] = view.key_record(crate::KeyId(id))?;
+                if width > 32 {
+                    return Err(corrupt(Rule::TableExtent, place, width, 32));
+                }
+                (Self { row_bits: low32(width), base: low32(base), ..Self::empty(view, id) }, row_count, rows_offset)
+            }
+            Some(number) => {
+                let record = catalogue.tables.get(&view.catalogue, number).unwrap_or_else(|| {
+                    Err(corrupt(Rule::ColumnDomain, place, id.into(), catalogue.table_count.into()))
+                });
+                let [row_count, rows_offset, shape] = record?;
+                let shape = catalogue.shapes.get(&view.catalogue, id, shape)?;
+                let [_, _, row_bits] = shape.column(&view.catalogue, shape.column_count - 1)?;
+                let table = Self { shape: Some(shape), row_bits: low32(row_bits), ..Self::empty(view, id) };
+                (table, row_count, rows_offset)
+            }
         };
-        let [column_end, row_count, rows_offset, leaf_end] = record(id)?;
-        let [first_column, _, _, first_leaf] = if id == 0 { [0; 4] } else { record(id - 1)? };
-        let column_count = column_end.wrapping_sub(first_column);
-        if column_count == 0 || column_count > u64::from(MAX_COLUMNS) {
-            return Err(corrupt(Rule::TableColumns, place, column_count, MAX_COLUMNS.into()));
-        }
-        let Some(written_leaves) = leaf_end.checked_sub(first_leaf) else {
-            return Err(corrupt(Rule::LeavesWritten, place, leaf_end, first_leaf));
-        };
-        if written_leaves > u64::from(MAX_LABELS) {
-            return Err(corrupt(Rule::LeavesWritten, place, written_leaves, MAX_LABELS.into()));
-        }
-        let Some(last) = catalogue.columns.get(&view.catalogue, low32(column_end - 1)) else {
-            return Err(corrupt(Rule::TableColumns, place, column_end, catalogue.columns.count.into()));
-        };
-        let [_, _, row_bits] = last?;
-        if row_bits > u64::from(MAX_COLUMNS * 32) {
-            return Err(corrupt(Rule::TableExtent, place, row_bits, (MAX_COLUMNS * 32).into()));
-        }
         // No overflow: offsets have at most 48 bits, counts at most 32, row widths 15.
         let first_bit = rows_offset * 8;
-        let end_bit = first_bit + row_count * row_bits;
+        let end_bit = first_bit + row_count * u64::from(table.row_bits);
         if row_count == 0 {
             return Err(corrupt(Rule::TableRows, place, 0, 1));
         }
         // Rows are distinct, so that only a single one may take no bits. With that, the section's length bounds the count.
-        if row_count > 1 && row_bits == 0 {
+        if row_count > 1 && table.row_bits == 0 {
             return Err(corrupt(Rule::RowsOrder, place, row_count, 1));
         }
         if end_bit > view.rows.field_bits() {
             return Err(corrupt(Rule::TableExtent, place, end_bit, view.rows.field_bits()));
         }
-        Ok(Self {
-            view,
-            id,
-            first_column: low32(first_column),
-            column_count: low32(column_count),
-            row_count: low32(row_count),
-            first_bit,
-            row_bits: low32(row_bits),
-            first_leaf: low32(first_leaf),
-            written_leaves: low32(written_leaves),
-        })
+        Ok(Self { row_count: low32(row_count), first_bit, ..table })
+    }
+
+    const fn empty(view: &'v BlockView<'v>, id: u32) -> Self {
+        Self { view, id, shape: None, row_count: 0, first_bit: 0, row_bits: 0, base: 0 }
     }
 
     /// The number of the table.
@@ -113,7 +102,10 @@ impl<'v> Table<'v> {
 
     /// How many columns it has.
     pub const fn column_count(&self) -> u32 {
-        self.column_count
+        match &self.shape {
+            Some(shape) => shape.column_count,
+            None => 1,
+        }
     }
 
     /// Bits of a row.
@@ -149,13 +141,13 @@ impl<'v> Table<'v> {
     /// Whether it is a value dictionary.
     #[inline]
     pub const fn is_dictionary(&self) -> bool {
-        self.id < self.view.frame.catalogue.key_count
+        self.shape.is_none()
     }
 
     /// Whether its leaves are those of the domain of its only column.
     #[inline]
     pub const fn is_map(&self) -> bool {
-        self.column_count == 1 && !self.is_dictionary()
+        matches!(self.shape, Some(Shape { column_count: 1, .. }))
     }
 
     /// Whether it is a keyset's.
@@ -170,18 +162,26 @@ impl<'v> Table<'v> {
     /// Damage to the catalogue, or a column that the table does not have.
     #[inline]
     pub fn column(&self, column: u32) -> Result<Column> {
-        if column >= self.column_count {
-            let place = Place::Table(self.id.into());
-            return Err(corrupt(Rule::LeavesOrder, place, column.into(), self.column_count.into()));
-        }
-        let start_bit = if column == 0 { 0 } else { self.column_record(column - 1)?[2] };
+        let start_bit = match (column.checked_sub(1), &self.shape) {
+            (Some(before), Some(shape)) if column < shape.column_count => {
+                shape.column(&self.view.catalogue, before)?[2]
+            }
+            _ => 0,
+        };
         self.column_from(column, low32(start_bit))
     }
 
     /// Column `column`, whose field starts where that of the column before it ends: at `start_bit`.
     #[inline(always)]
     pub(crate) fn column_from(&self, column: u32, start_bit: u32) -> Result<Column> {
-        let [domain, base, end_bit] = self.column_record(column)?;
+        if column >= self.column_count() {
+            let place = Place::Table(self.id.into());
+            return Err(corrupt(Rule::LeavesOrder, place, column.into(), self.column_count().into()));
+        }
+        let Some(shape) = &self.shape else {
+            return Ok(Column { domain: Domain::Arena, base: self.base, start_bit: 0, width: self.row_bits });
+        };
+        let [domain, base, end_bit] = shape.column(&self.view.catalogue, column)?;
         let width = end_bit.wrapping_sub(start_bit.into());
         if width > 32 || end_bit > u64::from(self.row_bits) {
             return Err(corrupt(Rule::TableExtent, Place::Table(self.id.into()), width, 32));
@@ -190,28 +190,17 @@ impl<'v> Table<'v> {
     }
 
     #[inline(always)]
-    fn column_record(&self, column: u32) -> Result<[u64; 3]> {
-        let columns = &self.view.frame.catalogue.columns;
-        columns.get(&self.view.catalogue, self.first_column.wrapping_add(column)).unwrap_or_else(|| {
-            Err(corrupt(Rule::TableColumns, Place::Table(self.id.into()), column.into(), columns.count.into()))
-        })
-    }
-
-    #[inline(always)]
     fn domain(&self, number: u64) -> Result<Domain> {
         let catalogue = &self.view.frame.catalogue;
         let Some(table) = number.checked_sub(1) else {
-            return if self.is_dictionary() { Ok(Domain::Arena) } else { Err(self.wrong_domain(number)) };
-        };
-        if self.is_dictionary() {
             return Err(self.wrong_domain(number));
-        }
+        };
         if table < u64::from(self.id.min(catalogue.inner_end())) {
             return Ok(Domain::Table(TableId(low32(table))));
         }
-        match table.checked_sub(catalogue.tables.count.into()) {
+        match table.checked_sub(catalogue.table_count.into()) {
             Some(pool) if pool < u64::from(catalogue.pools.count) => {
-                if self.is_keyset() && self.column_count > 1 {
+                if self.is_keyset() && self.column_count() > 1 {
                     Ok(Domain::Pool(PoolId(low32(pool))))
                 } else {
                     Err(corrupt(Rule::ListColumn, Place::Table(self.id.into()), pool, 0))
@@ -282,7 +271,8 @@ impl<'v> Table<'v> {
                 return Ok(1);
             }
             if !table.is_map() {
-                let leaves = if table.written_leaves > 0 { table.written_leaves } else { table.column_count };
+                let written = table.written_leaf_count();
+                let leaves = if written > 0 { written } else { table.column_count() };
                 return if leaves <= MAX_LABELS {
                     Ok(leaves)
                 } else {
@@ -299,31 +289,44 @@ impl<'v> Table<'v> {
 
     /// How many leaves are written out; none where leaf *i* is the only leaf of column *i*.
     pub const fn written_leaf_count(&self) -> u32 {
-        self.written_leaves
+        match &self.shape {
+            Some(shape) => shape.leaf_count,
+            None => 0,
+        }
     }
 
-    /// Where leaf `leaf` is found: in which column, and which leaf of that column's domain.
+    /// Where leaf `leaf` is found: in which column, and which leaf of that column's domain. Where leaves are written out, those before it are
+    /// counted; [`super::LabelIdsIter`] counts as it goes.
     ///
     /// # Errors
     /// Damage to the catalogue.
     #[inline]
     pub fn leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
-        if self.column_count == 1 {
+        let Some(shape) = &self.shape else { return Ok((0, leaf)) };
+        if shape.column_count == 1 {
             return Ok((0, leaf));
         }
-        if self.written_leaves == 0 {
+        if shape.leaf_count == 0 {
             return Ok((leaf, 0));
         }
-        let leaves = &self.view.frame.catalogue.leaves;
-        let record = if leaf < self.written_leaves {
-            self.first_leaf.checked_add(leaf).and_then(|number| leaves.get(&self.view.catalogue, number))
-        } else {
-            None
-        };
-        let [column, position] = record.unwrap_or_else(|| {
-            Err(corrupt(Rule::LeavesWritten, Place::Table(self.id.into()), leaf.into(), self.written_leaves.into()))
-        })?;
-        Ok((low32(column), low32(position)))
+        let column = self.written_leaf(leaf)?;
+        let mut position = 0;
+        for before in 0..leaf {
+            position += u32::from(shape.leaf(&self.view.catalogue, before)? == column);
+        }
+        Ok((column, position))
+    }
+
+    /// The column of a leaf that is written out.
+    #[inline(always)]
+    pub(crate) fn written_leaf(&self, leaf: u32) -> Result<u32> {
+        match &self.shape {
+            Some(shape) if leaf < shape.leaf_count => shape.leaf(&self.view.catalogue, leaf),
+            _ => {
+                let place = Place::Table(self.id.into());
+                Err(corrupt(Rule::LeavesWritten, place, leaf.into(), self.written_leaf_count().into()))
+            }
+        }
     }
 
     /// Refuses leaves that a dictionary does not have: it has one.

@@ -197,11 +197,19 @@ impl Patient {
             return if choice < 224 { change_field(rows, program) } else { change_field(ends, program) };
         }
         self.is_unpacked = true;
-        let Records { tables, columns, leaves, pools, keysets, keys } = &mut self.surgeon.records;
+        let Records { tables, shapes, pools, keysets, keys } = &mut self.surgeon.records;
         match choice % 8 {
             0 | 1 => change_field(tables, program),
-            2..=4 => change_field(columns, program),
-            5 => change_field(leaves, program),
+            2..=5 if shapes.is_empty() => change_field(keys, program),
+            kind @ 2..=5 => {
+                let shape = program.below(shapes.len());
+                let shape = &mut shapes[shape];
+                if kind == 5 {
+                    change_leaf(&mut shape.leaves, program)
+                } else {
+                    change_field(&mut shape.columns, program)
+                }
+            }
             6 => change_field(pools, program),
             _ if program.byte().is_multiple_of(2) => change_field(keysets, program),
             _ => change_field(keys, program),
@@ -216,11 +224,19 @@ impl Patient {
             return if choice < 224 { change_list(rows, program) } else { change_list(ends, program) };
         }
         self.is_unpacked = true;
-        let Records { tables, columns, leaves, pools, keysets, keys } = &mut self.surgeon.records;
+        let Records { tables, shapes, pools, keysets, keys } = &mut self.surgeon.records;
         match choice % 6 {
             0 => change_list(tables, program),
-            1 => change_list(columns, program),
-            2 => change_list(leaves, program),
+            1 | 2 if shapes.is_empty() => {}
+            kind @ 1..=2 => {
+                let shape = program.below(shapes.len());
+                let shape = &mut shapes[shape];
+                if kind == 1 {
+                    change_list(&mut shape.columns, program)
+                } else {
+                    change_list(&mut shape.leaves, program)
+                }
+            }
             3 => change_list(pools, program),
             4 => change_list(keysets, program),
             _ => change_list(keys, program),
@@ -306,10 +322,18 @@ fn change_field<const N: usize>(records: &mut [[u64; N]], program: &mut Program<
     }
 }
 
-fn change_list<const N: usize>(records: &mut Vec<[u64; N]>, program: &mut Program<'_>) {
+/// Changes the column of a leaf.
+fn change_leaf(leaves: &mut [u64], program: &mut Program<'_>) {
+    let leaf = program.below(leaves.len());
+    if let Some(column) = leaves.get_mut(leaf) {
+        *column = program.value(*column) & 0xFFFF;
+    }
+}
+
+fn change_list<T: Copy + Default>(records: &mut Vec<T>, program: &mut Program<'_>) {
     let (a, b) = (program.below(records.len()), program.below(records.len()));
     match program.byte() % 3 {
-        _ if records.is_empty() => records.push([0; N]),
+        _ if records.is_empty() => records.push(T::default()),
         0 => records.swap(a, b),
         1 => records.insert(b, records[a]),
         _ => drop(records.remove(a)),

@@ -1,0 +1,121 @@
+//! Shapes: the columns of a table, and from which of them its leaves come (spec, section 5).
+
+use crate::bits::{Bits, width};
+use crate::error::{Place, corrupt};
+use crate::layout::{BASE_WIDTH_BITS, END_WIDTH_BITS, MAX_COLUMNS, MAX_LABELS};
+use crate::number::low32;
+use crate::{Result, Rule};
+
+/// The bit stream of all shapes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shapes {
+    /// First bit in the catalogue.
+    start: u64,
+    bits: u64,
+    /// Where the fields before the columns end.
+    head_ends: [u32; 4],
+    domain_width: u32,
+}
+
+impl Shapes {
+    pub(crate) fn new(start: u64, bits: u64, [column_count, leaf_count, domain]: [u8; 3]) -> Self {
+        let mut end = 0;
+        let head_ends = [column_count.into(), leaf_count.into(), BASE_WIDTH_BITS, END_WIDTH_BITS].map(|width: u32| {
+            end += width;
+            end
+        });
+        Self { start, bits, head_ends, domain_width: domain.into() }
+    }
+
+    /// The first bit after the last shape.
+    pub(crate) const fn end(&self) -> u64 {
+        self.start + self.bits
+    }
+
+    /// How many bits all shapes have.
+    pub(crate) const fn bits(&self) -> u64 {
+        self.bits
+    }
+
+    /// The shape of table `table`, which starts at bit `offset` of the stream.
+    #[inline]
+    pub(crate) fn get(&self, catalogue: &Bits<'_>, table: u32, offset: u64) -> Result<Shape> {
+        let place = Place::Table(table.into());
+        let start = self.start + offset;
+        let [column_count, leaf_count, base_width, end_width] = catalogue.record(start, self.head_ends)?;
+        if column_count == 0 || column_count > u64::from(MAX_COLUMNS) {
+            return Err(corrupt(Rule::TableColumns, place, column_count, MAX_COLUMNS.into()));
+        }
+        if leaf_count > u64::from(MAX_LABELS) {
+            return Err(corrupt(Rule::LeavesWritten, place, leaf_count, MAX_LABELS.into()));
+        }
+        if base_width > 32 {
+            return Err(corrupt(Rule::CatalogueWidths, place, base_width, 32));
+        }
+        let [_, _, _, head] = self.head_ends;
+        let base_end = self.domain_width + low32(base_width);
+        let column_ends = [self.domain_width, base_end, base_end + low32(end_width)];
+        let columns_bit = start + u64::from(head);
+        let leaves_bit = columns_bit + column_count * u64::from(base_end + low32(end_width));
+        let leaf_width = width(column_count - 1);
+        let shape = Shape {
+            column_count: low32(column_count),
+            leaf_count: low32(leaf_count),
+            base_width: low32(base_width),
+            end_width: low32(end_width),
+            columns_bit,
+            column_ends,
+            leaves_bit,
+            leaf_width,
+        };
+        if shape.end() > self.end() {
+            return Err(corrupt(Rule::TableColumns, place, shape.end() - self.start, self.bits));
+        }
+        Ok(shape)
+    }
+
+    /// Where a shape ends in the stream.
+    pub(crate) fn end_of(&self, shape: &Shape) -> u64 {
+        shape.end() - self.start
+    }
+
+    /// The bits after the last shape that nothing uses.
+    pub(crate) fn slack(&self) -> (u64, u64) {
+        (self.end(), self.end().div_ceil(8) * 8)
+    }
+}
+
+/// The columns of a table, and the columns of its leaves where these are written out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub column_count: u32,
+    /// Leaves that are written out, maybe none.
+    pub leaf_count: u32,
+    pub base_width: u32,
+    pub end_width: u32,
+    columns_bit: u64,
+    /// Where the fields of a column's record end.
+    column_ends: [u32; 3],
+    leaves_bit: u64,
+    leaf_width: u32,
+}
+
+impl Shape {
+    fn end(&self) -> u64 {
+        self.leaves_bit + u64::from(self.leaf_count) * u64::from(self.leaf_width)
+    }
+
+    /// `domain`, `base` and `end_bit` of column `column`, which the table must have.
+    #[inline(always)]
+    pub(crate) fn column(&self, catalogue: &Bits<'_>, column: u32) -> Result<[u64; 3]> {
+        let [_, _, stride] = self.column_ends;
+        catalogue.record(self.columns_bit + u64::from(column) * u64::from(stride), self.column_ends)
+    }
+
+    /// The column of leaf `leaf`, which must be written out.
+    #[inline(always)]
+    pub(crate) fn leaf(&self, catalogue: &Bits<'_>, leaf: u32) -> Result<u32> {
+        let bit = self.leaves_bit + u64::from(leaf) * u64::from(self.leaf_width);
+        Ok(low32(catalogue.get(bit, self.leaf_width)?))
+    }
+}
