@@ -1,0 +1,111 @@
+//! Rows of codes, each once, numbered as they come.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use std::hash::BuildHasher;
+
+/// Distinct rows of codes.
+#[derive(Debug)]
+pub(crate) struct InternedRows {
+    width: usize,
+    codes: Vec<u32>,
+    index: HashTable<u32>,
+}
+
+impl InternedRows {
+    pub(crate) fn new(width: usize) -> Self {
+        Self { width, codes: Vec::new(), index: HashTable::new() }
+    }
+
+    /// The number of a row, which is added if it is new.
+    pub(crate) fn intern(&mut self, row: &[u32]) -> u32 {
+        let hasher = FixedState::default();
+        let Self { width, codes, index } = self;
+        let at = |number: u32| &codes[number as usize * *width..(number as usize + 1) * *width];
+        match index.entry(hasher.hash_one(row), |&number| at(number) == row, |&number| hasher.hash_one(at(number))) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(free) => {
+                let number = (codes.len() / *width) as u32;
+                free.insert(number);
+                codes.extend_from_slice(row);
+                number
+            }
+        }
+    }
+
+    /// The rows in the order in which they came.
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.codes.chunks_exact(self.width)
+    }
+
+    /// Replaces the codes of a column.
+    pub(crate) fn replace(&mut self, column: usize, ranks: &[u32]) {
+        for row in self.codes.chunks_exact_mut(self.width) {
+            row[column] = ranks[row[column] as usize];
+        }
+    }
+
+    /// The rows in increasing order, and the rank of each.
+    pub(crate) fn sorted(&self) -> (Vec<u32>, Vec<u32>) {
+        let mut order: Vec<(&[u32], u32)> = self.rows().zip(0..).collect();
+        order.sort_unstable();
+        let mut ranks = vec![0; order.len()];
+        let mut sorted = Vec::with_capacity(self.codes.len());
+        for (rank, (row, number)) in (0u32..).zip(order) {
+            ranks[number as usize] = rank;
+            sorted.extend_from_slice(row);
+        }
+        (sorted, ranks)
+    }
+}
+
+/// Lists of rows, each once, numbered as they come.
+#[derive(Debug, Default)]
+pub(crate) struct InternedLists {
+    members: Vec<u32>,
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+}
+
+impl InternedLists {
+    fn at<'a>(members: &'a [u32], ends: &[usize], number: u32) -> &'a [u32] {
+        let start = number.checked_sub(1).map_or(0, |before| ends[before as usize]);
+        &members[start..ends[number as usize]]
+    }
+
+    /// The number of a list, which is added if it is new.
+    pub(crate) fn intern(&mut self, list: &[u32]) -> u32 {
+        let hasher = FixedState::default();
+        let Self { members, ends, index } = self;
+        let entry = index.entry(
+            hasher.hash_one(list),
+            |&number| Self::at(members, ends, number) == list,
+            |&number| hasher.hash_one(Self::at(members, ends, number)),
+        );
+        match entry {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(free) => {
+                let number = ends.len() as u32;
+                free.insert(number);
+                members.extend_from_slice(list);
+                ends.push(members.len());
+                number
+            }
+        }
+    }
+
+    /// The lists in increasing order, and the rank of each.
+    pub(crate) fn sorted(&self) -> (Vec<Vec<u32>>, Vec<u32>) {
+        let mut order: Vec<(&[u32], u32)> =
+            (0..self.ends.len() as u32).map(|number| (Self::at(&self.members, &self.ends, number), number)).collect();
+        order.sort_unstable();
+        let mut ranks = vec![0; order.len()];
+        let mut sorted = Vec::with_capacity(order.len());
+        for (rank, (list, number)) in (0u32..).zip(order) {
+            ranks[number as usize] = rank;
+            sorted.push(list.to_vec());
+        }
+        (sorted, ranks)
+    }
+}

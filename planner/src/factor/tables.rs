@@ -1,0 +1,227 @@
+//! Shared tables, lists and the keysets' own tables.
+
+use std::collections::BTreeMap;
+
+use super::interned::{InternedLists, InternedRows};
+use super::maps::add_maps;
+use crate::content::{Content, KeysetRows};
+use crate::plan::{Part, Plan};
+
+/// Content as the tables, pools and keysets of a block, in its order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Factored {
+    /// The inner tables.
+    pub tables: Vec<FactoredTable>,
+    /// The list pools, in the order of their tables.
+    pub pools: Vec<FactoredPool>,
+    /// The keysets, in the order of the content.
+    pub keysets: Vec<FactoredKeyset>,
+}
+
+/// A map or a shared table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FactoredTable {
+    /// What the columns refer to.
+    pub parts: Vec<Part>,
+    /// Codes, row after row.
+    pub rows: Vec<u32>,
+}
+
+/// A list pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactoredPool {
+    /// What the members are: values of a key, or rows of a table.
+    pub part: Part,
+    /// The lists, in increasing order.
+    pub lists: Vec<Vec<u32>>,
+}
+
+/// A keyset's table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FactoredKeyset {
+    /// What the columns refer to, besides that of lists.
+    pub parts: Vec<Part>,
+    /// The pool of its lists.
+    pub pool: Option<usize>,
+    /// Codes, row after row; the list is the last.
+    pub rows: Vec<u32>,
+    /// For each series of the block, its row in the content.
+    pub order: Vec<u32>,
+}
+
+impl FactoredKeyset {
+    /// Columns of its table.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.parts.len() + usize::from(self.pool.is_some())
+    }
+}
+
+/// Factors content by a plan.
+pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
+    let mut interned: Vec<InternedRows> =
+        plan.tables.iter().map(|table| InternedRows::new(table.parts.len())).collect();
+    let mut columns: Vec<Vec<Vec<u32>>> = Vec::with_capacity(plan.keysets.len());
+    for (keyset, choice) in content.keysets.iter().zip(&plan.keysets) {
+        let parts = choice.prefix.iter().chain(&choice.list);
+        columns.push(parts.map(|&part| codes(keyset, part, plan, &mut interned)).collect());
+    }
+    let (tables, ranks) = sort_tables(plan, interned);
+    let mut factored = Factored { tables, ..Factored::default() };
+
+    let mut pools: BTreeMap<Part, InternedLists> = BTreeMap::new();
+    for (choice, mut columns) in plan.keysets.iter().zip(columns) {
+        for (part, column) in choice.prefix.iter().chain(&choice.list).zip(&mut columns) {
+            if let Part::Table(table) = part {
+                column.iter_mut().for_each(|code| *code = ranks[*table][*code as usize]);
+            }
+        }
+        let (rows, order) = sort_rows(&columns);
+        let mut keyset = FactoredKeyset { parts: choice.prefix.clone(), pool: None, rows, order };
+        if let Some(list) = choice.list {
+            gather_lists(&mut keyset, columns.len(), pools.entry(list).or_default());
+        }
+        factored.keysets.push(keyset);
+    }
+    sort_lists(&mut factored, plan, pools);
+    let row_counts: Vec<usize> = factored.tables.iter().map(|table| table.rows.len() / table.parts.len()).collect();
+    add_maps(&mut factored, |part| match part {
+        Part::Key(key) => content.value_counts[key as usize] as usize,
+        Part::Table(table) => row_counts[table],
+    });
+    factored
+}
+
+/// The code that each row has for a part.
+fn codes(keyset: &KeysetRows, part: Part, plan: &Plan, interned: &mut [InternedRows]) -> Vec<u32> {
+    match part {
+        Part::Key(key) => match keyset.keys.binary_search(&key) {
+            Ok(column) => keyset.series().map(|row| row[column]).collect(),
+            Err(_) => Vec::new(),
+        },
+        Part::Table(table) => {
+            let parts = &plan.tables[table].parts;
+            let columns: Vec<Vec<u32>> = parts.iter().map(|&part| codes(keyset, part, plan, interned)).collect();
+            let mut row = vec![0; columns.len()];
+            let mut last = None;
+            (0..keyset.len())
+                .map(|number| {
+                    let mut same = last.is_some();
+                    for (code, column) in row.iter_mut().zip(&columns) {
+                        same &= *code == column[number];
+                        *code = column[number];
+                    }
+                    let code = match last {
+                        Some(code) if same => code,
+                        _ => interned[table].intern(&row),
+                    };
+                    last = Some(code);
+                    code
+                })
+                .collect()
+        }
+    }
+}
+
+/// The tables in the order of the plan, their rows sorted, and what became of each row.
+fn sort_tables(plan: &Plan, interned: Vec<InternedRows>) -> (Vec<FactoredTable>, Vec<Vec<u32>>) {
+    let (mut tables, mut ranks) = (Vec::new(), Vec::<Vec<u32>>::new());
+    for (table, mut interned) in plan.tables.iter().zip(interned) {
+        for (column, part) in table.parts.iter().enumerate() {
+            if let Part::Table(behind) = part {
+                interned.replace(column, &ranks[*behind]);
+            }
+        }
+        let (rows, rank) = interned.sorted();
+        tables.push(FactoredTable { parts: table.parts.clone(), rows });
+        ranks.push(rank);
+    }
+    (tables, ranks)
+}
+
+/// Rows of these columns in increasing order, and where each came from.
+fn sort_rows(columns: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
+    let count = columns.first().map_or(0, Vec::len);
+    let most = |column: &Vec<u32>| column.iter().max().copied().unwrap_or(0);
+    let widths: Vec<u32> = columns.iter().map(|column| u32::BITS - most(column).leading_zeros()).collect();
+    let order: Vec<u32> = if widths.iter().sum::<u32>() <= u128::BITS - u32::BITS {
+        let mut keys: Vec<u128> = (0..count as u128).collect();
+        let mut shift = u32::BITS + widths.iter().sum::<u32>();
+        for (column, width) in columns.iter().zip(&widths) {
+            shift -= width;
+            keys.iter_mut().zip(column).for_each(|(key, &code)| *key |= u128::from(code) << shift);
+        }
+        keys.sort_unstable();
+        keys.into_iter().map(|key| key as u32).collect()
+    } else {
+        let row = |number: u32| columns.iter().map(move |column| column[number as usize]);
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        order.sort_unstable_by(|&left, &right| row(left).cmp(row(right)));
+        order
+    };
+    let rows = order.iter().flat_map(|&number| columns.iter().map(move |column| column[number as usize])).collect();
+    (rows, order)
+}
+
+/// Makes rows that differ in their last code only one, which ends in the list of these codes.
+fn gather_lists(keyset: &mut FactoredKeyset, width: usize, lists: &mut InternedLists) {
+    let all = std::mem::take(&mut keyset.rows);
+    let prefix = |row: &[u32]| row[..width - 1].to_vec();
+    let rows: Vec<&[u32]> = all.chunks_exact(width).collect();
+    let mut members = Vec::new();
+    for same in rows.chunk_by(|left, right| left[..width - 1] == right[..width - 1]) {
+        members.clear();
+        members.extend(same.iter().map(|row| row[width - 1]));
+        keyset.rows.extend(prefix(same[0]));
+        keyset.rows.push(lists.intern(&members));
+    }
+}
+
+/// Puts the pools in the order of their tables and the lists into increasing order.
+fn sort_lists(factored: &mut Factored, plan: &Plan, pools: BTreeMap<Part, InternedLists>) {
+    // Dictionaries, and then tables.
+    let numbers: BTreeMap<Part, usize> = pools.keys().copied().zip(0..).collect();
+    let mut ranks = Vec::new();
+    for (part, lists) in &pools {
+        let (lists, rank) = lists.sorted();
+        factored.pools.push(FactoredPool { part: *part, lists });
+        ranks.push(rank);
+    }
+    for (keyset, choice) in factored.keysets.iter_mut().zip(&plan.keysets) {
+        let Some(pool) = choice.list.map(|part| numbers[&part]) else { continue };
+        keyset.pool = Some(pool);
+        let width = keyset.width();
+        for list in keyset.rows.iter_mut().skip(width - 1).step_by(width) {
+            *list = ranks[pool][*list as usize];
+        }
+    }
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted_and_say_where_they_came_from() {
+        let (rows, order) = sort_rows(&[vec![3, 1, 3, 2], vec![0, 5, 1, 18]]);
+        assert_eq!(rows, [1, 5, 2, 18, 3, 0, 3, 1]);
+        assert_eq!(order, [1, 3, 0, 2]);
+    }
+
+    #[test]
+    fn rows_too_wide_for_a_number_are_sorted_all_the_same() {
+        let wide = vec![u32::MAX, 0, 7];
+        let (rows, order) = sort_rows(&[vec![1, 1, 0], wide.clone(), wide.clone(), wide.clone(), wide]);
+        assert_eq!(order, [2, 1, 0]);
+        assert_eq!(rows[..5], [0, 7, 7, 7, 7]);
+    }
+
+    #[test]
+    fn prefixes_that_have_the_same_members_share_a_list() {
+        let mut lists = InternedLists::default();
+        let rows = vec![0, 1, 5, 0, 1, 6, 0, 2, 5, 0, 2, 6, 1, 1, 7];
+        let mut keyset = FactoredKeyset { rows, ..FactoredKeyset::default() };
+        gather_lists(&mut keyset, 3, &mut lists);
+        assert_eq!(keyset.rows, [0, 1, 0, 0, 2, 0, 1, 1, 1]);
+        assert_eq!(lists.sorted().0, [vec![5, 6], vec![7]]);
+    }
+}
