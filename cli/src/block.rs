@@ -3,7 +3,6 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Candidate, Disk, Existing, PublishError, Published};
 use chronoxide_reader::OpenError;
@@ -30,20 +29,23 @@ impl HasExit for OpenError {
     }
 }
 
-/// The form of a block's rows, as an argument: `--layout fixed|bitpacked`.
+/// The layout of a block, as an argument: `--layout factored|bitpacked|fixed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Layout {
-    /// Fields of 0, 8, 16 or 32 bits
-    Fixed,
-    /// Fields of exactly the bits that they need
+    /// What many series share is stored once: the smallest
+    Factored,
+    /// A row per series, in fields of exactly the bits that they need
     Bitpacked,
+    /// A row per series, in fields of 0, 8, 16 or 32 bits
+    Fixed,
 }
 
-impl From<Layout> for RowForm {
+impl From<Layout> for chronoxide_planner::Layout {
     fn from(layout: Layout) -> Self {
         match layout {
-            Layout::Fixed => Self::FixedWidth,
+            Layout::Factored => Self::Factored,
             Layout::Bitpacked => Self::BitPacked,
+            Layout::Fixed => Self::FixedWidth,
         }
     }
 }

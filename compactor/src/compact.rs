@@ -2,9 +2,9 @@
 
 use chronoxide_format::build::BlockBuilder;
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::BlockView;
+use chronoxide_planner::Layout;
 use rayon::prelude::*;
 
 use crate::{CompactError, dictionaries, keysets, meta, symbols};
@@ -12,8 +12,8 @@ use crate::{CompactError, dictionaries, keysets, meta, symbols};
 /// How blocks are merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactOptions {
-    /// The form of the output's rows.
-    pub row_form: RowForm,
+    /// How the output is laid out.
+    pub layout: Layout,
 }
 
 /// A merged block.
@@ -51,11 +51,11 @@ pub fn compact(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<Com
         .map(|(input, view)| view.verify().map_err(|source| CompactError::Input { input, source }))
         .collect::<Result<Vec<ContentFingerprint>, CompactError>>()?;
 
-    let meta = meta::merge(inputs, options.row_form)?;
-    let mut builder = BlockBuilder::new(options.row_form);
+    let meta = meta::merge(inputs, options.layout)?;
+    let mut builder = BlockBuilder::new(options.layout.row_form());
     let symbol_maps = symbols::merge(inputs, &mut builder)?;
     let code_maps = dictionaries::merge(inputs, &symbol_maps, &mut builder)?;
-    let duplicates = keysets::merge(inputs, &code_maps, &mut builder)?;
+    let duplicates = keysets::merge(inputs, &code_maps, options.layout, &mut builder)?;
     let block = builder.finish(&meta)?;
 
     let at_output = |source| CompactError::Input { input: inputs.len(), source };

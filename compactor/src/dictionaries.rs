@@ -27,6 +27,12 @@ impl CodeMaps {
         &self.codes[key.0 as usize][input]
     }
 
+    /// How many values each key of the output has.
+    pub(crate) fn value_counts(&self) -> Vec<u32> {
+        // The builder has taken them, so that they can be counted.
+        self.labels.iter().map(|labels| labels.len() as u32).collect()
+    }
+
     /// The fingerprint of the output's series with these keys and codes.
     pub(crate) fn fingerprint(&self, keys: &[KeyId], row: &[u32]) -> Fingerprint {
         keys.iter()

@@ -6,6 +6,7 @@ use chronoxide_format::build::BlockBuilder;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::{BlockView, Keyset};
 use chronoxide_format::{KeyId, Result};
+use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 use rayon::prelude::*;
 
 use crate::CompactError;
@@ -24,10 +25,11 @@ struct Merged {
     duplicates: Duplicates,
 }
 
-/// Merges the keysets of all inputs by their keys.
+/// Merges the keysets of all inputs by their keys. A factored output is planned anew, from all rows at once.
 pub(crate) fn merge(
     inputs: &[BlockView<'_>],
     maps: &CodeMaps,
+    layout: Layout,
     builder: &mut BlockBuilder,
 ) -> Result<Duplicates, CompactError> {
     let mut merged: BTreeMap<Vec<KeyId>, Vec<(usize, u32)>> = BTreeMap::new();
@@ -40,6 +42,7 @@ pub(crate) fn merge(
     }
     let mut duplicates = Duplicates { series: 0, fingerprint: Fingerprint::ZERO };
     let keysets: Vec<_> = merged.into_iter().collect();
+    let mut content = Content { value_counts: maps.value_counts(), ..Content::default() };
     // Some keysets at a time, so that few rows are held unpacked.
     for batch in keysets.chunks(rayon::current_num_threads() * 4) {
         let rows = batch
@@ -47,10 +50,19 @@ pub(crate) fn merge(
             .map(|(keys, sources)| merge_rows(inputs, maps, keys, sources))
             .collect::<Result<Vec<Merged>, CompactError>>()?;
         for ((keys, _), merged) in batch.iter().zip(rows) {
-            builder.push_keyset(keys, &merged.rows)?;
+            if layout == Layout::Factored {
+                let keys = keys.iter().map(|key| key.0).collect();
+                content.keysets.push(KeysetRows { keys, rows: merged.rows });
+            } else {
+                builder.push_keyset(keys, &merged.rows)?;
+            }
             duplicates.series += merged.duplicates.series;
             duplicates.fingerprint = duplicates.fingerprint + merged.duplicates.fingerprint;
         }
+    }
+    if layout == Layout::Factored {
+        let (_, factored) = plan(&content);
+        factored.write(content.value_counts.len() as u32, builder)?;
     }
     Ok(duplicates)
 }

@@ -24,8 +24,8 @@ struct Arguments {
     /// File to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Form of the output's rows
-    #[arg(long, value_enum, default_value_t = Layout::Bitpacked)]
+    /// How the output is laid out
+    #[arg(long, value_enum, default_value_t = Layout::Factored)]
     layout: Layout,
     /// Replace the output if it exists
     #[arg(long)]
@@ -92,7 +92,7 @@ fn merge(arguments: &Arguments) -> Result<Exit, Failure> {
         .collect::<Result<Vec<Block>, OpenError>>()
         .map_err(Error::Open)?;
     let views: Vec<BlockView<'_>> = blocks.iter().map(Block::view).collect();
-    let options = CompactOptions { row_form: arguments.layout.into() };
+    let options = CompactOptions { layout: arguments.layout.into() };
     let compacted = compact(&views, &options).map_err(|error| named(error, &arguments.inputs))?;
     publish_block(&arguments.output, existing, &compacted.block)?;
     let bytes_in = views.iter().map(|view| view.bytes().len() as u64).sum();

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::{BlockId, job_id};
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, Job, Meta, TimeRange};
+
+use chronoxide_planner::Layout;
 
 use crate::CompactError;
 
 /// Merges what the inputs say of themselves.
-pub(crate) fn merge(inputs: &[BlockView<'_>], form: RowForm) -> Result<BlockMeta, CompactError> {
+pub(crate) fn merge(inputs: &[BlockView<'_>], layout: Layout) -> Result<BlockMeta, CompactError> {
     let at = |input| move |source| CompactError::Input { input, source };
     let metas = (inputs.iter().enumerate())
         .map(|(input, view)| view.meta().map_err(at(input)))
@@ -51,7 +52,8 @@ pub(crate) fn merge(inputs: &[BlockView<'_>], form: RowForm) -> Result<BlockMeta
     merged.user_pairs = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     merged.ancestors = ancestors.difference(&parents).copied().collect();
     merged.parents = parents.into_iter().collect();
-    let what = format!("merge, rows {}", form.name());
+    merged.planner_version = layout.planner_version();
+    let what = format!("merge, layout {}", layout.name());
     merged.job = Some(Job { id: job_id(&merged.parents, &what), output: 0, output_count: 1 });
     Ok(merged)
 }

@@ -8,6 +8,7 @@ use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, OwnedMetricMetadata};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_planner::Layout;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
@@ -41,13 +42,13 @@ fn inputs(seed: u64, count: usize, number: usize) -> Vec<Input> {
     (0..number).map(|_| input()).collect()
 }
 
-fn merge_as(blocks: &[&[u8]], row_form: RowForm) -> Result<Compacted, CompactError> {
+fn merge_as(blocks: &[&[u8]], layout: Layout) -> Result<Compacted, CompactError> {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
-    compact(&views, &CompactOptions { row_form })
+    compact(&views, &CompactOptions { layout })
 }
 
 fn merge(blocks: &[&[u8]]) -> Compacted {
-    merge_as(blocks, RowForm::BitPacked).unwrap()
+    merge_as(blocks, Layout::Factored).unwrap()
 }
 
 fn bytes(inputs: &[Input]) -> Vec<&[u8]> {
@@ -70,6 +71,10 @@ fn content_sections(block: &[u8]) -> Vec<&[u8]> {
     sections.map(|section| &block[section.offset as usize..(section.offset + section.length) as usize]).collect()
 }
 
+fn content_len(block: &[u8]) -> usize {
+    content_sections(block).iter().map(|section| section.len()).sum()
+}
+
 fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
@@ -82,20 +87,25 @@ proptest! {
         let inputs = inputs(seed, count, number);
         let union: BTreeSet<Labelset> = inputs.iter().flat_map(|input| input.series.clone()).collect();
         let series_in: usize = inputs.iter().map(|input| input.series.len()).sum();
-        for form in [RowForm::FixedWidth, RowForm::BitPacked] {
-            let merged = merge_as(&bytes(&inputs), form).unwrap();
+        for layout in Layout::ALL {
+            let merged = merge_as(&bytes(&inputs), layout).unwrap();
             let view = BlockView::open(&merged.block).unwrap();
             let verified = view.verify().unwrap();
             prop_assert_eq!(verified.series_count, union.len() as u64);
-            prop_assert_eq!(view.row_form(), form);
+            prop_assert_eq!(view.row_form(), layout.row_form());
+            prop_assert_eq!(view.meta().unwrap().planner_version(), layout.planner_version());
             prop_assert_eq!(&content(&merged.block), &union);
             prop_assert_eq!((merged.series_in, merged.series_out), (series_in as u64, union.len() as u64));
             prop_assert_eq!(merged.duplicates, (series_in - union.len()) as u64);
             // What a plain block of the union would be, but for what it says of its origin.
             let metrics = inputs.iter().flat_map(|input| input.metrics.iter()).collect();
             let meta = BlockMeta { metrics, ..BlockMeta::default() };
-            let plain = build(&union, &Plan::default(), form, &meta).unwrap();
-            prop_assert!(content_sections(&plain) == content_sections(&merged.block));
+            let plain = build(&union, &Plan::default(), layout.row_form(), &meta).unwrap();
+            if layout == Layout::Factored {
+                prop_assert!(content_len(&merged.block) <= content_len(&plain) + 64);
+            } else {
+                prop_assert!(content_sections(&plain) == content_sections(&merged.block));
+            }
         }
     }
 
@@ -233,7 +243,7 @@ fn inputs_that_contradict_each_other_are_not_merged() {
     for (name, meta) in conflicts {
         let mut random = Random::new(7);
         let (a, b) = (input(&mut random, 20, &base), input(&mut random, 20, &meta));
-        match merge_as(&[&a.bytes, &a.bytes, &b.bytes], RowForm::BitPacked) {
+        match merge_as(&[&a.bytes, &a.bytes, &b.bytes], Layout::BitPacked) {
             Err(CompactError::Differs { input, what }) => assert_eq!((input, what), (2, name)),
             other => panic!("{name}: {other:?}"),
         }

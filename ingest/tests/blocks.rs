@@ -3,10 +3,10 @@
 mod canonical;
 
 use canonical::Labels;
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{CollectorOptions, IngestError, Job, JobOptions, Report};
+use chronoxide_labels::Layout;
 use chronoxide_workload::{Options, Workload, encode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
@@ -214,15 +214,15 @@ fn a_time_of_too_many_windows_is_refused() {
 #[test]
 fn cuts_do_not_depend_on_the_form_of_rows_or_the_framing() {
     let (bytes, _) = windows(800, 0..2);
-    let options = |row_form| CollectorOptions {
-        row_form,
+    let options = |layout| CollectorOptions {
+        layout,
         window: NonZeroU64::new(HOUR),
         max_series: 300,
         ..CollectorOptions::default()
     };
-    let (_, packed) = ingested(bytes.clone(), options(RowForm::BitPacked)).unwrap();
-    let (_, fixed) = ingested(bytes.clone(), options(RowForm::FixedWidth)).unwrap();
-    let (_, compressed) = ingested(zstd::encode_all(&*bytes, 1).unwrap(), options(RowForm::BitPacked)).unwrap();
+    let (_, packed) = ingested(bytes.clone(), options(Layout::BitPacked)).unwrap();
+    let (_, fixed) = ingested(bytes.clone(), options(Layout::FixedWidth)).unwrap();
+    let (_, compressed) = ingested(zstd::encode_all(&*bytes, 1).unwrap(), options(Layout::BitPacked)).unwrap();
     let series = |blocks: &[Vec<u8>]| blocks.iter().map(|block| canonical::of_block(block)).collect::<Vec<_>>();
     assert_eq!(series(&packed), series(&fixed));
     assert_eq!(packed, compressed);

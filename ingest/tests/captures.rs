@@ -5,10 +5,10 @@
 mod canonical;
 
 use canonical::Labels;
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{CollectorOptions, Job, JobOptions, Report};
+use chronoxide_labels::Layout;
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)
 }
 
-fn ingested(path: &Path, row_form: RowForm) -> (Vec<u8>, Report) {
+fn ingested(path: &Path, row_layout: Layout) -> (Vec<u8>, Report) {
     let collector = CollectorOptions { row_form, ..CollectorOptions::default() };
     let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
     job.read(Source::open(path).unwrap()).unwrap();
@@ -77,7 +77,7 @@ fn assert_series(path: &Path, format: Format, count: usize) -> Report {
         format => panic!("no reading of {format:?} here"),
     };
     assert_eq!(expected.len(), count, "{}", path.display());
-    let reports = [RowForm::FixedWidth, RowForm::BitPacked].map(|form| {
+    let reports = [Layout::FixedWidth, Layout::BitPacked].map(|form| {
         let (block, report) = ingested(path, form);
         assert_eq!(report.series, count as u64, "{}", path.display());
         assert_eq!(report.content_bytes, text.len() as u64, "{}", path.display());
@@ -109,14 +109,14 @@ fn real_otlp_captures_have_the_series_that_they_are_known_for() {
 #[test]
 fn every_framing_and_encoding_of_a_capture_gives_the_same_block() {
     let Some(lines) = real("otlp/otel-demo.jsonl") else { return };
-    let (expected, of_lines) = ingested(&lines, RowForm::BitPacked);
+    let (expected, of_lines) = ingested(&lines, Layout::BitPacked);
     for name in [
         "otlp/otel-demo.binpb-be32",
         "otlp/otel-demo.binpb-be32.zst",
         "otlp/otel-demo.binpb.zst-be32",
         "otlp/otel-demo.json.zst-be32",
     ] {
-        let (block, report) = ingested(&real(name).unwrap(), RowForm::BitPacked);
+        let (block, report) = ingested(&real(name).unwrap(), Layout::BitPacked);
         assert!(block == expected, "{name}");
         assert_eq!((report.records, report.points, report.series), (82, 4_651, 1_248), "{name}");
         assert_eq!(Report { content_bytes: of_lines.content_bytes, ..report }, of_lines, "{name}");
@@ -161,7 +161,7 @@ fn real_exposition_text_has_the_series_that_it_is_known_for() {
         ("prometheus/k8s-1.34-apiserver.prom.gz", 24_311, false),
     ] {
         let Some(path) = real(name) else { continue };
-        let (block, report) = ingested(&path, RowForm::BitPacked);
+        let (block, report) = ingested(&path, Layout::BitPacked);
         let found: BTreeSet<Labels> = canonical::of_block(&block).into_iter().collect();
         assert_eq!((found.len(), report.series, report.time.is_some()), (count, count as u64, has_times), "{name}");
         let known = BlockView::open(&block).unwrap().metric_metadata().unwrap().len();

@@ -4,7 +4,7 @@
 //! their own, in the order in which pods export them.
 
 use chronoxide_format::build::BlockMeta;
-use chronoxide_format::layout::RowForm;
+use chronoxide_labels::Layout;
 use chronoxide_labels::{KeysetStore, LabelId, LabelSetStore};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -82,7 +82,7 @@ fn benches(criterion: &mut Criterion) {
     workload.insert_ids(&mut known);
     assert_eq!((known.len() as u64, known.keyset_count()), (SERIES, 1));
     println!("memory: {} bytes a series", known.memory_used() as u64 / SERIES);
-    let block = known.seal(RowForm::BitPacked, &BlockMeta::default()).expect("the store fits").block;
+    let block = known.seal(Layout::BitPacked, &BlockMeta::default()).expect("the store fits").block;
     println!("block: {} bytes a series", block.len() as f64 / SERIES as f64);
 
     let mut group = criterion.benchmark_group("store");
@@ -95,9 +95,9 @@ fn benches(criterion: &mut Criterion) {
         bencher.iter_batched_ref(KeysetStore::new, |store| workload.insert_strings(store), BatchSize::PerIteration);
     });
     group.bench_function("known series by strings", |bencher| bencher.iter(|| workload.insert_strings(&mut known)));
-    for form in [RowForm::FixedWidth, RowForm::BitPacked] {
-        group.bench_function(format!("seal {form:?}"), |bencher| {
-            bencher.iter(|| known.seal(form, &BlockMeta::default()).expect("the store fits"));
+    for layout in Layout::ALL {
+        group.bench_function(format!("seal {}", layout.name()), |bencher| {
+            bencher.iter(|| known.seal(layout, &BlockMeta::default()).expect("the store fits"));
         });
     }
     group.finish();

@@ -39,6 +39,7 @@ pub mod store;
 pub mod symbols;
 
 pub use arena::ArenaSymbolTable;
+pub use chronoxide_planner::{Layout, Origin};
 pub use error::{Counted, LabelError};
 pub use keyset::{KeyId, KeysetStore, LabelId, ValueCode};
 pub use labelset::{MAX_LABELS, MAX_SYMBOL_LEN};

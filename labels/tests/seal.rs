@@ -1,14 +1,14 @@
 //! A sealed store is a block that verifies and has exactly the store's series, under the refs that it says.
 
 use chronoxide_format::build::{BlockMeta, BuildError};
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_labels::Layout;
 use chronoxide_labels::conformance::Random;
 use chronoxide_labels::{KeysetStore, LabelSetStore, SealError, StoreRef};
 
-const FORMS: [RowForm; 2] = [RowForm::FixedWidth, RowForm::BitPacked];
+const LAYOUTS: [Layout; 3] = Layout::ALL;
 
 fn labels_of(store: &KeysetStore, series: StoreRef) -> Vec<(String, String)> {
     let mut labels = Vec::new();
@@ -16,11 +16,11 @@ fn labels_of(store: &KeysetStore, series: StoreRef) -> Vec<(String, String)> {
     labels
 }
 
-fn assert_block_equals_store(store: &KeysetStore, form: RowForm, seed: u64) {
-    let sealed = store.seal(form, &BlockMeta::default()).unwrap();
+fn assert_block_equals_store(store: &KeysetStore, layout: Layout, seed: u64) {
+    let sealed = store.seal(layout, &BlockMeta::default()).unwrap();
     let block = BlockView::open(&sealed.block).unwrap();
-    block.verify().unwrap_or_else(|error| panic!("seed {seed}, {form:?}: {error}"));
-    assert_eq!(block.series_count().unwrap() as usize, store.len(), "seed {seed}, {form:?}");
+    block.verify().unwrap_or_else(|error| panic!("seed {seed}, {layout:?}: {error}"));
+    assert_eq!(block.series_count().unwrap() as usize, store.len(), "seed {seed}, {layout:?}");
     for (number, &series) in (0..).zip(&sealed.refs) {
         let labels = labels_of(store, StoreRef(number));
         let mut resolved = Vec::new();
@@ -31,8 +31,8 @@ fn assert_block_equals_store(store: &KeysetStore, form: RowForm, seed: u64) {
                 String::from_utf8(label.value.to_vec()).unwrap(),
             ));
         }
-        assert_eq!(resolved, labels, "seed {seed}, {form:?}, series {number}");
-        assert_eq!(block.find(labels), Ok(Some(series)), "seed {seed}, {form:?}, series {number}");
+        assert_eq!(resolved, labels, "seed {seed}, {layout:?}, series {number}");
+        assert_eq!(block.find(labels), Ok(Some(series)), "seed {seed}, {layout:?}, series {number}");
     }
 }
 
@@ -47,7 +47,7 @@ fn blocks_have_the_series_of_the_store() {
                 labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
             store.insert(&labels).unwrap();
         }
-        FORMS.iter().for_each(|&form| assert_block_equals_store(&store, form, seed));
+        LAYOUTS.iter().for_each(|&layout| assert_block_equals_store(&store, layout, seed));
     }
 }
 
@@ -59,7 +59,7 @@ fn the_largest_labelset_fits() {
     labels.push((&long, "v"));
     let mut store = KeysetStore::new();
     store.insert(&labels).unwrap();
-    FORMS.iter().for_each(|&form| assert_block_equals_store(&store, form, 0));
+    LAYOUTS.iter().for_each(|&layout| assert_block_equals_store(&store, layout, 0));
 }
 
 #[test]
@@ -74,17 +74,17 @@ fn the_bytes_do_not_depend_on_the_order_of_arrival_or_on_what_is_unused() {
     labelsets.iter().for_each(|labels| fill(&mut forwards, labels));
     backwards.intern_label("never used", "never used").unwrap();
     labelsets.iter().rev().for_each(|labels| fill(&mut backwards, labels));
-    for form in FORMS {
+    for layout in LAYOUTS {
         let meta = BlockMeta { time: Some(TimeRange { start: 5, end: 9 }), ..BlockMeta::default() };
-        let [first, second] = [&forwards, &backwards].map(|store| store.seal(form, &meta).unwrap().block);
-        assert!(first == second, "{form:?}: the bytes differ");
+        let [first, second] = [&forwards, &backwards].map(|store| store.seal(layout, &meta).unwrap().block);
+        assert!(first == second, "{layout:?}: the bytes differ");
     }
 }
 
 #[test]
 fn an_empty_store_is_an_empty_block() {
-    for form in FORMS {
-        let sealed = KeysetStore::new().seal(form, &BlockMeta::default()).unwrap();
+    for layout in LAYOUTS {
+        let sealed = KeysetStore::new().seal(layout, &BlockMeta::default()).unwrap();
         assert_eq!(sealed.refs, []);
         let block = BlockView::open(&sealed.block).unwrap();
         assert_eq!((block.verify().map(drop), block.series_count()), (Ok(()), Ok(0)));
@@ -97,7 +97,7 @@ fn a_block_must_keep_the_policy_that_it_records() {
     store.insert(&[("a name of 21 bytes...", "a value of 22 bytes...")]).unwrap();
     let seal = |name: u32, value: u32| {
         let policy = LabelPolicy::new(name, value).unwrap();
-        store.seal(RowForm::BitPacked, &BlockMeta { policy, ..BlockMeta::default() }).map(drop)
+        store.seal(Layout::BitPacked, &BlockMeta { policy, ..BlockMeta::default() }).map(drop)
     };
     assert_eq!(seal(21, 22), Ok(()));
     assert_eq!(seal(20, 22), Err(SealError::NameBreaksPolicy { len: 21, limit: 20 }));
@@ -113,12 +113,13 @@ fn metric_metadata_are_sealed_with_all_series_and_with_some() {
     let described = MetricMetadata { description: "Whether it is up.", ..up };
     let meta = BlockMeta { metrics: [described, up].into_iter().collect(), ..BlockMeta::default() };
     let selected: bitvec::vec::BitVec = [false, true].into_iter().collect();
-    for form in FORMS {
-        for block in [store.seal(form, &meta).unwrap().block, store.seal_selected(&selected, form, &meta).unwrap()] {
+    for layout in LAYOUTS {
+        for block in [store.seal(layout, &meta).unwrap().block, store.seal_selected(&selected, layout, &meta).unwrap()]
+        {
             let view = BlockView::open(&block).unwrap();
             view.verify().unwrap();
             let rows: Vec<MetricMetadata<'_>> = view.metric_metadata().unwrap().iter().map(Result::unwrap).collect();
-            assert_eq!(rows, [up, described], "{form:?}");
+            assert_eq!(rows, [up, described], "{layout:?}");
         }
     }
 }
@@ -127,7 +128,7 @@ fn metric_metadata_are_sealed_with_all_series_and_with_some() {
 fn meta_data_out_of_order_are_refused() {
     let pairs = ["b", "a"].map(|key| (key.to_owned(), String::new())).to_vec();
     let meta = BlockMeta { user_pairs: pairs, ..BlockMeta::default() };
-    let error = KeysetStore::new().seal(RowForm::BitPacked, &meta).unwrap_err();
+    let error = KeysetStore::new().seal(Layout::BitPacked, &meta).unwrap_err();
     assert_eq!(error, SealError::Build(BuildError::MetaOrder { what: "user pairs" }));
 }
 
@@ -150,9 +151,9 @@ fn a_selection_is_the_block_of_a_store_that_has_only_these() {
         }
         // Bits may end before the series do.
         selected.truncate(selected.last_one().map_or(0, |last| last + 1));
-        for form in FORMS {
-            let block = store.seal_selected(&selected, form, &BlockMeta::default()).unwrap();
-            assert_eq!(block, only.seal(form, &BlockMeta::default()).unwrap().block, "seed {seed}, {form:?}");
+        for layout in LAYOUTS {
+            let block = store.seal_selected(&selected, layout, &BlockMeta::default()).unwrap();
+            assert_eq!(block, only.seal(layout, &BlockMeta::default()).unwrap().block, "seed {seed}, {layout:?}");
         }
     }
 }

@@ -10,13 +10,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use chronoxide_compactor::{CompactOptions, Compacted, compact};
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
 use chronoxide_inspect::series::{Format, write_series};
+use chronoxide_labels::Layout;
 
-const FORMS: [RowForm; 2] = [RowForm::FixedWidth, RowForm::BitPacked];
+const LAYOUTS: [Layout; 3] = Layout::ALL;
 
 /// The series of each set, as they are listed beside the captures.
 const SERIES: [(&str, usize); 5] = [
@@ -55,8 +55,8 @@ fn expected(path: &Path) -> Lines {
     series.iter().map(|labels| serde_json::to_string(labels).unwrap()).collect()
 }
 
-fn ingested(path: &Path, form: RowForm) -> Vec<u8> {
-    let collector = CollectorOptions { row_form: form, ..CollectorOptions::default() };
+fn ingested(path: &Path, layout: Layout) -> Vec<u8> {
+    let collector = CollectorOptions { layout, ..CollectorOptions::default() };
     let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
     job.read(Source::open(path).unwrap()).unwrap();
     let (report, mut blocks) = job.finish().unwrap();
@@ -64,9 +64,9 @@ fn ingested(path: &Path, form: RowForm) -> Vec<u8> {
     blocks.remove(0)
 }
 
-fn merged(blocks: &[&[u8]], row_form: RowForm) -> Compacted {
+fn merged(blocks: &[&[u8]], row_layout: Layout) -> Compacted {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-    compact(&views, &CompactOptions { row_form }).unwrap()
+    compact(&views, &CompactOptions { layout }).unwrap()
 }
 
 /// What `chronoxide-inspect series --format series-json` prints of a block that verifies.
@@ -93,10 +93,10 @@ fn captures_come_back_as_they_were_before_and_after_compaction() {
         let Some(path) = real(name) else { continue };
         let expected = expected(&path);
         assert_eq!(expected.len(), count, "{name}");
-        for form in FORMS {
-            let block = ingested(&path, form);
+        for layout in LAYOUTS {
+            let block = ingested(&path, layout);
             assert_lines(&lines(&block), &expected, name);
-            let twice = merged(&[&block, &block], form);
+            let twice = merged(&[&block, &block], layout);
             assert_eq!((twice.series_out, twice.duplicates), (count as u64, count as u64), "{name}");
             assert_lines(&lines(&twice.block), &expected, name);
         }
@@ -110,13 +110,13 @@ fn three_clusters_merge_into_their_distinct_series() {
     for version in ["1.31", "1.33", "1.34"] {
         let Some(path) = real(&format!("series/k8s-{version}-cluster.jsonl.zst")) else { return };
         expected_lines.append(&mut expected(&path));
-        blocks.push(FORMS.map(|form| ingested(&path, form)));
+        blocks.push(LAYOUTS.map(|layout| ingested(&path, layout)));
     }
     assert_eq!(expected_lines.len(), 56_730);
-    // Inputs of one form, and of both.
-    for (inputs, form) in [([0, 0, 0], FORMS[0]), ([1, 1, 1], FORMS[1]), ([0, 1, 0], FORMS[1])] {
-        let inputs: Vec<&[u8]> = blocks.iter().zip(inputs).map(|(block, form)| &block[form][..]).collect();
-        let merged = merged(&inputs, form);
+    // Inputs of one layout, and of both.
+    for (inputs, layout) in [([0, 0, 0], LAYOUTS[0]), ([1, 1, 1], LAYOUTS[1]), ([0, 1, 2], LAYOUTS[2])] {
+        let inputs: Vec<&[u8]> = blocks.iter().zip(inputs).map(|(block, layout)| &block[layout][..]).collect();
+        let merged = merged(&inputs, layout);
         assert_eq!((merged.series_in, merged.series_out, merged.duplicates), (104_921, 56_730, 104_921 - 56_730));
         assert_lines(&lines(&merged.block), &expected_lines, "three clusters");
     }
@@ -129,30 +129,34 @@ fn all_captures_merge_into_one() {
     for (name, _) in SERIES.into_iter().chain(OTLP) {
         let Some(path) = real(name) else { return };
         expected_lines.append(&mut expected(&path));
-        blocks.push(ingested(&path, RowForm::BitPacked));
+        blocks.push(ingested(&path, Layout::BitPacked));
     }
     let inputs: Vec<&[u8]> = blocks.iter().map(Vec::as_slice).collect();
-    for form in FORMS {
-        let together = merged(&inputs, form);
+    for layout in LAYOUTS {
+        let together = merged(&inputs, layout);
         assert_lines(&lines(&together.block), &expected_lines, "all captures");
         // Step by step there is the same in the end.
         let [first, rest @ ..] = &inputs[..] else { unreachable!() };
-        let stepwise = rest.iter().fold(first.to_vec(), |block, next| merged(&[&block, next], form).block);
+        let stepwise = rest.iter().fold(first.to_vec(), |block, next| merged(&[&block, next], layout).block);
         let fingerprint = |block: &[u8]| BlockView::open(block).unwrap().meta().unwrap().fingerprint();
         assert_eq!(fingerprint(&stepwise), fingerprint(&together.block));
     }
 }
 
-/// Sizes do not depend on the machine: a figure that is exceeded is a change of the format or of the writer.
+/// Sizes do not depend on the machine: a figure that is exceeded is a change of the format, of the planner or of the writer.
 #[test]
-fn bitpacked_blocks_keep_to_their_bytes_a_series() {
-    for (name, count, most) in
-        [("series/prom20k.jsonl.zst", 20_000, 16.0), ("series/k8s-1.34-cluster.jsonl.zst", 36_676, 7.5)]
-    {
+fn blocks_keep_to_their_bytes_a_series() {
+    for (name, count, layout, most) in [
+        ("series/prom20k.jsonl.zst", 20_000, Layout::BitPacked, 16.0),
+        ("series/k8s-1.34-cluster.jsonl.zst", 36_676, Layout::BitPacked, 7.5),
+        ("series/prom20k.jsonl.zst", 20_000, Layout::Factored, 9.8),
+        ("series/k8s-1.34-cluster.jsonl.zst", 36_676, Layout::Factored, 2.8),
+        ("series/otel-demo.jsonl.zst", 1_248, Layout::Factored, 17.0),
+    ] {
         let Some(path) = real(name) else { continue };
-        let bytes = ingested(&path, RowForm::BitPacked).len();
+        let bytes = ingested(&path, layout).len();
         let per_series = bytes as f64 / f64::from(count);
-        println!("{name}: {bytes} bytes, {per_series:.3} a series");
+        println!("{name}, {}: {bytes} bytes, {per_series:.3} a series", layout.name());
         assert!(per_series <= most, "{name}: {per_series:.3} bytes a series");
     }
 }

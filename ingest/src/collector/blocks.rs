@@ -1,5 +1,6 @@
 //! Blocks as they are sealed, and who takes them.
 
+use chronoxide_labels::Layout;
 use std::error::Error;
 
 /// A block, and what it was made of.
@@ -7,8 +8,10 @@ use std::error::Error;
 pub struct SealedBlock {
     /// The block.
     pub block: Vec<u8>,
-    /// The same series with the other form of rows, if [asked for](super::CollectorOptions::compare_forms).
-    pub other_form: Option<Vec<u8>>,
+    /// Its layout.
+    pub layout: Layout,
+    /// The same series in the other layouts, if [asked for](super::CollectorOptions::compare_layouts).
+    pub others: Vec<(Layout, Vec<u8>)>,
     /// Series that the store had, which may be more than those of the block.
     pub store_series: usize,
     /// Bytes of memory that the store used.

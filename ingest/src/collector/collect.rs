@@ -13,9 +13,8 @@ use crate::report::Report;
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::build::BlockMeta;
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
-use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore};
+use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -203,16 +202,14 @@ impl<B: BlockSink> Collector<B> {
 
     /// Makes a block of some series and gives it away.
     fn seal(&mut self, series: &BitSlice, meta: &BlockMeta) -> Result<(), CollectError> {
-        let form = self.options.row_form;
-        let other = match form {
-            RowForm::FixedWidth => RowForm::BitPacked,
-            RowForm::BitPacked => RowForm::FixedWidth,
-        };
+        let layout = self.options.layout;
+        let others = Layout::ALL.into_iter().filter(|&other| self.options.compare_layouts && other != layout);
         let sealed = SealedBlock {
-            block: self.store.seal_selected(series, form, meta)?,
-            other_form: (self.options.compare_forms)
-                .then(|| self.store.seal_selected(series, other, meta))
-                .transpose()?,
+            block: self.store.seal_selected(series, layout, meta)?,
+            layout,
+            others: others
+                .map(|other| Ok((other, self.store.seal_selected(series, other, meta)?)))
+                .collect::<Result<_, CollectError>>()?,
             store_series: self.store.len(),
             store_memory: self.store.memory_used(),
         };
@@ -248,6 +245,9 @@ impl<B: BlockSink> Collector<B> {
         for labels in [&mut self.base, &mut self.metric, &mut self.labels] {
             labels.iter_mut().try_for_each(|place| label(*place).map(|label| *place = label))?;
         }
+        for &(key, _) in &self.resource.list {
+            self.store.note_origin(key, Origin::Resource);
+        }
         Ok(())
     }
 
@@ -282,6 +282,8 @@ impl<B: BlockSink> Collector<B> {
     /// Sets an attribute of the current resource, scope or point.
     #[inline]
     pub(super) fn set_label(&mut self, level: Level, key: KeyId, label: Option<LabelId>) {
+        let origin = if level == Level::Resource { Origin::Resource } else { Origin::Point };
+        self.store.note_origin(key, origin);
         let attributes = self.level(level);
         if !attributes.refuses() && attributes.set(key, label) {
             self.report.duplicate_keys.add(level);

@@ -1,8 +1,8 @@
 //! How series are collected and cut into blocks.
 
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
+use chronoxide_labels::Layout;
 use std::num::NonZeroU64;
 
 /// How series are collected and cut into blocks.
@@ -10,8 +10,8 @@ use std::num::NonZeroU64;
 pub struct CollectorOptions {
     /// How long names and values may be.
     pub policy: LabelPolicy,
-    /// How the rows of blocks are laid out.
-    pub row_form: RowForm,
+    /// How blocks are laid out.
+    pub layout: Layout,
     /// Labels of each block as a whole, in the order of their names.
     pub external_labels: Vec<(String, String)>,
     /// Pairs of each block, in the order of their keys.
@@ -34,15 +34,15 @@ pub struct CollectorOptions {
     pub type_and_unit_labels: bool,
     /// Whether blocks keep type, unit, description, temporality and monotonicity of metrics.
     pub keep_metadata: bool,
-    /// Whether each block is also sealed with the other form of rows, for comparison.
-    pub compare_forms: bool,
+    /// Whether each block is also sealed in the other layouts, for comparison.
+    pub compare_layouts: bool,
 }
 
 impl Default for CollectorOptions {
     fn default() -> Self {
         Self {
             policy: LabelPolicy::default(),
-            row_form: RowForm::default(),
+            layout: Layout::default(),
             external_labels: Vec::new(),
             user_pairs: Vec::new(),
             window: None,
@@ -53,7 +53,7 @@ impl Default for CollectorOptions {
             prometheus_names: false,
             type_and_unit_labels: false,
             keep_metadata: true,
-            compare_forms: false,
+            compare_layouts: false,
         }
     }
 }

@@ -37,8 +37,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = FormatChoice::Auto)]
     pub(crate) format: FormatChoice,
 
-    /// How the rows of the block are laid out: bitpacked is smaller
-    #[arg(long, value_enum, default_value_t = Layout::Bitpacked)]
+    /// How the block is laid out
+    #[arg(long, value_enum, default_value_t = Layout::Factored)]
     pub(crate) layout: Layout,
 
     /// Leave broken records out instead of stopping (exit code 6)

@@ -119,7 +119,7 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
         max_record_len: arguments.max_record_size,
         skip_broken_records: arguments.skip_bad_records,
         collector: CollectorOptions {
-            row_form: arguments.layout.into(),
+            layout: arguments.layout.into(),
             external_labels: arguments::sorted("--external-label", arguments.external_labels.clone())?,
             user_pairs: arguments::sorted("--user-pair", arguments.user_pairs.clone())?,
             window: arguments.window,
@@ -131,7 +131,7 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
             prometheus_names: arguments.prometheus_names,
             type_and_unit_labels: arguments.type_and_unit_labels,
             keep_metadata: !arguments.no_metadata,
-            compare_forms: arguments.report.is_some(),
+            compare_layouts: arguments.report.is_some(),
             ..CollectorOptions::default()
         },
     })

@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use crate::output::Written;
 use chronoxide_cli::escape::Escaped;
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Failure, Layout, human, print};
+use chronoxide_cli::{Failure, human, print};
 use chronoxide_ingest::Report;
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -31,10 +31,7 @@ impl Summary {
         let series = blocks.iter().map(|block| block.series).sum();
         Self {
             output: arguments.output.display().to_string(),
-            layout: match arguments.layout {
-                Layout::Fixed => "fixed",
-                Layout::Bitpacked => "bitpacked",
-            },
+            layout: chronoxide_labels::Layout::from(arguments.layout).name(),
             bytes,
             series,
             bytes_per_series: (series > 0).then(|| bytes as f64 / series as f64),

@@ -3,6 +3,7 @@
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
 use crate::symbols::{SymbolId, SymbolTable};
+use chronoxide_planner::Origin;
 use hashbrown::HashTable;
 
 /// The number of a label name in one store, in the order of arrival.
@@ -46,6 +47,8 @@ pub(crate) struct Key {
     pub(crate) name: SymbolId,
     /// The value of each code.
     pub(crate) values: Vec<SymbolId>,
+    /// Where its labels came from; none so far, or several.
+    origins: Origins,
     /// (Symbol, code) by the hash of the value. It is keyed by the string and not by its symbol: one
     /// lookup in a small table instead of one in the large one and then another.
     index: HashTable<(SymbolId, u32)>,
@@ -75,12 +78,23 @@ impl Keys {
         }
         let key = Counted::Key.next(self.keys.len())?;
         let name = symbols.intern_hashed(hash, name)?;
-        self.keys.push(Key { name, values: Vec::new(), index: HashTable::new() });
+        self.keys.push(Key { name, values: Vec::new(), origins: Origins::default(), index: HashTable::new() });
         let keys = &self.keys;
         self.index.insert_unique(hash, key, |&other| {
             symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0)))
         });
         Ok(KeyId(key))
+    }
+
+    /// Notes where a label of a key comes from.
+    pub(crate) fn note_origin(&mut self, key: KeyId, origin: Origin) {
+        if let Some(key) = self.keys.get_mut(key.index()) {
+            match origin {
+                Origin::Resource => key.origins.resource = true,
+                Origin::Point => key.origins.point = true,
+                Origin::Unknown => {}
+            }
+        }
     }
 
     /// The code of a value of a key, if it has one.
@@ -127,7 +141,23 @@ impl Keys {
     }
 }
 
+/// From where labels of a key came.
+#[derive(Debug, Clone, Copy, Default)]
+struct Origins {
+    resource: bool,
+    point: bool,
+}
+
 impl Key {
+    /// Where its labels come from, if it is one place.
+    pub(crate) fn origin(&self) -> Origin {
+        match self.origins {
+            Origins { resource: true, point: false } => Origin::Resource,
+            Origins { resource: false, point: true } => Origin::Point,
+            _ => Origin::Unknown,
+        }
+    }
+
     fn get_hashed(&self, symbols: &ArenaSymbolTable, hash: u64, value: &str) -> Option<ValueCode> {
         let same = |&(symbol, _): &(SymbolId, u32)| symbols.text(symbol.0) == value;
         self.index.find(hash, same).map(|&(_, code)| ValueCode(code))

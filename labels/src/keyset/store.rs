@@ -8,6 +8,7 @@ use crate::error::{Counted, LabelError};
 use crate::labelset::{self, MAX_LABELS, check_count, check_name, check_value};
 use crate::store::{LabelSetStore, StoreRef};
 use crate::symbols::SymbolTable;
+use chronoxide_planner::Origin;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -103,6 +104,12 @@ impl KeysetStore {
     pub fn intern_label(&mut self, name: &str, value: &str) -> Result<LabelId, LabelError> {
         let key = self.intern_name(name)?;
         self.intern_value(key, value)
+    }
+
+    /// Notes where labels of a key come from, for the planner of factored blocks: a key whose labels come from resources alone
+    /// describes what reports.
+    pub fn note_origin(&mut self, key: KeyId, origin: Origin) {
+        self.keys.note_origin(key, origin);
     }
 
     /// The ref of the series with these labels, which is added if it is new; and whether it was. Labels may come

@@ -3,6 +3,7 @@
 use super::selection::Selection;
 use crate::keyset::KeysetStore;
 use crate::symbols::SymbolId;
+use chronoxide_planner::Origin;
 
 /// The number that stands for "not used".
 const UNUSED: u32 = u32::MAX;
@@ -26,6 +27,8 @@ pub(crate) struct BlockKey {
     pub(crate) name: u32,
     /// Its values: value codes count these.
     pub(crate) values: Vec<u32>,
+    /// Where its labels come from.
+    pub(crate) origin: Origin,
 }
 
 /// A keyset as the block has it.
@@ -62,7 +65,7 @@ impl BlockOrder {
                 continue;
             };
             *place = key_rank;
-            keys.push(BlockKey { name, values: rank_values(codes, &source.values, rank) });
+            keys.push(BlockKey { name, values: rank_values(codes, &source.values, rank), origin: source.origin() });
         }
 
         let mut keysets = Vec::new();

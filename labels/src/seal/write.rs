@@ -1,6 +1,6 @@
 //! The walk over a store in the order of a block.
 
-use super::order::BlockOrder;
+use super::order::{BlockKey, BlockOrder};
 use super::rows::SortedRows;
 use super::selection::Selection;
 use crate::keyset::KeysetStore;
@@ -16,9 +16,10 @@ pub(crate) trait BlockTarget {
     fn symbol(&mut self, text: &str) -> Result<(), Self::Error>;
 
     /// The next key in the order of names, with its values.
-    fn key(&mut self, name: u32, values: &[u32]) -> Result<(), Self::Error>;
+    fn key(&mut self, key: &BlockKey) -> Result<(), Self::Error>;
 
-    /// The next keyset in the order of lists of keys, with its rows of value codes; the ref of its first series.
+    /// The next keyset in the order of lists of keys, with its rows of value codes; the number of its first series among those of all
+    /// keysets in this order.
     fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, Self::Error>;
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn write<T: BlockTarget>(
         target.symbol(store.symbols().text(symbol.0))?;
     }
     for key in &order.keys {
-        target.key(key.name, &key.values)?;
+        target.key(key)?;
     }
     let mut refs = vec![SeriesRef(0); store.len()];
     let mut rows = SortedRows::default();
@@ -87,9 +88,9 @@ mod tests {
             Ok(())
         }
 
-        fn key(&mut self, name: u32, values: &[u32]) -> Result<(), Infallible> {
-            assert!(self.keysets.is_empty() && !values.is_empty() && increasing(values));
-            self.keys.push((name, values.to_vec()));
+        fn key(&mut self, key: &BlockKey) -> Result<(), Infallible> {
+            assert!(self.keysets.is_empty() && !key.values.is_empty() && increasing(&key.values));
+            self.keys.push((key.name, key.values.clone()));
             assert!(increasing(&self.keys.iter().map(|key| key.0).collect::<Vec<_>>()));
             Ok(())
         }

@@ -2,7 +2,7 @@
 //! keysets, in the order in which pods export them. The same on every machine.
 
 use chronoxide_format::build::BlockMeta;
-use chronoxide_format::layout::RowForm;
+use chronoxide_labels::Layout;
 use chronoxide_labels::{KeysetStore, LabelId};
 
 /// Series of the workload.
@@ -21,7 +21,7 @@ pub fn scatter(n: u32) -> u32 {
 pub fn blocks(series: u32) -> [(&'static str, Vec<u8>); 2] {
     let store = store(series);
     let seal = |form| store.seal(form, &BlockMeta::default()).expect("the workload is within limits").block;
-    [("fixed", seal(RowForm::FixedWidth)), ("bitpacked", seal(RowForm::BitPacked))]
+    [("fixed", seal(Layout::FixedWidth)), ("bitpacked", seal(Layout::BitPacked))]
 }
 
 fn store(series: u32) -> KeysetStore {

@@ -1,8 +1,8 @@
 //! Targets that read blocks.
 
 use chronoxide_compactor::{CompactError, CompactOptions, compact};
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_labels::Layout;
 
 use super::mutation::mutated;
 use super::program::Program;
@@ -43,9 +43,13 @@ pub fn merge(bytes: &[u8]) {
     let len = program.below(256);
     let blocks = [mutated(&mut Program(program.bytes(len))), mutated(&mut program)];
     let (Ok(first), Ok(second)) = (BlockView::open(&blocks[0]), BlockView::open(&blocks[1])) else { return };
-    let row_form = if options & 1 == 0 { RowForm::BitPacked } else { RowForm::FixedWidth };
-    let row_form = CompactOptions { row_form };
-    let merged = match compact(&[first, second], &row_form) {
+    let layout = match options & 5 {
+        0 => Layout::Factored,
+        1 => Layout::FixedWidth,
+        _ => Layout::BitPacked,
+    };
+    let compact_options = CompactOptions { layout };
+    let merged = match compact(&[first, second], &compact_options) {
         Ok(merged) => merged,
         Err(CompactError::Differs { .. } | CompactError::UnknownFeatures { .. }) => return,
         Err(CompactError::Input { input: damaged @ 0..2, .. }) => {
@@ -57,7 +61,7 @@ pub fn merge(bytes: &[u8]) {
     let output = BlockView::open(&merged.block).expect("a merged block opens");
     output.verify().expect("a merged block verifies");
     if options & 2 != 0 {
-        let swapped = compact(&[second, first], &row_form).expect("the order of inputs does not matter");
+        let swapped = compact(&[second, first], &compact_options).expect("the order of inputs does not matter");
         assert!(merged.block == swapped.block, "the order of inputs shows");
     }
     let (Some(in_first), Some(in_second)) = (sound::series(&first), sound::series(&second)) else { return };

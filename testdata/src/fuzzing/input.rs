@@ -6,7 +6,6 @@ use std::io::Cursor;
 
 use chronoxide_format::SeriesRef;
 use chronoxide_format::build::BlockMeta;
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
@@ -14,7 +13,7 @@ use chronoxide_ingest::error::DecodeError;
 use chronoxide_ingest::input::{Format, RecordContent, Records, Source};
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
 use chronoxide_ingest::{Collector, CollectorOptions, IngestError, Job, JobOptions};
-use chronoxide_labels::{KeysetStore, LabelSetStore, StoreRef};
+use chronoxide_labels::{KeysetStore, LabelSetStore, Layout, StoreRef};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -57,11 +56,7 @@ pub fn series_json(bytes: &[u8]) {
     let formats = [None, Some(Format::SeriesJson), Some(Format::OtlpProto), Some(Format::OtlpJson)];
     let job_options = JobOptions {
         format: formats[usize::from(options >> 2 & 3)],
-        collector: CollectorOptions {
-            policy: policy(options),
-            row_form: row_form(options),
-            ..CollectorOptions::default()
-        },
+        collector: CollectorOptions { policy: policy(options), layout: layout(options), ..CollectorOptions::default() },
         max_record_len: if options & 16 == 0 { 4096 } else { 64 },
         skip_broken_records: options & 32 != 0,
     };
@@ -99,8 +94,8 @@ fn policy(options: u8) -> LabelPolicy {
     if options & 1 == 0 { LabelPolicy::default() } else { LabelPolicy::new(18, 20).expect("limits that may be") }
 }
 
-fn row_form(options: u8) -> RowForm {
-    if options & 2 == 0 { RowForm::BitPacked } else { RowForm::FixedWidth }
+fn layout(options: u8) -> Layout {
+    if options & 2 == 0 { Layout::Factored } else { Layout::FixedWidth }
 }
 
 /// The series of a sound block.
@@ -118,14 +113,14 @@ fn block_series(block: &[u8]) -> Vec<Labelset> {
 
 /// Seals a store and compares the block with it, series by series. Returns the series.
 fn sealed_series(store: &KeysetStore, policy: LabelPolicy, options: u8) -> BTreeSet<Labelset> {
-    let form = row_form(options);
     let mut all = BTreeSet::new();
     if store.is_empty() && options & 128 == 0 {
         // An empty block looks the same each time.
         return all;
     }
     let meta = BlockMeta { policy, ..BlockMeta::default() };
-    let sealed = store.seal(form, &meta).expect("a store that was collected by a policy can be sealed by it");
+    let sealed =
+        store.seal(layout(options), &meta).expect("a store that was collected by a policy can be sealed by it");
     let view = BlockView::open(&sealed.block).expect("a sealed block opens");
     let content = view.verify().expect("a sealed block verifies");
     assert_eq!(content.series_count, store.len() as u64, "series are missing");

@@ -8,6 +8,7 @@ use crate::summary::time;
 use chronoxide_cli::human;
 use chronoxide_ingest::timings::Percentiles;
 use chronoxide_ingest::{Report, Timings};
+use chronoxide_labels::Layout;
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -95,27 +96,19 @@ fn sizes(out: &mut dyn Write, statistics: &Statistics, blocks: &[Written]) -> io
     let series: u64 = blocks.iter().map(|block| block.series).sum();
     let per_series = |bytes: u64| if series == 0 { String::new() } else { human::per(bytes as f64 / series as f64) };
     let mut rows: Vec<Vec<String>> = Vec::new();
-    let mut totals = [0; 2];
-    for (name, [packed, fixed]) in &statistics.sections {
-        totals[0] += packed;
-        totals[1] += fixed;
-        rows.push(vec![
-            name.clone(),
-            human::count(*packed),
-            per_series(*packed),
-            human::count(*fixed),
-            per_series(*fixed),
-        ]);
+    let mut totals = [0; 3];
+    let cells = |name: &str, bytes: &[u64; 3]| {
+        let layouts = bytes.iter().flat_map(|&bytes| [human::count(bytes), per_series(bytes)]);
+        std::iter::once(name.to_owned()).chain(layouts).collect::<Vec<String>>()
+    };
+    for (name, bytes) in &statistics.sections {
+        totals.iter_mut().zip(bytes).for_each(|(total, bytes)| *total += bytes);
+        rows.push(cells(name, bytes));
     }
-    let [packed, fixed] = totals;
-    rows.push(vec![
-        "together".to_owned(),
-        human::count(packed),
-        per_series(packed),
-        human::count(fixed),
-        per_series(fixed),
-    ]);
-    let header = ["section", "bytes, bitpacked", "a series", "bytes, fixed", "a series"];
+    rows.push(cells("together", &totals));
+    let names = Layout::ALL.map(|layout| format!("bytes, {}", layout.name()));
+    let [factored, bitpacked, fixed] = names.each_ref().map(String::as_str);
+    let header = ["section", factored, "a series", bitpacked, "a series", fixed, "a series"];
     table(out, "Blocks", &header, rows)?;
     let memory = statistics.most_store_memory;
     writeln!(

@@ -1,10 +1,10 @@
 //! What the labels of blocks are like.
 
 use super::distribution::Distribution;
-use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, Result};
 use chronoxide_ingest::SealedBlock;
+use chronoxide_labels::Layout;
 use std::collections::BTreeMap;
 
 /// What the labels of blocks are like, and where the bytes go. Distinct strings are counted block by block.
@@ -22,12 +22,12 @@ pub(crate) struct Statistics {
     /// Series of the store, and bytes of memory that it used, at most.
     pub(crate) most_store_series: u64,
     pub(crate) most_store_memory: u64,
-    /// Bytes of each section, in the order of the file, for each form of rows.
-    pub(crate) sections: Vec<(String, [u64; 2])>,
+    /// Bytes of each section, in the order of the file, for each of [`Layout::ALL`].
+    pub(crate) sections: Vec<(String, [u64; 3])>,
 }
 
 impl Statistics {
-    /// Adds a block in both forms of rows. Costs one look at each value and keyset.
+    /// Adds a block in all layouts. Costs one look at each value and keyset.
     pub(crate) fn add(&mut self, sealed: &SealedBlock) -> Result<()> {
         self.most_store_series = self.most_store_series.max(sealed.store_series as u64);
         self.most_store_memory = self.most_store_memory.max(sealed.store_memory as u64);
@@ -52,9 +52,10 @@ impl Statistics {
         }
         self.most_values = self.most_values.max(values);
         self.most_symbols = self.most_symbols.max(block.symbols().count().into());
-        let other_form = sealed.other_form.as_deref().map(BlockView::open).transpose()?;
-        for view in [Some(block), other_form].into_iter().flatten() {
-            let place = usize::from(view.row_form() == RowForm::FixedWidth);
+        let others = sealed.others.iter().map(|(layout, block)| (*layout, block));
+        for (layout, block) in others.chain([(sealed.layout, &sealed.block)]) {
+            let view = BlockView::open(block)?;
+            let Some(place) = Layout::ALL.iter().position(|&other| other == layout) else { continue };
             for section in view.sections() {
                 let name = section.known().map_or("optional", |kind| kind.name());
                 self.add_bytes(name, place, section.length);
@@ -67,11 +68,11 @@ impl Statistics {
 
     fn add_bytes(&mut self, name: &str, place: usize, bytes: u64) {
         match self.sections.iter_mut().find(|(known, _)| known == name) {
-            Some((_, both)) => both[place] += bytes,
+            Some((_, all)) => all[place] += bytes,
             None => {
-                let mut both = [0; 2];
-                both[place] = bytes;
-                self.sections.push((name.to_owned(), both));
+                let mut all = [0; 3];
+                all[place] = bytes;
+                self.sections.push((name.to_owned(), all));
             }
         }
     }
