@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use chronoxide_inspect::series::Format;
+use chronoxide_inspect::tables::TableKind;
 use clap::{Args, Parser, Subcommand};
 
 /// Shows what is inside a block
@@ -30,10 +31,17 @@ Examples:
   chronoxide-inspect summary week.cx --json | jq .series
   chronoxide-inspect series week.cx --format prometheus | grep 'job=\"api\"'
   chronoxide-inspect metrics week.cx --name http.server.request.duration
+  chronoxide-inspect tables week.cx --kind shared
   chronoxide-inspect verify *.cx
 
 Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a block is damaged, 4 a block is of a version
 that is not known. `verify` looks at all files and ends with the code of the worst.";
+
+const TABLES: &str = "\
+Examples:
+  chronoxide-inspect tables week.cx
+  chronoxide-inspect tables week.cx --kind shared
+  chronoxide-inspect tables week.cx --json | jq 'select(.type == \"total\")'";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -47,6 +55,9 @@ pub(crate) enum Command {
     Series(SeriesArguments),
     /// Type, unit and description of the metrics, one line each
     Metrics(MetricsArguments),
+    /// Tables and list pools: keys, rows, bytes, columns, and who refers to them
+    #[command(after_help = TABLES)]
+    Tables(TablesArguments),
     /// Check every rule of the format
     Verify(Many),
 }
@@ -89,6 +100,18 @@ pub(crate) struct MetricsArguments {
     /// Only the metric with this name
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct TablesArguments {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Only the tables of this kind, and no list pools
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) kind: Option<TableKind>,
+    /// Dictionaries, inner tables, keyset tables and list pools to show, so many of each; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) first: u32,
 }
 
 #[derive(Args)]

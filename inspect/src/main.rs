@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, Many, MetricsArguments, One, SeriesArguments, Show};
+use arguments::{Arguments, Command, Many, MetricsArguments, One, SeriesArguments, Show, TablesArguments};
 use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, print, run, tell};
@@ -16,6 +16,7 @@ use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::metrics::write_metrics;
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
+use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_inspect::{InspectError, section_name};
 use chronoxide_reader::{Block, Checks, OpenError};
 
@@ -30,6 +31,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Sections(one)), _) => sections(&one),
         (Some(Command::Series(series)), _) => print_series(&series),
         (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics),
+        (Some(Command::Tables(tables)), _) => print_tables(&tables),
         (Some(Command::Verify(many)), _) => verify(&many),
         (None, Some(block)) if arguments.json => summary(&One { block, json: true }),
         (None, Some(block)) => overview(&block, arguments.first),
@@ -84,6 +86,16 @@ fn show(
 fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), InspectError> {
     serde_json::to_writer(&mut *out, value).map_err(std::io::Error::from)?;
     writeln!(out)?;
+    Ok(())
+}
+
+/// The same without characters that would act on a terminal, if it goes to one.
+fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> Result<(), InspectError> {
+    if !terminal {
+        return json_line(out, value);
+    }
+    let line = serde_json::to_string(value).map_err(std::io::Error::from)?;
+    writeln!(out, "{}", Harmless(&line))?;
     Ok(())
 }
 
@@ -145,6 +157,17 @@ fn print_metrics(arguments: &MetricsArguments) -> Result<Exit, Failure> {
     let terminal = std::io::stdout().is_terminal();
     let name = arguments.name.as_deref();
     show(&arguments.one.block, |view, out| write_metrics(view, name, arguments.one.json, terminal, out))
+}
+
+fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
+    let terminal = std::io::stdout().is_terminal();
+    let selection = Selection { kind: arguments.kind, first: limit(arguments.first) };
+    show(&arguments.one.block, |view, out| {
+        table_entries(view, selection, &mut |entry| match arguments.one.json {
+            true => shown_json_line(out, &entry, terminal),
+            false => Ok(screen::tables::write(&entry, screen::most(terminal), out)?),
+        })
+    })
 }
 
 /// Verifies all blocks, and ends with the code of the worst.

@@ -10,8 +10,16 @@ use chronoxide_format::Rule;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, run};
 
-const SUBCOMMANDS: [&[&str]; 7] =
-    [&[], &["summary"], &["dump"], &["sections"], &["series", "--format", "prometheus"], &["metrics"], &["verify"]];
+const SUBCOMMANDS: [&[&str]; 8] = [
+    &[],
+    &["summary"],
+    &["dump"],
+    &["sections"],
+    &["series", "--format", "prometheus"],
+    &["metrics"],
+    &["tables"],
+    &["verify"],
+];
 
 fn on<'a>(subcommand: &[&'a str], path: &'a str) -> Vec<&'a str> {
     subcommand.iter().copied().chain([path]).collect()
@@ -128,6 +136,9 @@ fn usage_errors_end_with_2() {
         &[&block, &block],
         &["no-such-command", &block],
         &["summary", &block, "--colour"],
+        &["tables"],
+        &["tables", &block, &block],
+        &["tables", &block, "--kind", "inner"],
     ] {
         let output = run(arguments);
         assert_exit(&output, 2, "chronoxide-inspect: ");
@@ -144,6 +155,7 @@ fn a_closed_pipe_is_no_error() {
         &["dump", &block, "--first", "0"],
         &["dump", &block, "--first", "0", "--json"],
         &["--first", "0", &block],
+        &["tables", &block],
     ] {
         let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut head = [0; 10];
