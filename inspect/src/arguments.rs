@@ -32,6 +32,7 @@ Examples:
   chronoxide-inspect series week.cx --format prometheus | grep 'job=\"api\"'
   chronoxide-inspect metrics week.cx --name http.server.request.duration
   chronoxide-inspect tables week.cx --kind shared
+  chronoxide-inspect plan week.cx --first 20
   chronoxide-inspect verify *.cx
 
 Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a block is damaged, 4 a block is of a version
@@ -42,6 +43,12 @@ Examples:
   chronoxide-inspect tables week.cx
   chronoxide-inspect tables week.cx --kind shared
   chronoxide-inspect tables week.cx --json | jq 'select(.type == \"total\")'";
+
+const PLAN: &str = "\
+Examples:
+  chronoxide-inspect plan week.cx --first 20
+  chronoxide-inspect plan week.cx --json | jq 'select(.type == \"balance\").gained_bytes'
+  chronoxide-inspect plan week.cx --json | jq 'select(.type == \"keyset\" and .gained_bytes < 0)'";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -58,6 +65,12 @@ pub(crate) enum Command {
     /// Tables and list pools: keys, rows, bytes, columns, and who refers to them
     #[command(after_help = TABLES)]
     Tables(TablesArguments),
+    /// What the planner gained: in the rows of each keyset, and in the block
+    ///
+    /// A keyset's plain bytes are those of its series as rows of value codes, in the row form of the block; its factored bytes those of its
+    /// table's rows and anchors. The keysets that gained the most come first. Looks at every label of every series.
+    #[command(after_help = PLAN)]
+    Plan(PlanArguments),
     /// Check every rule of the format
     Verify(Many),
 }
@@ -110,6 +123,15 @@ pub(crate) struct TablesArguments {
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<TableKind>,
     /// Dictionaries, inner tables, keyset tables and list pools to show, so many of each; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) first: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Keysets, inner tables and list pools to show, so many of each; 0 for all
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) first: u32,
 }

@@ -7,13 +7,16 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, Many, MetricsArguments, One, SeriesArguments, Show, TablesArguments};
+use arguments::{
+    Arguments, Command, Many, MetricsArguments, One, PlanArguments, SeriesArguments, Show, TablesArguments,
+};
 use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, print, run, tell};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::metrics::write_metrics;
+use chronoxide_inspect::plan::{Plan, plan_entries};
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
 use chronoxide_inspect::tables::{Selection, table_entries};
@@ -32,6 +35,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Series(series)), _) => print_series(&series),
         (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics),
         (Some(Command::Tables(tables)), _) => print_tables(&tables),
+        (Some(Command::Plan(plan)), _) => print_plan(&plan),
         (Some(Command::Verify(many)), _) => verify(&many),
         (None, Some(block)) if arguments.json => summary(&One { block, json: true }),
         (None, Some(block)) => overview(&block, arguments.first),
@@ -167,6 +171,19 @@ fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
             true => shown_json_line(out, &entry, terminal),
             false => Ok(screen::tables::write(&entry, screen::most(terminal), out)?),
         })
+    })
+}
+
+fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
+    let terminal = std::io::stdout().is_terminal();
+    let first = limit(arguments.first);
+    show(&arguments.one.block, |view, out| {
+        let plan = Plan::of(view)?;
+        if arguments.one.json {
+            return plan_entries(view, &plan, first, &mut |entry| shown_json_line(out, &entry, terminal));
+        }
+        let mut screen = screen::plan::Screen::new(Style::stdout(), screen::most(terminal), out);
+        plan_entries(view, &plan, first, &mut |entry| Ok(screen.write(&entry)?))
     })
 }
 

@@ -10,7 +10,7 @@ use chronoxide_format::Rule;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, run};
 
-const SUBCOMMANDS: [&[&str]; 8] = [
+const SUBCOMMANDS: [&[&str]; 9] = [
     &[],
     &["summary"],
     &["dump"],
@@ -18,6 +18,7 @@ const SUBCOMMANDS: [&[&str]; 8] = [
     &["series", "--format", "prometheus"],
     &["metrics"],
     &["tables"],
+    &["plan"],
     &["verify"],
 ];
 
@@ -139,6 +140,8 @@ fn usage_errors_end_with_2() {
         &["tables"],
         &["tables", &block, &block],
         &["tables", &block, "--kind", "inner"],
+        &["plan"],
+        &["plan", &block, "--first", "-1"],
     ] {
         let output = run(arguments);
         assert_exit(&output, 2, "chronoxide-inspect: ");
@@ -156,6 +159,7 @@ fn a_closed_pipe_is_no_error() {
         &["dump", &block, "--first", "0", "--json"],
         &["--first", "0", &block],
         &["tables", &block],
+        &["plan", &block],
     ] {
         let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut head = [0; 10];

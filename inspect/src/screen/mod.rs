@@ -1,6 +1,7 @@
 //! What the command shows, as a person reads it.
 
 mod list;
+pub(crate) mod plan;
 pub(crate) mod summary;
 pub(crate) mod tables;
 
