@@ -6,7 +6,14 @@ use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use chronoxide_format::Rule;
+use chronoxide_format::layout::SectionKind;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::{Error, Rule};
+use chronoxide_inspect::InspectError;
+use chronoxide_inspect::plan::{Plan, plan_entries};
+use chronoxide_inspect::tables::{Selection, table_entries};
+use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::surgeon::Surgeon;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, run};
 
@@ -92,6 +99,61 @@ fn every_broken_block_fails_to_verify_by_its_rule() {
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((&json["sound"], &json["rule"]), (&Value::Bool(false), &Value::String(rule.id().to_owned())));
     }
+}
+
+/// What is shown without verifying shows what it can, or says what is wrong; it never panics.
+#[test]
+fn every_broken_block_ends_tables_and_plan_well() {
+    let mut refused = 0;
+    for rule in Rule::ALL {
+        for subcommand in ["tables", "plan"] {
+            for json in [&[][..], &["--json"]] {
+                let path = broken(rule.id());
+                let output = run(&[&[subcommand, &path][..], json].concat());
+                let code = output.status.code();
+                match rule.id() {
+                    "version" | "incompat-features" | "section-unknown" => assert_exit(&output, 4, &path),
+                    _ if code == Some(0) => assert_eq!(output.stderr, b"", "{subcommand} {path}"),
+                    _ => assert_exit(&output, 3, &path),
+                }
+                refused += u32::from(code != Some(0));
+            }
+        }
+    }
+    println!("{refused} refused");
+    assert!(refused >= 100, "{refused} refused");
+}
+
+/// Bits flipped in what `tables` and `plan` look at, with checksums that are right all the same.
+#[test]
+fn flipped_bits_with_right_checksums_are_shown_or_refused() {
+    let (mut shown, mut refused) = (0, 0);
+    for golden in goldens().iter().filter(|golden| golden.name.starts_with("lists") || golden.name.starts_with("chain"))
+    {
+        for kind in [SectionKind::Catalogue, SectionKind::Rows, SectionKind::Members] {
+            let patient = Surgeon::open(&golden.bytes);
+            for bit in 0..patient.clone().section(kind).len() * 8 {
+                let mut patient = patient.clone();
+                patient.section(kind)[bit / 8] ^= 1 << (bit % 8);
+                let block = patient.close();
+                let Ok(view) = BlockView::open(&block) else { continue };
+                let mut ignore = |_| Ok(());
+                let tables = table_entries(&view, Selection::default(), &mut ignore);
+                let plan = Plan::of(&view);
+                let entries =
+                    plan.map_err(InspectError::from).and_then(|plan| plan_entries(&view, &plan, None, &mut |_| Ok(())));
+                for result in [tables, entries] {
+                    match result {
+                        Ok(()) => shown += 1,
+                        Err(InspectError::Block(Error::Corrupt(_))) => refused += 1,
+                        Err(other) => panic!("{}: bit {bit} of {}: {other}", golden.name, kind.name()),
+                    }
+                }
+            }
+        }
+    }
+    println!("{shown} shown, {refused} refused");
+    assert!(shown >= 7_000 && refused >= 3_000, "{shown} shown, {refused} refused");
 }
 
 #[test]
