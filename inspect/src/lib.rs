@@ -5,6 +5,9 @@
 //! | [`summary`] | what a block is, on one screen: counts, times, and where its bytes go |
 //! | [`dump`] | everything that is in it, as text that the spec defines |
 //! | [`metrics`] | what it says of its metrics: type, unit, description |
+//! | [`tables`] | its tables and list pools, what they take, and who refers to them |
+//! | [`plan`] | what its planner gained by them |
+//! | [`name`] | label names as a person reads them |
 //! | [`series`] | its series as a table, as JSON lines or in Prometheus's notation |
 //!
 //! ```
@@ -24,8 +27,11 @@
 pub mod dump;
 mod error;
 pub mod metrics;
+pub mod name;
+pub mod plan;
 pub mod series;
 pub mod summary;
+pub mod tables;
 
 pub use error::InspectError;
 

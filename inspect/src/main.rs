@@ -1,118 +1,27 @@
 //! `chronoxide-inspect`: shows what is inside a block.
 
+mod arguments;
 mod screen;
 
 use std::io::{IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
+use arguments::{
+    Arguments, Command, Many, MetricsArguments, One, PlanArguments, SeriesArguments, Show, TablesArguments,
+};
 use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, print, run, tell};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::metrics::write_metrics;
+use chronoxide_inspect::plan::{Plan, plan_entries};
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
+use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_inspect::{InspectError, section_name};
 use chronoxide_reader::{Block, Checks, OpenError};
-use clap::{Args, Parser, Subcommand};
-
-/// Shows what is inside a block
-///
-/// Without a subcommand it prints a summary and the first entries of each list of the dump.
-#[derive(Parser)]
-#[command(name = "chronoxide-inspect", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Option<Command>,
-    /// The block; `-` is standard input
-    #[arg(value_name = "BLOCK")]
-    block: Option<PathBuf>,
-    /// Entries of each list to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    first: u32,
-    /// Print the summary as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  chronoxide-inspect week.cx
-  chronoxide-inspect summary week.cx --json | jq .series
-  chronoxide-inspect series week.cx --format prometheus | grep 'job=\"api\"'
-  chronoxide-inspect metrics week.cx --name http.server.request.duration
-  chronoxide-inspect verify *.cx
-
-Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a block is damaged, 4 a block is of a version
-that is not known. `verify` looks at all files and ends with the code of the worst.";
-
-#[derive(Subcommand)]
-enum Command {
-    /// What the block is: counts, times, and where its bytes go
-    Summary(One),
-    /// Symbols, keys, tables with their rows, lists, keysets, series
-    Dump(Show),
-    /// The sections of the file
-    Sections(One),
-    /// The series, one line each
-    Series(SeriesArguments),
-    /// Type, unit and description of the metrics, one line each
-    Metrics(MetricsArguments),
-    /// Check every rule of the format
-    Verify(Many),
-}
-
-#[derive(Args)]
-struct One {
-    /// The block; `-` is standard input
-    #[arg(value_name = "BLOCK")]
-    block: PathBuf,
-    /// Print JSON: one object, or one a line where there are many
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Args)]
-struct Show {
-    #[command(flatten)]
-    one: One,
-    /// Entries of each list to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    first: u32,
-}
-
-#[derive(Args)]
-struct SeriesArguments {
-    #[command(flatten)]
-    one: One,
-    /// How to write a series; --json is short for series-json
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// Series to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    first: usize,
-}
-
-#[derive(Args)]
-struct MetricsArguments {
-    #[command(flatten)]
-    one: One,
-    /// Only the metric with this name
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
-}
-
-#[derive(Args)]
-struct Many {
-    /// The blocks; `-` is standard input
-    #[arg(required = true, value_name = "BLOCK")]
-    blocks: Vec<PathBuf>,
-    /// Print one JSON object a block
-    #[arg(long)]
-    json: bool,
-}
 
 fn main() -> ExitCode {
     run(inspect)
@@ -125,6 +34,8 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Sections(one)), _) => sections(&one),
         (Some(Command::Series(series)), _) => print_series(&series),
         (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics),
+        (Some(Command::Tables(tables)), _) => print_tables(&tables),
+        (Some(Command::Plan(plan)), _) => print_plan(&plan),
         (Some(Command::Verify(many)), _) => verify(&many),
         (None, Some(block)) if arguments.json => summary(&One { block, json: true }),
         (None, Some(block)) => overview(&block, arguments.first),
@@ -182,17 +93,27 @@ fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), I
     Ok(())
 }
 
+/// The same without characters that would act on a terminal, if it goes to one.
+fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> Result<(), InspectError> {
+    if !terminal {
+        return json_line(out, value);
+    }
+    let line = serde_json::to_string(value).map_err(std::io::Error::from)?;
+    writeln!(out, "{}", Harmless(&line))?;
+    Ok(())
+}
+
 fn summary(one: &One) -> Result<Exit, Failure> {
     show(&one.block, |view, out| {
         let summary = Summary::of(view)?;
-        if one.json { json_line(out, &summary) } else { Ok(screen::summary(&summary, Style::stdout(), out)?) }
+        if one.json { json_line(out, &summary) } else { Ok(screen::summary::write(&summary, Style::stdout(), out)?) }
     })
 }
 
 /// The summary, and the beginning of the dump.
 fn overview(block: &Path, first: u32) -> Result<Exit, Failure> {
     show(block, |view, out| {
-        screen::summary(&Summary::of(view)?, Style::stdout(), out)?;
+        screen::summary::write(&Summary::of(view)?, Style::stdout(), out)?;
         writeln!(out)?;
         dump(view, limit(first), out)
     })
@@ -240,6 +161,30 @@ fn print_metrics(arguments: &MetricsArguments) -> Result<Exit, Failure> {
     let terminal = std::io::stdout().is_terminal();
     let name = arguments.name.as_deref();
     show(&arguments.one.block, |view, out| write_metrics(view, name, arguments.one.json, terminal, out))
+}
+
+fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
+    let terminal = std::io::stdout().is_terminal();
+    let selection = Selection { kind: arguments.kind, first: limit(arguments.first) };
+    show(&arguments.one.block, |view, out| {
+        table_entries(view, selection, &mut |entry| match arguments.one.json {
+            true => shown_json_line(out, &entry, terminal),
+            false => Ok(screen::tables::write(&entry, screen::most(terminal), out)?),
+        })
+    })
+}
+
+fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
+    let terminal = std::io::stdout().is_terminal();
+    let first = limit(arguments.first);
+    show(&arguments.one.block, |view, out| {
+        let plan = Plan::of(view)?;
+        if arguments.one.json {
+            return plan_entries(view, &plan, first, &mut |entry| shown_json_line(out, &entry, terminal));
+        }
+        let mut screen = screen::plan::Screen::new(Style::stdout(), screen::most(terminal), out);
+        plan_entries(view, &plan, first, &mut |entry| Ok(screen.write(&entry)?))
+    })
 }
 
 /// Verifies all blocks, and ends with the code of the worst.

@@ -7,6 +7,7 @@ use chronoxide_format::view::{BlockView, Series, Text};
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::InspectError;
+use crate::name::Name;
 
 /// How series are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -54,12 +55,7 @@ fn table(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Result<()
     write!(out, "{}", series.series_ref())?;
     for label in text.labels(series) {
         let (name, value) = label?;
-        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.:-/".contains(c));
-        if plain {
-            write!(out, " {name}={}", Escaped(value))?
-        } else {
-            write!(out, " {}={}", Escaped(name), Escaped(value))?
-        }
+        write!(out, " {}={}", Name(name), Escaped(value))?;
     }
     Ok(())
 }

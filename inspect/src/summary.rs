@@ -130,7 +130,8 @@ impl Summary {
     }
 }
 
-fn per(bytes: u64, series: u64) -> Option<f64> {
+/// Bytes per series; none for a block without series.
+pub(crate) fn per(bytes: u64, series: u64) -> Option<f64> {
     (series > 0).then(|| bytes as f64 / series as f64)
 }
 

@@ -6,12 +6,28 @@ use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use chronoxide_format::Rule;
+use chronoxide_format::layout::SectionKind;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::{Error, Rule};
+use chronoxide_inspect::InspectError;
+use chronoxide_inspect::plan::{Plan, plan_entries};
+use chronoxide_inspect::tables::{Selection, table_entries};
+use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::surgeon::Surgeon;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, run};
 
-const SUBCOMMANDS: [&[&str]; 7] =
-    [&[], &["summary"], &["dump"], &["sections"], &["series", "--format", "prometheus"], &["metrics"], &["verify"]];
+const SUBCOMMANDS: [&[&str]; 9] = [
+    &[],
+    &["summary"],
+    &["dump"],
+    &["sections"],
+    &["series", "--format", "prometheus"],
+    &["metrics"],
+    &["tables"],
+    &["plan"],
+    &["verify"],
+];
 
 fn on<'a>(subcommand: &[&'a str], path: &'a str) -> Vec<&'a str> {
     subcommand.iter().copied().chain([path]).collect()
@@ -85,6 +101,61 @@ fn every_broken_block_fails_to_verify_by_its_rule() {
     }
 }
 
+/// What is shown without verifying shows what it can, or says what is wrong; it never panics.
+#[test]
+fn every_broken_block_ends_tables_and_plan_well() {
+    let mut refused = 0;
+    for rule in Rule::ALL {
+        for subcommand in ["tables", "plan"] {
+            for json in [&[][..], &["--json"]] {
+                let path = broken(rule.id());
+                let output = run(&[&[subcommand, &path][..], json].concat());
+                let code = output.status.code();
+                match rule.id() {
+                    "version" | "incompat-features" | "section-unknown" => assert_exit(&output, 4, &path),
+                    _ if code == Some(0) => assert_eq!(output.stderr, b"", "{subcommand} {path}"),
+                    _ => assert_exit(&output, 3, &path),
+                }
+                refused += u32::from(code != Some(0));
+            }
+        }
+    }
+    println!("{refused} refused");
+    assert!(refused >= 100, "{refused} refused");
+}
+
+/// Bits flipped in what `tables` and `plan` look at, with checksums that are right all the same.
+#[test]
+fn flipped_bits_with_right_checksums_are_shown_or_refused() {
+    let (mut shown, mut refused) = (0, 0);
+    for golden in goldens().iter().filter(|golden| golden.name.starts_with("lists") || golden.name.starts_with("chain"))
+    {
+        for kind in [SectionKind::Catalogue, SectionKind::Rows, SectionKind::Members] {
+            let patient = Surgeon::open(&golden.bytes);
+            for bit in 0..patient.clone().section(kind).len() * 8 {
+                let mut patient = patient.clone();
+                patient.section(kind)[bit / 8] ^= 1 << (bit % 8);
+                let block = patient.close();
+                let Ok(view) = BlockView::open(&block) else { continue };
+                let mut ignore = |_| Ok(());
+                let tables = table_entries(&view, Selection::default(), &mut ignore);
+                let plan = Plan::of(&view);
+                let entries =
+                    plan.map_err(InspectError::from).and_then(|plan| plan_entries(&view, &plan, None, &mut |_| Ok(())));
+                for result in [tables, entries] {
+                    match result {
+                        Ok(()) => shown += 1,
+                        Err(InspectError::Block(Error::Corrupt(_))) => refused += 1,
+                        Err(other) => panic!("{}: bit {bit} of {}: {other}", golden.name, kind.name()),
+                    }
+                }
+            }
+        }
+    }
+    println!("{shown} shown, {refused} refused");
+    assert!(shown >= 7_000 && refused >= 3_000, "{shown} shown, {refused} refused");
+}
+
 #[test]
 fn verify_looks_at_all_files_and_ends_as_the_worst() {
     let folder = Folder::new();
@@ -128,6 +199,11 @@ fn usage_errors_end_with_2() {
         &[&block, &block],
         &["no-such-command", &block],
         &["summary", &block, "--colour"],
+        &["tables"],
+        &["tables", &block, &block],
+        &["tables", &block, "--kind", "inner"],
+        &["plan"],
+        &["plan", &block, "--first", "-1"],
     ] {
         let output = run(arguments);
         assert_exit(&output, 2, "chronoxide-inspect: ");
@@ -144,6 +220,8 @@ fn a_closed_pipe_is_no_error() {
         &["dump", &block, "--first", "0"],
         &["dump", &block, "--first", "0", "--json"],
         &["--first", "0", &block],
+        &["tables", &block],
+        &["plan", &block],
     ] {
         let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut head = [0; 10];

@@ -8,11 +8,16 @@ use chronoxide_format::{KeyId, PoolId, Result, SeriesRef, SymbolId, TableId};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::dump::dump;
 use chronoxide_inspect::metrics::write_metrics;
+use chronoxide_inspect::plan::{Plan, plan_entries};
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
+use chronoxide_inspect::tables::{Selection, table_entries};
 
 /// Things of each kind that are looked at, from the first on.
 const FIRST: u32 = 40;
+
+/// Series that are looked at where all must be or none.
+const MOST_SERIES: u32 = 200;
 
 /// Opens a block without verifying it and calls everything that can be called. Returns how many labels were read, and the errors met.
 pub fn read_everything(bytes: &[u8]) -> Tally {
@@ -39,11 +44,22 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
         for json in [false, true] {
             tally.note_inspect(write_metrics(&view, None, json, true, &mut std::io::sink()));
         }
+        let selection = Selection { first: Some(3), ..Selection::default() };
+        tally.note_inspect(table_entries(&view, selection, &mut |_| Ok(())));
+        tally.note_inspect(gains(&view));
         for format in [Format::Table, Format::SeriesJson, Format::Prometheus] {
             tally.note_inspect(write_series(&view, format, Some(3), true, &mut std::io::sink()));
         }
     }
     tally
+}
+
+/// What the planner gained, if there are not too many series to look at.
+fn gains(view: &BlockView<'_>) -> std::result::Result<(), InspectError> {
+    if view.series_count()? > MOST_SERIES {
+        return Ok(());
+    }
+    plan_entries(view, &Plan::of(view)?, Some(3), &mut |_| Ok(()))
 }
 
 /// What was met.

@@ -115,6 +115,12 @@ impl<'v> Keyset<'v> {
         Ok(low32(self.view.members.get(bit, anchor_width)?))
     }
 
+    /// Bytes that its anchors take in the members section; none for a keyset without lists.
+    pub fn anchors_len(&self) -> u64 {
+        let (_, end_bit) = self.slack();
+        end_bit / 8 - self.anchors_offset()
+    }
+
     /// First byte of the anchors in the members section.
     pub(crate) const fn anchors_offset(&self) -> u64 {
         self.anchors_bit / 8

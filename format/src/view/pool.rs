@@ -88,6 +88,13 @@ impl<'v> Pool<'v> {
         self.member_count
     }
 
+    /// Bytes that its lists take in the members section: their ends and their members.
+    #[expect(clippy::len_without_is_empty, reason = "a pool is never empty")]
+    pub fn len(&self) -> u64 {
+        let [_, (_, end_bit)] = self.slack();
+        end_bit / 8 - self.offset()
+    }
+
     /// First byte in the members section.
     pub(crate) const fn offset(&self) -> u64 {
         self.first_bit / 8

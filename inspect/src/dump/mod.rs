@@ -11,6 +11,7 @@ use chronoxide_format::{KeyId, PoolId, SymbolId, TableId};
 pub use entry::{DomainEntry, Entry, JobEntry, MetaEntry};
 
 use crate::InspectError;
+use crate::tables::TableKind;
 
 /// Writes the dump of a block as text: all of it, or with `first` only so many of each list of symbols, keys, tables, rows, series
 /// and so on.
@@ -147,7 +148,7 @@ impl<'v> Dump<'v, '_> {
 
     fn table(&mut self, table: &Table<'v>) -> Result<(), InspectError> {
         let (id, rows) = (table.id().0, table.row_count());
-        self.take(Entry::Table { table: id, kind: kind(table), rows, bits: table.row_bits() })?;
+        self.take(Entry::Table { table: id, kind: TableKind::of(table).name(), rows, bits: table.row_bits() })?;
         for number in 0..table.column_count() {
             let column = table.column(number)?;
             let (domain, base) = (column.domain.into(), column.base);
@@ -223,17 +224,5 @@ impl<'v> Dump<'v, '_> {
             self.take(Entry::Metric { row, metadata: metadata?.into() })?;
         }
         self.more("  ", metrics.len())
-    }
-}
-
-fn kind(table: &Table<'_>) -> &'static str {
-    if table.is_dictionary() {
-        "dictionary"
-    } else if table.is_keyset() {
-        "keyset"
-    } else if table.is_map() {
-        "map"
-    } else {
-        "shared"
     }
 }

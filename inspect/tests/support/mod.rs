@@ -2,11 +2,19 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod model;
+
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
 use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::plan::{Labelset, Plan, build};
+use chronoxide_testdata::random::{Random, random_plan, random_series};
+use serde_json::Value;
 
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-inspect"));
@@ -46,6 +54,27 @@ pub fn broken(rule: &str) -> String {
 
 pub fn golden_names() -> Vec<&'static str> {
     goldens().into_iter().map(|golden| golden.name).collect()
+}
+
+/// The lines of a command's output as JSON.
+#[track_caller]
+pub fn json_lines(arguments: &[&str]) -> Vec<Value> {
+    stdout(arguments).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Random series after a random plan, in one row form and the other: the same for the same seed.
+pub fn random_block(seed: u64) -> (BTreeSet<Labelset>, Vec<u8>) {
+    let mut random = Random::new(seed);
+    let series = random_series(200, &mut random);
+    let plan = random_plan(&series, &mut random);
+    let form = if seed.is_multiple_of(3) { RowForm::FixedWidth } else { RowForm::BitPacked };
+    let bytes = block_of(&series, &plan, form);
+    (series, bytes)
+}
+
+/// A block after a plan.
+pub fn block_of(series: &BTreeSet<Labelset>, plan: &Plan, form: RowForm) -> Vec<u8> {
+    build(series, plan, form, &BlockMeta::default()).unwrap()
 }
 
 pub struct Folder(pub tempfile::TempDir);

@@ -1,4 +1,4 @@
-//! The summary as a person reads it.
+//! The summary.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use chronoxide_cli::style::Style;
 use chronoxide_inspect::summary::{Summary, Times};
 
 /// Writes a summary.
-pub(crate) fn summary(summary: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let count = |n: u64| human::count(n);
     writeln!(out, "{} {}", style.heading("block"), summary.block_id)?;
     let size = human::bytes(summary.bytes);

@@ -1,0 +1,147 @@
+//! The arguments of the command.
+
+use std::path::PathBuf;
+
+use chronoxide_inspect::series::Format;
+use chronoxide_inspect::tables::TableKind;
+use clap::{Args, Parser, Subcommand};
+
+/// Shows what is inside a block
+///
+/// Without a subcommand it prints a summary and the first entries of each list of the dump.
+#[derive(Parser)]
+#[command(name = "chronoxide-inspect", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// The block; `-` is standard input
+    #[arg(value_name = "BLOCK")]
+    pub(crate) block: Option<PathBuf>,
+    /// Entries of each list to show; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) first: u32,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  chronoxide-inspect week.cx
+  chronoxide-inspect summary week.cx --json | jq .series
+  chronoxide-inspect series week.cx --format prometheus | grep 'job=\"api\"'
+  chronoxide-inspect metrics week.cx --name http.server.request.duration
+  chronoxide-inspect tables week.cx --kind shared
+  chronoxide-inspect plan week.cx --first 20
+  chronoxide-inspect verify *.cx
+
+Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a block is damaged, 4 a block is of a version
+that is not known. `verify` looks at all files and ends with the code of the worst.";
+
+const TABLES: &str = "\
+Examples:
+  chronoxide-inspect tables week.cx
+  chronoxide-inspect tables week.cx --kind shared
+  chronoxide-inspect tables week.cx --json | jq 'select(.type == \"total\")'";
+
+const PLAN: &str = "\
+Examples:
+  chronoxide-inspect plan week.cx --first 20
+  chronoxide-inspect plan week.cx --json | jq 'select(.type == \"balance\").gained_bytes'
+  chronoxide-inspect plan week.cx --json | jq 'select(.type == \"keyset\" and .gained_bytes < 0)'";
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// What the block is: counts, times, and where its bytes go
+    Summary(One),
+    /// Symbols, keys, tables with their rows, lists, keysets, series
+    Dump(Show),
+    /// The sections of the file
+    Sections(One),
+    /// The series, one line each
+    Series(SeriesArguments),
+    /// Type, unit and description of the metrics, one line each
+    Metrics(MetricsArguments),
+    /// Tables and list pools: keys, rows, bytes, columns, and who refers to them
+    #[command(after_help = TABLES)]
+    Tables(TablesArguments),
+    /// What the planner gained: in the rows of each keyset, and in the block
+    ///
+    /// A keyset's plain bytes are those of its series as rows of value codes, in the row form of the block; its factored bytes those of its
+    /// table's rows and anchors. The keysets that gained the most come first. Looks at every label of every series.
+    #[command(after_help = PLAN)]
+    Plan(PlanArguments),
+    /// Check every rule of the format
+    Verify(Many),
+}
+
+#[derive(Args)]
+pub(crate) struct One {
+    /// The block; `-` is standard input
+    #[arg(value_name = "BLOCK")]
+    pub(crate) block: PathBuf,
+    /// Print JSON: one object, or one a line where there are many
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Entries of each list to show; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) first: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct SeriesArguments {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// How to write a series; --json is short for series-json
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    /// Series to show; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) first: usize,
+}
+
+#[derive(Args)]
+pub(crate) struct MetricsArguments {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Only the metric with this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct TablesArguments {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Only the tables of this kind, and no list pools
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) kind: Option<TableKind>,
+    /// Dictionaries, inner tables, keyset tables and list pools to show, so many of each; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) first: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Keysets, inner tables and list pools to show, so many of each; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) first: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct Many {
+    /// The blocks; `-` is standard input
+    #[arg(required = true, value_name = "BLOCK")]
+    pub(crate) blocks: Vec<PathBuf>,
+    /// Print one JSON object a block
+    #[arg(long)]
+    pub(crate) json: bool,
+}

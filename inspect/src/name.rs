@@ -1,0 +1,30 @@
+//! Label names as a person reads them.
+
+use std::fmt;
+
+use chronoxide_cli::escape::Escaped;
+use chronoxide_format::Result;
+use chronoxide_format::view::{Table, Text};
+use serde::Serialize;
+
+/// A label name. `Display` leaves it as it is if it cannot be mistaken for anything else, and puts it in quotes and escapes it if it could;
+/// `Serialize` gives every character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Name<'v>(pub &'v str);
+
+impl<'v> Name<'v> {
+    /// The names of the labels that a row of a table of `text`'s block stands for, in order.
+    pub(crate) fn of_leaves(text: &Text<'v>, table: &Table<'v>) -> Result<Vec<Self>> {
+        let name = |leaf| Ok(Self(text.symbol(text.view().key_symbol(table.leaf_key(leaf)?)?)?.unwrap_or_default()));
+        (0..table.leaf_count()?).map(name).collect()
+    }
+}
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.0;
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.:-/".contains(c));
+        if plain { f.write_str(name) } else { Escaped(name).fmt(f) }
+    }
+}

@@ -1,0 +1,65 @@
+//! What factoring gained in the block as a whole.
+
+use chronoxide_format::layout::SectionKind;
+use chronoxide_format::view::BlockView;
+use serde::Serialize;
+
+use super::gain::difference;
+use super::{KeysetGain, Uses};
+use crate::summary::per;
+use crate::tables::TableKind;
+
+/// The rows of all keysets as they would be without inner tables and lists, against all that stands in their place. Value dictionaries are
+/// the same in both. The catalogue is told beside it: what it would be in a plain block is not known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Balance {
+    /// Bytes that the rows of all keysets would take plain.
+    pub plain_bytes: u64,
+    /// Bytes of the rows of keyset tables.
+    pub keyset_table_bytes: u64,
+    /// Bytes of anchors.
+    pub anchor_bytes: u64,
+    /// Bytes of lists.
+    pub list_bytes: u64,
+    /// Bytes of the rows of shared tables.
+    pub shared_table_bytes: u64,
+    /// Bytes of the rows of maps.
+    pub map_bytes: u64,
+    /// The last five together.
+    pub factored_bytes: u64,
+    /// Plain bytes less factored ones.
+    pub gained_bytes: i64,
+    /// The same per series; none for a block without series.
+    pub gained_bytes_per_series: Option<f64>,
+    /// Bytes of the catalogue section.
+    pub catalogue_bytes: u64,
+}
+
+impl Balance {
+    pub(super) fn of(view: &BlockView<'_>, series: u32, keysets: &[KeysetGain], uses: &Uses) -> Self {
+        let sum = |bytes: &mut dyn Iterator<Item = u64>| bytes.fold(0, u64::saturating_add);
+        let tables = |kind| sum(&mut uses.tables.iter().filter(|used| used.kind == kind).map(|used| used.bytes));
+        let plain_bytes = sum(&mut keysets.iter().map(|keyset| keyset.plain_bytes));
+        let keyset_table_bytes = sum(&mut keysets.iter().map(|keyset| keyset.row_bytes));
+        let anchor_bytes = sum(&mut keysets.iter().map(|keyset| keyset.anchor_bytes));
+        let list_bytes = sum(&mut uses.pools.iter().map(|pool| pool.bytes));
+        let (shared_table_bytes, map_bytes) = (tables(TableKind::Shared), tables(TableKind::Map));
+        let factored = [keyset_table_bytes, anchor_bytes, list_bytes, shared_table_bytes, map_bytes];
+        let factored_bytes = sum(&mut factored.into_iter());
+        let gained_bytes = difference(plain_bytes, factored_bytes);
+        let size = per(gained_bytes.unsigned_abs(), series.into());
+        let catalogue = view.sections().find(|section| section.known() == Some(SectionKind::Catalogue));
+        Self {
+            plain_bytes,
+            keyset_table_bytes,
+            anchor_bytes,
+            list_bytes,
+            shared_table_bytes,
+            map_bytes,
+            factored_bytes,
+            gained_bytes,
+            gained_bytes_per_series: size.map(|size| if gained_bytes < 0 { -size } else { size }),
+            catalogue_bytes: catalogue.map_or(0, |section| section.length),
+        }
+    }
+}

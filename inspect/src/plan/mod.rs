@@ -1,0 +1,143 @@
+//! What the choices of a block's planner gained, computed from the block alone.
+
+mod balance;
+mod gain;
+mod uses;
+
+use std::cmp::Reverse;
+
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::{Result, TableId};
+use serde::Serialize;
+
+pub use balance::Balance;
+pub use gain::KeysetGain;
+pub use uses::{PoolUse, TableUse};
+
+use crate::InspectError;
+use crate::name::Name;
+use uses::Uses;
+
+/// What a plan gained: for each keyset, and for the block as a whole.
+///
+/// What is *plain* is computed in the block's own row form, so that a block without inner tables and lists gains nothing in either.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is said of the plan as a whole.
+    pub head: Head,
+    /// The keysets, those that gained the most first.
+    pub keysets: Vec<KeysetGain>,
+    /// The inner tables, in the order of the block.
+    pub tables: Vec<TableUse>,
+    /// The list pools, in the order of the block.
+    pub pools: Vec<PoolUse>,
+    /// All of them together.
+    pub balance: Balance,
+}
+
+/// What is said of a plan as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Head {
+    /// The version of the planner that chose the tables; 0 for none.
+    pub planner_version: u32,
+    /// Form of the rows: `fixedwidth` or `bitpacked`.
+    pub rows: &'static str,
+    /// Whether the block has inner tables or lists.
+    pub factored: bool,
+    /// Series.
+    pub series: u32,
+    /// Keysets.
+    pub keysets: u32,
+}
+
+impl Plan {
+    /// Looks at each label of each series. Holds a few numbers for each keyset, table and pool, and no rows.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+        let meta = view.meta()?;
+        // First, because it also finds out whether the keysets' numbers of series can be believed.
+        let uses = Uses::of(view)?;
+        let mut keysets = (0..view.keyset_count())
+            .map(|keyset| KeysetGain::of(&view.keyset(keyset)?, view.row_form()))
+            .collect::<Result<Vec<_>>>()?;
+        keysets.sort_by_key(|keyset| (Reverse(keyset.gained_bytes), keyset.keyset));
+        let head = Head {
+            planner_version: meta.planner_version(),
+            rows: meta.row_form().map_or("unknown", RowForm::name),
+            factored: !uses.tables.is_empty() || !uses.pools.is_empty(),
+            series: view.series_count()?,
+            keysets: view.keyset_count(),
+        };
+        let balance = Balance::of(view, head.series, &keysets, &uses);
+        Ok(Self { head, keysets, tables: uses.tables, pools: uses.pools, balance })
+    }
+}
+
+/// A line of what is said of a plan; `Serialize` gives an object with the entry's `type`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Entry<'v> {
+    /// The plan as a whole.
+    Plan(Head),
+    /// A keyset.
+    Keyset {
+        /// What it gained.
+        #[serde(flatten)]
+        gain: KeysetGain,
+        /// Its label names, in order.
+        keys: Vec<Name<'v>>,
+    },
+    /// An inner table.
+    Table {
+        /// Who uses it.
+        #[serde(flatten)]
+        used: TableUse,
+        /// The names of the labels that a row of it stands for, in order.
+        keys: Vec<Name<'v>>,
+    },
+    /// A list pool.
+    Pool(PoolUse),
+    /// Keysets, tables or pools that were left out here.
+    More {
+        /// How many.
+        count: usize,
+    },
+    /// What was gained in all.
+    Balance(Balance),
+}
+
+/// Hands what is said of a plan of `view`'s block to `take`, one after the other: with `first` only so many keysets, inner tables and pools.
+///
+/// # Errors
+/// A block that is damaged, or what `take` says.
+pub fn plan_entries<'v>(
+    view: &'v BlockView<'v>,
+    plan: &Plan,
+    first: Option<u32>,
+    take: &mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
+) -> Result<(), InspectError> {
+    let text = view.text()?;
+    let keys = |table: u32| Name::of_leaves(&text, &view.table(TableId(table))?);
+    let most = first.map_or(usize::MAX, |first| first as usize);
+    let more = |take: &mut dyn FnMut(_) -> _, count: usize| match count.checked_sub(most) {
+        Some(left @ 1..) => take(Entry::More { count: left }),
+        _ => Ok(()),
+    };
+    take(Entry::Plan(plan.head))?;
+    for &gain in plan.keysets.iter().take(most) {
+        take(Entry::Keyset { gain, keys: keys(gain.table)? })?;
+    }
+    more(take, plan.keysets.len())?;
+    for &used in plan.tables.iter().take(most) {
+        take(Entry::Table { used, keys: keys(used.table)? })?;
+    }
+    more(take, plan.tables.len())?;
+    for &used in plan.pools.iter().take(most) {
+        take(Entry::Pool(used))?;
+    }
+    more(take, plan.pools.len())?;
+    take(Entry::Balance(plan.balance.clone()))
+}

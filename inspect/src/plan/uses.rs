@@ -1,0 +1,112 @@
+//! Which keysets use an inner table or a pool.
+
+use chronoxide_format::view::{BlockView, Domain, Table};
+use chronoxide_format::{PoolId, Result, TableId};
+use serde::Serialize;
+
+use crate::tables::TableKind;
+
+/// An inner table, and how many keysets use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TableUse {
+    /// Its number.
+    pub table: u32,
+    /// A map or a shared table.
+    pub kind: TableKind,
+    /// Rows.
+    pub rows: u32,
+    /// Bytes that its rows take.
+    pub bytes: u64,
+    /// Keysets whose own table has a column over it.
+    pub direct_keysets: u32,
+    /// These, and those that come to it through other inner tables or through lists.
+    pub keysets: u32,
+}
+
+/// A list pool, and how many keysets use it. Only keysets refer to pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PoolUse {
+    /// Its number.
+    pub pool: u32,
+    /// The table whose rows are the members.
+    pub table: u32,
+    /// Lists.
+    pub lists: u32,
+    /// Members of all lists together.
+    pub members: u32,
+    /// Bytes that the lists take.
+    pub bytes: u64,
+    /// Keysets whose own table has a column over it.
+    pub keysets: u32,
+}
+
+/// The inner tables and pools of a block.
+pub(super) struct Uses {
+    pub(super) tables: Vec<TableUse>,
+    pub(super) pools: Vec<PoolUse>,
+}
+
+impl Uses {
+    /// Walks from each keyset to all inner tables below it: to each once for each keyset that uses it.
+    pub(super) fn of(view: &BlockView<'_>) -> Result<Self> {
+        let mut uses = Self::none(view)?;
+        // For each inner table the last keyset that came to it.
+        let mut reached = vec![None; uses.tables.len()];
+        for keyset in 0..view.keyset_count() {
+            let own = view.keyset(keyset)?.table().id();
+            let mut waiting = vec![own];
+            while let Some(table) = waiting.pop() {
+                for domain in domains(&view.table(table)?)? {
+                    let Some(behind) = uses.step(domain) else { continue };
+                    // Dictionaries are below everything, and not the planner's.
+                    let Some(place) = behind.0.checked_sub(view.key_count()).map(|place| place as usize) else {
+                        continue;
+                    };
+                    let used = &mut uses.tables[place];
+                    used.direct_keysets += u32::from(table == own && domain == Domain::Table(behind));
+                    if reached[place].replace(keyset) != Some(keyset) {
+                        used.keysets += 1;
+                        waiting.push(behind);
+                    }
+                }
+            }
+        }
+        Ok(uses)
+    }
+
+    /// The table behind a column. Of pools it is noted that a keyset uses them: nothing else can.
+    fn step(&mut self, domain: Domain) -> Option<TableId> {
+        match domain {
+            Domain::Arena => None,
+            Domain::Table(table) => Some(table),
+            Domain::Pool(pool) => {
+                let pool = &mut self.pools[pool.0 as usize];
+                pool.keysets += 1;
+                Some(TableId(pool.table))
+            }
+        }
+    }
+
+    fn none(view: &BlockView<'_>) -> Result<Self> {
+        let inner = view.key_count()..view.table_count().saturating_sub(view.keyset_count());
+        let table = |id| {
+            let table = view.table(TableId(id))?;
+            let (kind, rows, bytes) = (TableKind::of(&table), table.row_count(), table.len());
+            Ok(TableUse { table: id, kind, rows, bytes, direct_keysets: 0, keysets: 0 })
+        };
+        let pool = |id| {
+            let pool = view.pool(PoolId(id))?;
+            let (table, lists, members, bytes) =
+                (pool.table_id().0, pool.list_count(), pool.member_count(), pool.len());
+            Ok(PoolUse { pool: id, table, lists, members, bytes, keysets: 0 })
+        };
+        Ok(Self {
+            tables: inner.map(table).collect::<Result<_>>()?,
+            pools: (0..view.pool_count()).map(pool).collect::<Result<_>>()?,
+        })
+    }
+}
+
+fn domains(table: &Table<'_>) -> Result<Vec<Domain>> {
+    (0..table.column_count()).map(|column| Ok(table.column(column)?.domain)).collect()
+}

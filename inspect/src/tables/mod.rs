@@ -1,0 +1,126 @@
+//! The tables and list pools of a block: what they hold, what they take, and who refers to them.
+
+mod entry;
+mod kind;
+mod references;
+
+use chronoxide_format::view::{BlockView, Domain, Pool, Table, Text};
+use chronoxide_format::{PoolId, Result, TableId};
+
+pub use entry::{ColumnEntry, Entry, PoolEntry, PoolTotal, TableEntry, Total};
+pub use kind::TableKind;
+pub use references::Referrers;
+
+use crate::InspectError;
+use crate::name::Name;
+use references::References;
+
+/// Which tables are listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection {
+    /// Those of one kind only, and no pools.
+    pub kind: Option<TableKind>,
+    /// Only so many dictionaries, inner tables, keyset tables and pools, from the first of each on.
+    pub first: Option<u32>,
+}
+
+/// Hands the tables of a block, its pools, and a total for each kind to `take`, one after the other. Totals count what was left out by
+/// [`Selection::first`] too. Holds one reference for each column of the block, and the entry.
+///
+/// # Errors
+/// A block that is damaged, or what `take` says.
+pub fn table_entries<'v>(
+    view: &'v BlockView<'v>,
+    selection: Selection,
+    take: &mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
+) -> Result<(), InspectError> {
+    let (keys, count) = (view.key_count(), view.table_count());
+    let first_keyset = count.saturating_sub(view.keyset_count());
+    let list = List { view, text: view.text()?, references: References::of(view)?, first_keyset };
+    let first = selection.first.unwrap_or(u32::MAX);
+    let mut totals = TableKind::ALL.map(Total::of);
+    for tables in [0..keys, keys..first_keyset, first_keyset..count] {
+        let mut seen: u32 = 0;
+        for id in tables {
+            let table = view.table(TableId(id))?;
+            let kind = TableKind::of(&table);
+            if selection.kind.is_some_and(|wanted| wanted != kind) {
+                continue;
+            }
+            totals.iter_mut().filter(|total| total.kind == kind).for_each(|total| total.add(&table));
+            if seen < first {
+                take(Entry::Table(list.table(&table)?))?;
+            }
+            seen += 1;
+        }
+        more(seen, first, take)?;
+    }
+    let pools = if selection.kind.is_none() { list.pools(first, take)? } else { PoolTotal::default() };
+    let series = view.series_count()?;
+    for total in totals.into_iter().filter(|total| selection.kind.is_none_or(|wanted| wanted == total.kind)) {
+        take(Entry::Total(total.for_series(series)))?;
+    }
+    if selection.kind.is_none() { take(Entry::PoolTotal(pools.for_series(series))) } else { Ok(()) }
+}
+
+fn more<'v>(
+    seen: u32,
+    first: u32,
+    take: &mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
+) -> Result<(), InspectError> {
+    if seen > first { take(Entry::More { count: seen - first }) } else { Ok(()) }
+}
+
+struct List<'v> {
+    view: &'v BlockView<'v>,
+    text: Text<'v>,
+    references: References,
+    first_keyset: u32,
+}
+
+impl<'v> List<'v> {
+    fn table(&self, table: &Table<'v>) -> Result<TableEntry<'v>> {
+        let id = table.id();
+        Ok(TableEntry {
+            table: id.0,
+            kind: TableKind::of(table),
+            keyset: id.0.checked_sub(self.first_keyset),
+            keys: Name::of_leaves(&self.text, table)?,
+            rows: table.row_count(),
+            bits: table.row_bits(),
+            bytes: table.len(),
+            columns: (0..table.column_count())
+                .map(|column| table.column(column).map(ColumnEntry::from))
+                .collect::<Result<_>>()?,
+            referrers: self.references.to(Domain::Table(id)),
+        })
+    }
+
+    fn pools(
+        &self,
+        first: u32,
+        take: &mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
+    ) -> Result<PoolTotal, InspectError> {
+        let mut total = PoolTotal::default();
+        for id in 0..self.view.pool_count() {
+            let pool = self.view.pool(PoolId(id))?;
+            total.add(&pool);
+            if id < first {
+                take(Entry::Pool(self.pool(&pool)))?;
+            }
+        }
+        more(self.view.pool_count(), first, take)?;
+        Ok(total)
+    }
+
+    fn pool(&self, pool: &Pool<'_>) -> PoolEntry {
+        PoolEntry {
+            pool: pool.id().0,
+            table: pool.table_id().0,
+            lists: pool.list_count(),
+            members: pool.member_count(),
+            bytes: pool.len(),
+            referrers: self.references.to(Domain::Pool(pool.id())),
+        }
+    }
+}

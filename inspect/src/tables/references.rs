@@ -1,0 +1,60 @@
+//! Who refers to what.
+
+use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::{PoolId, Result, TableId};
+use serde::Serialize;
+
+/// Who refers to a table or to a pool, by number and in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Referrers {
+    /// Inner tables with a column over it.
+    pub tables: Vec<u32>,
+    /// Pools whose members are its rows.
+    pub pools: Vec<u32>,
+    /// Keysets whose own table has a column over it.
+    pub keysets: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Referrer {
+    Table(u32),
+    Pool(u32),
+    Keyset(u32),
+}
+
+/// All references of a block: one for each column and each pool, in order of what they refer to.
+pub(super) struct References(Vec<(Domain, Referrer)>);
+
+impl References {
+    /// Looks at each column and each pool once.
+    pub(super) fn of(view: &BlockView<'_>) -> Result<Self> {
+        let mut references = Vec::new();
+        let first_keyset = view.table_count().saturating_sub(view.keyset_count());
+        for id in view.key_count()..view.table_count() {
+            let table = view.table(TableId(id))?;
+            let referrer = id.checked_sub(first_keyset).map_or(Referrer::Table(id), Referrer::Keyset);
+            for column in 0..table.column_count() {
+                references.push((table.column(column)?.domain, referrer));
+            }
+        }
+        for id in 0..view.pool_count() {
+            references.push((Domain::Table(view.pool(PoolId(id))?.table_id()), Referrer::Pool(id)));
+        }
+        references.sort_unstable();
+        Ok(Self(references))
+    }
+
+    /// Who refers to `domain`.
+    pub(super) fn to(&self, domain: Domain) -> Referrers {
+        let first = self.0.partition_point(|&(other, _)| other < domain);
+        let mut referrers = Referrers::default();
+        for &(_, referrer) in self.0[first..].iter().take_while(|&&(other, _)| other == domain) {
+            match referrer {
+                Referrer::Table(table) => referrers.tables.push(table),
+                Referrer::Pool(pool) => referrers.pools.push(pool),
+                Referrer::Keyset(keyset) => referrers.keysets.push(keyset),
+            }
+        }
+        referrers
+    }
+}

@@ -1,0 +1,229 @@
+//! What `plan` says, against labelsets as plain maps and the spec's arithmetic.
+
+mod support;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
+use chronoxide_inspect::plan::{Plan, plan_entries};
+use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::plan::{self, Labelset};
+use chronoxide_testdata::random::by_keyset;
+use serde_json::{Value, json};
+use support::model::{Model, bytes};
+use support::{Folder, block_of, golden, json_lines, random_block, stdout};
+
+/// What the series of each keyset take as rows of value codes: a value's code is its rank among the values of its name.
+fn plain_bytes(series: &BTreeSet<Labelset>, model: &Model) -> Vec<u64> {
+    let mut values: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+    for (name, value) in series.iter().flatten() {
+        values.entry(name).or_default().insert(value);
+    }
+    let code = |name: &String, value: &String| values[name].range::<String, _>(..value).count() as u64;
+    let of_keyset = |(names, rows): (Vec<&String>, BTreeSet<Vec<&String>>)| {
+        let span = |column: usize| {
+            let codes: BTreeSet<u64> = rows.iter().map(|row| code(names[column], row[column])).collect();
+            codes.last().unwrap() - codes.first().unwrap()
+        };
+        bytes(rows.len() as u64 * (0..names.len()).map(|column| model.field(span(column))).sum::<u64>())
+    };
+    by_keyset(series).into_iter().map(of_keyset).collect()
+}
+
+/// Every line for a block that holds `series`, in order; `version` is that of its planner.
+fn expected(series: &BTreeSet<Labelset>, block: &[u8], version: u32) -> Vec<Value> {
+    let model = Model::of(block);
+    let plain = plain_bytes(series, &model);
+    let first = model.first_keyset();
+    let rows = if model.fixed_width { "fixedwidth" } else { "bitpacked" };
+    let is_factored = first > model.keys.len() || !model.pools.is_empty();
+    let mut lines = vec![json!({
+        "type": "plan", "planner_version": version, "rows": rows, "factored": is_factored, "series": model.series(),
+        "keysets": model.keysets.len(),
+    })];
+    let mut keysets: Vec<Value> =
+        (0..plain.len()).map(|keyset| expected_keyset(&model, keyset, plain[keyset])).collect();
+    // A stable sort keeps the order of keysets that gained the same.
+    keysets.sort_by_key(|keyset| Reverse(keyset["gained_bytes"].as_i64()));
+    lines.append(&mut keysets);
+    for table in model.keys.len()..first {
+        let direct = |keyset: &usize| {
+            model.tables[first + keyset].columns.iter().any(|(domain, _)| *domain == json!({ "table": table }))
+        };
+        let through = |keyset: &usize| model.below(first + keyset).contains(&table);
+        lines.push(json!({
+            "type": "table", "table": table, "kind": model.kind(table), "rows": model.tables[table].rows,
+            "bytes": model.table_bytes(table), "keys": model.key_names(table),
+            "direct_keysets": (0..plain.len()).filter(direct).count(),
+            "keysets": (0..plain.len()).filter(through).count(),
+        }));
+    }
+    for (number, pool) in model.pools.iter().enumerate() {
+        let keysets = model.referrers(&json!({ "pool": number }))["keysets"].as_array().unwrap().len();
+        lines.push(json!({
+            "type": "pool", "pool": number, "table": pool.table, "lists": pool.lists, "members": pool.members,
+            "bytes": model.pool_bytes(number), "keysets": keysets,
+        }));
+    }
+    lines.push(expected_balance(&model, plain.iter().sum()));
+    lines
+}
+
+fn expected_keyset(model: &Model, keyset: usize, plain: u64) -> Value {
+    let table = model.first_keyset() + keyset;
+    let (rows, anchors) = (model.table_bytes(table), model.anchor_bytes(keyset));
+    json!({
+        "type": "keyset", "keyset": keyset, "table": table, "series": model.keysets[keyset],
+        "prefix_rows": model.tables[table].rows, "plain_bytes": plain, "row_bytes": rows, "anchor_bytes": anchors,
+        "factored_bytes": rows + anchors, "gained_bytes": plain as i64 - (rows + anchors) as i64,
+        "keys": model.key_names(table),
+    })
+}
+
+fn expected_balance(model: &Model, plain: u64) -> Value {
+    let of_kind = |kind: &str| -> u64 {
+        (0..model.tables.len()).filter(|&table| model.kind(table) == kind).map(|table| model.table_bytes(table)).sum()
+    };
+    let anchors: u64 = (0..model.keysets.len()).map(|keyset| model.anchor_bytes(keyset)).sum();
+    let lists: u64 = (0..model.pools.len()).map(|pool| model.pool_bytes(pool)).sum();
+    let factored = of_kind("keyset") + anchors + lists + of_kind("shared") + of_kind("map");
+    let gained = plain as i64 - factored as i64;
+    json!({
+        "type": "balance", "plain_bytes": plain, "keyset_table_bytes": of_kind("keyset"), "anchor_bytes": anchors,
+        "list_bytes": lists, "shared_table_bytes": of_kind("shared"), "map_bytes": of_kind("map"),
+        "factored_bytes": factored, "gained_bytes": gained, "gained_bytes_per_series": model.per_series(gained),
+        "catalogue_bytes": model.sections["catalogue"],
+    })
+}
+
+fn entries(block: &[u8]) -> Vec<Value> {
+    let view = BlockView::open(block).unwrap();
+    let mut lines = Vec::new();
+    plan_entries(&view, &Plan::of(&view).unwrap(), None, &mut |entry| {
+        lines.push(serde_json::to_value(entry).unwrap());
+        Ok(())
+    })
+    .unwrap();
+    lines
+}
+
+#[test]
+fn gains_of_the_goldens_are_what_their_series_say() {
+    for block in goldens() {
+        let lines = json_lines(&["plan", &golden(&format!("{}.cx", block.name)), "--json"]);
+        let version = if block.name == "meta" { 7 } else { 0 };
+        assert_eq!(lines, expected(&block.series, &block.bytes, version), "{}", block.name);
+    }
+}
+
+#[test]
+fn gains_of_random_plans_are_what_their_series_say() {
+    let (mut gained, mut lost, mut indirect) = (0, 0, 0);
+    for seed in 0..150 {
+        let (series, block) = random_block(seed);
+        let lines = entries(&block);
+        assert_eq!(lines, expected(&series, &block, 0), "seed {seed}");
+        let count = |is: &dyn Fn(&Value) -> bool| lines.iter().filter(|line| is(line)).count();
+        gained += count(&|line| line["type"] == "keyset" && line["gained_bytes"].as_i64() > Some(0));
+        lost += count(&|line| line["type"] == "balance" && line["gained_bytes"].as_i64() < Some(0));
+        indirect += count(&|line| line["type"] == "table" && line["direct_keysets"] != line["keysets"]);
+    }
+    println!("{gained} keysets gained, {lost} blocks lost, {indirect} tables are used through others");
+    assert!(gained >= 100 && lost >= 50 && indirect >= 100, "{gained} {lost} {indirect}");
+}
+
+/// What a keyset would take plain is what it takes in the block of the same series that is plain.
+#[test]
+fn plain_bytes_are_those_of_the_plain_block() {
+    let mut keysets = 0;
+    for seed in 0..150 {
+        let (series, block) = random_block(seed);
+        let form = if Model::of(&block).fixed_width { RowForm::FixedWidth } else { RowForm::BitPacked };
+        let plain = block_of(&series, &plan::Plan::default(), form);
+        let of_keysets = |lines: Vec<Value>, field: &str| -> BTreeMap<u64, u64> {
+            let keysets = lines.iter().filter(|line| line["type"] == "keyset");
+            keysets.map(|line| (line["keyset"].as_u64().unwrap(), line[field].as_u64().unwrap())).collect()
+        };
+        let (factored, plain) = (of_keysets(entries(&block), "plain_bytes"), of_keysets(entries(&plain), "row_bytes"));
+        assert_eq!(factored, plain, "seed {seed}");
+        keysets += plain.len();
+    }
+    assert!(keysets >= 300, "{keysets} keysets");
+}
+
+/// 118 series with 0 + 2 + 1 + 5 bits of name, code, method and route, and 42 with 0 + 2 + 5 of name, bound and route. In their place 20 rows of
+/// 0 + 5 + 1 bits each, and two anchors of 7 and of 6 bits.
+#[test]
+fn what_was_gained_is_told_in_words() {
+    let shown = stdout(&["plan", &golden("lists-bitpacked.cx")]);
+    let words: Vec<String> = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let expected = [
+        "plan",
+        "planner 0",
+        "rows bitpacked",
+        "series 160 in 2 keysets",
+        "keysets: bytes of their rows",
+        "0 118 series 20 prefix rows 118 plain 17 factored 101 gained 4 keys: __name__, code, method, route",
+        "1 42 series 20 prefix rows 37 plain 17 factored 20 gained 3 keys: __name__, le, route",
+        "inner tables",
+        "5 shared 6 rows 3 bytes used by 1 keyset, 0 of them directly; 2 keys: code, method",
+        "list pools",
+        "0 2 lists 3 bytes used by 1 keyset; 5 members of table 2",
+        "1 2 lists 5 bytes used by 1 keyset; 10 members of table 5",
+        "balance: bytes of the block",
+        "plain rows of all keysets 155 0.97 a series",
+        "keyset tables 30 0.19 a series",
+        "anchors 4 0.03 a series",
+        "lists 8 0.05 a series",
+        "shared tables 3 0.02 a series",
+        "maps 0 0 a series",
+        "gained 110 0.69 a series",
+        "catalogue, not in the gain 99 0.62 a series",
+    ];
+    assert_eq!(words, expected, "{shown}");
+    let cut = stdout(&["plan", &golden("lists-bitpacked.cx"), "--first", "1"]);
+    assert_eq!(cut.matches("\n  ... 1 more\n").count(), 2, "{cut}");
+    let loss = stdout(&["plan", &golden("chain-bitpacked.cx")]);
+    assert!(loss.contains(" -1      -0.05 a series\n"), "{loss}");
+}
+
+#[test]
+fn of_a_plain_block_it_is_said_that_nothing_was_factored() {
+    let plain = ["empty", "limit-labels", "limit-symbols", "many-chunks", "meta", "metrics", "one-series"];
+    for name in plain.into_iter().chain(["plain-bitpacked", "plain-fixedwidth", "unicode"]) {
+        let path = golden(&format!("{name}.cx"));
+        let shown = stdout(&["plan", &path]);
+        assert!(shown.contains("  Nothing was factored: "), "{shown}");
+        assert!(shown.contains("\n  gained                                      0 "), "{shown}");
+        assert!(!shown.contains(" prefix row"), "{shown}");
+        let lines = json_lines(&["plan", &path, "--json"]);
+        assert_eq!((&lines[0]["factored"], &lines.last().unwrap()["gained_bytes"]), (&json!(false), &json!(0)));
+    }
+    for name in ["chain-fixedwidth", "limit-depth", "lists-fixedwidth", "shared-table"] {
+        let shown = stdout(&["plan", &golden(&format!("{name}.cx"))]);
+        assert!(!shown.contains("Nothing was factored") && shown.contains(" prefix rows "), "{shown}");
+    }
+    assert!(stdout(&["plan", &golden("meta.cx")]).contains("  planner    7\n"));
+}
+
+#[test]
+fn the_first_of_each_are_shown_on_request() {
+    let folder = Folder::new();
+    let path = folder.write("random.cx", random_block(7).1);
+    let all = json_lines(&["plan", &path, "--json"]);
+    let cut = json_lines(&["plan", &path, "--first", "2", "--json"]);
+    let of = |lines: &[Value], kind: &str| -> Vec<Value> {
+        lines.iter().filter(|line| line["type"] == kind).cloned().collect()
+    };
+    let mut left = Vec::new();
+    for kind in ["keyset", "table", "pool"] {
+        let whole = of(&all, kind);
+        assert_eq!(of(&cut, kind), whole[..whole.len().min(2)], "{kind}");
+        left.extend(whole.len().checked_sub(2).filter(|&left| left > 0));
+    }
+    assert!(left.len() >= 2, "too little to cut: {left:?}");
+    assert_eq!(of(&cut, "more"), left.iter().map(|left| json!({ "type": "more", "count": left })).collect::<Vec<_>>());
+    assert_eq!((cut.first(), cut.last()), (all.first(), all.last()));
+}
