@@ -131,7 +131,8 @@ mod tests {
     fn only_a_sound_block_is_published() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a.cx");
-        let mut block = BlockBuilder::new(RowForm::BitPacked).finish(&BlockMeta::default()).unwrap();
+        let mut block =
+            BlockBuilder::new(chronoxide_planner::Layout::BitPacked.row_form()).finish(&BlockMeta::default()).unwrap();
 
         let last = block.len() - 1;
         block[last] ^= 1;

@@ -29,8 +29,8 @@ fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)
 }
 
-fn ingested(path: &Path, row_layout: Layout) -> (Vec<u8>, Report) {
-    let collector = CollectorOptions { row_form, ..CollectorOptions::default() };
+fn ingested(path: &Path, layout: Layout) -> (Vec<u8>, Report) {
+    let collector = CollectorOptions { layout, ..CollectorOptions::default() };
     let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
     job.read(Source::open(path).unwrap()).unwrap();
     let (report, mut blocks) = job.finish().unwrap();
@@ -68,7 +68,7 @@ fn series_of(block: &BlockView<'_>) -> Vec<Labels> {
     all
 }
 
-/// Ingests a capture, and compares its block in both forms with an independent reading.
+/// Ingests a capture, and compares its block in all layouts with an independent reading.
 fn assert_series(path: &Path, format: Format, count: usize) -> Report {
     let text = text(path);
     let expected = match format {
@@ -77,8 +77,8 @@ fn assert_series(path: &Path, format: Format, count: usize) -> Report {
         format => panic!("no reading of {format:?} here"),
     };
     assert_eq!(expected.len(), count, "{}", path.display());
-    let reports = [Layout::FixedWidth, Layout::BitPacked].map(|form| {
-        let (block, report) = ingested(path, form);
+    let reports = Layout::ALL.map(|layout| {
+        let (block, report) = ingested(path, layout);
         assert_eq!(report.series, count as u64, "{}", path.display());
         assert_eq!(report.content_bytes, text.len() as u64, "{}", path.display());
         let block = BlockView::open(&block).unwrap();
@@ -91,8 +91,9 @@ fn assert_series(path: &Path, format: Format, count: usize) -> Report {
         }
         report
     });
-    let [report, again] = reports;
+    let [report, again, and_again] = reports;
     assert_eq!(report, again);
+    assert_eq!(report, and_again);
     report
 }
 

@@ -64,7 +64,7 @@ fn ingested(path: &Path, layout: Layout) -> Vec<u8> {
     blocks.remove(0)
 }
 
-fn merged(blocks: &[&[u8]], row_layout: Layout) -> Compacted {
+fn merged(blocks: &[&[u8]], layout: Layout) -> Compacted {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
     compact(&views, &CompactOptions { layout }).unwrap()
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::symbol::binary_search;
-use super::{AllSeries, Frame, Keyset, Meta, Metrics, Pool, Series, Symbols, Table, Text, frame};
+use super::{AllSeries, Frame, Keyset, Meta, Metrics, Pool, Resolver, Series, Symbols, Table, Text, frame};
 use crate::bits::Bits;
 use crate::checksum::{ChunkProofs, SectionProofs};
 use crate::error::{Place, corrupt};
@@ -328,6 +328,32 @@ impl<'a> BlockView<'a> {
         self.value_in(key, record, code)
     }
 
+    /// What a row of a map of a dictionary stands for; nothing if the table is anything else. What [`Table`] would say, without looking at the
+    /// table as a whole.
+    #[inline]
+    pub(crate) fn mapped_value(&self, table: TableId, row: u32) -> Result<Option<(KeyId, u32)>> {
+        let catalogue = &self.frame.catalogue;
+        let record = table.0.checked_sub(catalogue.keys.count);
+        let Some(record) = record.and_then(|number| catalogue.tables.get(&self.catalogue, number)) else {
+            return Ok(None);
+        };
+        let [row_count, rows_offset, shape] = record?;
+        let shape = catalogue.shapes.get(&self.catalogue, table.0, shape)?;
+        let [domain, base, width] = shape.column(&self.catalogue, 0)?;
+        let key = domain.wrapping_sub(1);
+        if shape.column_count > 1 || key >= catalogue.keys.count.into() {
+            return Ok(None);
+        }
+        let code = match u64::from(row) < row_count && width <= 32 {
+            true => base + self.rows.get(rows_offset * 8 + u64::from(row) * width, crate::number::low32(width))?,
+            false => u64::MAX,
+        };
+        match u32::try_from(code) {
+            Ok(code) => Ok(Some((KeyId(crate::number::low32(key)), code))),
+            Err(_) => Err(corrupt(Rule::ColumnCode, Place::Table(table.0.into()), row.into(), row_count)),
+        }
+    }
+
     /// The same, from the key's record.
     #[inline(always)]
     pub(crate) fn value_in(&self, key: KeyId, record: [u64; 5], code: u32) -> Result<SymbolId> {
@@ -404,6 +430,14 @@ impl<'a> BlockView<'a> {
     /// # Errors
     /// Damage to what was touched.
     pub fn series(&self, series: SeriesRef) -> Result<Option<Series<'_>>> {
+        let Some(keyset) = self.keyset_of(series)? else { return Ok(None) };
+        let place = series.0 - keyset.first().0;
+        let (row, in_list) = keyset.locate(place)?;
+        Series::open(&keyset, series, row, in_list, keyset.table().leaf_count()?).map(Some)
+    }
+
+    /// The keyset that has this series; nothing if there are not so many series. A binary search.
+    pub(crate) fn keyset_of(&self, series: SeriesRef) -> Result<Option<Keyset<'_>>> {
         // The first keyset that ends after the series.
         let (mut low, mut high) = (0, self.keyset_count());
         while low < high {
@@ -414,16 +448,17 @@ impl<'a> BlockView<'a> {
             return Ok(None);
         }
         let keyset = self.keyset(low)?;
-        let Some(place) = series.0.checked_sub(keyset.first().0) else {
-            return Err(corrupt(
-                Rule::KeysetSeries,
-                Place::Keyset(low.into()),
-                series.0.into(),
-                keyset.first().0.into(),
-            ));
-        };
-        let (row, in_list) = keyset.locate(place)?;
-        Series::open(&keyset, series, row, in_list, keyset.table().leaf_count()?).map(Some)
+        match series.0.checked_sub(keyset.first().0) {
+            Some(_) => Ok(Some(keyset)),
+            None => {
+                Err(corrupt(Rule::KeysetSeries, Place::Keyset(low.into()), series.0.into(), keyset.first().0.into()))
+            }
+        }
+    }
+
+    /// What resolves many series, faster than [`BlockView::series`] does one by one.
+    pub const fn resolver(&'a self) -> Resolver<'a> {
+        Resolver::new(self)
     }
 
     /// All series, in the order of their refs: faster than one by one, since a keyset is looked at once.

@@ -15,6 +15,7 @@
 //! | `pool` | lists of rows |
 //! | `keyset` | keysets and their anchors |
 //! | `series` | from a series ref to labels |
+//! | `resolver` | the same for many series, remembering what they share |
 //! | `find` | from labels to a series ref |
 //! | `meta` | what the block says of itself |
 //! | `metrics` | what it says of its metrics |
@@ -28,6 +29,7 @@ mod meta;
 mod metrics;
 mod pool;
 mod record;
+mod resolver;
 mod series;
 mod shape;
 mod symbol;
@@ -42,6 +44,7 @@ pub use meta::{Job, Meta, Pairs, TimeRange};
 pub use metrics::{MetricRows, Metrics};
 pub use pool::{List, Pool};
 pub(crate) use record::Records;
+pub use resolver::Resolver;
 pub use series::{AllSeries, KeysetSeries, Label, LabelIds, LabelIdsIter, Labels, Series};
 pub use symbol::Symbols;
 pub use table::{Column, Domain, Table};

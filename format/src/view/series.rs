@@ -135,7 +135,7 @@ impl<'v> Series<'v> {
 }
 
 /// The label that is leaf `leaf` of row `row` of a domain of `table`, through maps and shared tables.
-fn follow(table: &Table<'_>, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
+pub(super) fn follow(table: &Table<'_>, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
     let (mut domain, mut row, mut leaf) = (domain, row, leaf);
     // Each level of depth is one table of several columns and at most one map before it.
     for _ in 0..=2 * MAX_DEPTH + 2 {

@@ -1,6 +1,6 @@
 //! Shapes: the columns of a table, and from which of them its leaves come (spec, section 5).
 
-use crate::bits::{Bits, width};
+use crate::bits::{Bits, mask, width};
 use crate::error::{Place, corrupt};
 use crate::layout::{BASE_WIDTH_BITS, END_WIDTH_BITS, MAX_COLUMNS, MAX_LABELS};
 use crate::number::low32;
@@ -110,6 +110,23 @@ impl Shape {
     pub(crate) fn column(&self, catalogue: &Bits<'_>, column: u32) -> Result<[u64; 3]> {
         let [_, _, stride] = self.column_ends;
         catalogue.record(self.columns_bit + u64::from(column) * u64::from(stride), self.column_ends)
+    }
+
+    /// Calls `each` with the column of each leaf that is written out: as many at a load as it has.
+    pub(crate) fn for_each_leaf(&self, catalogue: &Bits<'_>, mut each: impl FnMut(u32)) -> Result<()> {
+        let (mut bit, mut left) = (self.leaves_bit, self.leaf_count);
+        let at_once = 48_u32.checked_div(self.leaf_width).unwrap_or(0).max(1);
+        while left > 0 {
+            let count = left.min(at_once);
+            let mut word = catalogue.get(bit, count * self.leaf_width)?;
+            for _ in 0..count {
+                each(low32(word & mask(self.leaf_width)));
+                word >>= self.leaf_width;
+            }
+            bit += u64::from(count * self.leaf_width);
+            left -= count;
+        }
+        Ok(())
     }
 
     /// The column of leaf `leaf`, which must be written out.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::bits::{Bits, bytes_for};
+use crate::bits::{Bits, bytes_for, mask};
 use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DIFFERENCE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL, SYMBOL_GROUP, SymbolsHeader};
@@ -112,6 +112,13 @@ impl<'a> Symbols<'a> {
             let (bit, width) = self.starts.entry(entry);
             self.bits.get(bit, width)
         };
+        let width = self.starts.difference_width;
+        if member != 0 && member != SYMBOL_GROUP - 1 && width <= 28 {
+            // Both differences with one load.
+            let (bit, _) = self.starts.entry(id);
+            let both = self.bits.get(bit, 2 * width)?;
+            return Ok((base + (both & mask(width)), base + (both >> width)));
+        }
         let start = if member == 0 { base } else { base + difference(id)? };
         let end = if member == SYMBOL_GROUP - 1 { difference(id + 1)? } else { base + difference(id + 1)? };
         Ok((start, end))

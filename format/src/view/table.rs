@@ -317,6 +317,14 @@ impl<'v> Table<'v> {
         Ok((column, position))
     }
 
+    /// Calls `each` with the column of each leaf that is written out.
+    pub(crate) fn for_each_written_leaf(&self, each: impl FnMut(u32)) -> Result<()> {
+        match &self.shape {
+            Some(shape) => shape.for_each_leaf(&self.view.catalogue, each),
+            None => Ok(()),
+        }
+    }
+
     /// The column of a leaf that is written out.
     #[inline(always)]
     pub(crate) fn written_leaf(&self, leaf: u32) -> Result<u32> {

@@ -1,0 +1,353 @@
+//! From many series refs to labels: what neighbours share is read once (spec, section 9).
+
+use super::{BlockView, Column, Domain, Keyset, Label, List, Table};
+use crate::error::{Place, corrupt};
+use crate::layout::{MAX_DEPTH, MAX_WIDE};
+use crate::number::{index, low32};
+use crate::{KeyId, Result, Rule, SeriesRef, SymbolId};
+
+/// Keys of which names and dictionaries are remembered.
+const REMEMBERED_KEYS: usize = 256;
+/// Columns of a keyset's table that are remembered, if its leaves are written out: a factored keyset has few.
+const REMEMBERED_COLUMNS: usize = 8;
+
+/// Resolves series after series into labels, and remembers what it has read: names and dictionaries of keys, the keyset, and the labels that the
+/// last series has in common with the next one. Neighbours share their prefix, so that visiting in order costs little more than the members of
+/// lists.
+///
+/// It is some 30 KiB large and allocates nothing: make one for a query or a thread, not one for a series.
+///
+/// ```
+/// # fn count(block: &chronoxide_format::view::BlockView<'_>) -> chronoxide_format::Result<usize> {
+/// let mut resolver = block.resolver();
+/// let mut bytes = 0;
+/// for series in 0..block.series_count()? {
+///     for label in resolver.labels(series.into())?.unwrap_or_default() {
+///         bytes += label.name.len() + label.value.len();
+///     }
+/// }
+/// # Ok(bytes)
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Resolver<'v> {
+    view: &'v BlockView<'v>,
+    keys: [Dictionary<'v>; REMEMBERED_KEYS],
+    current: Option<Current<'v>>,
+    /// For each leaf of each remembered column of the current keyset's table, the label that it is.
+    slots: [[u16; MAX_WIDE]; REMEMBERED_COLUMNS],
+    labels: [Label<'v>; MAX_WIDE],
+}
+
+/// A key's name and where its values are.
+#[derive(Clone, Copy, Debug)]
+struct Dictionary<'v> {
+    /// Empty if it was not read yet: no name is.
+    name: &'v [u8],
+    row_count: u32,
+    base: u32,
+    width: u32,
+    first_bit: u64,
+}
+
+/// The keyset of the last series.
+#[derive(Clone, Copy, Debug)]
+struct Current<'v> {
+    keyset: Keyset<'v>,
+    label_count: u32,
+    /// Columns and the table of lists; none if leaves are not written out, or of too many columns.
+    columns: Option<Columns<'v>>,
+    /// What was read of the row of the last series.
+    read: Option<ReadRow<'v>>,
+}
+
+/// The columns of a keyset's table.
+#[derive(Clone, Copy, Debug)]
+struct Columns<'v> {
+    columns: [Option<Column>; REMEMBERED_COLUMNS],
+    /// Labels of each.
+    label_counts: [u16; REMEMBERED_COLUMNS],
+    list_table: Option<Table<'v>>,
+}
+
+/// A row whose labels stand in their slots.
+#[derive(Clone, Copy, Debug)]
+struct ReadRow<'v> {
+    row: u32,
+    /// Series of the keyset before it.
+    before: u32,
+    list: Option<List<'v>>,
+}
+
+impl ReadRow<'_> {
+    fn series_count(&self) -> u32 {
+        self.list.as_ref().map_or(1, |list| list.len())
+    }
+}
+
+impl<'v> Resolver<'v> {
+    pub(crate) const fn new(view: &'v BlockView<'v>) -> Self {
+        const UNREAD: Dictionary<'static> = Dictionary { name: &[], row_count: 0, base: 0, width: 0, first_bit: 0 };
+        const NOTHING: Label<'static> = Label { name: &[], value: &[] };
+        Self {
+            view,
+            keys: [UNREAD; REMEMBERED_KEYS],
+            current: None,
+            slots: [[0; MAX_WIDE]; REMEMBERED_COLUMNS],
+            labels: [NOTHING; MAX_WIDE],
+        }
+    }
+
+    /// The labels of a series, in the order of their names; nothing if there are not so many series.
+    ///
+    /// # Errors
+    /// Damage to what was touched. What is read afterwards does not depend on it.
+    #[inline]
+    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[Label<'v>]>> {
+        // Taken, so that nothing of it is left after an error.
+        let current = match self.current.take() {
+            Some(current) if current.has(series) => current,
+            _ => match self.view.keyset_of(series)? {
+                Some(keyset) => self.enter(keyset)?,
+                None => return Ok(None),
+            },
+        };
+        let current = self.read(current, series)?;
+        self.current = Some(current);
+        Ok(self.labels.get(..index(current.label_count)))
+    }
+
+    /// Makes a keyset the current one.
+    fn enter(&mut self, keyset: Keyset<'v>) -> Result<Current<'v>> {
+        let table = keyset.table();
+        let label_count = table.leaf_count()?;
+        let column_count = table.column_count();
+        if table.written_leaf_count() == 0 || index(column_count) > REMEMBERED_COLUMNS {
+            return Ok(Current { keyset, label_count, columns: None, read: None });
+        }
+        let list_table = keyset.pool().map(|pool| pool.table()).transpose()?;
+        let mut columns =
+            Columns { columns: [None; REMEMBERED_COLUMNS], label_counts: [0; REMEMBERED_COLUMNS], list_table };
+        let mut start_bit = 0;
+        for (place, number) in columns.columns.iter_mut().zip(0..column_count) {
+            let column = table.column_from(number, start_bit)?;
+            start_bit = column.start_bit + column.width;
+            *place = Some(column);
+        }
+        let Self { slots, .. } = self;
+        let mut label = 0_u16;
+        table.for_each_written_leaf(|column| {
+            let column = index(column);
+            if let (Some(slots), Some(count)) = (slots.get_mut(column), columns.label_counts.get_mut(column)) {
+                if let Some(slot) = slots.get_mut(usize::from(*count)) {
+                    *slot = label;
+                }
+                *count += 1;
+            }
+            label += 1;
+        })?;
+        Ok(Current { keyset, label_count, columns: Some(columns), read: None })
+    }
+
+    /// Reads the labels of a series of the current keyset.
+    #[inline]
+    fn read(&mut self, mut current: Current<'v>, series: SeriesRef) -> Result<Current<'v>> {
+        let keyset = &current.keyset;
+        let place = series.0.wrapping_sub(keyset.first().0);
+        let Some(columns) = &current.columns else {
+            let (row, in_list) = keyset.locate(place)?;
+            let table = keyset.table();
+            if table.written_leaf_count() == 0 && table.column_count() > 1 && keyset.pool().is_none() {
+                self.read_plain(&table, row)?;
+            } else {
+                self.read_any(&current, series, row, in_list)?;
+            }
+            return Ok(current);
+        };
+        let read = match current.read {
+            Some(read) if place >= read.before && place - read.before < read.series_count() => read,
+            before => {
+                let (row, in_list) = match before {
+                    // The next row, for whoever goes on in order.
+                    Some(read) if place == read.before.wrapping_add(read.series_count()) => (read.row + 1, 0),
+                    _ => keyset.locate(place)?,
+                };
+                self.read_prefix(columns, &keyset.table(), row)?;
+                ReadRow { row, before: place - in_list, list: keyset.list(row)? }
+            }
+        };
+        if let (Some(list), Some(table)) = (&read.list, &columns.list_table) {
+            let number = index(keyset.table().column_count() - 1);
+            let member = list.get(place - read.before)?;
+            self.read_row(table, member, number, columns.label_counts.get(number).copied().unwrap_or(0))?;
+        }
+        current.read = Some(read);
+        Ok(current)
+    }
+
+    /// Reads all labels of a row but those of its list.
+    #[inline]
+    fn read_prefix(&mut self, columns: &Columns<'v>, table: &Table<'v>, row: u32) -> Result<()> {
+        for ((column, number), &count) in columns.columns.iter().zip(0..).zip(&columns.label_counts) {
+            let Some(column) = column else { break };
+            if let Domain::Table(domain) = column.domain {
+                let code = table.code(row, column)?;
+                if domain.0 < self.view.key_count() {
+                    let label = self.label(KeyId(domain.0), code)?;
+                    self.set(number, 0, label)?;
+                } else {
+                    self.read_row(&Table::open(self.view, domain.0)?, code, number, count)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a row whose columns are one label each.
+    #[inline]
+    fn read_plain(&mut self, table: &Table<'v>, row: u32) -> Result<()> {
+        let mut start_bit = 0;
+        for number in 0..table.column_count() {
+            let column = table.column_from(number, start_bit)?;
+            start_bit = column.start_bit + column.width;
+            let label = self.label_of(table, row, &column)?;
+            if let Some(slot) = self.labels.get_mut(index(number)) {
+                *slot = label;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a series leaf by leaf, whatever its tables are.
+    fn read_any(&mut self, current: &Current<'v>, series: SeriesRef, row: u32, in_list: u32) -> Result<()> {
+        let series = super::Series::open(&current.keyset, series, row, in_list, current.label_count)?;
+        for (ids, slot) in series.label_ids().zip(0..) {
+            let ids = ids?;
+            let name = self.dictionary(ids.key)?.name;
+            let value = self.view.symbol_of(ids.value)?;
+            if let Some(label) = self.labels.get_mut(slot) {
+                *label = Label { name, value };
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what row `row` of a table stands for into the slots of column `number`.
+    fn read_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
+        if table.is_dictionary() {
+            let label = self.label(KeyId(table.id().0), row)?;
+            return self.set(number, 0, label);
+        }
+        if table.is_map() {
+            let column = table.column(0)?;
+            let code = table.code(row, &column)?;
+            let Domain::Table(behind) = column.domain else { return self.too_deep(table) };
+            let behind = Table::open(self.view, behind.0)?;
+            // A map's domain is no map, so that this ends.
+            return if behind.is_map() { self.too_deep(&behind) } else { self.read_row(&behind, code, number, count) };
+        }
+        if table.written_leaf_count() > 0 {
+            for (leaf, slot) in (0..table.written_leaf_count()).zip(0..usize::from(count)) {
+                let (column, position) = table.leaf_place(leaf)?;
+                let column = table.column(column)?;
+                let ids = super::series::follow(table, column.domain, table.code(row, &column)?, position)?;
+                let label = Label { name: self.dictionary(ids.key)?.name, value: self.view.symbol_of(ids.value)? };
+                self.set(number, slot, label)?;
+            }
+            return Ok(());
+        }
+        let mut start_bit = 0;
+        for (place, slot) in (0..table.column_count()).zip(0..usize::from(count)) {
+            let column = table.column_from(place, start_bit)?;
+            start_bit = column.start_bit + column.width;
+            let label = self.label_of(table, row, &column)?;
+            self.set(number, slot, label)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn too_deep(&self, table: &Table<'_>) -> Result<()> {
+        Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+    }
+
+    /// The one label that a column has in a row.
+    #[inline(always)]
+    fn label_of(&mut self, table: &Table<'v>, row: u32, column: &Column) -> Result<Label<'v>> {
+        let code = table.code(row, column)?;
+        match column.domain {
+            Domain::Table(key) if key.0 < self.view.key_count() => self.label(KeyId(key.0), code),
+            Domain::Table(inner) => {
+                if let Some((key, code)) = self.view.mapped_value(inner, code)? {
+                    return self.label(key, code);
+                }
+                let ids = super::series::follow(table, column.domain, code, 0)?;
+                Ok(Label { name: self.dictionary(ids.key)?.name, value: self.view.symbol_of(ids.value)? })
+            }
+            _ => Err(corrupt(Rule::ColumnDomain, Place::Table(table.id().0.into()), 0, 0)),
+        }
+    }
+
+    /// A label by its key and the place of its value in the key's dictionary.
+    #[inline(always)]
+    fn label(&mut self, key: KeyId, code: u32) -> Result<Label<'v>> {
+        let view = self.view;
+        let dictionary = self.dictionary(key)?;
+        if code >= dictionary.row_count {
+            let count = dictionary.row_count.into();
+            return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), count));
+        }
+        let bit = dictionary.first_bit + u64::from(code) * u64::from(dictionary.width);
+        let symbol = u64::from(dictionary.base) + view.rows.get(bit, dictionary.width)?;
+        let symbol = u32::try_from(symbol)
+            .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), symbol, u32::MAX.into()))?;
+        Ok(Label { name: dictionary.name, value: view.symbol_of(SymbolId(symbol))? })
+    }
+
+    #[inline(always)]
+    fn dictionary(&mut self, key: KeyId) -> Result<Dictionary<'v>> {
+        match self.keys.get(index(key.0)) {
+            Some(dictionary) if !dictionary.name.is_empty() => Ok(*dictionary),
+            _ => self.read_dictionary(key),
+        }
+    }
+
+    #[cold]
+    fn read_dictionary(&mut self, key: KeyId) -> Result<Dictionary<'v>> {
+        let [name, row_count, rows_offset, base, width] = self.view.key_record(key)?;
+        if width > 32 {
+            return Err(corrupt(Rule::TableExtent, Place::Table(key.0.into()), width, 32));
+        }
+        let dictionary = Dictionary {
+            name: self.view.symbol_of(SymbolId(low32(name)))?,
+            row_count: low32(row_count),
+            base: low32(base),
+            width: low32(width),
+            first_bit: rows_offset * 8,
+        };
+        if let Some(place) = self.keys.get_mut(index(key.0)) {
+            *place = dictionary;
+        }
+        Ok(dictionary)
+    }
+
+    /// Sets the label of a slot of a column.
+    #[inline(always)]
+    fn set(&mut self, column: usize, slot: usize, label: Label<'v>) -> Result<()> {
+        let place = self.slots.get(column).and_then(|slots| slots.get(slot));
+        match place.and_then(|&place| self.labels.get_mut(usize::from(place))) {
+            Some(place) => {
+                *place = label;
+                Ok(())
+            }
+            None => Err(corrupt(Rule::LeavesOrder, Place::Block, 0, 0)),
+        }
+    }
+}
+
+impl Current<'_> {
+    #[inline]
+    fn has(&self, series: SeriesRef) -> bool {
+        series.0.checked_sub(self.keyset.first().0).is_some_and(|place| place < self.keyset.series_count())
+    }
+}
