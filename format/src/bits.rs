@@ -64,6 +64,18 @@ impl<'a> Bits<'a> {
         Ok((self.word(bit)? >> (bit % 8)) & mask(width))
     }
 
+    /// The 57 bits and more from bit `bit` on, with anything above them; nothing where [`Bits::get`] would give an error. Errors are large: where thousands of fields are read in a row, carrying a place for them along costs
+    /// more than the fields do, and whoever gets nothing can ask again for the error.
+    #[inline(always)]
+    pub(crate) fn peek(&self, bit: u64) -> Option<u64> {
+        let byte = bit / 8;
+        let word = self.bytes.get(usize::try_from(byte).ok()?..)?.first_chunk()?;
+        if let Some(proofs) = &self.proofs {
+            proofs.touch(byte, 8).ok()?;
+        }
+        Some(u64::from_le_bytes(*word) >> (bit % 8))
+    }
+
     /// The 64 bits from the byte in which bit `bit` lies.
     #[inline(always)]
     fn word(&self, bit: u64) -> Result<u64> {

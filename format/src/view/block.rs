@@ -328,30 +328,23 @@ impl<'a> BlockView<'a> {
         self.value_in(key, record, code)
     }
 
-    /// What a row of a map of a dictionary stands for; nothing if the table is anything else. What [`Table`] would say, without looking at the
-    /// table as a whole.
+    /// The key, and the value's place in its dictionary, that a row of a map stands for. Nothing if the table is anything else or damaged; see
+    /// [`Bits::peek`].
     #[inline]
-    pub(crate) fn mapped_value(&self, table: TableId, row: u32) -> Result<Option<(KeyId, u32)>> {
+    pub(crate) fn try_mapped_value(&self, table: u64, row: u32) -> Option<(u32, u32)> {
         let catalogue = &self.frame.catalogue;
-        let record = table.0.checked_sub(catalogue.keys.count);
-        let Some(record) = record.and_then(|number| catalogue.tables.get(&self.catalogue, number)) else {
-            return Ok(None);
-        };
-        let [row_count, rows_offset, shape] = record?;
-        let shape = catalogue.shapes.get(&self.catalogue, table.0, shape)?;
-        let [domain, base, width] = shape.column(&self.catalogue, 0)?;
-        let key = domain.wrapping_sub(1);
-        if shape.column_count > 1 || key >= catalogue.keys.count.into() {
-            return Ok(None);
+        let number = u32::try_from(table.checked_sub(catalogue.keys.count.into())?).ok()?;
+        let [row_count, rows_offset, shape] = catalogue.tables.get(&self.catalogue, number)?.ok()?;
+        let shape = catalogue.shapes.get(&self.catalogue, 0, shape).ok()?;
+        let [domain, base, width] = shape.walk()?.next(&self.catalogue)?;
+        let key = domain.checked_sub(1).filter(|&key| key < catalogue.keys.count.into())?;
+        if shape.column_count > 1 || u64::from(row) >= row_count || width > 32 {
+            return None;
         }
-        let code = match u64::from(row) < row_count && width <= 32 {
-            true => base + self.rows.get(rows_offset * 8 + u64::from(row) * width, crate::number::low32(width))?,
-            false => u64::MAX,
-        };
-        match u32::try_from(code) {
-            Ok(code) => Ok(Some((KeyId(crate::number::low32(key)), code))),
-            Err(_) => Err(corrupt(Rule::ColumnCode, Place::Table(table.0.into()), row.into(), row_count)),
-        }
+        let width = crate::number::low32(width);
+        let bit = rows_offset * 8 + u64::from(row) * u64::from(width);
+        let field = if width == 0 { 0 } else { self.rows.peek(bit)? & crate::bits::mask(width) };
+        Some((u32::try_from(key).ok()?, u32::try_from(base + field).ok()?))
     }
 
     /// The same, from the key's record.
@@ -378,6 +371,23 @@ impl<'a> BlockView<'a> {
     /// Damage to the catalogue, or a table that the block does not have.
     pub fn table(&self, table: TableId) -> Result<Table<'_>> {
         Table::open(self, table.0)
+    }
+
+    /// How many rows a table has, at least one. What [`Table::row_count`] would say, without looking at the table as a whole.
+    #[inline]
+    pub(crate) fn row_count(&self, table: u32) -> Result<u32> {
+        let catalogue = &self.frame.catalogue;
+        let row_count = match table.checked_sub(catalogue.keys.count) {
+            None => self.key_record(KeyId(table))?[1],
+            Some(number) => match catalogue.tables.get(&self.catalogue, number) {
+                Some(record) => record?[0],
+                None => 0,
+            },
+        };
+        if row_count == 0 {
+            return Err(corrupt(Rule::TableRows, Place::Table(table.into()), 0, 1));
+        }
+        Ok(crate::number::low32(row_count))
     }
 
     /// How many list pools there are.

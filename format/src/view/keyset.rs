@@ -12,7 +12,7 @@ use crate::{KeyId, Result, Rule, SeriesRef};
 pub struct Keyset<'v> {
     view: &'v BlockView<'v>,
     id: u32,
-    table: Table<'v>,
+    pub(super) table: Table<'v>,
     first: u32,
     series_count: u32,
     anchors_bit: u64,
@@ -176,8 +176,12 @@ impl<'v> Keyset<'v> {
         Ok(before)
     }
 
+    #[inline]
     fn list_len(&self, row: u32) -> Result<u32> {
-        Ok(self.list(row)?.map_or(0, |list| list.len()))
+        match &self.lists {
+            Some((column, pool)) => pool.list_len(self.table.code(row, column)?),
+            None => Ok(0),
+        }
     }
 }
 

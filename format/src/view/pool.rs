@@ -2,7 +2,7 @@
 
 use super::symbol::binary_search;
 use super::{BlockView, Table};
-use crate::bits::{bytes_for, width};
+use crate::bits::{bytes_for, mask, width};
 use crate::error::{Place, corrupt};
 use crate::number::low32;
 use crate::{PoolId, Result, Rule, TableId};
@@ -34,7 +34,7 @@ impl<'v> Pool<'v> {
         if table >= u64::from(inner) {
             return Err(corrupt(Rule::PoolTable, place, table, inner.into()));
         }
-        let row_count = Table::open(view, low32(table))?.row_count();
+        let row_count = view.row_count(low32(table))?;
         let end_width = width(member_count);
         let member_width = view.frame.row_form.width(row_count - 1);
         let first_bit = offset * 8;
@@ -107,11 +107,34 @@ impl<'v> Pool<'v> {
         [(ends, self.members_bit), (members, bytes_for(members) * 8)]
     }
 
-    /// Members of the lists before list `list`.
+    /// Members of the lists before list `list`, and of it and all before it.
     #[inline]
-    fn end(&self, list: u32) -> Result<u32> {
-        let bit = self.first_bit + u64::from(list) * u64::from(self.end_width);
-        Ok(low32(self.view.members.get(bit, self.end_width)?))
+    fn ends(&self, list: u32) -> Result<(u32, u32)> {
+        if list >= self.list_count {
+            return Err(corrupt(Rule::ColumnCode, Place::Pool(self.id.into()), list.into(), self.list_count.into()));
+        }
+        let width = self.end_width;
+        let bit = self.first_bit + u64::from(list) * u64::from(width);
+        let (start, end) = match list.checked_sub(1) {
+            None => (0, self.view.members.get(bit, width)?),
+            Some(_) if width <= 24 => {
+                // Both with one load.
+                let both = self.view.members.get(bit - u64::from(width), 2 * width)?;
+                (both & mask(width), both >> width)
+            }
+            Some(_) => (self.view.members.get(bit - u64::from(width), width)?, self.view.members.get(bit, width)?),
+        };
+        if start >= end || end > u64::from(self.member_count) {
+            return Err(corrupt(Rule::PoolLists, Place::List(self.id, list), end, self.member_count.into()));
+        }
+        Ok((low32(start), low32(end)))
+    }
+
+    /// How many members list `list` has.
+    #[inline]
+    pub(crate) fn list_len(&self, list: u32) -> Result<u32> {
+        let (start, end) = self.ends(list)?;
+        Ok(end - start)
     }
 
     /// List `list`.
@@ -120,23 +143,20 @@ impl<'v> Pool<'v> {
     /// Damage to what was touched, or a list that the pool does not have.
     #[inline]
     pub fn list(&self, list: u32) -> Result<List<'v>> {
-        if list >= self.list_count {
-            return Err(corrupt(Rule::ColumnCode, Place::Pool(self.id.into()), list.into(), self.list_count.into()));
-        }
-        let start = if list == 0 { 0 } else { self.end(list - 1)? };
-        let end = self.end(list)?;
-        if start >= end || end > self.member_count {
-            return Err(corrupt(Rule::PoolLists, Place::List(self.id, list), end.into(), self.member_count.into()));
-        }
-        Ok(List { pool: *self, start, len: end - start })
+        let (start, end) = self.ends(list)?;
+        let first_bit = self.members_bit + u64::from(start) * u64::from(self.member_width);
+        Ok(List { view: self.view, pool: self.id, first_bit, width: self.member_width, len: end - start })
     }
 }
 
 /// A list: strictly increasing row numbers of the pool's table.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'v> {
-    pool: Pool<'v>,
-    start: u32,
+    view: &'v BlockView<'v>,
+    pool: u32,
+    /// Of its first member in the members section.
+    first_bit: u64,
+    width: u32,
     len: u32,
 }
 
@@ -153,13 +173,12 @@ impl List<'_> {
     /// Damage to what was touched, or a member that the list does not have.
     #[inline]
     pub fn get(&self, place: u32) -> Result<u32> {
-        let place_in = Place::Pool(self.pool.id.into());
         if place >= self.len {
-            return Err(corrupt(Rule::ListMembers, place_in, place.into(), self.len.into()));
+            let pool = Place::Pool(self.pool.into());
+            return Err(corrupt(Rule::ListMembers, pool, place.into(), self.len.into()));
         }
-        let number = u64::from(self.start) + u64::from(place);
-        let bit = self.pool.members_bit + number * u64::from(self.pool.member_width);
-        Ok(low32(self.pool.view.members.get(bit, self.pool.member_width)?))
+        let bit = self.first_bit + u64::from(place) * u64::from(self.width);
+        Ok(low32(self.view.members.get(bit, self.width)?))
     }
 
     /// The place of a row in the list: a binary search.

@@ -1,8 +1,9 @@
 //! From many series refs to labels: what neighbours share is read once (spec, section 9).
 
 use super::{BlockView, Column, Domain, Keyset, Label, List, Table};
+use crate::bits::mask;
 use crate::error::{Place, corrupt};
-use crate::layout::{MAX_DEPTH, MAX_WIDE};
+use crate::layout::MAX_WIDE;
 use crate::number::{index, low32};
 use crate::{KeyId, Result, Rule, SeriesRef, SymbolId};
 
@@ -31,9 +32,15 @@ const REMEMBERED_COLUMNS: usize = 8;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Resolver<'v> {
+    current: Option<Current<'v>>,
+    memory: Memory<'v>,
+}
+
+/// What is remembered from series to series, and the labels of the last one.
+#[derive(Clone, Debug)]
+struct Memory<'v> {
     view: &'v BlockView<'v>,
     keys: [Dictionary<'v>; REMEMBERED_KEYS],
-    current: Option<Current<'v>>,
     /// For each leaf of each remembered column of the current keyset's table, the label that it is.
     slots: [[u16; MAX_WIDE]; REMEMBERED_COLUMNS],
     labels: [Label<'v>; MAX_WIDE],
@@ -89,13 +96,13 @@ impl<'v> Resolver<'v> {
     pub(crate) const fn new(view: &'v BlockView<'v>) -> Self {
         const UNREAD: Dictionary<'static> = Dictionary { name: &[], row_count: 0, base: 0, width: 0, first_bit: 0 };
         const NOTHING: Label<'static> = Label { name: &[], value: &[] };
-        Self {
+        let memory = Memory {
             view,
             keys: [UNREAD; REMEMBERED_KEYS],
-            current: None,
             slots: [[0; MAX_WIDE]; REMEMBERED_COLUMNS],
             labels: [NOTHING; MAX_WIDE],
-        }
+        };
+        Self { current: None, memory }
     }
 
     /// The labels of a series, in the order of their names; nothing if there are not so many series.
@@ -104,22 +111,29 @@ impl<'v> Resolver<'v> {
     /// Damage to what was touched. What is read afterwards does not depend on it.
     #[inline]
     pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[Label<'v>]>> {
-        // Taken, so that nothing of it is left after an error.
-        let current = match self.current.take() {
-            Some(current) if current.has(series) => current,
-            _ => match self.view.keyset_of(series)? {
-                Some(keyset) => self.enter(keyset)?,
-                None => return Ok(None),
-            },
-        };
-        let current = self.read(current, series)?;
-        self.current = Some(current);
-        Ok(self.labels.get(..index(current.label_count)))
+        let Self { current, memory } = self;
+        if !current.as_ref().is_some_and(|current| current.has(series)) {
+            *current = None;
+            let Some(keyset) = memory.view.keyset_of(series)? else { return Ok(None) };
+            *current = Some(memory.enter(keyset)?);
+        }
+        let Some(keyset) = current else { return Ok(None) };
+        let label_count = index(keyset.label_count);
+        match memory.read(keyset, series) {
+            Ok(()) => Ok(memory.labels.get(..label_count)),
+            Err(error) => {
+                // Some labels may be of this series and some of the last one.
+                *current = None;
+                Err(error)
+            }
+        }
     }
+}
 
+impl<'v> Memory<'v> {
     /// Makes a keyset the current one.
     fn enter(&mut self, keyset: Keyset<'v>) -> Result<Current<'v>> {
-        let table = keyset.table();
+        let table = &keyset.table;
         let label_count = table.leaf_count()?;
         let column_count = table.column_count();
         if table.written_leaf_count() == 0 || index(column_count) > REMEMBERED_COLUMNS {
@@ -151,38 +165,39 @@ impl<'v> Resolver<'v> {
 
     /// Reads the labels of a series of the current keyset.
     #[inline]
-    fn read(&mut self, mut current: Current<'v>, series: SeriesRef) -> Result<Current<'v>> {
+    fn read(&mut self, current: &mut Current<'v>, series: SeriesRef) -> Result<()> {
         let keyset = &current.keyset;
         let place = series.0.wrapping_sub(keyset.first().0);
         let Some(columns) = &current.columns else {
             let (row, in_list) = keyset.locate(place)?;
-            let table = keyset.table();
-            if table.written_leaf_count() == 0 && table.column_count() > 1 && keyset.pool().is_none() {
-                self.read_plain(&table, row)?;
-            } else {
-                self.read_any(&current, series, row, in_list)?;
-            }
-            return Ok(current);
+            let table = &keyset.table;
+            let is_plain = table.written_leaf_count() == 0 && table.column_count() > 1 && keyset.pool().is_none();
+            return match is_plain.then(|| self.try_plain(table, row)).flatten() {
+                Some(()) => Ok(()),
+                None => self.read_any(current, series, row, in_list),
+            };
         };
-        let read = match current.read {
-            Some(read) if place >= read.before && place - read.before < read.series_count() => read,
+        let before = match &current.read {
+            Some(read) if place >= read.before && place - read.before < read.series_count() => read.before,
             before => {
                 let (row, in_list) = match before {
                     // The next row, for whoever goes on in order.
                     Some(read) if place == read.before.wrapping_add(read.series_count()) => (read.row + 1, 0),
                     _ => keyset.locate(place)?,
                 };
-                self.read_prefix(columns, &keyset.table(), row)?;
-                ReadRow { row, before: place - in_list, list: keyset.list(row)? }
+                self.read_prefix(columns, &keyset.table, row)?;
+                let before = place - in_list;
+                current.read = Some(ReadRow { row, before, list: keyset.list(row)? });
+                before
             }
         };
-        if let (Some(list), Some(table)) = (&read.list, &columns.list_table) {
-            let number = index(keyset.table().column_count() - 1);
-            let member = list.get(place - read.before)?;
+        let list = current.read.as_ref().and_then(|read| read.list.as_ref());
+        if let (Some(list), Some(table)) = (list, &columns.list_table) {
+            let number = index(keyset.table.column_count() - 1);
+            let member = list.get(place - before)?;
             self.read_row(table, member, number, columns.label_counts.get(number).copied().unwrap_or(0))?;
         }
-        current.read = Some(read);
-        Ok(current)
+        Ok(())
     }
 
     /// Reads all labels of a row but those of its list.
@@ -203,19 +218,15 @@ impl<'v> Resolver<'v> {
         Ok(())
     }
 
-    /// Reads a row whose columns are one label each.
+    /// Reads a row whose columns are one label each. Nothing if something is not as it mostly is.
     #[inline]
-    fn read_plain(&mut self, table: &Table<'v>, row: u32) -> Result<()> {
-        let mut start_bit = 0;
-        for number in 0..table.column_count() {
-            let column = table.column_from(number, start_bit)?;
-            start_bit = column.start_bit + column.width;
-            let label = self.label_of(table, row, &column)?;
-            if let Some(slot) = self.labels.get_mut(index(number)) {
-                *slot = label;
-            }
-        }
-        Ok(())
+    fn try_plain(&mut self, table: &Table<'v>, row: u32) -> Option<()> {
+        let Self { view, keys, labels, .. } = self;
+        let mut places = labels.iter_mut();
+        table.try_each_code(row, |domain, code| {
+            *places.next()? = try_label(view, keys, domain, code)?;
+            Some(())
+        })
     }
 
     /// Reads a series leaf by leaf, whatever its tables are.
@@ -223,76 +234,75 @@ impl<'v> Resolver<'v> {
         let series = super::Series::open(&current.keyset, series, row, in_list, current.label_count)?;
         for (ids, slot) in series.label_ids().zip(0..) {
             let ids = ids?;
-            let name = self.dictionary(ids.key)?.name;
-            let value = self.view.symbol_of(ids.value)?;
-            if let Some(label) = self.labels.get_mut(slot) {
-                *label = Label { name, value };
+            let label = self.label(ids.key, ids.code)?;
+            if let Some(slot) = self.labels.get_mut(slot) {
+                *slot = label;
             }
         }
         Ok(())
     }
 
     /// Reads what row `row` of a table stands for into the slots of column `number`.
+    #[inline]
     fn read_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
+        match self.try_row(table, row, number, count) {
+            Some(()) => Ok(()),
+            None => self.read_other_row(table, row, number, count),
+        }
+    }
+
+    /// The same behind a map, or of a table that is not as most are.
+    fn read_other_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
+        if table.is_map() {
+            let column = table.column(0)?;
+            let code = table.code(row, &column)?;
+            if let Some(behind) = table.behind(column.domain)?
+                && self.try_row(&behind, code, number, count).is_some()
+            {
+                return Ok(());
+            }
+        }
+        self.read_any_row(table, row, number, count)
+    }
+
+    /// Reads a row whose columns are one label each. Nothing if something is not as it mostly is.
+    #[inline]
+    fn try_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Option<()> {
+        if table.written_leaf_count() > 0 || table.column_count() != u32::from(count) {
+            return None;
+        }
+        let Self { view, keys, slots, labels } = self;
+        let mut slots = slots.get(number)?.iter();
+        table.try_each_code(row, |domain, code| {
+            *labels.get_mut(usize::from(*slots.next()?))? = try_label(view, keys, domain, code)?;
+            Some(())
+        })
+    }
+
+    /// Reads a row of any table, leaf by leaf.
+    fn read_any_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
         if table.is_dictionary() {
             let label = self.label(KeyId(table.id().0), row)?;
             return self.set(number, 0, label);
         }
-        if table.is_map() {
-            let column = table.column(0)?;
-            let code = table.code(row, &column)?;
-            let Domain::Table(behind) = column.domain else { return self.too_deep(table) };
-            let behind = Table::open(self.view, behind.0)?;
-            // A map's domain is no map, so that this ends.
-            return if behind.is_map() { self.too_deep(&behind) } else { self.read_row(&behind, code, number, count) };
-        }
-        if table.written_leaf_count() > 0 {
-            for (leaf, slot) in (0..table.written_leaf_count()).zip(0..usize::from(count)) {
-                let (column, position) = table.leaf_place(leaf)?;
-                let column = table.column(column)?;
-                let ids = super::series::follow(table, column.domain, table.code(row, &column)?, position)?;
-                let label = Label { name: self.dictionary(ids.key)?.name, value: self.view.symbol_of(ids.value)? };
-                self.set(number, slot, label)?;
-            }
-            return Ok(());
-        }
-        let mut start_bit = 0;
-        for (place, slot) in (0..table.column_count()).zip(0..usize::from(count)) {
-            let column = table.column_from(place, start_bit)?;
-            start_bit = column.start_bit + column.width;
-            let label = self.label_of(table, row, &column)?;
+        for (leaf, slot) in (0..u32::from(count)).zip(0..) {
+            let (column, position) = table.leaf_place(leaf)?;
+            let column = table.column(column)?;
+            let ids = super::series::follow(table, column.domain, table.code(row, &column)?, position)?;
+            let label = self.label(ids.key, ids.code)?;
             self.set(number, slot, label)?;
         }
         Ok(())
-    }
-
-    #[cold]
-    fn too_deep(&self, table: &Table<'_>) -> Result<()> {
-        Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
-    }
-
-    /// The one label that a column has in a row.
-    #[inline(always)]
-    fn label_of(&mut self, table: &Table<'v>, row: u32, column: &Column) -> Result<Label<'v>> {
-        let code = table.code(row, column)?;
-        match column.domain {
-            Domain::Table(key) if key.0 < self.view.key_count() => self.label(KeyId(key.0), code),
-            Domain::Table(inner) => {
-                if let Some((key, code)) = self.view.mapped_value(inner, code)? {
-                    return self.label(key, code);
-                }
-                let ids = super::series::follow(table, column.domain, code, 0)?;
-                Ok(Label { name: self.dictionary(ids.key)?.name, value: self.view.symbol_of(ids.value)? })
-            }
-            _ => Err(corrupt(Rule::ColumnDomain, Place::Table(table.id().0.into()), 0, 0)),
-        }
     }
 
     /// A label by its key and the place of its value in the key's dictionary.
     #[inline(always)]
     fn label(&mut self, key: KeyId, code: u32) -> Result<Label<'v>> {
         let view = self.view;
-        let dictionary = self.dictionary(key)?;
+        let dictionary = match self.keys.get(index(key.0)) {
+            Some(dictionary) if !dictionary.name.is_empty() => dictionary,
+            _ => &self.read_dictionary(key)?,
+        };
         if code >= dictionary.row_count {
             let count = dictionary.row_count.into();
             return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), count));
@@ -302,14 +312,6 @@ impl<'v> Resolver<'v> {
         let symbol = u32::try_from(symbol)
             .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), symbol, u32::MAX.into()))?;
         Ok(Label { name: dictionary.name, value: view.symbol_of(SymbolId(symbol))? })
-    }
-
-    #[inline(always)]
-    fn dictionary(&mut self, key: KeyId) -> Result<Dictionary<'v>> {
-        match self.keys.get(index(key.0)) {
-            Some(dictionary) if !dictionary.name.is_empty() => Ok(*dictionary),
-            _ => self.read_dictionary(key),
-        }
     }
 
     #[cold]
@@ -343,6 +345,31 @@ impl<'v> Resolver<'v> {
             None => Err(corrupt(Rule::LeavesOrder, Place::Block, 0, 0)),
         }
     }
+}
+
+/// The label that a code of a domain stands for, if the domain, given by its number, is a dictionary that was read, or a map of one. Nothing if it is not, or damaged.
+#[inline(always)]
+fn try_label<'v>(
+    view: &'v BlockView<'v>,
+    keys: &[Dictionary<'v>; REMEMBERED_KEYS],
+    domain: u64,
+    code: u32,
+) -> Option<Label<'v>> {
+    let key = domain.wrapping_sub(1);
+    let (key, code) = match key < view.key_count().into() {
+        true => (low32(key), code),
+        false => view.try_mapped_value(key, code)?,
+    };
+    let dictionary = keys.get(index(key))?;
+    if code >= dictionary.row_count {
+        return None;
+    }
+    let field = match dictionary.width {
+        0 => 0,
+        width => view.rows.peek(dictionary.first_bit + u64::from(code) * u64::from(width))? & mask(width),
+    };
+    let symbol = u32::try_from(u64::from(dictionary.base) + field).ok()?;
+    Some(Label { name: dictionary.name, value: view.symbols().peek(symbol)? })
 }
 
 impl Current<'_> {

@@ -105,6 +105,21 @@ impl Shape {
         self.leaves_bit + u64::from(self.leaf_count) * u64::from(self.leaf_width)
     }
 
+    /// What reads column after column, if their records are short enough to be read with one load.
+    #[inline]
+    pub(crate) fn walk(&self) -> Option<ColumnWalk> {
+        let [domain, base, stride] = self.column_ends;
+        (stride <= 57).then(|| ColumnWalk {
+            bit: self.columns_bit,
+            stride: stride.into(),
+            base_shift: domain,
+            end_shift: base,
+            domain_mask: mask(domain),
+            base_mask: mask(self.base_width),
+            end_mask: mask(self.end_width),
+        })
+    }
+
     /// `domain`, `base` and `end_bit` of column `column`, which the table must have.
     #[inline(always)]
     pub(crate) fn column(&self, catalogue: &Bits<'_>, column: u32) -> Result<[u64; 3]> {
@@ -134,5 +149,31 @@ impl Shape {
     pub(crate) fn leaf(&self, catalogue: &Bits<'_>, leaf: u32) -> Result<u32> {
         let bit = self.leaves_bit + u64::from(leaf) * u64::from(self.leaf_width);
         Ok(low32(catalogue.get(bit, self.leaf_width)?))
+    }
+}
+
+/// Reads the columns of a table one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnWalk {
+    bit: u64,
+    stride: u64,
+    base_shift: u32,
+    end_shift: u32,
+    domain_mask: u64,
+    base_mask: u64,
+    end_mask: u64,
+}
+
+impl ColumnWalk {
+    /// `domain`, `base` and `end_bit` of the next column, which the table must have.
+    #[inline(always)]
+    pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Option<[u64; 3]> {
+        let word = catalogue.peek(self.bit)?;
+        self.bit += self.stride;
+        Some([
+            word & self.domain_mask,
+            (word >> self.base_shift) & self.base_mask,
+            (word >> self.end_shift) & self.end_mask,
+        ])
     }
 }

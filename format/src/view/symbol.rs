@@ -112,13 +112,6 @@ impl<'a> Symbols<'a> {
             let (bit, width) = self.starts.entry(entry);
             self.bits.get(bit, width)
         };
-        let width = self.starts.difference_width;
-        if member != 0 && member != SYMBOL_GROUP - 1 && width <= 28 {
-            // Both differences with one load.
-            let (bit, _) = self.starts.entry(id);
-            let both = self.bits.get(bit, 2 * width)?;
-            return Ok((base + (both & mask(width)), base + (both >> width)));
-        }
         let start = if member == 0 { base } else { base + difference(id)? };
         let end = if member == SYMBOL_GROUP - 1 { difference(id + 1)? } else { base + difference(id + 1)? };
         Ok((start, end))
@@ -148,6 +141,29 @@ impl<'a> Symbols<'a> {
     #[inline(always)]
     pub fn get(&self, id: SymbolId) -> Result<Option<&'a [u8]>> {
         Ok(self.range(id)?.and_then(|range| self.arena.get(range)))
+    }
+
+    /// The same, or nothing where there would be an error; see [`Bits::peek`].
+    #[inline(always)]
+    pub(crate) fn peek(&self, id: u32) -> Option<&'a [u8]> {
+        let Starts { base_width, difference_width, symbol_count } = self.starts;
+        let member = id % SYMBOL_GROUP;
+        if id >= symbol_count || member == SYMBOL_GROUP - 1 {
+            return self.get(SymbolId(id)).ok()?;
+        }
+        let (base_bit, _) = self.starts.entry(id - member);
+        let base = if base_width == 0 { 0 } else { self.bits.peek(base_bit)? & mask(base_width) };
+        let before = u64::from(member.saturating_sub(1)) * u64::from(difference_width);
+        let pair = self.bits.peek(base_bit + u64::from(base_width) + before)?;
+        let first = pair & mask(difference_width);
+        let (start, end) = match member {
+            0 => (base, base + first),
+            _ => (base + first, base + ((pair >> difference_width) & mask(difference_width))),
+        };
+        if let Some(proofs) = &self.proofs {
+            proofs.touch(start, end.saturating_sub(start)).ok()?;
+        }
+        self.arena.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
     /// The id of a symbol: a binary search, about log2(count) string comparisons.

@@ -2,6 +2,7 @@
 
 use super::BlockView;
 use super::shape::Shape;
+use crate::bits::mask;
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
@@ -315,6 +316,31 @@ impl<'v> Table<'v> {
             position += u32::from(shape.leaf(&self.view.catalogue, before)? == column);
         }
         Ok((column, position))
+    }
+
+    /// Calls `each` with the domain's number and the code of each column in a row, in order. What [`Table::column`] and [`Table::code`] say, or
+    /// nothing where they would give an error, or `each` gives nothing; see [`Bits::peek`](crate::bits::Bits::peek).
+    #[inline(always)]
+    pub(crate) fn try_each_code(&self, row: u32, mut each: impl FnMut(u64, u32) -> Option<()>) -> Option<()> {
+        let shape = self.shape.as_ref()?;
+        let mut walk = shape.walk()?;
+        if row >= self.row_count {
+            return None;
+        }
+        let (catalogue, rows) = (&self.view.catalogue, &self.view.rows);
+        let row_bit = self.first_bit + u64::from(row) * u64::from(self.row_bits);
+        let mut start_bit = 0;
+        for _ in 0..shape.column_count {
+            let [domain, base, end_bit] = walk.next(catalogue)?;
+            let width = end_bit.wrapping_sub(start_bit);
+            if width > 32 || end_bit > u64::from(self.row_bits) {
+                return None;
+            }
+            let field = if width == 0 { 0 } else { rows.peek(row_bit + start_bit)? & mask(low32(width)) };
+            start_bit = end_bit;
+            each(domain, u32::try_from(base + field).ok()?)?;
+        }
+        Some(())
     }
 
     /// Calls `each` with the column of each leaf that is written out.
