@@ -181,6 +181,12 @@ impl Reader<'_> {
             }
         }
         let count = tally.note(view.series_count()).unwrap_or(0);
+        let mut resolver = view.resolver();
+        for series in (0..count.min(self.first)).chain(self.some(count)).chain([u32::MAX]) {
+            if let Some(Some(labels)) = tally.note(resolver.labels(SeriesRef(series))) {
+                tally.labels += labels.len() as u64;
+            }
+        }
         let scattered = (0..self.first).map(|n| (u64::from(n) * 2_654_435_761 % (u64::from(count) + 1)) as u32);
         for series in self.some(count).chain(scattered).chain([u32::MAX]) {
             if let Some(Some(series)) = tally.note(view.series(SeriesRef(series))) {

@@ -13,8 +13,11 @@ static ALLOCATOR: Counting = Counting;
 fn resolve_everything(view: &BlockView<'_>) -> usize {
     let text = view.text().expect("a sound block");
     let mut bytes = 0;
+    let mut resolver = view.resolver();
     for series in view.all_series() {
         let series = series.expect("a sound block");
+        let resolved = resolver.labels(series.series_ref()).expect("a sound block").expect("it is there");
+        assert_eq!(resolved.len(), series.label_count() as usize);
         for label in series.labels() {
             let label = label.expect("a sound block");
             bytes += label.name.len() + label.value.len();

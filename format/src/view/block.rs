@@ -452,7 +452,11 @@ impl<'a> BlockView<'a> {
         let (mut low, mut high) = (0, self.keyset_count());
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.keyset_record(middle)?[0] <= u64::from(series.0) { low = middle + 1 } else { high = middle }
+            let end = match self.frame.catalogue.keysets.peek_first(&self.catalogue, middle) {
+                Some(end) => end,
+                None => self.keyset_record(middle)?[0],
+            };
+            if end <= u64::from(series.0) { low = middle + 1 } else { high = middle }
         }
         if low == self.keyset_count() {
             return Ok(None);

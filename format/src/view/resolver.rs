@@ -12,11 +12,18 @@ const REMEMBERED_KEYS: usize = 256;
 /// Columns of a keyset's table that are remembered, if its leaves are written out: a factored keyset has few.
 const REMEMBERED_COLUMNS: usize = 8;
 
+/// Members of lists that are remembered.
+const REMEMBERED_MEMBERS: usize = 64;
+/// Members with more labels are not.
+const MEMBER_LABELS: usize = 16;
+/// The place that no row has.
+const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
+
 /// Resolves series after series into labels, and remembers what it has read: names and dictionaries of keys, the keyset, and the labels that the
 /// last series has in common with the next one. Neighbours share their prefix, so that visiting in order costs little more than the members of
 /// lists.
 ///
-/// It is some 30 KiB large and allocates nothing: make one for a query or a thread, not one for a series.
+/// It is some 80 KiB large and allocates nothing: make one for a query or a thread, not one for a series.
 ///
 /// ```
 /// # fn count(block: &chronoxide_format::view::BlockView<'_>) -> chronoxide_format::Result<usize> {
@@ -44,6 +51,16 @@ struct Memory<'v> {
     /// For each leaf of each remembered column of the current keyset's table, the label that it is.
     slots: [[u16; MAX_WIDE]; REMEMBERED_COLUMNS],
     labels: [Label<'v>; MAX_WIDE],
+    /// Members of lists, each at its row number modulo the length: prefixes that follow one another mostly have the same.
+    members: [Member<'v>; REMEMBERED_MEMBERS],
+}
+
+/// A row that is a member of lists, and its labels.
+#[derive(Clone, Copy, Debug)]
+struct Member<'v> {
+    /// Its table and its row; [`NOWHERE`] if there is none.
+    place: (u32, u32),
+    labels: [Label<'v>; MEMBER_LABELS],
 }
 
 /// A key's name and where its values are.
@@ -101,6 +118,7 @@ impl<'v> Resolver<'v> {
             keys: [UNREAD; REMEMBERED_KEYS],
             slots: [[0; MAX_WIDE]; REMEMBERED_COLUMNS],
             labels: [NOTHING; MAX_WIDE],
+            members: [Member { place: NOWHERE, labels: [NOTHING; MEMBER_LABELS] }; REMEMBERED_MEMBERS],
         };
         Self { current: None, memory }
     }
@@ -177,6 +195,7 @@ impl<'v> Memory<'v> {
                 None => self.read_any(current, series, row, in_list),
             };
         };
+        let was_read = current.read.is_some();
         let before = match &current.read {
             Some(read) if place >= read.before && place - read.before < read.series_count() => read.before,
             before => {
@@ -195,8 +214,34 @@ impl<'v> Memory<'v> {
         if let (Some(list), Some(table)) = (list, &columns.list_table) {
             let number = index(keyset.table.column_count() - 1);
             let member = list.get(place - before)?;
-            self.read_row(table, member, number, columns.label_counts.get(number).copied().unwrap_or(0))?;
+            let count = columns.label_counts.get(number).copied().unwrap_or(0);
+            // A keyset that is left at once does not repay what remembering costs.
+            return if was_read && usize::from(count) <= MEMBER_LABELS {
+                self.read_member(table, member, number, count)
+            } else {
+                self.read_row(table, member, number, count)
+            };
         }
+        Ok(())
+    }
+
+    /// Reads a member of a list, maybe one that was read before.
+    #[inline]
+    fn read_member(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
+        let number_of_member = index(row) % REMEMBERED_MEMBERS;
+        let place = (table.id().0, row);
+        let is_known = self.members.get(number_of_member).is_some_and(|member| member.place == place);
+        if !is_known {
+            self.read_row(table, row, number, count)?;
+        }
+        let Self { slots, labels, members, .. } = self;
+        let (Some(member), Some(slots)) = (members.get_mut(number_of_member), slots.get(number)) else { return Ok(()) };
+        for (own, &slot) in member.labels.iter_mut().zip(slots).take(usize::from(count)) {
+            if let Some(label) = labels.get_mut(usize::from(slot)) {
+                if is_known { *label = *own } else { *own = *label }
+            }
+        }
+        member.place = place;
         Ok(())
     }
 
@@ -271,7 +316,7 @@ impl<'v> Memory<'v> {
         if table.written_leaf_count() > 0 || table.column_count() != u32::from(count) {
             return None;
         }
-        let Self { view, keys, slots, labels } = self;
+        let Self { view, keys, slots, labels, .. } = self;
         let mut slots = slots.get(number)?.iter();
         table.try_each_code(row, |domain, code| {
             *labels.get_mut(usize::from(*slots.next()?))? = try_label(view, keys, domain, code)?;

@@ -60,7 +60,9 @@ pub(crate) fn add_maps(factored: &mut Factored, row_counts: impl Fn(Part) -> usi
         .into_iter()
         .filter(|((_, codes), places)| {
             let span = width(codes[codes.len() - 1] - codes[0]);
-            let gain: u64 = places.iter().map(|place| place.1).sum();
+            // A map in a shared table is one step more for each label, so that it has to save much.
+            let worth = |&(place, gain): &(Place, u64)| if let Place::Table(..) = place { gain / 8 } else { gain };
+            let gain: u64 = places.iter().map(worth).sum();
             gain > codes.len() as u64 * u64::from(span) + MAP_BITS
         })
         .collect();
