@@ -12,8 +12,8 @@ use serde_json::Value;
 /// Each crate depends only on crates before it.
 const ORDER: [&str; 11] = [
     "chronoxide-format",
-    "chronoxide-labels",
     "chronoxide-planner",
+    "chronoxide-labels",
     "chronoxide-publish",
     "chronoxide-reader",
     "chronoxide-cli",

@@ -500,9 +500,11 @@ fn the_report_has_what_the_block_has() {
     assert_eq!(cell("together", 1), bytes.len().to_string());
     let arena = block.sections().find(|section| section.known().unwrap().name() == "arena").unwrap();
     assert_eq!((cell("arena", 1), cell("arena", 3)), (arena.length.to_string(), arena.length.to_string()));
-    let fixed: u64 = cell("together", 3).parse().unwrap();
-    assert_exit(&run(&[&committed("metrics.jsonl"), "-o", text(&output), "--force", "--layout", "fixed"]), 0, "");
-    assert_eq!(fs::metadata(&output).unwrap().len(), fixed);
+    for (layout, column) in [("factored", 1), ("bitpacked", 3), ("fixed", 5)] {
+        let bytes: u64 = cell("together", column).parse().unwrap();
+        assert_exit(&run(&[&committed("metrics.jsonl"), "-o", text(&output), "--force", "--layout", layout]), 0, "");
+        assert_eq!(fs::metadata(&output).unwrap().len(), bytes, "{layout}");
+    }
     assert_eq!(cell("a message", 1), "3");
     assert_eq!(cell("a point", 1), "95");
     assert_eq!(cell("points of series that were known", 1), "60");

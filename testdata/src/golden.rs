@@ -8,6 +8,7 @@ use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm};
 use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{Job, TimeRange};
+use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 
 use crate::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
 use crate::surgeon::Surgeon;
@@ -42,6 +43,7 @@ pub fn goldens() -> Vec<Golden> {
         golden("one-series", series(&[&[("__name__", "up"), ("job", "api")]]), &Plan::default(), bit_packed),
         golden("plain-bitpacked", small(), &Plan::default(), bit_packed),
         golden("plain-fixedwidth", small(), &Plan::default(), fixed_width),
+        planned(),
         golden("shared-table", pods(), &shared(), bit_packed),
         golden("unicode", unicode(), &Plan::default(), bit_packed),
     ]
@@ -220,6 +222,39 @@ fn many_series() -> BTreeSet<Labelset> {
             labels.map(|(name, value)| (name.to_owned(), value)).into()
         })
         .collect()
+}
+
+/// What the planner makes of pods in two keysets: a table of pods, tables of points, lists of these, and a map.
+fn planned() -> Golden {
+    let mut series: BTreeSet<Labelset> = BTreeSet::new();
+    for pod in 0..40_u32 {
+        let service = pod % 5;
+        let resource = [
+            ("pod".to_owned(), format!("service-{service}-{:x}", pod * 7919 % 4096)),
+            ("node".to_owned(), format!("node-{}", pod % 9)),
+            ("service".to_owned(), format!("service-{service}")),
+            ("zone".to_owned(), ["a", "b", "c"][pod as usize % 9 % 3].to_owned()),
+        ];
+        // A pod lacks a point now and then, so that lists differ.
+        for point in (0..18_u32).filter(|point| (pod / 5 + point) % 11 > 0) {
+            let route = format!("/v1/items/{}", point / 3);
+            let status = ["200", "404", "500"][point as usize % 3].to_owned();
+            let name = ("__name__".to_owned(), "requests".to_owned());
+            let labels = [name, ("route".to_owned(), route), ("status".to_owned(), status)];
+            series.insert(labels.into_iter().chain(resource.clone()).collect::<Labelset>());
+        }
+        for name in ["heap", "threads", "uptime"] {
+            let labels = [("__name__".to_owned(), name.to_owned())];
+            series.insert(labels.into_iter().chain(resource.clone()).collect());
+        }
+    }
+    let mut store = KeysetStore::new();
+    for labelset in &series {
+        let labels: Vec<(&str, &str)> = labelset.iter().map(|(name, value)| (&**name, &**value)).collect();
+        store.insert(&labels).expect("golden labels are within limits");
+    }
+    let sealed = store.seal(Layout::Factored, &BlockMeta::default()).expect("golden blocks are sound");
+    Golden { name: "planned", bytes: sealed.block, series }
 }
 
 /// Metric metadata: names with one row and with several, texts that several rows share, texts that are absent, and such as need escapes.
