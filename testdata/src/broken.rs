@@ -169,7 +169,10 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::RowsUsed => with_builder(|builder| {
             builder.push_keyset_table(&[Domain::Table(TableId(0))], &[0]).expect("a keyset without the second value");
         }),
-        Rule::KeysOrder => in_records(PLAIN, |surgeon| surgeon.records.keys.swap(0, 1)),
+        Rule::KeysOrder => in_records(PLAIN, |surgeon| {
+            let (first, second) = (surgeon.records.keys[0][0], surgeon.records.keys[1][0]);
+            (surgeon.records.keys[0][0], surgeon.records.keys[1][0]) = (second, first);
+        }),
         Rule::PoolTable => in_records(LISTS, |surgeon| {
             let tables = surgeon.records.keys.len() + surgeon.records.tables.len();
             surgeon.records.pools[0][0] = tables as u64 - 1;

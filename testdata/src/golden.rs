@@ -44,6 +44,7 @@ pub fn goldens() -> Vec<Golden> {
         golden("plain-bitpacked", small(), &Plan::default(), bit_packed),
         golden("plain-fixedwidth", small(), &Plan::default(), fixed_width),
         planned(),
+        planned_small(),
         golden("shared-table", pods(), &shared(), bit_packed),
         golden("unicode", unicode(), &Plan::default(), bit_packed),
     ]
@@ -224,7 +225,7 @@ fn many_series() -> BTreeSet<Labelset> {
         .collect()
 }
 
-/// What the planner makes of pods in two keysets: a table of pods, tables of points, lists of these, and a map.
+/// What the planner makes of pods in two keysets: a table of pods, one of points, and lists of both.
 fn planned() -> Golden {
     let mut series: BTreeSet<Labelset> = BTreeSet::new();
     for pod in 0..40_u32 {
@@ -248,13 +249,35 @@ fn planned() -> Golden {
             series.insert(labels.into_iter().chain(resource.clone()).collect());
         }
     }
+    factored("planned", series)
+}
+
+/// The same in small: few enough bytes for every test of damage.
+fn planned_small() -> Golden {
+    let mut series: BTreeSet<Labelset> = BTreeSet::new();
+    for pod in 0..12_u32 {
+        for le in ["0.1", "0.5", "1", "+Inf"].iter().take(if pod == 7 { 2 } else { 4 }) {
+            let labels = [
+                ("__name__", "wait_bucket".to_owned()),
+                ("host", format!("h{}", pod % 4)),
+                ("le", (*le).to_owned()),
+                ("pod", format!("p{pod:02}")),
+            ];
+            series.insert(labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        }
+    }
+    factored("planned-small", series)
+}
+
+/// A golden block that the planner laid out.
+fn factored(name: &'static str, series: BTreeSet<Labelset>) -> Golden {
     let mut store = KeysetStore::new();
     for labelset in &series {
         let labels: Vec<(&str, &str)> = labelset.iter().map(|(name, value)| (&**name, &**value)).collect();
         store.insert(&labels).expect("golden labels are within limits");
     }
     let sealed = store.seal(Layout::Factored, &BlockMeta::default()).expect("golden blocks are sound");
-    Golden { name: "planned", bytes: sealed.block, series }
+    Golden { name, bytes: sealed.block, series }
 }
 
 /// Metric metadata: names with one row and with several, texts that several rows share, texts that are absent, and such as need escapes.

@@ -86,7 +86,8 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
         let len = surgeon.section(kind).len();
         fields.extend(places.filter(|(at, size)| at + size <= len).map(|(at, size)| Field::Section(kind, at, size)));
     };
-    in_section(SectionKind::Catalogue, &mut catalogue.into_iter());
+    // The header, and the first bytes of keys, tables and shapes.
+    in_section(SectionKind::Catalogue, &mut catalogue.into_iter().chain((41..65).map(|at| (at, 1))));
     in_section(SectionKind::Symbols, &mut symbols.into_iter());
     in_section(SectionKind::Meta, &mut meta.into_iter());
     in_section(SectionKind::Rows, &mut packed.clone());
