@@ -24,13 +24,12 @@ pub(crate) fn find_entities(content: &Content) -> Vec<Vec<u32>> {
     let resource: Vec<u32> = (0..content.value_counts.len() as u32)
         .filter(|&key| content.origins.get(key as usize) == Some(&Origin::Resource))
         .collect();
-    if !resource.is_empty() {
-        return vec![resource];
-    }
     let series = series_of_keys(content);
     let weight = |key: u32| series[key as usize] * u64::from(bits(content.value_counts[key as usize] as usize));
     let mut free: Vec<bool> = vec![true; series.len()];
+    resource.iter().for_each(|&key| free[key as usize] = false);
     let mut candidates: Vec<u32> = (0..series.len() as u32)
+        .filter(|&key| free[key as usize])
         .filter(|&key| series[key as usize] >= 2 * u64::from(content.value_counts[key as usize]))
         .collect();
     candidates.sort_by_key(|&key| std::cmp::Reverse(weight(key)));
@@ -39,7 +38,8 @@ pub(crate) fn find_entities(content: &Content) -> Vec<Vec<u32>> {
         .map(|(&key, sampled)| (key, determined_by(content, key, &sampled)))
         .collect();
 
-    let mut entities = Vec::new();
+    // What the input says describes a resource is taken for granted.
+    let mut entities: Vec<Vec<u32>> = if resource.is_empty() { Vec::new() } else { vec![resource] };
     while entities.len() < MOST_ENTITIES {
         let gain = |(key, others): &(u32, Vec<u32>)| -> u64 {
             let bits: u64 = others
