@@ -5,6 +5,7 @@
 //! | [`golden`] | small sound blocks that together say everything the format can say |
 //! | [`allocation`] | an allocator that counts |
 //! | [`broken`] | a block for each rule of the format that breaks it |
+//! | [`captures`] | real captures, where they are there |
 //! | [`exercise`] | the whole read API over any bytes |
 //! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
@@ -14,6 +15,7 @@
 
 pub mod allocation;
 pub mod broken;
+pub mod captures;
 pub mod exercise;
 pub mod fuzzing;
 pub mod golden;
