@@ -7,6 +7,7 @@
 //! | [`broken`] | a block for each rule of the format that breaks it |
 //! | [`captures`] | real captures, where they are there |
 //! | [`exercise`] | the whole read API over any bytes |
+//! | [`flat`] | series as pairs of ids in memory, which benches compare with |
 //! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
@@ -17,6 +18,7 @@ pub mod allocation;
 pub mod broken;
 pub mod captures;
 pub mod exercise;
+pub mod flat;
 pub mod fuzzing;
 pub mod golden;
 pub mod hostile;
