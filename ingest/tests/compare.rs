@@ -1,4 +1,5 @@
-//! The comparison of sizes in `bench/` measures what this command writes. It needs `python3`; without it the test says so and passes.
+//! The comparison of sizes in `bench/` measures what this command writes; its tests run here, and those of the chart beside it. They need
+//! `python3`; without it the test says so and passes.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +8,7 @@ use std::process::Command;
 fn the_comparison_of_sizes_knows_this_command() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench");
     let run = Command::new("python3")
-        .args(["-B", "-m", "unittest", "test_compare"])
+        .args(["-B", "-m", "unittest", "test_compare", "test_chart"])
         .env("CHRONOXIDE_INGEST", env!("CARGO_BIN_EXE_chronoxide-ingest"))
         .current_dir(folder)
         .output();

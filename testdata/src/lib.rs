@@ -5,7 +5,9 @@
 //! | [`golden`] | small sound blocks that together say everything the format can say |
 //! | [`allocation`] | an allocator that counts |
 //! | [`broken`] | a block for each rule of the format that breaks it |
+//! | [`captures`] | real captures, where they are there |
 //! | [`exercise`] | the whole read API over any bytes |
+//! | [`flat`] | series as pairs of ids in memory, which benches compare with |
 //! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
@@ -14,7 +16,9 @@
 
 pub mod allocation;
 pub mod broken;
+pub mod captures;
 pub mod exercise;
+pub mod flat;
 pub mod fuzzing;
 pub mod golden;
 pub mod hostile;

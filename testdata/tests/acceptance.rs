@@ -6,8 +6,7 @@
 mod canonical;
 
 use std::collections::BTreeSet;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chronoxide_compactor::{CompactOptions, Compacted, compact};
 use chronoxide_format::view::BlockView;
@@ -15,6 +14,7 @@ use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_labels::Layout;
+use chronoxide_testdata::captures::{real, text};
 
 const LAYOUTS: [Layout; 3] = Layout::ALL;
 
@@ -31,25 +31,9 @@ const OTLP: [(&str, usize); 2] = [("otlp/otel-demo.jsonl", 1_248), ("otlp/otel-d
 /// A series as a line of JSON, with its labels in order.
 type Lines = BTreeSet<String>;
 
-fn real(name: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let folder = std::env::var_os("CHRONOXIDE_DATA").map_or_else(beside, PathBuf::from);
-    let path = folder.join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: {} is not here (CHRONOXIDE_DATA says where real captures are)", path.display());
-    None
-}
-
 /// What a straightforward reading of a capture finds in it.
 fn expected(path: &Path) -> Lines {
-    let file = std::fs::File::open(path).unwrap();
-    let mut text = String::new();
-    match path.extension().is_some_and(|extension| extension == "zst") {
-        true => zstd::Decoder::new(file).unwrap().read_to_string(&mut text).unwrap(),
-        false => std::io::BufReader::new(file).read_to_string(&mut text).unwrap(),
-    };
+    let text = text(path);
     let is_otlp = path.parent().is_some_and(|folder| folder.ends_with("otlp"));
     let series = if is_otlp { canonical::otlp_json(&text) } else { canonical::series_json(&text) };
     series.iter().map(|labels| serde_json::to_string(labels).unwrap()).collect()

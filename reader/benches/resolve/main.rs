@@ -1,6 +1,7 @@
 //! What reading a block costs: opening it, resolving a million series in order and at random, step by step, and finding them again.
 //!
-//! The baseline is what one would build without this crate: each series as a flat array of pairs of symbol ids, with `u32` offsets, in memory.
+//! The baseline is what one would build without this crate: each series as a flat array of pairs of symbol ids, with `u32` offsets, in memory
+//! ([`FlatPairs`]).
 //! Every function touches every byte of every label that it resolves.
 
 mod workload;
@@ -8,62 +9,28 @@ mod workload;
 use std::hint::black_box;
 
 use chronoxide_format::view::BlockView;
-use chronoxide_reader::{Block, Checks, SeriesRef, SymbolId};
+use chronoxide_reader::{Block, Checks, SeriesRef};
+use chronoxide_testdata::flat::{FlatPairs, touch};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use workload::{SERIES, blocks, scatter};
 
 /// Series that are resolved in one iteration.
 const SAMPLE: u32 = 100_000;
 
-/// The baseline: 8 bytes a label and 4 a series, besides the symbols.
-struct FlatPairs {
-    arena: Vec<u8>,
-    symbol_ends: Vec<u32>,
-    pairs: Vec<(u32, u32)>,
-    series_ends: Vec<u32>,
-}
-
-impl FlatPairs {
-    fn of(view: &BlockView<'_>) -> Self {
-        let mut flat = Self { arena: Vec::new(), symbol_ends: Vec::new(), pairs: Vec::new(), series_ends: Vec::new() };
-        for id in 0..view.symbols().count() {
-            flat.arena.extend_from_slice(view.symbol(SymbolId(id)).expect("sound").expect("a symbol"));
-            flat.symbol_ends.push(flat.arena.len() as u32);
-        }
-        for series in view.all_series() {
-            for ids in series.expect("sound").label_ids() {
-                let ids = ids.expect("sound");
-                flat.pairs.push((view.key_symbol(ids.key).expect("sound").0, ids.value.0));
-            }
-            flat.series_ends.push(flat.pairs.len() as u32);
-        }
-        flat
-    }
-
-    fn symbol(&self, id: u32) -> &[u8] {
-        let start = if id == 0 { 0 } else { self.symbol_ends[id as usize - 1] };
-        &self.arena[start as usize..self.symbol_ends[id as usize] as usize]
-    }
-
-    fn touch(&self, series: u32) -> u64 {
-        let start = if series == 0 { 0 } else { self.series_ends[series as usize - 1] };
-        let pairs = &self.pairs[start as usize..self.series_ends[series as usize] as usize];
-        pairs.iter().map(|&(name, value)| touch(self.symbol(name)) + touch(self.symbol(value))).sum()
-    }
-
-    fn bytes(&self) -> usize {
-        self.arena.len() + self.symbol_ends.len() * 4 + self.pairs.len() * 8 + self.series_ends.len() * 4
-    }
-}
-
-/// Reads every byte.
-fn touch(bytes: &[u8]) -> u64 {
-    bytes.iter().map(|&byte| u64::from(byte)).sum()
-}
-
 fn touch_series(view: &BlockView<'_>, series: u32) -> u64 {
     let series = view.series(SeriesRef(series)).expect("sound").expect("a series");
     series.labels().map(|label| label.expect("sound")).map(|label| touch(label.name) + touch(label.value)).sum()
+}
+
+/// The same through what remembers neighbours, for many series.
+fn touch_all(view: &BlockView<'_>, series: impl Iterator<Item = u32>) -> u64 {
+    let mut resolver = view.resolver();
+    let mut sum = 0;
+    for series in series {
+        let labels = resolver.labels(SeriesRef(series)).expect("sound").expect("a series");
+        sum += labels.iter().map(|label| touch(label.name) + touch(label.value)).sum::<u64>();
+    }
+    sum
 }
 
 fn in_order() -> impl Iterator<Item = u32> {
@@ -77,7 +44,7 @@ fn at_random() -> impl Iterator<Item = u32> {
 fn open(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("open");
     for series in [10_000, 100_000, SERIES] {
-        let [_, (_, bytes)] = blocks(series);
+        let [_, (_, bytes), _] = blocks(series);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("block.cx");
         std::fs::write(&path, &bytes).expect("a temporary file");
@@ -102,12 +69,18 @@ fn resolve(criterion: &mut Criterion) {
     let flat = FlatPairs::of(&view);
     let per = |bytes: usize| bytes as f64 / f64::from(SERIES);
     println!(
-        "bytes a series: flat pairs {:.1}, fixed {:.1}, bitpacked {:.1}",
+        "bytes a series: flat pairs {:.1}, fixed {:.1}, bitpacked {:.1}, factored {:.1}",
         per(flat.bytes()),
         per(blocks[0].1.len()),
-        per(blocks[1].1.len())
+        per(blocks[1].1.len()),
+        per(blocks[2].1.len())
     );
     assert_eq!(touch_series(&view, 12_345), flat.touch(12_345));
+    // Layouts number series differently, so that only all of them are the same.
+    let all: u64 = (0..SERIES).map(|series| flat.touch(series)).sum();
+    for (name, bytes) in &blocks {
+        assert_eq!(touch_all(&BlockView::open(bytes).expect("sound"), 0..SERIES), all, "{name}");
+    }
 
     let mut group = criterion.benchmark_group("resolve");
     group.throughput(Throughput::Elements(SAMPLE.into()));
@@ -127,6 +100,8 @@ fn resolve(criterion: &mut Criterion) {
         group.bench_function(format!("at random/{name}"), |b| {
             b.iter(|| at_random().map(|series| touch_series(&view, series)).sum::<u64>())
         });
+        group.bench_function(format!("in order, resolver/{name}"), |b| b.iter(|| touch_all(&view, in_order())));
+        group.bench_function(format!("at random, resolver/{name}"), |b| b.iter(|| touch_all(&view, at_random())));
         group.bench_function(format!("at random, lazy checks/{name}"), |b| {
             b.iter(|| at_random().map(|series| touch_series(&lazy, series)).sum::<u64>());
         });
@@ -145,11 +120,12 @@ fn resolve(criterion: &mut Criterion) {
 
 /// The cost of each step of resolving at random: each bench does what the one before it does, and one thing more.
 fn steps(criterion: &mut Criterion) {
-    let blocks = blocks(SERIES);
+    let [fixed, bitpacked, _] = blocks(SERIES);
     let mut group = criterion.benchmark_group("steps");
     group.throughput(Throughput::Elements(SAMPLE.into()));
     group.sample_size(10);
-    for (name, bytes) in &blocks {
+    // A factored keyset has no row of codes per series.
+    for (name, bytes) in &[fixed, bitpacked] {
         let view = BlockView::open(bytes).expect("sound");
         let series = |series| view.series(SeriesRef(series)).expect("sound").expect("a series");
         group.bench_function(format!("1 ref to row/{name}"), |b| {
@@ -197,7 +173,7 @@ fn steps(criterion: &mut Criterion) {
 fn bounds_checks(criterion: &mut Criterion) {
     use chronoxide_format::Rule;
     use chronoxide_format::bits::Bits;
-    let [_, (_, bytes)] = blocks(100_000);
+    let [_, (_, bytes), _] = blocks(100_000);
     let bits = Bits::new(&bytes, Rule::TableExtent);
     let places = || (0..SAMPLE).map(|n| u64::from(scatter(n)) % ((bytes.len() as u64 - 8) * 8));
     let checked = |bit| bits.get(bit, 11).expect("inside");

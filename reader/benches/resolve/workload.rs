@@ -17,11 +17,11 @@ pub fn scatter(n: u32) -> u32 {
     (n ^ (n >> 15)).wrapping_mul(0x85eb_ca6b) >> 3
 }
 
-/// Sealed blocks of `series` series: FixedWidth and BitPacked.
-pub fn blocks(series: u32) -> [(&'static str, Vec<u8>); 2] {
+/// Sealed blocks of `series` series: FixedWidth, BitPacked and Factored.
+pub fn blocks(series: u32) -> [(&'static str, Vec<u8>); 3] {
     let store = store(series);
     let seal = |form| store.seal(form, &BlockMeta::default()).expect("the workload is within limits").block;
-    [("fixed", seal(Layout::FixedWidth)), ("bitpacked", seal(Layout::BitPacked))]
+    [Layout::FixedWidth, Layout::BitPacked, Layout::Factored].map(|layout| (layout.name(), seal(layout)))
 }
 
 fn store(series: u32) -> KeysetStore {
