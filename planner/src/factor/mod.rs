@@ -2,9 +2,10 @@
 
 mod interned;
 mod maps;
+mod shape;
 mod size;
 mod tables;
 
-pub(crate) use size::plain_bytes;
+pub(crate) use size::{dictionary_bytes, plain_bytes};
 pub(crate) use tables::factor;
 pub use tables::{Factored, FactoredKeyset, FactoredPool, FactoredTable};

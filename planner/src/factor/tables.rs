@@ -57,6 +57,19 @@ impl FactoredKeyset {
     }
 }
 
+impl Factored {
+    /// Rows of value codes, without so much as a map.
+    pub(crate) fn plain(content: &Content) -> Self {
+        let keyset = |source: &KeysetRows| FactoredKeyset {
+            parts: source.keys.iter().copied().map(Part::Key).collect(),
+            pool: None,
+            rows: source.rows.clone(),
+            order: (0..source.len() as u32).collect(),
+        };
+        Self { keysets: content.keysets.iter().map(keyset).collect(), ..Self::default() }
+    }
+}
+
 /// Factors content by a plan.
 pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
     let mut interned: Vec<InternedRows> =
