@@ -4,6 +4,8 @@
 //! key determine, absence included, describes what that key names. Presence is what tells a pod's zone from a point's status
 //! that happens to be the same everywhere.
 
+use std::collections::BTreeMap;
+
 use super::group::label_name;
 use super::sample::bits;
 use crate::content::{Content, Origin};
@@ -14,10 +16,6 @@ const MOST_TRIED: usize = 12;
 const MOST_ENTITIES: usize = 6;
 /// Series that are looked at for a key, about.
 const SAMPLED_SERIES: u64 = 1 << 16;
-/// The code of a label that is not there.
-const ABSENT: u32 = u32::MAX - 1;
-/// No series of this value was seen yet.
-const UNSEEN: u32 = u32::MAX;
 
 /// The keys of each entity, increasing; no key is in two of them.
 pub(crate) fn find_entities(content: &Content) -> Vec<Vec<u32>> {
@@ -70,29 +68,52 @@ fn series_of_keys(content: &Content) -> Vec<u64> {
     series
 }
 
-/// The keys whose value or absence follows from that of `key`, in a sample of its values.
+/// The keys whose value or absence follows from that of `key`, in a sample of its values. Looks at each code of the sampled rows once at most.
 fn determined_by(content: &Content, key: u32, sampled: &Sampled) -> Vec<u32> {
-    let mut seen = Vec::new();
-    (0..content.value_counts.len() as u32)
-        .filter(|&other| other != key)
-        .filter(|&other| {
-            seen.clear();
-            seen.resize(content.value_counts[key as usize] as usize, UNSEEN);
-            let mut present = false;
-            let holds = sampled.iter().all(|(keyset, rows)| {
-                let keyset = &content.keysets[*keyset];
-                let column = keyset.keys.binary_search(&other);
-                present |= column.is_ok();
-                let width = keyset.keys.len();
-                rows.iter().all(|&(row, value)| {
-                    let code = column.map_or(ABSENT, |column| keyset.rows[row as usize * width + column]);
-                    let before = std::mem::replace(&mut seen[value as usize], code);
-                    before == UNSEEN || before == code
-                })
-            });
-            holds && present
-        })
-        .collect()
+    let value_count = content.value_counts[key as usize] as usize;
+    let mut row_counts = vec![0; value_count];
+    // Where else each key is: which of the sampled keysets have it, in which column.
+    let mut columns: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
+    for (place, (keyset, rows)) in sampled.iter().enumerate() {
+        rows.iter().for_each(|&(_, value)| row_counts[value as usize] += 1);
+        for (column, &other) in content.keysets[*keyset].keys.iter().enumerate().filter(|&(_, &other)| other != key) {
+            columns.entry(other).or_default().push((place, column));
+        }
+    }
+    let mut seen = vec![Seen::default(); value_count];
+    let mut values = Vec::new();
+    let mut follows = |other: u32, columns: &[(usize, usize)]| {
+        values.clear();
+        for &(place, column) in columns {
+            let (keyset, rows) = &sampled[place];
+            let keyset = &content.keysets[*keyset];
+            for &(row, value) in rows {
+                let code = keyset.rows[row as usize * keyset.keys.len() + column];
+                let seen = &mut seen[value as usize];
+                if seen.key != Some(other) {
+                    values.push(value as usize);
+                    *seen = Seen { key: Some(other), code, rows: 0 };
+                }
+                if seen.code != code {
+                    return false;
+                }
+                seen.rows += 1;
+            }
+        }
+        // Where it is absent from some rows of a value, it must be absent from all.
+        values.iter().all(|&value| seen[value].rows == row_counts[value])
+    };
+    columns.into_iter().filter(|(other, columns)| follows(*other, columns)).map(|(other, _)| other).collect()
+}
+
+/// What another key has where a key has some value.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    /// The other key, if this value was seen with it.
+    key: Option<u32>,
+    code: u32,
+    /// Rows that have both.
+    rows: u32,
 }
 
 /// Keysets with row numbers and what these rows have for a key.

@@ -5,6 +5,7 @@ mod agglomerate;
 mod choose;
 mod cost;
 mod entity;
+mod found;
 mod group;
 mod known;
 mod sample;
@@ -23,13 +24,13 @@ use crate::plan::{KeysetPlan, Part, Plan, TablePlan};
 pub(crate) fn learn(content: &Content) -> Plan {
     let mut order: Vec<usize> = (0..content.keysets.len()).collect();
     order.sort_by_key(|&number| std::cmp::Reverse(content.keysets[number].rows.len()));
-    let mut affinity = Affinity::new(content.value_counts.len(), &content.origins);
+    let mut affinity = Affinity::new(&content.origins);
     let entities = entity::find_entities(content);
     let mut known = Known::default();
-    let mut samples: Vec<Sample<'_>> =
-        content.keysets.iter().map(|keyset| Sample::new(keyset, &content.value_counts)).collect();
+    let mut samples: Vec<Option<Sample<'_>>> =
+        content.keysets.iter().map(|keyset| Some(Sample::new(keyset, &content.value_counts))).collect();
     // What keysets would share, if all were split by entities.
-    for sample in &mut samples {
+    for sample in samples.iter_mut().flatten() {
         if let Some(split) = entity_splits(sample.keyset, &entities).first() {
             for columns in split.prefix.iter().chain([&split.list]).filter(|columns| columns.len() > 1) {
                 let number = known.number(&sample.keys_of(columns));
@@ -39,10 +40,11 @@ pub(crate) fn learn(content: &Content) -> Plan {
     }
     let mut splits = BTreeMap::new();
     for &number in &order {
-        let sample = &mut samples[number];
+        // It keeps the groups that were looked at, and goes with them.
+        let Some(mut sample) = samples[number].take() else { continue };
         let learned = Learned { known: &known, affinity: &affinity, entities: &entities };
-        if let Some(split) = choose(sample, &learned).split {
-            split.register(sample, &mut known);
+        if let Some(split) = choose(&mut sample, &learned).split {
+            split.register(&mut sample, &mut known);
             for group in split.prefix.iter().chain(Some(&split.list)).filter(|group| group.len() > 1) {
                 affinity.note(&sample.keys_of(group), sample.keyset.len());
             }

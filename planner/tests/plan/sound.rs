@@ -1,13 +1,11 @@
 //! Whatever is planned, the block is sound, holds the content, and is no larger than it would be without a plan.
 
-mod content;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::content::{Labelset, Model, labelset, labelsets, plain_block, sizes, write};
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::{Origin, plan};
 use chronoxide_workload::{Options, Set, Workload, visit_labelsets};
-use content::{Labelset, Model, labelset, labelsets, plain_block, sizes, write};
 use proptest::prelude::*;
 
 /// What planning may cost at most, in a block and in each keyset.
