@@ -2,6 +2,7 @@
 
 mod interned;
 mod maps;
+mod renumber;
 mod shape;
 mod size;
 mod tables;

@@ -130,7 +130,7 @@ impl Factored {
     }
 
     /// Values of a key, or rows of a table.
-    fn row_count(&self, part: Part, content: &Content) -> u64 {
+    pub(super) fn row_count(&self, part: Part, content: &Content) -> u64 {
         match part {
             Part::Key(key) => content.value_counts[key as usize].into(),
             Part::Table(table) => (self.tables[table].rows.len() / self.tables[table].parts.len()) as u64,

@@ -97,11 +97,7 @@ pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
         factored.keysets.push(keyset);
     }
     sort_lists(&mut factored, plan, pools);
-    let row_counts: Vec<usize> = factored.tables.iter().map(|table| table.rows.len() / table.parts.len()).collect();
-    add_maps(&mut factored, |part| match part {
-        Part::Key(key) => content.value_counts[key as usize] as usize,
-        Part::Table(table) => row_counts[table],
-    });
+    add_maps(&mut factored, content);
     factored
 }
 
