@@ -1,4 +1,13 @@
 //! Rows by a plan: shared tables, lists and the keysets' own tables, as a block has them.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `tables` | [`Factored`], and how it is made from rows |
+//! | `interned` | distinct rows and lists, numbered as they come |
+//! | `maps` | which columns refer to few of many rows, and get smaller codes |
+//! | `renumber` | maps in their place among the tables |
+//! | `shape` | a table as its records see it |
+//! | `size` | the bytes of all of it |
 
 mod interned;
 mod maps;
