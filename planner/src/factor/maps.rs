@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use chronoxide_format::bits::width;
 
+use super::factored::Factored;
 use super::renumber::insert;
-use super::tables::Factored;
 use crate::content::Content;
 use crate::plan::Part;
 

@@ -2,13 +2,15 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `tables` | [`Factored`], and how it is made from rows |
+//! | `factored` | [`Factored`], what is made |
+//! | `tables` | how it is made from rows |
 //! | `interned` | distinct rows and lists, numbered as they come |
 //! | `maps` | which columns refer to few of many rows, and get smaller codes |
 //! | `renumber` | maps in their place among the tables |
 //! | `shape` | a table as its records see it |
 //! | `size` | the bytes of all of it |
 
+mod factored;
 mod interned;
 mod maps;
 mod renumber;
@@ -16,6 +18,6 @@ mod shape;
 mod size;
 mod tables;
 
+pub use factored::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
 pub(crate) use size::{dictionary_bytes, plain_bytes};
 pub(crate) use tables::factor;
-pub use tables::{Factored, FactoredKeyset, FactoredPool, FactoredTable};

@@ -2,8 +2,8 @@
 
 use chronoxide_format::layout::ANCHOR_ROWS;
 
+use super::factored::{Factored, FactoredKeyset};
 use super::shape::{Leaves, Shape, bits, row_bytes};
-use super::tables::{Factored, FactoredKeyset};
 use crate::content::Content;
 use crate::plan::Part;
 

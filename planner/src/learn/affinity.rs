@@ -45,3 +45,19 @@ impl<'c> Affinity<'c> {
         f64::from(u8::from(same)) + noted.copied().unwrap_or(0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_belong_together_by_their_origin_and_by_the_series_that_had_them_in_a_group() {
+        let origins = [Origin::Resource, Origin::Point, Origin::Resource, Origin::Unknown];
+        let mut affinity = Affinity::new(&origins);
+        affinity.note(&[1, 2, 9], 5);
+        affinity.note(&[1, 2], 2);
+        assert_eq!(affinity.of(0, &[1, 2, 3, 9]), 1.0, "one is of the same origin");
+        assert_eq!(affinity.of(2, &[0, 1, 3, 9]), 1.0 + 7.0 + 5.0);
+        assert_eq!(affinity.of(3, &[9]), 0.0, "where both come from nobody said");
+    }
+}

@@ -148,3 +148,57 @@ fn sampled_rows(content: &Content, keys: &[u32], series: &[u64]) -> Vec<Sampled>
     }
     sampled
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::KeysetRows;
+
+    /// Keys: 0 name, 1 status, 2 pod, 3 node, 4 zone. Of four pods the last is on no node, and all are in one zone; points have a status or not.
+    fn content() -> Content {
+        let placed = |name: u32, status: u32| (0..3).flat_map(move |pod: u32| [name, status, pod, pod / 2, 0]);
+        let content = |keys: &[u32], rows: Vec<u32>| KeysetRows { keys: keys.to_vec(), rows };
+        Content {
+            value_counts: vec![3, 2, 4, 2, 1],
+            origins: Vec::new(),
+            keysets: vec![
+                content(&[0, 1, 2, 3, 4], placed(0, 0).chain(placed(0, 1)).chain(placed(1, 0)).collect()),
+                content(&[0, 2, 3, 4], [[2, 0, 0, 0], [2, 1, 0, 0], [2, 2, 1, 0]].concat()),
+                content(&[0, 2, 4], vec![0, 3, 0, 1, 3, 0, 2, 3, 0]),
+            ],
+        }
+    }
+
+    fn follow(content: &Content, key: u32) -> Vec<u32> {
+        determined_by(content, key, &sampled_rows(content, &[key], &series_of_keys(content))[0])
+    }
+
+    #[test]
+    fn what_follows_from_a_key_does_so_in_all_keysets_and_where_it_is_absent() {
+        let content = content();
+        assert_eq!(follow(&content, 2), [3, 4], "a pod has always the same node, or none");
+        assert_eq!(follow(&content, 3), [4]);
+        // The zone is on all series, the node not on all of a zone.
+        assert_eq!(follow(&content, 4), [0_u32; 0]);
+        assert_eq!(follow(&content, 1), [4]);
+    }
+
+    #[test]
+    fn an_entity_is_a_key_with_what_follows_from_it() {
+        assert_eq!(find_entities(&content()), [[2, 3, 4]]);
+    }
+
+    #[test]
+    fn keys_of_resources_are_the_entity_if_the_input_says_so() {
+        let mut content = content();
+        content.origins = vec![Origin::Point, Origin::Resource, Origin::Unknown, Origin::Resource];
+        assert_eq!(find_entities(&content), [[1, 3]]);
+        content.origins.fill(Origin::Point);
+        assert_eq!(find_entities(&content), [[2, 3, 4]]);
+    }
+
+    #[test]
+    fn no_content_has_no_entities() {
+        assert_eq!(find_entities(&Content::default()), Vec::<Vec<u32>>::new());
+    }
+}
