@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chronoxide_format::build::BlockBuilder;
+use chronoxide_format::build::{BlockBuilder, BuildError};
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::{BlockView, Keyset};
 use chronoxide_format::{KeyId, Result};
@@ -43,6 +43,7 @@ pub(crate) fn merge(
     let mut duplicates = Duplicates { series: 0, fingerprint: Fingerprint::ZERO };
     let keysets: Vec<_> = merged.into_iter().collect();
     let mut content = Content { value_counts: maps.value_counts(), ..Content::default() };
+    let mut series: u64 = 0;
     // Some keysets at a time, so that few rows are held unpacked.
     for batch in keysets.chunks(rayon::current_num_threads() * 4) {
         let rows = batch
@@ -51,6 +52,9 @@ pub(crate) fn merge(
             .collect::<Result<Vec<Merged>, CompactError>>()?;
         for ((keys, _), merged) in batch.iter().zip(rows) {
             if layout == Layout::Factored {
+                // The planner counts in 32 bits, as blocks do.
+                series += (merged.rows.len() / keys.len()) as u64;
+                u32::try_from(series).map_err(|_| BuildError::TooMany { what: "series" })?;
                 let keys = keys.iter().map(|key| key.0).collect();
                 content.keysets.push(KeysetRows { keys, rows: merged.rows });
             } else {

@@ -1,17 +1,18 @@
 //! What is planned: the rows of all keysets.
 
-/// The series of a block as rows of value codes, keyset by keyset.
+/// The series of a block as rows of value codes, keyset by keyset. Whoever makes it sees to the order of rows and keysets and to the limits of the format: at most
+/// 2^32 - 1 series in all, 512 keys a keyset, and codes below the counts of values. There may be no keysets at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Content {
     /// How many values the dictionary of each key has.
     pub value_counts: Vec<u32>,
     /// Where the labels of each key come from, as far as the input said so.
     pub origins: Vec<Origin>,
-    /// The keysets, in the order of their lists of keys.
+    /// The keysets, in the order of their lists of keys, each list once.
     pub keysets: Vec<KeysetRows>,
 }
 
-/// The series of one keyset.
+/// The series of one keyset: at least one, of at least one key. Nothing in a block is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeysetRows {
     /// Its keys, increasing.

@@ -65,6 +65,7 @@ impl Plan {
                 waiting.extend(&self.tables[table].parts);
             }
         }
+        // The number of each table once the unused ones before it are gone.
         let mut numbers = Vec::with_capacity(used.len());
         let mut count = 0;
         for &used in &used {
@@ -82,15 +83,21 @@ impl Plan {
         }
         self
     }
+}
 
-    /// The keys that a part stands for, increasing.
-    #[must_use]
-    pub fn keys(&self, part: Part) -> Vec<u32> {
-        let mut keys = match part {
-            Part::Key(key) => vec![key],
-            Part::Table(table) => self.tables[table].parts.iter().flat_map(|&part| self.keys(part)).collect(),
-        };
-        keys.sort_unstable();
-        keys
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_nothing_refers_to_go_and_the_others_keep_their_order() {
+        let table = |parts: &[Part]| TablePlan { parts: parts.to_vec() };
+        let keys = [Part::Key(0), Part::Key(1)];
+        // The last table is used by a list, and uses the second; the first and third stand alone.
+        let tables = [table(&keys), table(&keys), table(&keys), table(&[Part::Table(1), Part::Key(2)])];
+        let keyset = |list| KeysetPlan { prefix: vec![Part::Key(3)], list: Some(Part::Table(list)) };
+        let plan = Plan { tables: tables.to_vec(), keysets: vec![keyset(3)] };
+        let tables = vec![table(&keys), table(&[Part::Table(0), Part::Key(2)])];
+        assert_eq!(plan.without_unused_tables(), Plan { tables, keysets: vec![keyset(1)] });
     }
 }

@@ -1,8 +1,15 @@
 //! Maps: tables of one column, through which columns refer to few of many rows by smaller codes.
+//!
+//! A keyset that uses 30 of 50,000 values needs codes of 16 bits, or of 5 bits and a map with the 30 values. Columns that use the
+//! same rows share a map. Which maps there are is decided here; `renumber` puts them in their place.
 
 use std::collections::BTreeMap;
 
-use super::tables::{Factored, FactoredTable};
+use chronoxide_format::bits::width;
+
+use super::factored::Factored;
+use super::renumber::insert;
+use crate::content::Content;
 use crate::plan::Part;
 
 /// What the records of a map take, about, in bits.
@@ -10,133 +17,197 @@ const MAP_BITS: u64 = 72;
 
 /// A place that refers to a table or a dictionary by codes.
 #[derive(Debug, Clone, Copy)]
-enum Place {
-    /// Column of a shared table.
+pub(super) enum Place {
+    /// Column of a shared table: the table and the column.
     Table(usize, usize),
-    /// Column of a keyset's table.
+    /// Column of a keyset's table: the keyset and the column.
     Keyset(usize, usize),
     /// The members of a pool.
     Pool(usize),
 }
 
-/// Adds maps where they save bits: one for each set of codes that some columns use, if these together save more than it takes.
+/// A place where a map saves bits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct User {
+    pub place: Place,
+    /// The bits that it saves there.
+    gain: u64,
+}
+
+/// A map that there may be, or is.
+#[derive(Debug)]
+pub(super) struct Map {
+    /// What it maps to.
+    pub part: Part,
+    /// The rows that it has of that, increasing.
+    pub codes: Vec<u32>,
+    /// The places that use just these.
+    pub users: Vec<User>,
+}
+
+impl Map {
+    /// Whether its users together save more than it takes.
+    fn pays(&self) -> bool {
+        let span = bits(self.codes[self.codes.len() - 1] - self.codes[0]);
+        // A map in a shared table is one step more for each label, so that it has to save much.
+        let worth = |user: &User| if let Place::Table(..) = user.place { user.gain / 8 } else { user.gain };
+        let gain: u64 = self.users.iter().map(worth).sum();
+        gain > self.codes.len() as u64 * span + MAP_BITS
+    }
+}
+
+/// Adds maps where they save bits: one for each set of codes that some places use, if these together save more than it takes.
 ///
 /// Tables get new numbers: a map stands before what refers to it.
-pub(crate) fn add_maps(factored: &mut Factored, row_counts: impl Fn(Part) -> usize) {
-    let mut users: BTreeMap<(Part, Vec<u32>), Vec<(Place, u64)>> = BTreeMap::new();
-    let mut offer = |place: Place, part: Part, codes: &mut Vec<u32>, direct: Option<u32>| {
+pub(super) fn add_maps(factored: &mut Factored, content: &Content) {
+    let mut maps = possible_maps(factored, content);
+    maps.retain(Map::pays);
+    insert(factored, &maps);
+}
+
+/// A map for each set of codes with which some place would need fewer bits, in the order of their parts and codes.
+fn possible_maps(factored: &Factored, content: &Content) -> Vec<Map> {
+    let mut users: BTreeMap<(Part, Vec<u32>), Vec<User>> = BTreeMap::new();
+    for (place, part) in places(factored) {
+        let mut codes = codes_at(factored, place);
         let uses = codes.len() as u64;
         codes.sort_unstable();
         codes.dedup();
-        let (Some(least), Some(most)) = (codes.first(), codes.last()) else { return };
-        let direct = direct.unwrap_or_else(|| width(most - least));
-        let mapped = width(codes.len() as u32 - 1);
-        if mapped < direct && codes.len() < row_counts(part) {
-            let gain = uses * u64::from(direct - mapped);
-            users.entry((part, std::mem::take(codes))).or_default().push((place, gain));
-        }
-    };
-    let mut codes = Vec::new();
-    let mut column = |parts: usize, rows: &[u32], number: usize| {
-        codes.clear();
-        codes.extend(rows.iter().skip(number).step_by(parts));
-        std::mem::take(&mut codes)
-    };
-    for (table, inner) in factored.tables.iter().enumerate() {
-        for (number, &part) in inner.parts.iter().enumerate() {
-            offer(Place::Table(table, number), part, &mut column(inner.parts.len(), &inner.rows, number), None);
+        let (Some(least), Some(most)) = (codes.first(), codes.last()) else { continue };
+        let row_count = factored.row_count(part, content);
+        // Fields of columns start from their smallest code, members do not.
+        let direct = if let Place::Pool(_) = place { bits(row_count as u32 - 1) } else { bits(most - least) };
+        let mapped = bits(codes.len() as u32 - 1);
+        if mapped < direct && (codes.len() as u64) < row_count {
+            let user = User { place, gain: uses * (direct - mapped) };
+            users.entry((part, codes)).or_default().push(user);
         }
     }
-    for (keyset, own) in factored.keysets.iter().enumerate() {
-        for (number, &part) in own.parts.iter().enumerate() {
-            offer(Place::Keyset(keyset, number), part, &mut column(own.width(), &own.rows, number), None);
-        }
-    }
-    for (number, pool) in factored.pools.iter().enumerate() {
-        let direct = width(row_counts(pool.part) as u32 - 1);
-        offer(Place::Pool(number), pool.part, &mut pool.lists.concat(), Some(direct));
-    }
-    let chosen: Vec<((Part, Vec<u32>), Vec<(Place, u64)>)> = users
-        .into_iter()
-        .filter(|((_, codes), places)| {
-            let span = width(codes[codes.len() - 1] - codes[0]);
-            // A map in a shared table is one step more for each label, so that it has to save much.
-            let worth = |&(place, gain): &(Place, u64)| if let Place::Table(..) = place { gain / 8 } else { gain };
-            let gain: u64 = places.iter().map(worth).sum();
-            gain > codes.len() as u64 * u64::from(span) + MAP_BITS
-        })
-        .collect();
-    insert(factored, chosen);
+    users.into_iter().map(|((part, codes), users)| Map { part, codes, users }).collect()
 }
 
-/// Inserts maps: those of dictionaries first, then each table followed by its maps.
-fn insert(factored: &mut Factored, chosen: Vec<((Part, Vec<u32>), Vec<(Place, u64)>)>) {
-    let tables = std::mem::take(&mut factored.tables);
-    let mut numbers = vec![0; tables.len()];
-    let mut maps = Vec::with_capacity(chosen.len());
-    let push = |factored: &mut Factored, parts: Vec<Part>, rows: Vec<u32>| {
-        factored.tables.push(FactoredTable { parts, rows });
-        factored.tables.len() - 1
-    };
-    let mut of_part: BTreeMap<Part, Vec<usize>> = BTreeMap::new();
-    for (number, ((part, _), _)) in chosen.iter().enumerate() {
-        of_part.entry(*part).or_default().push(number);
-        maps.push(0);
+/// All places, and what they refer to.
+fn places(factored: &Factored) -> Vec<(Place, Part)> {
+    let mut places = Vec::new();
+    for (number, table) in factored.tables.iter().enumerate() {
+        places.extend((0..).zip(&table.parts).map(|(column, &part)| (Place::Table(number, column), part)));
     }
-    for (number, ((part, codes), _)) in chosen.iter().enumerate() {
-        if let Part::Key(_) = part {
-            maps[number] = push(factored, vec![*part], codes.clone());
+    for (number, keyset) in factored.keysets.iter().enumerate() {
+        places.extend((0..).zip(&keyset.parts).map(|(column, &part)| (Place::Keyset(number, column), part)));
+    }
+    places.extend((0..).zip(&factored.pools).map(|(number, pool)| (Place::Pool(number), pool.part)));
+    places
+}
+
+/// The codes that a place has, as often as it has them.
+fn codes_at(factored: &Factored, place: Place) -> Vec<u32> {
+    let column = |rows: &[u32], column: usize, width: usize| rows.iter().copied().skip(column).step_by(width).collect();
+    match place {
+        Place::Table(table, number) => {
+            let table = &factored.tables[table];
+            column(&table.rows, number, table.parts.len())
         }
-    }
-    for (number, table) in tables.into_iter().enumerate() {
-        numbers[number] = push(factored, table.parts, table.rows);
-        for &map in of_part.get(&Part::Table(number)).into_iter().flatten() {
-            maps[map] = push(factored, vec![Part::Table(numbers[number])], chosen[map].0.1.clone());
+        Place::Keyset(keyset, number) => {
+            let keyset = &factored.keysets[keyset];
+            column(&keyset.rows, number, keyset.width())
         }
+        Place::Pool(pool) => factored.pools[pool].lists.concat(),
     }
-    let moved = |part: &mut Part| {
-        if let Part::Table(table) = part {
-            *table = numbers[*table];
-        }
-    };
-    for &table in &numbers {
-        factored.tables[table].parts.iter_mut().for_each(moved);
+}
+
+/// The bits of a field whose largest value is this.
+fn bits(largest: u32) -> u64 {
+    width(largest.into()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::KeysetRows;
+    use crate::factor::{FactoredKeyset, FactoredPool, FactoredTable};
+
+    /// Content with one key of a thousand values and one of two, and keysets with these columns of the first.
+    fn content(columns: &[Vec<u32>]) -> (Content, Factored) {
+        let rows = |column: &Vec<u32>| KeysetRows { keys: vec![0], rows: column.clone() };
+        let keysets = columns.iter().map(rows).collect();
+        let content = Content { value_counts: vec![1000, 2], origins: Vec::new(), keysets };
+        let factored = Factored::plain(&content);
+        (content, factored)
     }
-    factored.keysets.iter_mut().flat_map(|keyset| &mut keyset.parts).for_each(moved);
-    factored.pools.iter_mut().for_each(|pool| moved(&mut pool.part));
-    for (((_, codes), places), map) in chosen.iter().zip(maps) {
-        let ranked = |code: &mut u32| *code = codes.binary_search(code).unwrap_or_default() as u32;
-        for &(place, _) in places {
-            match place {
-                Place::Table(table, number) => {
-                    let table = &mut factored.tables[numbers[table]];
-                    let width = table.parts.len();
-                    table.parts[number] = Part::Table(map);
-                    table.rows.iter_mut().skip(number).step_by(width).for_each(ranked);
-                }
-                Place::Keyset(keyset, number) => {
-                    let keyset = &mut factored.keysets[keyset];
-                    let width = keyset.width();
-                    keyset.parts[number] = Part::Table(map);
-                    keyset.rows.iter_mut().skip(number).step_by(width).for_each(ranked);
-                }
-                Place::Pool(pool) => {
-                    let pool = &mut factored.pools[pool];
-                    pool.part = Part::Table(map);
-                    pool.lists.iter_mut().flatten().for_each(ranked);
-                }
+
+    fn every_fortieth() -> Vec<u32> {
+        (0..25).map(|number| number * 40).collect()
+    }
+
+    #[test]
+    fn columns_that_have_the_same_of_many_values_share_a_map() {
+        // 25 codes of 10 bits in the map, about 9 bytes of records, and 5 bits saved in each row: one column does not pay, six do.
+        for columns in [1, 3, 6] {
+            let (content, mut factored) = content(&vec![every_fortieth(); columns]);
+            let before = factored.clone();
+            add_maps(&mut factored, &content);
+            if columns * 25 * 5 <= 25 * 10 + 72 {
+                assert_eq!(factored, before);
+                continue;
+            }
+            let map = FactoredTable { parts: vec![Part::Key(0)], rows: every_fortieth() };
+            assert_eq!(factored.tables, [map]);
+            for keyset in &factored.keysets {
+                assert_eq!((&keyset.parts, &keyset.rows), (&vec![Part::Table(0)], &(0..25).collect()));
             }
         }
     }
-    // Pools stand in the order of their tables, and a map's number is another than that of its table.
-    let mut order: Vec<usize> = (0..factored.pools.len()).collect();
-    order.sort_by_key(|&pool| factored.pools[pool].part);
-    let mut places = vec![0; order.len()];
-    order.iter().zip(0..).for_each(|(&pool, place)| places[pool] = place);
-    factored.pools.sort_by_key(|pool| pool.part);
-    factored.keysets.iter_mut().filter_map(|keyset| keyset.pool.as_mut()).for_each(|pool| *pool = places[*pool]);
-}
 
-fn width(span: u32) -> u32 {
-    u32::BITS - span.leading_zeros()
+    #[test]
+    fn maps_stand_before_what_refers_to_them_and_pools_follow_their_tables() {
+        // Two tables of 2,000 rows. Keysets use four of each, and lists 40 of the first.
+        let rows: Vec<u32> = (0..2000).flat_map(|code| [code / 2, code % 2]).collect();
+        let table = FactoredTable { parts: vec![Part::Key(0), Part::Key(1)], rows };
+        let rows: Vec<u32> = (0..200).flat_map(|number| [number % 4 * 500, 0]).collect();
+        let keyset = |part: usize, pool: usize| FactoredKeyset {
+            parts: vec![Part::Table(part)],
+            pool: Some(pool),
+            rows: rows.clone(),
+            order: Vec::new(),
+        };
+        let lists = (0..400).map(|number| vec![number / 20, 1000 + number % 20]).collect();
+        let whole = (0..2000).map(|number| vec![number]).collect();
+        let mut factored = Factored {
+            tables: vec![table.clone(), table],
+            pools: vec![
+                FactoredPool { part: Part::Table(0), lists },
+                FactoredPool { part: Part::Table(1), lists: whole },
+            ],
+            keysets: vec![keyset(0, 0), keyset(1, 1)],
+        };
+        add_maps(&mut factored, &Content { value_counts: vec![1000, 2], ..Content::default() });
+
+        let parts: Vec<Vec<Part>> = factored.tables.iter().map(|table| table.parts.clone()).collect();
+        let shared = vec![Part::Key(0), Part::Key(1)];
+        let (first, second) = (vec![Part::Table(0)], vec![Part::Table(3)]);
+        assert_eq!(parts, [shared.clone(), first.clone(), first, shared, second]);
+        assert_eq!(factored.tables[1].rows, (0..20).chain(1000..1020).collect::<Vec<_>>());
+        assert_eq!([&factored.tables[2].rows, &factored.tables[4].rows], [&[0, 500, 1000, 1500]; 2]);
+        assert_eq!(factored.pools.iter().map(|pool| pool.part).collect::<Vec<_>>(), [Part::Table(1), Part::Table(3)]);
+        assert_eq!(factored.pools[0].lists[399], [19, 39]);
+        for (keyset, map) in factored.keysets.iter().zip([2, 4]) {
+            assert_eq!((keyset.parts[0], &keyset.rows[..8]), (Part::Table(map), &[0, 0, 1, 0, 2, 0, 3, 0][..]));
+        }
+    }
+
+    #[test]
+    fn pools_change_places_when_a_map_comes_after_the_next_ones_table() {
+        // Lists over a few values of the first key, in a map; those over the second stay as they are.
+        let lists = (0..100).map(|number| vec![number / 10 * 10, 900 + number % 10]).collect();
+        let pools = vec![
+            FactoredPool { part: Part::Key(0), lists },
+            FactoredPool { part: Part::Key(1), lists: vec![vec![0, 1]] },
+        ];
+        let keyset = |pool: usize| FactoredKeyset { pool: Some(pool), ..FactoredKeyset::default() };
+        let mut factored = Factored { tables: Vec::new(), pools, keysets: vec![keyset(0), keyset(1)] };
+        add_maps(&mut factored, &Content { value_counts: vec![1000, 2], ..Content::default() });
+        assert_eq!(factored.tables.len(), 1);
+        assert_eq!(factored.pools.iter().map(|pool| pool.part).collect::<Vec<_>>(), [Part::Key(1), Part::Table(0)]);
+        assert_eq!(factored.keysets.iter().map(|keyset| keyset.pool).collect::<Vec<_>>(), [Some(1), Some(0)]);
+    }
 }

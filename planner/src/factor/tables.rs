@@ -1,61 +1,12 @@
-//! Shared tables, lists and the keysets' own tables.
+//! Factoring: the rows of content as shared tables, lists and the keysets' own tables.
 
 use std::collections::BTreeMap;
 
+use super::factored::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
 use super::interned::{InternedLists, InternedRows};
 use super::maps::add_maps;
 use crate::content::{Content, KeysetRows};
 use crate::plan::{Part, Plan};
-
-/// Content as the tables, pools and keysets of a block, in its order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Factored {
-    /// The inner tables.
-    pub tables: Vec<FactoredTable>,
-    /// The list pools, in the order of their tables.
-    pub pools: Vec<FactoredPool>,
-    /// The keysets, in the order of the content.
-    pub keysets: Vec<FactoredKeyset>,
-}
-
-/// A map or a shared table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FactoredTable {
-    /// What the columns refer to.
-    pub parts: Vec<Part>,
-    /// Codes, row after row.
-    pub rows: Vec<u32>,
-}
-
-/// A list pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FactoredPool {
-    /// What the members are: values of a key, or rows of a table.
-    pub part: Part,
-    /// The lists, in increasing order.
-    pub lists: Vec<Vec<u32>>,
-}
-
-/// A keyset's table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FactoredKeyset {
-    /// What the columns refer to, besides that of lists.
-    pub parts: Vec<Part>,
-    /// The pool of its lists.
-    pub pool: Option<usize>,
-    /// Codes, row after row; the list is the last.
-    pub rows: Vec<u32>,
-    /// For each series of the block, its row in the content.
-    pub order: Vec<u32>,
-}
-
-impl FactoredKeyset {
-    /// Columns of its table.
-    #[must_use]
-    pub fn width(&self) -> usize {
-        self.parts.len() + usize::from(self.pool.is_some())
-    }
-}
 
 /// Factors content by a plan.
 pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
@@ -84,11 +35,7 @@ pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
         factored.keysets.push(keyset);
     }
     sort_lists(&mut factored, plan, pools);
-    let row_counts: Vec<usize> = factored.tables.iter().map(|table| table.rows.len() / table.parts.len()).collect();
-    add_maps(&mut factored, |part| match part {
-        Part::Key(key) => content.value_counts[key as usize] as usize,
-        Part::Table(table) => row_counts[table],
-    });
+    add_maps(&mut factored, content);
     factored
 }
 
@@ -196,6 +143,7 @@ fn sort_lists(factored: &mut Factored, plan: &Plan, pools: BTreeMap<Part, Intern
         }
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

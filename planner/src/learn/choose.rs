@@ -1,20 +1,14 @@
 //! The choice for one keyset: prefix and list.
 
 use super::affinity::Affinity;
-use super::agglomerate::agglomerate;
 use super::cost::{Split, plain_bits};
-use super::group::Group;
+use super::found::found_splits;
 use super::known::Known;
 use super::sample::Sample;
 use crate::content::KeysetRows;
-use std::rc::Rc;
 
 /// Known groups that are tried on a keyset, at most.
 const MOST_KNOWN: usize = 8;
-/// Groups of a keyset that are tried as lists, at most.
-const MOST_TRIED: usize = 12;
-/// Groups of which pairs are, at most.
-const MOST_PAIRED: usize = 6;
 
 /// Where a split leaves this share of the plain bits, it is good enough.
 const GOOD_SHARE: f64 = 0.12;
@@ -30,7 +24,7 @@ pub(crate) struct Choice {
 /// What choosing needs besides the keyset.
 pub(crate) struct Learned<'a> {
     pub known: &'a Known,
-    pub affinity: &'a Affinity,
+    pub affinity: &'a Affinity<'a>,
     pub entities: &'a [Vec<u32>],
 }
 
@@ -57,7 +51,7 @@ pub(crate) fn choose(sample: &mut Sample<'_>, learned: &Learned<'_>) -> Choice {
         choice.offer(split, sample, learned);
     }
     if choice.bits > plain * GOOD_SHARE {
-        for split in found_splits(sample, learned) {
+        for split in found_splits(sample, learned.affinity) {
             choice.offer(split, sample, learned);
         }
     }
@@ -105,59 +99,4 @@ fn known_splits(sample: &Sample<'_>, learned: &Learned<'_>) -> Vec<Split> {
         splits.push(Split { prefix: vec![rest], list: inside });
     }
     splits
-}
-
-/// Splits of the groups that the rows show.
-fn found_splits(sample: &mut Sample<'_>, learned: &Learned<'_>) -> Vec<Split> {
-    let columns: Vec<Rc<Group>> = (0..sample.keyset.keys.len()).map(|column| sample.group(&[column])).collect();
-    let groups: Vec<Vec<usize>> = agglomerate(sample, &columns).into_iter().map(|group| group.columns).collect();
-    if groups.is_empty() {
-        return Vec::new();
-    }
-    let constants: Vec<usize> =
-        columns.iter().filter(|group| group.distinct() == 1).flat_map(|group| group.columns.clone()).collect();
-    let mut parts = vec![Split { prefix: groups.clone(), list: Vec::new() }];
-    for list in subsets(groups.len()) {
-        let mut split = Split { prefix: Vec::new(), list: Vec::new() };
-        for (number, group) in groups.iter().enumerate() {
-            if list.contains(&number) { split.list.extend(group) } else { split.prefix.push(group.clone()) }
-        }
-        split.list.sort_unstable();
-        parts.push(split);
-    }
-    parts.into_iter().map(|split| with_constants(split, &constants, sample, learned.affinity)).collect()
-}
-
-/// Which groups may form the list: each one of the first, each pair of them, and all but these.
-fn subsets(count: usize) -> Vec<Vec<usize>> {
-    let tried = count.min(MOST_TRIED);
-    let mut chosen: Vec<Vec<usize>> = (0..tried).map(|number| vec![number]).collect();
-    for first in 0..tried.min(MOST_PAIRED) {
-        chosen.extend((first + 1..tried.min(MOST_PAIRED)).map(|second| vec![first, second]));
-    }
-    let others = |chosen: &Vec<usize>| (0..count).filter(|number| !chosen.contains(number)).collect();
-    let complements: Vec<Vec<usize>> = chosen.iter().map(others).collect();
-    chosen.extend(complements);
-    chosen.retain(|list| !list.is_empty() && list.len() < count);
-    chosen.sort();
-    chosen.dedup();
-    chosen
-}
-
-/// Puts each column that does not change to the group to which its key belongs.
-fn with_constants(mut split: Split, constants: &[usize], sample: &Sample<'_>, affinity: &Affinity) -> Split {
-    let mut groups: Vec<Vec<usize>> = split.prefix.clone();
-    if !split.list.is_empty() {
-        groups.push(split.list.clone());
-    }
-    let keys: Vec<Vec<u32>> = groups.iter().map(|group| sample.keys_of(group)).collect();
-    for &column in constants {
-        groups[affinity.nearest(sample.keyset.keys[column], &keys)].push(column);
-    }
-    groups.iter_mut().for_each(|group| group.sort_unstable());
-    if !split.list.is_empty() {
-        split.list = groups.pop().unwrap_or_default();
-    }
-    split.prefix = groups;
-    split
 }

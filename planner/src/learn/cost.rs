@@ -44,6 +44,11 @@ fn table_bits(sample: &Sample<'_>, group: &Group, known: Option<&KnownGroup>) ->
 }
 
 impl Split {
+    /// The sets of columns that a shared table stands behind: one column needs none.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &[usize]> {
+        self.prefix.iter().chain([&self.list]).map(Vec::as_slice).filter(|columns| columns.len() > 1)
+    }
+
     /// What it costs: rows, anchors, lists, what is new in shared tables, and the records of all of them.
     pub(crate) fn bits(&self, sample: &mut Sample<'_>, known: &Known) -> f64 {
         let keys = sample.keyset.keys.len() as f64;

@@ -1,79 +1,31 @@
 //! Learning a plan from rows.
+//!
+//! Keysets are looked at one after the other, each in a sample of its rows. For each some *splits* are tried, which say what its columns and lists
+//! stand for, and the one that would cost the fewest bits is taken. Splits come from three sources: entities, which all keysets together show; groups of keys that
+//! other keysets have already; and groups of columns that this keyset's rows show, which is the dearest and done only where the others leave much.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `learning` | the plan, keyset by keyset |
+//! | `entity` | keys that follow from another key in all keysets |
+//! | `sample` | some rows of a keyset, and the groups of its columns |
+//! | `group` | some columns as dense codes, and names of what they hold that are the same in all keysets |
+//! | `choose` | the split of one keyset |
+//! | `found` | splits of the groups that its rows show |
+//! | `agglomerate` | these groups: columns joined as long as that saves bits |
+//! | `cost` | what a split would cost |
+//! | `known` | what the tables and lists of other keysets hold |
+//! | `affinity` | which keys stood together on other keysets |
 
 mod affinity;
 mod agglomerate;
 mod choose;
 mod cost;
 mod entity;
+mod found;
 mod group;
 mod known;
+mod learning;
 mod sample;
 
-use std::collections::BTreeMap;
-
-use affinity::Affinity;
-use choose::{Learned, choose, entity_splits};
-use known::Known;
-use sample::Sample;
-
-use crate::content::Content;
-use crate::plan::{KeysetPlan, Part, Plan, TablePlan};
-
-/// Plans: the largest keysets first, so that small ones follow what is known by then.
-pub(crate) fn learn(content: &Content) -> Plan {
-    let mut order: Vec<usize> = (0..content.keysets.len()).collect();
-    order.sort_by_key(|&number| std::cmp::Reverse(content.keysets[number].rows.len()));
-    let mut affinity = Affinity::new(content.value_counts.len(), &content.origins);
-    let entities = entity::find_entities(content);
-    let mut known = Known::default();
-    let mut samples: Vec<Sample<'_>> =
-        content.keysets.iter().map(|keyset| Sample::new(keyset, &content.value_counts)).collect();
-    // What keysets would share, if all were split by entities.
-    for sample in &mut samples {
-        if let Some(split) = entity_splits(sample.keyset, &entities).first() {
-            for columns in split.prefix.iter().chain([&split.list]).filter(|columns| columns.len() > 1) {
-                let number = known.number(&sample.keys_of(columns));
-                known.group_mut(number).expect(&sample.group(columns).names);
-            }
-        }
-    }
-    let mut splits = BTreeMap::new();
-    for &number in &order {
-        let sample = &mut samples[number];
-        let learned = Learned { known: &known, affinity: &affinity, entities: &entities };
-        if let Some(split) = choose(sample, &learned).split {
-            split.register(sample, &mut known);
-            for group in split.prefix.iter().chain(Some(&split.list)).filter(|group| group.len() > 1) {
-                affinity.note(&sample.keys_of(group), sample.keyset.len());
-            }
-            splits.insert(number, split);
-        }
-    }
-    let mut tables: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
-    let mut plan = Plan::default();
-    for (number, keyset) in content.keysets.iter().enumerate() {
-        let mut part = |columns: &[usize]| {
-            let keys: Vec<u32> = columns.iter().map(|&column| keyset.keys[column]).collect();
-            match keys[..] {
-                [key] => Part::Key(key),
-                _ => Part::Table(*tables.entry(keys.clone()).or_insert_with(|| {
-                    plan.tables.push(TablePlan { parts: keys.iter().copied().map(Part::Key).collect() });
-                    plan.tables.len() - 1
-                })),
-            }
-        };
-        plan.keysets.push(match splits.get(&number) {
-            None => KeysetPlan { prefix: keyset.keys.iter().copied().map(Part::Key).collect(), list: None },
-            Some(split) => {
-                // Columns stand in the order of their first keys.
-                let mut prefix: Vec<&Vec<usize>> = split.prefix.iter().collect();
-                prefix.sort_unstable();
-                KeysetPlan {
-                    prefix: prefix.into_iter().map(|columns| part(columns)).collect(),
-                    list: (!split.list.is_empty()).then(|| part(&split.list)),
-                }
-            }
-        });
-    }
-    plan
-}
+pub(crate) use learning::learn;
