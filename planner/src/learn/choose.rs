@@ -8,10 +8,10 @@ use super::sample::Sample;
 use crate::content::KeysetRows;
 
 /// Known groups that are tried on a keyset, at most.
-const MOST_KNOWN: usize = 8;
+const MOST_KNOWN: usize = 3;
 
 /// Where a split leaves this share of the plain bits, it is good enough.
-const GOOD_SHARE: f64 = 0.12;
+const GOOD_SHARE: f64 = 0.2;
 
 /// A way to factor a keyset, and what it costs.
 #[derive(Debug)]

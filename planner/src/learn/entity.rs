@@ -11,7 +11,7 @@ use super::sample::bits;
 use crate::content::{Content, Origin};
 
 /// Keys that are tried as what names an entity, at most.
-const MOST_TRIED: usize = 12;
+const MOST_TRIED: usize = 6;
 /// Entities of a block, at most.
 const MOST_ENTITIES: usize = 6;
 /// Series that are looked at for a key, about.
