@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 /// Files of each target's corpus; it only grows, and is minimised only together with these numbers.
 const FILES: [(&str, usize); 9] = [
-    ("block_open", 181),
-    ("block_repaired", 626),
+    ("block_open", 196),
+    ("block_repaired", 637),
     ("merge", 245),
     ("otlp_json", 607),
     ("otlp_proto", 5),
