@@ -76,6 +76,15 @@ impl<'a> Bits<'a> {
         Some(u64::from_le_bytes(*word) >> (bit % 8))
     }
 
+    /// The field that [`Bits::get`] gives, or nothing where it would give an error; see [`Bits::peek`].
+    #[inline(always)]
+    pub(crate) fn peek_field(&self, bit: u64, width: u32) -> Option<u64> {
+        if width == 0 {
+            return Some(0);
+        }
+        Some(self.peek(bit)? & mask(width))
+    }
+
     /// The 64 bits from the byte in which bit `bit` lies.
     #[inline(always)]
     fn word(&self, bit: u64) -> Result<u64> {

@@ -324,8 +324,14 @@ impl<'a> BlockView<'a> {
     /// The value at place `code` of a key's dictionary: what [`BlockView::dictionary`] would say, without looking at the table as a whole.
     #[inline(always)]
     pub(crate) fn dictionary_value(&self, key: KeyId, code: u32) -> Result<SymbolId> {
-        let record = self.key_record(key)?;
-        self.value_in(key, record, code)
+        let [_, row_count, rows_offset, base, width] = self.key_record(key)?;
+        if u64::from(code) >= row_count || width > 32 {
+            return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), row_count));
+        }
+        let field = self.rows.get(rows_offset * 8 + u64::from(code) * width, crate::number::low32(width))?;
+        u32::try_from(base + field)
+            .map(SymbolId)
+            .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), base + field, u32::MAX.into()))
     }
 
     /// The key, and the value's place in its dictionary, that a row of a map stands for. Nothing if the table is anything else or damaged; see
@@ -343,21 +349,8 @@ impl<'a> BlockView<'a> {
         }
         let width = crate::number::low32(width);
         let bit = rows_offset * 8 + u64::from(row) * u64::from(width);
-        let field = if width == 0 { 0 } else { self.rows.peek(bit)? & crate::bits::mask(width) };
+        let field = self.rows.peek_field(bit, width)?;
         Some((u32::try_from(key).ok()?, u32::try_from(base + field).ok()?))
-    }
-
-    /// The same, from the key's record.
-    #[inline(always)]
-    pub(crate) fn value_in(&self, key: KeyId, record: [u64; 5], code: u32) -> Result<SymbolId> {
-        let [_, row_count, rows_offset, base, width] = record;
-        if u64::from(code) >= row_count || width > 32 {
-            return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), row_count));
-        }
-        let field = self.rows.get(rows_offset * 8 + u64::from(code) * width, crate::number::low32(width))?;
-        u32::try_from(base + field)
-            .map(SymbolId)
-            .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), base + field, u32::MAX.into()))
     }
 
     /// How many tables there are: dictionaries, inner tables, keyset tables.

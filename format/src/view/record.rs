@@ -1,7 +1,7 @@
 //! Arrays of bit-packed records (spec, sections 5 and 10).
 
 use super::shape::Shapes;
-use crate::bits::{Bits, bytes_for, mask};
+use crate::bits::{Bits, bytes_for};
 use crate::error::{Place, corrupt};
 use crate::layout::{CatalogueHeader, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, MAX_SMALL_WIDTH, STREAM_TAIL};
 use crate::number::length;
@@ -54,10 +54,7 @@ impl<const N: usize> Records<N> {
     #[inline(always)]
     pub(crate) fn peek_first(&self, bits: &Bits<'_>, number: u32) -> Option<u64> {
         let width = self.ends.first().copied().unwrap_or(0);
-        if width == 0 {
-            return Some(0);
-        }
-        Some(bits.peek(self.start + u64::from(number) * self.stride())? & mask(width))
+        bits.peek_field(self.start + u64::from(number) * self.stride(), width)
     }
 
     /// The first bit that belongs to nothing after the last record, and the bit where the next array starts.

@@ -1,7 +1,6 @@
 //! From many series refs to labels: what neighbours share is read once (spec, section 9).
 
 use super::{BlockView, Column, Domain, Keyset, Label, List, Table};
-use crate::bits::mask;
 use crate::error::{Place, corrupt};
 use crate::layout::MAX_WIDE;
 use crate::number::{index, low32};
@@ -409,10 +408,8 @@ fn try_label<'v>(
     if code >= dictionary.row_count {
         return None;
     }
-    let field = match dictionary.width {
-        0 => 0,
-        width => view.rows.peek(dictionary.first_bit + u64::from(code) * u64::from(width))? & mask(width),
-    };
+    let bit = dictionary.first_bit + u64::from(code) * u64::from(dictionary.width);
+    let field = view.rows.peek_field(bit, dictionary.width)?;
     let symbol = u32::try_from(u64::from(dictionary.base) + field).ok()?;
     Some(Label { name: dictionary.name, value: view.symbols().peek(symbol)? })
 }

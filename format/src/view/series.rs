@@ -93,13 +93,8 @@ impl<'v> Series<'v> {
             Domain::Table(key) if key.0 < view.key_count() && position == 0 => {
                 Ok(LabelIds { key: KeyId(key.0), code: row, value: view.dictionary_value(KeyId(key.0), row)? })
             }
-            domain => self.follow_tables(domain, row, position),
+            domain => follow(&self.table, domain, row, position),
         }
-    }
-
-    /// The same through maps and shared tables.
-    fn follow_tables(&self, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
-        follow(&self.table, domain, row, leaf)
     }
 
     /// The labels in the order of their names, as ids. Nothing is allocated.

@@ -152,7 +152,7 @@ impl<'a> Symbols<'a> {
             return self.get(SymbolId(id)).ok()?;
         }
         let (base_bit, _) = self.starts.entry(id - member);
-        let base = if base_width == 0 { 0 } else { self.bits.peek(base_bit)? & mask(base_width) };
+        let base = self.bits.peek_field(base_bit, base_width)?;
         let before = u64::from(member.saturating_sub(1)) * u64::from(difference_width);
         let pair = self.bits.peek(base_bit + u64::from(base_width) + before)?;
         let first = pair & mask(difference_width);

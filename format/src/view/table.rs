@@ -2,7 +2,6 @@
 
 use super::BlockView;
 use super::shape::Shape;
-use crate::bits::mask;
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
@@ -336,7 +335,7 @@ impl<'v> Table<'v> {
             if width > 32 || end_bit > u64::from(self.row_bits) {
                 return None;
             }
-            let field = if width == 0 { 0 } else { rows.peek(row_bit + start_bit)? & mask(low32(width)) };
+            let field = rows.peek_field(row_bit + start_bit, low32(width))?;
             start_bit = end_bit;
             each(domain, u32::try_from(base + field).ok()?)?;
         }

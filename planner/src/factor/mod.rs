@@ -19,5 +19,6 @@ mod size;
 mod tables;
 
 pub use factored::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
+pub(crate) use shape::row_bits;
 pub(crate) use size::{dictionary_bytes, plain_bytes};
 pub(crate) use tables::factor;

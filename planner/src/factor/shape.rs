@@ -46,7 +46,7 @@ impl Shape {
         Self {
             rows: (rows.len() / domains.len()) as u64,
             columns: domains.len() as u64,
-            row_bits: row_bits(&ranges),
+            row_bits: range_bits(&ranges),
             base_bits: bits(ranges.iter().map(|range| range.0.into()).max().unwrap_or(0)),
             leaves: written(leaves),
             largest_domain: domains.iter().copied().max().unwrap_or(0),
@@ -74,7 +74,12 @@ fn written(leaves: &[Leaves]) -> u64 {
 
 /// Bytes of rows with so many columns.
 pub(super) fn row_bytes(rows: &[u32], columns: usize) -> u64 {
-    ((rows.len() / columns) as u64 * row_bits(&ranges(rows, columns))).div_ceil(8)
+    ((rows.len() / columns) as u64 * row_bits(rows, columns)).div_ceil(8)
+}
+
+/// Bits of a row among rows with so many columns.
+pub(crate) fn row_bits(rows: &[u32], columns: usize) -> u64 {
+    range_bits(&ranges(rows, columns))
 }
 
 /// The smallest and the largest code of each column.
@@ -88,7 +93,7 @@ fn ranges(rows: &[u32], columns: usize) -> Vec<(u32, u32)> {
     ranges
 }
 
-fn row_bits(ranges: &[(u32, u32)]) -> u64 {
+fn range_bits(ranges: &[(u32, u32)]) -> u64 {
     ranges.iter().map(|&(least, most)| bits((most - least).into())).sum()
 }
 

@@ -5,6 +5,8 @@ use std::rc::Rc;
 use super::group::Group;
 use super::known::{Known, KnownGroup};
 use super::sample::{Sample, bits};
+use crate::content::KeysetRows;
+use crate::factor::row_bits;
 
 /// What a table's records take, about: the exact widths are known only at the end.
 pub(crate) const TABLE_BITS: f64 = 60.0;
@@ -120,13 +122,7 @@ fn lists(prefixes: &Group, list: &Group) -> (Vec<u64>, usize) {
 
 /// What the keyset costs without shared tables and lists.
 pub(crate) fn plain_bits(sample: &Sample<'_>) -> f64 {
-    let keys = sample.keyset.keys.len();
-    let mut ranges = vec![(u32::MAX, 0); keys];
-    for row in sample.keyset.series() {
-        for (range, &code) in ranges.iter_mut().zip(row) {
-            *range = (range.0.min(code), range.1.max(code));
-        }
-    }
-    let row_bits: u32 = ranges.iter().map(|(least, most)| u32::BITS - (most - least).leading_zeros()).sum();
-    TABLE_BITS + keys as f64 * COLUMN_BITS + sample.keyset.len() as f64 * f64::from(row_bits)
+    let KeysetRows { keys, rows } = sample.keyset;
+    let row_bits = row_bits(rows, keys.len());
+    TABLE_BITS + keys.len() as f64 * COLUMN_BITS + sample.keyset.len() as f64 * row_bits as f64
 }
