@@ -9,21 +9,10 @@ use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{CollectorOptions, Job, JobOptions, Report};
 use chronoxide_labels::Layout;
+use chronoxide_testdata::captures::real;
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// The real captures, if they are there.
-fn real(name: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let folder = std::env::var_os("CHRONOXIDE_DATA").map_or_else(beside, PathBuf::from);
-    let path = folder.join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: {} is not here (CHRONOXIDE_DATA says where real captures are)", path.display());
-    None
-}
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)

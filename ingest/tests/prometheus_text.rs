@@ -9,7 +9,6 @@ use chronoxide_ingest::prometheus::text::{LineError, TextDecoder, TextError, Tim
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use taken::{Metadata, Taken};
 
 fn line(text: &[u8]) -> Result<Taken, LineError> {
@@ -191,13 +190,7 @@ fn nothing_but_blank_lines_follows_the_end() {
 
 /// The text of a real capture, if it is there.
 fn real(name: &str) -> Option<String> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let folder = std::env::var_os("CHRONOXIDE_DATA").map_or_else(beside, PathBuf::from);
-    let path = folder.join(name);
-    if !path.exists() {
-        println!("skipped: {} is not here (CHRONOXIDE_DATA says where real captures are)", path.display());
-        return None;
-    }
+    let path = chronoxide_testdata::captures::real(name)?;
     let file = std::fs::File::open(&path).unwrap();
     let mut text = String::new();
     match path.extension().and_then(|extension| extension.to_str()) {
