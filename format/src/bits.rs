@@ -6,7 +6,7 @@
 use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::STREAM_TAIL;
-use crate::number::{index, length};
+use crate::number::{index, length, low32};
 use crate::{Error, Result, Rule};
 
 /// The bits that `n` needs: 0 for 0, 8 for 255, 9 for 256 (spec, section 1).
@@ -202,6 +202,43 @@ impl BitWriter {
     pub fn aligned_len(&mut self) -> u64 {
         self.align();
         length(self.bytes.len())
+    }
+
+    /// Bits that were pushed, those that fill bytes included.
+    pub fn bit_len(&self) -> u64 {
+        length(self.bytes.len()) * 8 + u64::from(self.pending_bits)
+    }
+
+    /// Appends the first `bit_len` bits of another stream; its bits after them must be zero.
+    pub(crate) fn append(&mut self, bytes: &[u8], bit_len: u64) {
+        let whole = usize::try_from(bit_len / 32).unwrap_or(usize::MAX).min(bytes.len() / 4);
+        let (words, rest) = bytes.split_at(whole * 4);
+        for word in words.chunks_exact(4) {
+            let word = word.first_chunk().copied().unwrap_or_default();
+            self.push(u32::from_le_bytes(word).into(), 32);
+        }
+        let mut left = low32(bit_len % 32);
+        for &byte in rest {
+            let width = left.min(8);
+            self.push(byte.into(), width);
+            left -= width;
+        }
+    }
+
+    /// Whole bytes that were pushed and not taken.
+    pub(crate) fn whole_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes the bytes that no later bit changes.
+    pub(crate) fn take_whole_bytes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// The stream without closing bytes.
+    pub(crate) fn finish_aligned(mut self) -> Vec<u8> {
+        self.align();
+        self.bytes
     }
 
     /// The stream with its closing zero bytes.

@@ -8,6 +8,7 @@ use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, FindError, Series};
 use chronoxide_format::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
+use chronoxide_testdata::fuzzing::rebuild::rebuilt_with_rows_written_later;
 use chronoxide_testdata::plan::{Labelset, Plan, Source, build};
 use chronoxide_testdata::random::{Random, by_keyset, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
@@ -254,6 +255,13 @@ proptest! {
         if less.pop_first().is_some() {
             prop_assert_ne!(fingerprint(&less, &random_plan(&less, &mut random), RowForm::BitPacked), expected);
         }
+    }
+
+    #[test]
+    fn rows_written_later_make_the_same_block(seed: u64, count in 0_usize..100) {
+        for_each_block(seed, count, |view, _, _, _| {
+            assert!(rebuilt_with_rows_written_later(view) == view.bytes());
+        });
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::graph::{BuiltList, BuiltPool, BuiltTable, Graph, counted};
-use super::members::{self, KeysetAnchors};
-use super::meta::Content;
+use super::graph::{BuiltList, BuiltPool, BuiltTable, Graph, Shape, counted};
+use super::members::Anchors;
+use super::prepared::{LaterRows, LaterTables, PreparedBlock};
 use super::symbols::SymbolsBuilder;
-use super::table::{Span, pack, spans};
-use super::{BlockMeta, BuildError, MetricRecords, Records, SectionBytes, ShapeRecord, assemble};
+use super::table::{KeysetOutline, RowPacker, check_codes, ranges};
+use super::{BlockMeta, BuildError, Records, ShapeRecord};
 use crate::bits::BitWriter;
-use crate::identity::{BlockId, Fingerprint};
-use crate::layout::{ANCHOR_ROWS, MAX_DEPTH, RowForm, SectionKind};
+use crate::identity::Fingerprint;
+use crate::layout::{ANCHOR_ROWS, MAX_DEPTH, RowForm};
 use crate::number::{index, length, low32};
 use crate::view::Domain;
 use crate::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
@@ -20,18 +20,19 @@ use crate::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
 /// The same calls give the same bytes.
 #[derive(Debug)]
 pub struct BlockBuilder {
-    form: RowForm,
+    pub(super) form: RowForm,
     max_depth: u32,
-    symbols: SymbolsBuilder,
-    records: Records,
-    graph: Graph,
+    pub(super) symbols: SymbolsBuilder,
+    pub(super) records: Records,
+    pub(super) graph: Graph,
     keyset_tables: u32,
     last_keys: Vec<KeyId>,
-    rows: BitWriter,
-    anchors: Vec<KeysetAnchors>,
-    series_count: u32,
-    label_count: u64,
-    fingerprint: Fingerprint,
+    pub(super) rows: BitWriter,
+    pub(super) later: LaterTables,
+    pub(super) anchors: Vec<Anchors>,
+    pub(super) series_count: u32,
+    pub(super) label_count: u64,
+    pub(super) fingerprint: Fingerprint,
 }
 
 impl BlockBuilder {
@@ -46,6 +47,7 @@ impl BlockBuilder {
             keyset_tables: 0,
             last_keys: Vec::new(),
             rows: BitWriter::new(),
+            later: LaterTables::default(),
             anchors: Vec::new(),
             series_count: 0,
             label_count: 0,
@@ -90,9 +92,9 @@ impl BlockBuilder {
             .map(|&value| Ok(Fingerprint::of_label(name_hash, self.symbols.hash(value)?)))
             .collect::<Result<_, BuildError>>()?;
         let columns = self.write_rows(&[Domain::Arena], &codes, &[self.symbols.count()])?;
-        let Written { row_count, offset, spans } = columns;
-        let (base, width) = spans.first().map_or((0, 0), |span| (span.base.into(), span.width.into()));
-        self.records.keys.push([name.0.into(), row_count, offset, base, width]);
+        let Written { row_count, offset, packer } = columns;
+        let (base, width) = packer.spans().first().map_or((0, 0), |span| (span.base.into(), span.width.into()));
+        self.records.keys.push([name.0.into(), row_count.into(), offset, base, width]);
         self.graph.tables.push(BuiltTable { keys: vec![key], depth: 0, fingerprints });
         Ok(key)
     }
@@ -184,12 +186,11 @@ impl BlockBuilder {
     /// # Errors
     /// As [`BlockBuilder::push_keyset`], and a list column that is not the last of several.
     pub fn push_keyset_table(&mut self, domains: &[Domain], rows: &[u32]) -> Result<SeriesRef, BuildError> {
-        let shape = self.graph.shape(domains, self.max_depth)?;
-        if (self.keyset_tables > 0) && self.last_keys >= shape.keys {
-            return Err(BuildError::Order { what: "keyset", number: self.keyset_tables.into() });
+        let shape = self.enter_keyset(domains)?;
+        if !self.later.tables.is_empty() {
+            return Err(BuildError::Phase { what: "keysets with their rows", before: "outlines of keysets" });
         }
         self.write_table(domains, rows, &shape.counts, &shape.written)?;
-        self.keyset_tables += 1;
 
         let (mut series_count, mut fingerprint) = (0_u64, Fingerprint::ZERO);
         let mut anchors = Vec::new();
@@ -201,26 +202,56 @@ impl BlockBuilder {
             fingerprint = fingerprint + self.graph.row_fingerprint(domains, row);
             series_count += u64::from(self.graph.row_series(domains, row));
         }
-        let first = self.series_count;
-        let end = u64::from(first) + series_count;
-        self.series_count = u32::try_from(end).map_err(|_| BuildError::TooMany { what: "series" })?;
-        self.label_count += series_count * length(shape.keys.len());
-        self.fingerprint = self.fingerprint + fingerprint;
-        if matches!(domains.last(), Some(Domain::Pool(_))) {
-            let keyset = self.records.keysets.len();
-            self.anchors.push(KeysetAnchors { keyset, series_count: low32(series_count), anchors });
+        let anchors = matches!(domains.last(), Some(Domain::Pool(_))).then(|| Anchors::known(anchors));
+        self.count_keyset(shape.keys, series_count, fingerprint, anchors)
+    }
+
+    /// Adds a keyset whose rows are written later, through [`PreparedBlock::write_to`]: for blocks larger than memory. Returns its first series, and what
+    /// packs its rows. No row is looked at, so that it is for [`crate::verify`] to find out whether they are sound.
+    ///
+    /// # Errors
+    /// As [`BlockBuilder::push_keyset_table`], but for rows.
+    pub fn push_keyset_outline(&mut self, outline: &KeysetOutline<'_>) -> Result<(SeriesRef, RowPacker), BuildError> {
+        let KeysetOutline { domains, row_count, ranges, series_count, fingerprint } = *outline;
+        let shape = self.enter_keyset(domains)?;
+        if row_count == 0 {
+            return Err(BuildError::Empty { what: "a table" });
         }
-        self.records.keysets.push([end, 0]);
-        self.last_keys = shape.keys;
-        Ok(SeriesRef(first))
+        if ranges.len() != domains.len() {
+            return Err(BuildError::Shape { codes: ranges.len(), columns: domains.len() });
+        }
+        check_codes(ranges, &shape.counts)?;
+        check_codes(ranges, &shape.counts)?;
+        let packer = RowPacker::new(ranges, self.form);
+        let offset = self.rows.aligned_len() + self.later.len;
+        self.later.tables.push(LaterRows { row_count, row_bits: packer.row_bits() });
+        self.later.len += packer.len(row_count);
+        let written = Written { row_count, offset, packer };
+        self.write_records(domains, &written, &shape.written);
+        let anchors = matches!(domains.last(), Some(Domain::Pool(_))).then(|| Anchors::open(row_count));
+        let first = self.count_keyset(shape.keys, series_count, fingerprint, anchors)?;
+        Ok((first, written.packer))
     }
 
     /// The block, whole.
     ///
     /// # Errors
+    /// Meta data out of order or too long, texts of metrics that are, or keysets whose rows were to be written later.
+    pub fn finish(self, meta: &BlockMeta) -> Result<Vec<u8>, BuildError> {
+        let prepared = self.prepare(meta)?;
+        let mut block = std::io::Cursor::new(Vec::with_capacity(usize::try_from(prepared.byte_len()).unwrap_or(0)));
+        match prepared.write_to(&mut block, |_| Ok(())) {
+            Ok(()) => Ok(block.into_inner()),
+            // Memory does not fail to be written: there are rows that nobody wrote.
+            Err(_) => Err(BuildError::Phase { what: "all rows", before: "the end" }),
+        }
+    }
+
+    /// All but the rows that are written later: from here on the block's id and length are known.
+    ///
+    /// # Errors
     /// Meta data out of order or too long, or texts of metrics that are.
-    pub fn finish(mut self, meta: &BlockMeta) -> Result<Vec<u8>, BuildError> {
-        let members = members::write(&self.graph, &self.anchors, self.form, &mut self.records);
+    pub fn prepare(mut self, meta: &BlockMeta) -> Result<PreparedBlock, BuildError> {
         let table_count = length(self.records.keys.len() + self.records.tables.len());
         for column in self.records.shapes.iter_mut().flat_map(|shape| &mut shape.columns) {
             // Domains of pools were left open until the number of tables was known.
@@ -228,26 +259,37 @@ impl BlockBuilder {
                 column[0] = 1 + table_count + pool;
             }
         }
-        let content = Content {
-            series_count: self.series_count.into(),
-            label_count: self.label_count,
-            fingerprint: self.fingerprint,
-            row_form: self.form,
-        };
-        self.records.place_shapes();
-        let catalogue = self.records.encode()?;
-        let meta_section = meta.encode(&content)?;
-        let metrics =
-            if meta.metrics.is_empty() { Vec::new() } else { MetricRecords::from_set(&meta.metrics)?.encode()? };
-        let block_id = BlockId::derive(meta.time.map(|time| time.start), &meta_section, &catalogue, &metrics);
-        let (symbols, arena) = self.symbols.finish();
-        let contents = [catalogue, meta_section, symbols, self.rows.finish(), members, arena, Vec::new()];
-        let section = |(kind, bytes): (SectionKind, Vec<u8>)| SectionBytes { kind: kind.code(), id: 0, bytes };
-        let mut sections: Vec<SectionBytes> = SectionKind::REQUIRED.into_iter().zip(contents).map(section).collect();
-        if !metrics.is_empty() {
-            sections.push(section((SectionKind::MetricMetadata, metrics)));
+        PreparedBlock::new(self, meta)
+    }
+
+    /// What the columns of the next keyset's table make of it.
+    fn enter_keyset(&self, domains: &[Domain]) -> Result<Shape, BuildError> {
+        let shape = self.graph.shape(domains, self.max_depth)?;
+        if self.keyset_tables > 0 && self.last_keys >= shape.keys {
+            return Err(BuildError::Order { what: "keyset", number: self.keyset_tables.into() });
         }
-        Ok(assemble(block_id, [0; 3], &sections))
+        Ok(shape)
+    }
+
+    /// Counts a keyset whose table has its records; returns its first series.
+    fn count_keyset(
+        &mut self,
+        keys: Vec<KeyId>,
+        series_count: u64,
+        fingerprint: Fingerprint,
+        anchors: Option<Anchors>,
+    ) -> Result<SeriesRef, BuildError> {
+        let first = self.series_count;
+        let end = u64::from(first) + series_count;
+        self.series_count = u32::try_from(end).map_err(|_| BuildError::TooMany { what: "series" })?;
+        self.keyset_tables += 1;
+        self.label_count += series_count * length(keys.len());
+        self.fingerprint = self.fingerprint + fingerprint;
+        let keyset = self.records.keysets.len();
+        self.anchors.extend(anchors.map(|anchors| anchors.of(keyset, low32(series_count))));
+        self.records.keysets.push([end, 0]);
+        self.last_keys = keys;
+        Ok(SeriesRef(first))
     }
 
     /// Writes the rows of an inner or keyset table and its records; `counts` bounds the codes of each column.
@@ -258,10 +300,15 @@ impl BlockBuilder {
         counts: &[usize],
         leaves: &[u64],
     ) -> Result<(), BuildError> {
-        let Written { row_count, offset, spans } = self.write_rows(domains, rows, counts)?;
+        let written = self.write_rows(domains, rows, counts)?;
+        self.write_records(domains, &written, leaves);
+        Ok(())
+    }
+
+    fn write_records(&mut self, domains: &[Domain], written: &Written, leaves: &[u64]) {
         let mut shape = ShapeRecord { columns: Vec::with_capacity(domains.len()), leaves: leaves.to_vec() };
         let mut end_bit = 0;
-        for (domain, span) in domains.iter().zip(&spans) {
+        for (domain, span) in domains.iter().zip(written.packer.spans()) {
             end_bit += u64::from(span.width);
             let domain = match domain {
                 Domain::Arena => 0,
@@ -272,8 +319,7 @@ impl BlockBuilder {
         }
         self.records.shapes.push(shape);
         // Where shapes start is known once all are there.
-        self.records.tables.push([row_count, offset, 0]);
-        Ok(())
+        self.records.tables.push([written.row_count.into(), written.offset, 0]);
     }
 
     fn write_rows(&mut self, domains: &[Domain], rows: &[u32], counts: &[usize]) -> Result<Written, BuildError> {
@@ -286,24 +332,21 @@ impl BlockBuilder {
         }
         let row_count = counted("rows", rows.len() / columns)?;
         check_order(rows, columns, ordered_columns(domains))?;
-        let spans = spans(rows, columns, self.form);
-        for (column, &count) in counts.iter().enumerate() {
-            let most = rows.iter().skip(column).step_by(columns).max().copied().unwrap_or(0);
-            if index(most) >= count {
-                return Err(BuildError::Unknown { what: "code", number: most.into(), count: length(count) });
-            }
-        }
+        let ranges = ranges(rows, columns);
+        check_codes(&ranges, counts)?;
+        let packer = RowPacker::new(&ranges, self.form);
         let offset = self.rows.aligned_len();
-        pack(&mut self.rows, rows, &spans);
-        Ok(Written { row_count: row_count.into(), offset, spans })
+        packer.pack(rows, &mut self.rows)?;
+        self.rows.align();
+        Ok(Written { row_count, offset, packer })
     }
 }
 
 /// Rows that were written, for the records of their table.
 struct Written {
-    row_count: u64,
+    row_count: u32,
     offset: u64,
-    spans: Vec<Span>,
+    packer: RowPacker,
 }
 
 /// The columns by which rows are ordered: all but a list column.

@@ -1,23 +1,60 @@
 //! Lists and anchors (spec, section 8).
 
+use std::io;
+
 use super::Records;
 use super::graph::Graph;
 use crate::bits::{BitWriter, width};
-use crate::layout::RowForm;
+use crate::layout::{ANCHOR_ROWS, RowForm};
 use crate::number::{index, length, low32};
 
 /// The anchors of a keyset, written once the pools are.
 #[derive(Debug)]
-pub(super) struct KeysetAnchors {
-    pub keyset: usize,
-    pub series_count: u32,
-    pub anchors: Vec<u32>,
+pub(super) struct Anchors {
+    keyset: usize,
+    series_count: u32,
+    /// How many there are.
+    count: u32,
+    /// Empty while they are not known.
+    series_before: Vec<u32>,
 }
 
-/// The members section; enters the pools' records and the places of anchors.
-pub(super) fn write(graph: &Graph, anchors: &[KeysetAnchors], form: RowForm, records: &mut Records) -> Vec<u8> {
+impl Anchors {
+    /// Anchors that are there.
+    pub(super) fn known(series_before: Vec<u32>) -> Self {
+        Self { keyset: 0, series_count: 0, count: low32(length(series_before.len())), series_before }
+    }
+
+    /// Those of so many rows that are written later.
+    pub(super) const fn open(row_count: u32) -> Self {
+        Self { keyset: 0, series_count: 0, count: row_count.div_ceil(ANCHOR_ROWS), series_before: Vec::new() }
+    }
+
+    pub(super) fn of(self, keyset: usize, series_count: u32) -> Self {
+        Self { keyset, series_count, ..self }
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.series_before.is_empty()
+    }
+
+    pub(super) fn fill(&mut self, series_before: Vec<u32>) -> io::Result<()> {
+        if series_before.len() != index(self.count) {
+            return Err(io::Error::other(format!("{} anchors where {} are due", series_before.len(), self.count)));
+        }
+        self.series_before = series_before;
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        (u64::from(self.count) * u64::from(width(self.series_count.into()))).div_ceil(8)
+    }
+}
+
+/// The pools of the members section, and the length of all of it; enters the pools' records and the places of anchors.
+pub(super) fn write(graph: &Graph, anchors: &[Anchors], form: RowForm, records: &mut Records) -> (Vec<u8>, u64) {
     if graph.pools.is_empty() {
-        return Vec::new();
+        return (Vec::new(), 0);
     }
     let mut writer = BitWriter::new();
     for pool in &graph.pools {
@@ -35,14 +72,24 @@ pub(super) fn write(graph: &Graph, anchors: &[KeysetAnchors], form: RowForm, rec
         let counts = (length(pool.lists.len()), length(pool.members.len()));
         records.pools.push([pool.table.0.into(), counts.0, counts.1, offset]);
     }
+    let mut end = writer.aligned_len();
     for keyset in anchors {
-        let offset = writer.aligned_len();
-        for &anchor in &keyset.anchors {
+        if let Some(record) = records.keysets.get_mut(keyset.keyset) {
+            record[1] = end;
+        }
+        end += keyset.len();
+    }
+    (writer.finish_aligned(), end + 8)
+}
+
+/// The anchors of all keysets, which follow the pools and close the section.
+pub(super) fn anchors(anchors: &[Anchors]) -> Vec<u8> {
+    let mut writer = BitWriter::new();
+    for keyset in anchors {
+        for &anchor in &keyset.series_before {
             writer.push(anchor.into(), width(keyset.series_count.into()));
         }
-        if let Some(record) = records.keysets.get_mut(keyset.keyset) {
-            record[1] = offset;
-        }
+        writer.align();
     }
     writer.finish()
 }

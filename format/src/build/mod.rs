@@ -14,16 +14,20 @@
 //! | `catalogue` | the catalogue's records, packed |
 //! | `meta` | what the writer says of the block |
 //! | `metrics` | what is known about metrics |
-//! | `assemble` | sections to a file with its checksums |
+//! | `prepared` | a block of which all is known but rows that are written later |
+//! | `file` | sections to a file with its checksums |
+//! | `assemble` | the same for sections that are there already |
 
 mod assemble;
 mod builder;
 mod catalogue;
 mod error;
+mod file;
 mod graph;
 mod members;
 mod meta;
 mod metrics;
+mod prepared;
 mod symbols;
 mod table;
 
@@ -33,3 +37,5 @@ pub use catalogue::{Records, ShapeRecord};
 pub use error::BuildError;
 pub use meta::BlockMeta;
 pub use metrics::MetricRecords;
+pub use prepared::{PackedRows, PreparedBlock, RowSink};
+pub use table::{KeysetOutline, RowPacker};

@@ -1,7 +1,26 @@
 //! Columns, widths and rows of a table (spec, section 7).
 
-use crate::bits::BitWriter;
+use super::BuildError;
+use crate::bits::{BitWriter, width};
+use crate::identity::Fingerprint;
 use crate::layout::RowForm;
+use crate::number::{index, length};
+use crate::view::Domain;
+
+/// What the records of a keyset say of rows that are written later.
+#[derive(Clone, Copy, Debug)]
+pub struct KeysetOutline<'a> {
+    /// What its columns refer to; the last may be a pool.
+    pub domains: &'a [Domain],
+    /// How many rows there will be, at least one.
+    pub row_count: u32,
+    /// The smallest and the largest code of each column.
+    pub ranges: &'a [(u32, u32)],
+    /// How many series the rows stand for.
+    pub series_count: u64,
+    /// The sum of their fingerprints.
+    pub fingerprint: Fingerprint,
+}
 
 /// A column's codes, before they are packed.
 #[derive(Clone, Copy, Debug)]
@@ -10,26 +29,70 @@ pub(super) struct Span {
     pub width: u32,
 }
 
-/// Smallest code and width of each column of rows that lie one after the other.
-pub(super) fn spans(rows: &[u32], columns: usize, form: RowForm) -> Vec<Span> {
+/// The smallest and the largest code of each column of rows that lie one after the other.
+pub(super) fn ranges(rows: &[u32], columns: usize) -> Vec<(u32, u32)> {
     let mut ranges = vec![(u32::MAX, 0); columns];
-    for row in rows.chunks_exact(columns) {
+    for row in rows.chunks_exact(columns.max(1)) {
         for (range, &code) in ranges.iter_mut().zip(row) {
             *range = (range.0.min(code), range.1.max(code));
         }
     }
     ranges
-        .into_iter()
-        .map(|(least, most)| Span { base: least, width: form.width(most.saturating_sub(least)) })
-        .collect()
 }
 
-/// Packs rows and fills the last byte.
-pub(super) fn pack(writer: &mut BitWriter, rows: &[u32], spans: &[Span]) {
-    for row in rows.chunks_exact(spans.len().max(1)) {
-        for (&code, span) in row.iter().zip(spans) {
-            writer.push(u64::from(code) - u64::from(span.base), span.width);
+/// Packs rows of one table.
+#[derive(Clone, Debug)]
+pub struct RowPacker {
+    spans: Vec<Span>,
+}
+
+impl RowPacker {
+    /// For a table whose columns have codes from the one to the other.
+    pub(super) fn new(ranges: &[(u32, u32)], form: RowForm) -> Self {
+        let span = |&(least, most): &(u32, u32)| Span { base: least, width: form.width(most.saturating_sub(least)) };
+        Self { spans: ranges.iter().map(span).collect() }
+    }
+
+    pub(super) fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Bits of a row.
+    pub fn row_bits(&self) -> u32 {
+        self.spans.iter().map(|span| span.width).sum()
+    }
+
+    /// Bytes of so many rows.
+    pub(super) fn len(&self, row_count: u32) -> u64 {
+        (u64::from(row_count) * u64::from(self.row_bits())).div_ceil(8)
+    }
+
+    /// Appends rows that lie one after the other; their codes must lie between those that the packer was made for.
+    ///
+    /// # Errors
+    /// A code that does not.
+    pub fn pack(&self, rows: &[u32], writer: &mut BitWriter) -> Result<(), BuildError> {
+        for row in rows.chunks_exact(self.spans.len().max(1)) {
+            for (&code, span) in row.iter().zip(&self.spans) {
+                let field = u64::from(code.wrapping_sub(span.base));
+                if width(field) > span.width {
+                    let (number, count) = (code.into(), u64::from(span.base) + (1 << span.width));
+                    return Err(BuildError::Unknown { what: "code", number, count });
+                }
+                writer.push(field, span.width);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses codes that are not below the counts of their domains.
+pub(super) fn check_codes(ranges: &[(u32, u32)], counts: &[usize]) -> Result<(), BuildError> {
+    for (&(least, most), &count) in ranges.iter().zip(counts) {
+        let largest = most.max(least);
+        if index(largest) >= count {
+            return Err(BuildError::Unknown { what: "code", number: largest.into(), count: length(count) });
         }
     }
-    writer.align();
+    Ok(())
 }

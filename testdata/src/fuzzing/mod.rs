@@ -19,7 +19,7 @@ mod mutation;
 mod otlp_proto;
 mod program;
 mod prometheus;
-mod rebuild;
+pub mod rebuild;
 mod sound;
 
 pub use block::{block_open, block_repaired, merge};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError, SectionBytes};
+use chronoxide_format::bits::BitWriter;
+use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedRows, SectionBytes};
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, Domain, Table};
@@ -18,9 +19,75 @@ use crate::surgeon::Surgeon;
 /// If something cannot be read, or the builder refuses it.
 pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
     let mut builder = BlockBuilder::new(view.row_form());
-    push_everything(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
+    push_inner(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
+    for keyset in 0..view.keyset_count() {
+        let (domains, rows) = keyset_rows(view, keyset).expect("a sound block can be read");
+        builder.push_keyset_table(&domains, &rows).expect("a sound block can be built");
+    }
     let meta = block_meta(view).expect("a sound block");
-    let block = builder.finish(&meta).expect("the meta of a sound block can be written");
+    with_optional_sections(view, builder.finish(&meta).expect("the meta of a sound block can be written"))
+}
+
+/// The same, with the rows of keysets written after all else is known, a few at a time.
+///
+/// # Panics
+/// If something cannot be read, or the builder refuses it.
+pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
+    let mut builder = BlockBuilder::new(view.row_form());
+    push_inner(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
+    let mut packers = Vec::new();
+    let keysets: Vec<(Vec<Domain>, Vec<u32>)> =
+        (0..view.keyset_count()).map(|keyset| keyset_rows(view, keyset).expect("a sound block")).collect();
+    for (number, (domains, rows)) in keysets.iter().enumerate() {
+        let column = |column| rows.iter().skip(column).step_by(domains.len()).copied();
+        let range = |number| (column(number).min().expect("it has rows"), column(number).max().expect("it has rows"));
+        let outline = KeysetOutline {
+            domains,
+            row_count: (rows.len() / domains.len()) as u32,
+            ranges: &(0..domains.len()).map(range).collect::<Vec<_>>(),
+            series_count: view.keyset(number as u32).expect("a sound block").series_count().into(),
+            // That of the block is the sum over its keysets, however it is spread.
+            fingerprint: if number == 0 { fingerprint(view) } else { Fingerprint::ZERO },
+        };
+        packers.push(builder.push_keyset_outline(&outline).expect("a sound block can be built").1);
+    }
+    let meta = block_meta(view).expect("a sound block");
+    let prepared = builder.prepare(&meta).expect("the meta of a sound block can be written");
+    let (block_id, byte_len) = (prepared.block_id(), prepared.byte_len());
+    let mut out = std::io::Cursor::new(Vec::new());
+    let written = prepared.write_to(&mut out, |sink| {
+        for (number, ((domains, rows), packer)) in keysets.iter().zip(&packers).enumerate() {
+            sink.next_table()?;
+            for some in rows.chunks(domains.len() * 7) {
+                let mut writer = BitWriter::new();
+                packer.pack(some, &mut writer).expect("codes are those of the outline");
+                sink.push(&PackedRows::of(writer))?;
+            }
+            let keyset = view.keyset(number as u32).expect("a sound block");
+            if keyset.pool().is_some() {
+                let anchors = (0..keyset.anchor_count()).map(|anchor| keyset.anchor(anchor).expect("a sound block"));
+                sink.anchors(anchors.collect())?;
+            }
+        }
+        Ok(())
+    });
+    written.expect("the rows are those of the outlines");
+    let block = out.into_inner();
+    assert_eq!(block.len() as u64, byte_len);
+    assert_eq!(BlockView::open(&block).expect("a built block opens").block_id(), block_id);
+    with_optional_sections(view, block)
+}
+
+fn fingerprint(view: &BlockView<'_>) -> Fingerprint {
+    Fingerprint::from_parts(view.meta().expect("a sound block").fingerprint()).expect("a sound block")
+}
+
+fn keyset_rows(view: &BlockView<'_>, keyset: u32) -> Result<(Vec<Domain>, Vec<u32>)> {
+    table(&view.keyset(keyset)?.table())
+}
+
+/// The block with features and sections that only a later version would write.
+fn with_optional_sections(view: &BlockView<'_>, block: Vec<u8>) -> Vec<u8> {
     let optional = view.sections().filter(|section| section.known().is_none());
     let optional: Vec<SectionBytes> = optional
         .map(|section| {
@@ -40,7 +107,8 @@ pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
     surgeon.close()
 }
 
-fn push_everything(view: &BlockView<'_>, builder: &mut BlockBuilder) -> Result<Result<(), BuildError>> {
+/// Pushes all but keysets.
+fn push_inner(view: &BlockView<'_>, builder: &mut BlockBuilder) -> Result<Result<(), BuildError>> {
     macro_rules! push {
         ($result:expr) => {
             if let Err(error) = $result {
@@ -71,10 +139,6 @@ fn push_everything(view: &BlockView<'_>, builder: &mut BlockBuilder) -> Result<R
         let lists = (0..pool.list_count()).map(list).collect::<Result<Vec<_>>>()?;
         let lists: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
         push!(builder.push_pool(pool.table_id(), &lists));
-    }
-    for id in first_keyset..view.table_count() {
-        let (domains, rows) = table(&view.table(TableId(id))?)?;
-        push!(builder.push_keyset_table(&domains, &rows));
     }
     Ok(Ok(()))
 }

@@ -6,7 +6,7 @@ use chronoxide_format::view::{BlockView, Series};
 use chronoxide_format::{Result, SeriesRef};
 use chronoxide_inspect::dump::dump;
 
-use super::rebuild::{fingerprint_of, rebuilt};
+use super::rebuild::{fingerprint_of, rebuilt, rebuilt_with_rows_written_later};
 use crate::plan::Labelset;
 
 /// Series that are looked at one by one. Few bytes can stand for very many.
@@ -25,6 +25,7 @@ pub fn check(view: &BlockView<'_>, is_thorough: bool) -> Option<BTreeSet<Labelse
     assert_eq!((meta.series_count(), meta.label_count()), (content.series_count, content.label_count));
     assert_eq!(meta.fingerprint(), content.fingerprint.to_parts());
     assert!(rebuilt(view) == view.bytes(), "verify accepts a block that the builder would not make");
+    assert!(rebuilt_with_rows_written_later(view) == view.bytes(), "rows written later make another block");
     let series = series(view)?;
     assert_eq!(series.len() as u64, content.series_count, "series are missing");
     let label_count: usize = series.iter().map(Labelset::len).sum();

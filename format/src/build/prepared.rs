@@ -1,0 +1,216 @@
+//! A block of which all is known but rows that are written later.
+
+use std::io::{self, Seek, Write};
+
+use super::file::{FileOutline, SectionOutline, SectionWriter};
+use super::members::{self, Anchors};
+use super::meta::Content;
+use super::{BlockBuilder, BlockMeta, BuildError, MetricRecords};
+use crate::bits::BitWriter;
+use crate::identity::BlockId;
+use crate::layout::SectionKind;
+use crate::number::length;
+
+/// The rows of a keyset's table that are written later.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaterRows {
+    pub row_count: u32,
+    pub row_bits: u32,
+}
+
+/// All tables whose rows are written later.
+#[derive(Debug, Default)]
+pub(super) struct LaterTables {
+    pub tables: Vec<LaterRows>,
+    /// Bytes of their rows.
+    pub len: u64,
+}
+
+/// A block that is known but for the rows of keysets that were pushed as outlines.
+///
+/// Its id and length are certain, so that its file can be named before it is written.
+#[derive(Debug)]
+pub struct PreparedBlock {
+    file: FileOutline,
+    /// The sections by their place in the file; of the rows those that are there already, of the members all but the anchors.
+    sections: Vec<Vec<u8>>,
+    later: LaterTables,
+    anchors: Vec<Anchors>,
+}
+
+const ROWS: usize = 3;
+const MEMBERS: usize = 4;
+
+impl PreparedBlock {
+    pub(super) fn new(mut builder: BlockBuilder, meta: &BlockMeta) -> Result<Self, BuildError> {
+        let (members, members_len) =
+            members::write(&builder.graph, &builder.anchors, builder.form, &mut builder.records);
+        let content = Content {
+            series_count: builder.series_count.into(),
+            label_count: builder.label_count,
+            fingerprint: builder.fingerprint,
+            row_form: builder.form,
+        };
+        builder.records.place_shapes();
+        let catalogue = builder.records.encode()?;
+        let meta_section = meta.encode(&content)?;
+        let metrics =
+            if meta.metrics.is_empty() { Vec::new() } else { MetricRecords::from_set(&meta.metrics)?.encode()? };
+        let block_id = BlockId::derive(meta.time.map(|time| time.start), &meta_section, &catalogue, &metrics);
+        let (symbols, arena) = builder.symbols.finish();
+        let rows = if builder.later.tables.is_empty() { builder.rows.finish() } else { builder.rows.finish_aligned() };
+        let closing = if builder.later.tables.is_empty() { 0 } else { length(CLOSING.len()) };
+        let rows_len = length(rows.len()) + builder.later.len + closing;
+
+        let mut sections = vec![catalogue, meta_section, symbols, rows, members, arena, Vec::new()];
+        let mut kinds: Vec<SectionKind> = SectionKind::REQUIRED.to_vec();
+        if !metrics.is_empty() {
+            sections.push(metrics);
+            kinds.push(SectionKind::MetricMetadata);
+        }
+        let outlines = kinds.iter().zip(&sections).enumerate().map(|(number, (kind, bytes))| {
+            let len = match number {
+                ROWS => rows_len,
+                MEMBERS => members_len,
+                _ => length(bytes.len()),
+            };
+            SectionOutline { kind: kind.code(), id: 0, len }
+        });
+        let file = FileOutline::new(block_id, [0; 3], outlines.collect());
+        Ok(Self { file, sections, later: builder.later, anchors: builder.anchors })
+    }
+
+    /// The block's id.
+    pub const fn block_id(&self) -> BlockId {
+        self.file.block_id
+    }
+
+    /// Bytes of the whole file.
+    pub fn byte_len(&self) -> u64 {
+        self.file.byte_len()
+    }
+
+    /// Writes the block to the beginning of `out`; `rows` is asked for those of all keysets that were pushed as outlines, in their order. The header is written last.
+    ///
+    /// # Errors
+    /// Those of `out` and `rows`, and rows that are not those of the outlines.
+    pub fn write_to<W: Write + Seek>(
+        self,
+        out: &mut W,
+        mut rows: impl FnMut(&mut RowSink<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Self { file, sections, later, mut anchors } = self;
+        file.write(out, |number, writer| {
+            let bytes = sections.get(number).map_or(&[][..], Vec::as_slice);
+            writer.write(bytes)?;
+            match number {
+                ROWS if !later.tables.is_empty() => write_rows(&later, &mut anchors, writer, &mut rows),
+                MEMBERS if !bytes.is_empty() => writer.write(&members::anchors(&anchors)),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+/// What closes a bit stream.
+const CLOSING: [u8; 8] = [0; 8];
+
+fn write_rows<W: Write>(
+    later: &LaterTables,
+    anchors: &mut [Anchors],
+    writer: &mut SectionWriter<'_, W>,
+    rows: &mut impl FnMut(&mut RowSink<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut write = |bytes: &[u8]| writer.write(bytes);
+    let mut sink = RowSink {
+        write: &mut write,
+        tables: later.tables.iter(),
+        left: 0,
+        bits: BitWriter::new(),
+        anchors: anchors.iter_mut().filter(|anchors| anchors.is_open()).collect::<Vec<_>>().into_iter(),
+    };
+    rows(&mut sink)?;
+    sink.end()?;
+    writer.write(&CLOSING)
+}
+
+/// Takes the rows of keysets that were pushed as outlines.
+pub struct RowSink<'a> {
+    write: &'a mut dyn FnMut(&[u8]) -> io::Result<()>,
+    tables: std::slice::Iter<'a, LaterRows>,
+    /// Bits of the table that were not written yet.
+    left: u64,
+    bits: BitWriter,
+    anchors: std::vec::IntoIter<&'a mut Anchors>,
+}
+
+/// Bytes that are gathered before they are written.
+const GATHERED: usize = 1 << 16;
+
+impl RowSink<'_> {
+    /// Begins the next table; the one before must have all its rows.
+    ///
+    /// # Errors
+    /// Rows missing, no table left, and those of writing.
+    pub fn next_table(&mut self) -> io::Result<()> {
+        self.end_table()?;
+        let table = self.tables.next().ok_or_else(|| io::Error::other("there is no further table"))?;
+        self.left = u64::from(table.row_count) * u64::from(table.row_bits);
+        Ok(())
+    }
+
+    /// Appends rows as [`super::RowPacker::pack`] made them: so many bits from the first of the bytes on.
+    ///
+    /// # Errors
+    /// More rows than there were to be, and those of writing.
+    pub fn push(&mut self, packed: &PackedRows) -> io::Result<()> {
+        self.left = self.left.checked_sub(packed.bits).ok_or_else(|| io::Error::other("there are too many rows"))?;
+        self.bits.append(&packed.bytes, packed.bits);
+        if self.bits.whole_bytes() >= GATHERED {
+            (self.write)(&self.bits.take_whole_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The anchors of the next table that has lists: the series before row 0, 16, 32 and so on.
+    ///
+    /// # Errors
+    /// No such table, or another number of anchors than it has.
+    pub fn anchors(&mut self, series_before: Vec<u32>) -> io::Result<()> {
+        match self.anchors.next() {
+            Some(anchors) => anchors.fill(series_before),
+            None => Err(io::Error::other("there is no further table with lists")),
+        }
+    }
+
+    fn end_table(&mut self) -> io::Result<()> {
+        if self.left > 0 {
+            return Err(io::Error::other("there are too few rows"));
+        }
+        self.bits.align();
+        Ok(())
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        self.end_table()?;
+        if self.tables.next().is_some() {
+            return Err(io::Error::other("there are too few tables"));
+        }
+        (self.write)(&self.bits.finish_aligned())
+    }
+}
+
+/// Rows as a bit stream that was not closed.
+#[derive(Clone, Debug, Default)]
+pub struct PackedRows {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) bits: u64,
+}
+
+impl PackedRows {
+    /// What a writer has been given.
+    pub fn of(writer: BitWriter) -> Self {
+        let bits = writer.bit_len();
+        Self { bytes: writer.finish_aligned(), bits }
+    }
+}
