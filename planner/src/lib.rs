@@ -55,7 +55,7 @@ mod planning;
 mod write;
 
 pub use content::{Content, KeysetRows, Origin};
-pub use factor::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
+pub use factor::{ColumnCodes, Factored, FactoredKeyset, FactoredPool, FactoredTable, InternedLists, InternedRows};
 pub use layout::Layout;
 pub use plan::{KeysetPlan, Part, Plan, TablePlan};
 pub use planning::{factor, plan};

@@ -2,43 +2,65 @@
 
 use chronoxide_format::build::{BlockBuilder, BuildError};
 use chronoxide_format::view::Domain;
-use chronoxide_format::{SeriesRef, TableId};
+use chronoxide_format::{PoolId, SeriesRef, TableId};
 
-use crate::factor::Factored;
+use crate::factor::{Factored, FactoredKeyset, FactoredPool};
 use crate::plan::Part;
 
 impl Factored {
+    /// Pushes all tables and pools into a builder that has `key_count` keys with their dictionaries. Returns the pools by their number here.
+    ///
+    /// # Errors
+    /// More tables or lists than a block holds.
+    pub fn write_shared(&self, key_count: u32, builder: &mut BlockBuilder) -> Result<Vec<PoolId>, BuildError> {
+        for inner in &self.tables {
+            builder.push_table(&domains(&inner.parts, key_count), &inner.rows)?;
+        }
+        let push = |pool: &FactoredPool| {
+            let lists: Vec<&[u32]> = pool.lists.iter().map(Vec::as_slice).collect();
+            builder.push_pool(table(pool.part, key_count), &lists)
+        };
+        self.pools.iter().map(push).collect()
+    }
+
     /// Pushes all tables, pools and keysets into a builder that has `key_count` keys with their dictionaries. Returns the block's series of
     /// each series of the content, in its order.
     ///
     /// # Errors
     /// More tables, lists or series than a block holds.
     pub fn write(&self, key_count: u32, builder: &mut BlockBuilder) -> Result<Vec<SeriesRef>, BuildError> {
-        let table = |part: Part| match part {
-            Part::Key(key) => TableId(key),
-            Part::Table(table) => TableId(key_count + table as u32),
-        };
-        let domains =
-            |parts: &[Part]| -> Vec<Domain> { parts.iter().map(|&part| Domain::Table(table(part))).collect() };
-        for inner in &self.tables {
-            builder.push_table(&domains(&inner.parts), &inner.rows)?;
-        }
-        let mut pools = Vec::with_capacity(self.pools.len());
-        for pool in &self.pools {
-            let lists: Vec<&[u32]> = pool.lists.iter().map(Vec::as_slice).collect();
-            pools.push(builder.push_pool(table(pool.part), &lists)?);
-        }
+        let pools = self.write_shared(key_count, builder)?;
         let mut refs = vec![SeriesRef(0); self.keysets.iter().map(|keyset| keyset.order.len()).sum()];
         let mut start = 0;
         for keyset in &self.keysets {
-            let mut domains = domains(&keyset.parts);
-            domains.extend(keyset.pool.map(|pool| Domain::Pool(pools[pool])));
-            let first = builder.push_keyset_table(&domains, &keyset.rows)?;
+            let first = builder.push_keyset_table(&keyset.domains(key_count, &pools), &keyset.rows)?;
             for (&row, series) in keyset.order.iter().zip(first.0..) {
                 refs[start + row as usize] = SeriesRef(series);
             }
             start += keyset.order.len();
         }
         Ok(refs)
+    }
+}
+
+impl FactoredKeyset {
+    /// What the columns of its table refer to in a block with so many keys and these pools.
+    #[must_use]
+    pub fn domains(&self, key_count: u32, pools: &[PoolId]) -> Vec<Domain> {
+        let mut domains = domains(&self.parts, key_count);
+        domains.extend(self.pool.map(|pool| Domain::Pool(pools[pool])));
+        domains
+    }
+}
+
+fn domains(parts: &[Part], key_count: u32) -> Vec<Domain> {
+    parts.iter().map(|&part| Domain::Table(table(part, key_count))).collect()
+}
+
+/// The number of a part's table in a block: dictionaries come first.
+fn table(part: Part, key_count: u32) -> TableId {
+    match part {
+        Part::Key(key) => TableId(key),
+        Part::Table(table) => TableId(key_count + table as u32),
     }
 }

@@ -181,6 +181,21 @@ impl List<'_> {
         Ok(low32(self.view.members.get(bit, self.width)?))
     }
 
+    /// Appends all members.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
+        for place in 0..self.len {
+            let bit = self.first_bit + u64::from(place) * u64::from(self.width);
+            members.push(match self.view.members.peek_field(bit, self.width) {
+                Some(member) => low32(member),
+                None => self.get(place)?,
+            });
+        }
+        Ok(())
+    }
+
     /// The place of a row in the list: a binary search.
     ///
     /// # Errors

@@ -245,6 +245,33 @@ impl<'v> Table<'v> {
         self.code(row, &self.column(column)?)
     }
 
+    /// Appends the codes of some rows, row after row: faster than one by one.
+    ///
+    /// # Errors
+    /// Damage to what was touched, or rows that the table does not have.
+    pub fn push_codes(&self, rows: std::ops::Range<u32>, codes: &mut Vec<u32>) -> Result<()> {
+        if rows.end > self.row_count {
+            let (found, count) = (rows.end.into(), self.row_count.into());
+            return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), found, count));
+        }
+        let columns = (0..self.column_count()).map(|column| self.column(column)).collect::<Result<Vec<Column>>>()?;
+        codes.reserve(rows.len() * columns.len());
+        let stream = &self.view.rows;
+        for row in rows {
+            let row_bit = self.first_bit + u64::from(row) * u64::from(self.row_bits);
+            for column in &columns {
+                // A field of at most 32 bits added to a code of as many: what does not fit is left to the slow way, which names the place.
+                let field = stream.peek_field(row_bit + u64::from(column.start_bit), column.width);
+                let code = field.and_then(|field| u32::try_from(field + u64::from(column.base)).ok());
+                codes.push(match code {
+                    Some(code) => code,
+                    None => self.code(row, column)?,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// The table whose rows, or members, a column's codes stand for; none for the arena.
     ///
     /// # Errors

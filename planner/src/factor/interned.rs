@@ -7,19 +7,21 @@ use std::hash::BuildHasher;
 
 /// Distinct rows of codes.
 #[derive(Debug)]
-pub(crate) struct InternedRows {
+pub struct InternedRows {
     width: usize,
     codes: Vec<u32>,
     index: HashTable<u32>,
 }
 
 impl InternedRows {
-    pub(crate) fn new(width: usize) -> Self {
+    /// No rows of so many codes.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
         Self { width, codes: Vec::new(), index: HashTable::new() }
     }
 
     /// The number of a row, which is added if it is new.
-    pub(crate) fn intern(&mut self, row: &[u32]) -> u32 {
+    pub fn intern(&mut self, row: &[u32]) -> u32 {
         let hasher = FixedState::default();
         let Self { width, codes, index } = self;
         let at = |number: u32| &codes[number as usize * *width..(number as usize + 1) * *width];
@@ -34,8 +36,15 @@ impl InternedRows {
         }
     }
 
+    /// The number of a row that is there already.
+    #[must_use]
+    pub fn find(&self, row: &[u32]) -> Option<u32> {
+        let at = |number: u32| &self.codes[number as usize * self.width..(number as usize + 1) * self.width];
+        self.index.find(FixedState::default().hash_one(row), |&number| at(number) == row).copied()
+    }
+
     /// The rows in the order in which they came.
-    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.codes.chunks_exact(self.width)
     }
 
@@ -62,7 +71,7 @@ impl InternedRows {
 
 /// Lists of rows, each once, numbered as they come.
 #[derive(Debug, Default)]
-pub(crate) struct InternedLists {
+pub struct InternedLists {
     members: Vec<u32>,
     ends: Vec<usize>,
     index: HashTable<u32>,
@@ -74,8 +83,26 @@ impl InternedLists {
         &members[start..ends[number as usize]]
     }
 
+    /// How many lists there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The members of a list that is there.
+    #[must_use]
+    pub fn list(&self, number: u32) -> &[u32] {
+        Self::at(&self.members, &self.ends, number)
+    }
+
     /// The number of a list, which is added if it is new.
-    pub(crate) fn intern(&mut self, list: &[u32]) -> u32 {
+    pub fn intern(&mut self, list: &[u32]) -> u32 {
         let hasher = FixedState::default();
         let Self { members, ends, index } = self;
         let entry = index.entry(

@@ -56,44 +56,83 @@ impl Map {
     }
 }
 
-/// Adds maps where they save bits: one for each set of codes that some places use, if these together save more than it takes.
-///
-/// Tables get new numbers: a map stands before what refers to it.
-pub(super) fn add_maps(factored: &mut Factored, content: &Content) {
-    let mut maps = possible_maps(factored, content);
-    maps.retain(Map::pays);
-    insert(factored, &maps);
+/// What a column of a keyset's table has, for whoever has its rows elsewhere.
+#[derive(Debug, Clone)]
+pub struct ColumnCodes {
+    /// The keyset, in the order of the block.
+    pub keyset: usize,
+    /// The column.
+    pub column: usize,
+    /// Its distinct codes, increasing.
+    pub codes: Vec<u32>,
+    /// How many rows there are.
+    pub uses: u64,
 }
 
-/// A map for each set of codes with which some place would need fewer bits, in the order of their parts and codes.
-fn possible_maps(factored: &Factored, content: &Content) -> Vec<Map> {
-    let mut users: BTreeMap<(Part, Vec<u32>), Vec<User>> = BTreeMap::new();
-    for (place, part) in places(factored) {
-        let mut codes = codes_at(factored, place);
-        let uses = codes.len() as u64;
-        codes.sort_unstable();
-        codes.dedup();
-        let (Some(least), Some(most)) = (codes.first(), codes.last()) else { continue };
-        let row_count = factored.row_count(part, content);
-        // Fields of columns start from their smallest code, members do not.
-        let direct = if let Place::Pool(_) = place { bits(row_count as u32 - 1) } else { bits(most - least) };
-        let mapped = bits(codes.len() as u32 - 1);
-        if mapped < direct && (codes.len() as u64) < row_count {
-            let user = User { place, gain: uses * (direct - mapped) };
-            users.entry((part, codes)).or_default().push(user);
+impl Factored {
+    /// Adds maps where they save bits: one for each set of codes that some places use, if these together save more than it takes. Keys have so many values.
+    ///
+    /// Columns of keysets that are not among `of_keysets` stay as they are. Tables get new numbers: a map stands before what refers to it.
+    pub fn add_maps(&mut self, value_counts: &[u32], of_keysets: impl IntoIterator<Item = ColumnCodes>) {
+        let mut users: BTreeMap<(Part, Vec<u32>), Vec<User>> = BTreeMap::new();
+        let mut add = |place, part, codes: Vec<u32>, uses| {
+            if let Some(user) = user(place, &codes, uses, self.row_count(part, value_counts)) {
+                users.entry((part, codes)).or_default().push(user);
+            }
+        };
+        for (place, part) in inner_places(self) {
+            let (codes, uses) = distinct(codes_at(self, place));
+            add(place, part, codes, uses);
         }
+        for ColumnCodes { keyset, column, codes, uses } in of_keysets {
+            add(Place::Keyset(keyset, column), self.keysets[keyset].parts[column], codes, uses);
+        }
+        let maps = users.into_iter().map(|((part, codes), users)| Map { part, codes, users }).filter(Map::pays);
+        insert(self, &maps.collect::<Vec<_>>());
     }
-    users.into_iter().map(|((part, codes), users)| Map { part, codes, users }).collect()
+
+    /// The same for keysets whose rows are here.
+    pub(super) fn add_maps_for_all(&mut self, content: &Content) {
+        let column = |keyset: usize, column: usize| {
+            let (codes, uses) = distinct(codes_at(self, Place::Keyset(keyset, column)));
+            ColumnCodes { keyset, column, codes, uses }
+        };
+        let keysets = self.keysets.iter().enumerate();
+        let columns = keysets.flat_map(|(number, keyset)| (0..keyset.parts.len()).map(move |column| (number, column)));
+        // Few columns are worth a map: the codes of the others are not kept.
+        let is_worth = |codes: &ColumnCodes| {
+            let part = self.keysets[codes.keyset].parts[codes.column];
+            let place = Place::Keyset(codes.keyset, codes.column);
+            user(place, &codes.codes, codes.uses, self.row_count(part, &content.value_counts)).is_some()
+        };
+        let of_keysets: Vec<ColumnCodes> =
+            columns.map(|(keyset, number)| column(keyset, number)).filter(is_worth).collect();
+        self.add_maps(&content.value_counts, of_keysets);
+    }
 }
 
-/// All places, and what they refer to.
-fn places(factored: &Factored) -> Vec<(Place, Part)> {
+/// The place as one for which a map is worth its while, if it needs fewer bits through one.
+fn user(place: Place, codes: &[u32], uses: u64, row_count: u64) -> Option<User> {
+    let (least, most) = (codes.first()?, codes.last()?);
+    // Fields of columns start from their smallest code, members do not.
+    let direct = if let Place::Pool(_) = place { bits(row_count as u32 - 1) } else { bits(most - least) };
+    let mapped = bits(codes.len() as u32 - 1);
+    (mapped < direct && (codes.len() as u64) < row_count).then(|| User { place, gain: uses * (direct - mapped) })
+}
+
+/// Distinct codes, increasing, and how many there were.
+fn distinct(mut codes: Vec<u32>) -> (Vec<u32>, u64) {
+    let uses = codes.len() as u64;
+    codes.sort_unstable();
+    codes.dedup();
+    (codes, uses)
+}
+
+/// All places but those of keysets, and what they refer to.
+fn inner_places(factored: &Factored) -> Vec<(Place, Part)> {
     let mut places = Vec::new();
     for (number, table) in factored.tables.iter().enumerate() {
         places.extend((0..).zip(&table.parts).map(|(column, &part)| (Place::Table(number, column), part)));
-    }
-    for (number, keyset) in factored.keysets.iter().enumerate() {
-        places.extend((0..).zip(&keyset.parts).map(|(column, &part)| (Place::Keyset(number, column), part)));
     }
     places.extend((0..).zip(&factored.pools).map(|(number, pool)| (Place::Pool(number), pool.part)));
     places
@@ -145,7 +184,7 @@ mod tests {
         for columns in [1, 3, 6] {
             let (content, mut factored) = content(&vec![every_fortieth(); columns]);
             let before = factored.clone();
-            add_maps(&mut factored, &content);
+            factored.add_maps_for_all(&content);
             if columns * 25 * 5 <= 25 * 10 + 72 {
                 assert_eq!(factored, before);
                 continue;
@@ -180,7 +219,7 @@ mod tests {
             ],
             keysets: vec![keyset(0, 0), keyset(1, 1)],
         };
-        add_maps(&mut factored, &Content { value_counts: vec![1000, 2], ..Content::default() });
+        factored.add_maps_for_all(&Content { value_counts: vec![1000, 2], ..Content::default() });
 
         let parts: Vec<Vec<Part>> = factored.tables.iter().map(|table| table.parts.clone()).collect();
         let shared = vec![Part::Key(0), Part::Key(1)];
@@ -205,7 +244,7 @@ mod tests {
         ];
         let keyset = |pool: usize| FactoredKeyset { pool: Some(pool), ..FactoredKeyset::default() };
         let mut factored = Factored { tables: Vec::new(), pools, keysets: vec![keyset(0), keyset(1)] };
-        add_maps(&mut factored, &Content { value_counts: vec![1000, 2], ..Content::default() });
+        factored.add_maps_for_all(&Content { value_counts: vec![1000, 2], ..Content::default() });
         assert_eq!(factored.tables.len(), 1);
         assert_eq!(factored.pools.iter().map(|pool| pool.part).collect::<Vec<_>>(), [Part::Key(1), Part::Table(0)]);
         assert_eq!(factored.keysets.iter().map(|keyset| keyset.pool).collect::<Vec<_>>(), [Some(1), Some(0)]);

@@ -116,7 +116,7 @@ impl Factored {
         let (mut bytes, mut offset) = (0, 0);
         let (mut most_lists, mut most_members) = (0, 0);
         for pool in &self.pools {
-            let rows = self.row_count(pool.part, content);
+            let rows = self.row_count(pool.part, &content.value_counts);
             let lists = pool.lists.len() as u64;
             let members = pool.lists.iter().map(|list| list.len() as u64).sum();
             offset = bytes;
@@ -130,9 +130,9 @@ impl Factored {
     }
 
     /// Values of a key, or rows of a table.
-    pub(super) fn row_count(&self, part: Part, content: &Content) -> u64 {
+    pub(super) fn row_count(&self, part: Part, value_counts: &[u32]) -> u64 {
         match part {
-            Part::Key(key) => content.value_counts[key as usize].into(),
+            Part::Key(key) => value_counts[key as usize].into(),
             Part::Table(table) => (self.tables[table].rows.len() / self.tables[table].parts.len()) as u64,
         }
     }

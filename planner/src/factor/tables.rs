@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::factored::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
 use super::interned::{InternedLists, InternedRows};
-use super::maps::add_maps;
 use crate::content::{Content, KeysetRows};
 use crate::plan::{Part, Plan};
 
@@ -35,7 +34,7 @@ pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
         factored.keysets.push(keyset);
     }
     sort_lists(&mut factored, plan, pools);
-    add_maps(&mut factored, content);
+    factored.add_maps_for_all(content);
     factored
 }
 

@@ -1,0 +1,232 @@
+//! Lists merged: each once, and each pair united once, however many prefixes have it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use chronoxide_format::identity::Fingerprint;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::{PoolId, Result};
+use chronoxide_planner::{InternedLists, Part};
+use rayon::prelude::*;
+
+use super::plans::Adopted;
+use super::tables::MergedTables;
+use super::vocabulary::Vocabulary;
+use crate::CompactError;
+
+/// How many series two rows have in common, and the sum of what distinguishes them in their fingerprints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overlap {
+    pub series: u64,
+    pub sum: Fingerprint,
+}
+
+impl Overlap {
+    pub(crate) const NONE: Self = Self { series: 0, sum: Fingerprint::ZERO };
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { series: self.series + other.series, sum: self.sum + other.sum }
+    }
+}
+
+/// Distinct lists over one dictionary or shared table. Their numbers say nothing: they depend on which thread came first.
+pub(crate) struct MergedPool<'a> {
+    /// What the lists are lists of.
+    pub part: Part,
+    rows: &'a [Fingerprint],
+    store: RwLock<Store>,
+}
+
+#[derive(Default)]
+struct Store {
+    lists: InternedLists,
+    sums: Vec<Fingerprint>,
+    /// By the smaller and the larger number.
+    unions: HashMap<(u32, u32), (u32, Overlap)>,
+}
+
+/// All lists.
+pub(crate) struct MergedLists<'a> {
+    pools: BTreeMap<Part, MergedPool<'a>>,
+    /// For each input and each of its pools, what its lists become; empty for pools that the outputs do not have.
+    maps: Vec<Vec<Vec<u32>>>,
+}
+
+impl<'a> MergedLists<'a> {
+    /// Takes the lists of all inputs that are lists of something that a keyset of the plan has lists of.
+    pub(crate) fn merge(
+        inputs: &[BlockView<'_>],
+        vocabulary: &'a Vocabulary<'_>,
+        adopted: &Adopted,
+        tables: &'a MergedTables,
+    ) -> std::result::Result<Self, CompactError> {
+        let mut sources: BTreeMap<Part, Vec<(usize, u32)>> =
+            adopted.plan.keysets.iter().filter_map(|keyset| Some((keyset.list?, Vec::new()))).collect();
+        for (input, view) in inputs.iter().enumerate() {
+            for pool in 0..view.pool_count() {
+                let table = view.pool(PoolId(pool)).map_err(|source| CompactError::Input { input, source })?.table_id();
+                if let Some(of_part) = adopted.parts[input][table.0 as usize].and_then(|part| sources.get_mut(&part)) {
+                    of_part.push((input, pool));
+                }
+            }
+        }
+        let merged = (sources.into_par_iter())
+            .map(|(part, sources)| {
+                let pool = MergedPool { part, rows: tables.fingerprints(vocabulary, part), store: RwLock::default() };
+                let mut maps = Vec::with_capacity(sources.len());
+                for (input, number) in sources {
+                    let map = pool.take(inputs, vocabulary, tables, input, PoolId(number));
+                    maps.push((input, number, map.map_err(|source| CompactError::Input { input, source })?));
+                }
+                Ok((pool, maps))
+            })
+            .collect::<std::result::Result<Vec<_>, CompactError>>()?;
+        let mut lists = Self {
+            pools: BTreeMap::new(),
+            maps: inputs.iter().map(|view| vec![Vec::new(); view.pool_count() as usize]).collect(),
+        };
+        for (pool, maps) in merged {
+            for (input, number, map) in maps {
+                lists.maps[input][number as usize] = map;
+            }
+            lists.pools.insert(pool.part, pool);
+        }
+        Ok(lists)
+    }
+
+    /// The lists of a part that a keyset of the plan has lists of.
+    pub(crate) fn pool(&self, part: Part) -> &MergedPool<'a> {
+        &self.pools[&part]
+    }
+
+    /// All pools, in the order of their parts.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = &MergedPool<'a>> {
+        self.pools.values()
+    }
+
+    /// What the lists of an input's pool become.
+    pub(crate) fn codes(&self, input: usize, pool: PoolId) -> &[u32] {
+        &self.maps[input][pool.0 as usize]
+    }
+}
+
+impl MergedPool<'_> {
+    fn take(
+        &self,
+        inputs: &[BlockView<'_>],
+        vocabulary: &Vocabulary<'_>,
+        tables: &MergedTables,
+        input: usize,
+        pool: PoolId,
+    ) -> Result<Vec<u32>> {
+        let pool = inputs[input].pool(pool)?;
+        let rows = tables.codes(vocabulary, input, pool.table_id());
+        let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
+        let mut list = Vec::new();
+        (0..pool.list_count())
+            .map(|number| {
+                list.clear();
+                pool.list(number)?.push_members(&mut list)?;
+                list.iter_mut().for_each(|member| *member = rows[*member as usize]);
+                Ok(store.intern(&list, self.rows))
+            })
+            .collect()
+    }
+
+    /// The number of a list.
+    pub(crate) fn intern(&self, list: &[u32]) -> u32 {
+        self.store.write().unwrap_or_else(PoisonError::into_inner).intern(list, self.rows)
+    }
+
+    /// Looks at lists while no new one comes.
+    pub(crate) fn read(&self) -> PoolReader<'_> {
+        PoolReader(self.store.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The list of the members of both, and what they have in common.
+    pub(crate) fn unite(&self, a: u32, b: u32) -> (u32, Overlap) {
+        let pair = (a.min(b), a.max(b));
+        let store = self.read();
+        if a == b {
+            return (a, Overlap { series: store.len(a), sum: store.sum(a) });
+        }
+        if let Some(&known) = store.0.unions.get(&pair) {
+            return known;
+        }
+        let (united, common) = united(store.list(a), store.list(b));
+        let sum = common.iter().map(|&member| self.rows[member as usize]).sum();
+        drop(store);
+        let overlap = Overlap { series: common.len() as u64, sum };
+        let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
+        let list = store.intern(&united, self.rows);
+        store.unions.insert(pair, (list, overlap));
+        (list, overlap)
+    }
+}
+
+/// The lists of a pool, to look at.
+pub(crate) struct PoolReader<'a>(RwLockReadGuard<'a, Store>);
+
+impl PoolReader<'_> {
+    /// The members of a list.
+    pub(crate) fn list(&self, number: u32) -> &[u32] {
+        self.0.lists.list(number)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self, number: u32) -> u64 {
+        self.list(number).len() as u64
+    }
+
+    /// The sum of their fingerprints.
+    pub(crate) fn sum(&self, number: u32) -> Fingerprint {
+        self.0.sums[number as usize]
+    }
+}
+
+impl Store {
+    fn intern(&mut self, list: &[u32], rows: &[Fingerprint]) -> u32 {
+        let number = self.lists.intern(list);
+        if number as usize == self.sums.len() {
+            self.sums.push(list.iter().map(|&member| rows[member as usize]).sum());
+        }
+        number
+    }
+}
+
+/// The members of both lists, and those of either that the other has too.
+fn united(a: &[u32], b: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let (mut united, mut common) = (Vec::with_capacity(a.len() + b.len()), Vec::new());
+    let (mut left, mut right) = (a.iter().copied().peekable(), b.iter().copied().peekable());
+    while let (Some(&next_left), Some(&next_right)) = (left.peek(), right.peek()) {
+        united.push(next_left.min(next_right));
+        if next_left == next_right {
+            common.push(next_left);
+        }
+        left.next_if(|&member| member <= next_right);
+        right.next_if(|&member| member <= next_left);
+    }
+    united.extend(left.chain(right));
+    (united, common)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn lists_are_united_as_sets_are(a: BTreeSet<u8>, b: BTreeSet<u8>) {
+            let list = |set: &BTreeSet<u8>| set.iter().map(|&member| member.into()).collect::<Vec<u32>>();
+            let (all, both) = united(&list(&a), &list(&b));
+            prop_assert_eq!(all, list(&(&a | &b)));
+            prop_assert_eq!(both, list(&(&a & &b)));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! How inputs are factored, and whose plan the outputs adopt.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
+use chronoxide_format::{Result, TableId};
+use chronoxide_planner::{KeysetPlan, Part, Plan, TablePlan};
+
+use super::vocabulary::Vocabulary;
+use crate::CompactError;
+use crate::rewrite::Rewrite;
+
+/// A keyset that the outputs may have, and where its series come from.
+#[derive(Debug)]
+pub(crate) struct MergedKeyset {
+    /// Its keys, by their numbers in the vocabulary.
+    pub keys: Vec<u32>,
+    pub sources: Vec<KeysetSource>,
+}
+
+/// A keyset of an input.
+#[derive(Debug)]
+pub(crate) struct KeysetSource {
+    pub input: usize,
+    pub keyset: u32,
+    /// How it is factored there, if just so in the outputs.
+    pub agrees: bool,
+    /// Whether labels of its series are dropped or renamed.
+    pub is_rewritten: bool,
+}
+
+/// What is merged, and how it will be factored.
+#[derive(Debug)]
+pub(crate) struct Adopted {
+    /// In the order of the outputs: that of their lists of keys.
+    pub keysets: Vec<MergedKeyset>,
+    /// Of these keysets.
+    pub plan: Plan,
+    /// For each input and each of its dictionaries and inner tables, what its rows are in the outputs; none for tables that these do not have.
+    pub parts: Vec<Vec<Option<Part>>>,
+    /// The planner's version, as the block has it whose plan was adopted.
+    pub planner_version: u32,
+}
+
+/// Shared tables by their columns, maps aside: those of two inputs with the same columns are the same.
+#[derive(Default)]
+struct KnownTables {
+    numbers: BTreeMap<Vec<Part>, usize>,
+    columns: Vec<Vec<Part>>,
+}
+
+/// How one input is factored, in the keys of the vocabulary.
+struct InputPlan {
+    /// What the rows of each dictionary and inner table are.
+    parts: Vec<Part>,
+    keysets: Vec<KeysetPlan>,
+}
+
+/// Adopts the plan of the largest input, and for keysets that it does not have that of the next. If outputs are to be plain, plans do not matter.
+pub(crate) fn adopt(
+    inputs: &[BlockView<'_>],
+    vocabulary: &Vocabulary<'_>,
+    rewrite: &Rewrite,
+    factored: bool,
+) -> std::result::Result<Adopted, CompactError> {
+    let mut known = KnownTables::default();
+    let mut plans = Vec::with_capacity(inputs.len());
+    for (input, view) in inputs.iter().enumerate() {
+        let plan = input_plan(view, &vocabulary.key_maps[input], &mut known);
+        plans.push(plan.map_err(|source| CompactError::Input { input, source })?);
+    }
+    let keysets = keysets(inputs, vocabulary, rewrite)?;
+
+    let order = by_size(inputs)?;
+    let rank = |input: usize| order.iter().position(|&other| other == input);
+    let mut chosen = Vec::with_capacity(keysets.len());
+    for keyset in &keysets {
+        let largest = keyset.sources.iter().min_by_key(|source| rank(source.input));
+        let plain = || KeysetPlan { prefix: keyset.keys.iter().copied().map(Part::Key).collect(), list: None };
+        chosen.push(match largest {
+            // A keyset whose labels were rewritten has other keys than its plan was made for.
+            Some(source) if factored && !source.is_rewritten => plans[source.input].keysets[source.keyset as usize].clone(),
+            _ => plain(),
+        });
+    }
+    let (plan, numbers) = in_order(known, chosen);
+
+    let renumbered = |part: Part| match part {
+        Part::Key(_) => Some(part),
+        Part::Table(table) => numbers[table].map(Part::Table),
+    };
+    let mut adopted = Adopted {
+        keysets,
+        parts: plans.iter().map(|plan| plan.parts.iter().map(|&part| renumbered(part)).collect()).collect(),
+        planner_version: 0,
+        plan,
+    };
+    for (keyset, choice) in adopted.keysets.iter_mut().zip(&adopted.plan.keysets) {
+        for source in keyset.sources.iter_mut().filter(|source| !source.is_rewritten) {
+            let own = &plans[source.input].keysets[source.keyset as usize];
+            let same = |own: Part, chosen: Part| renumbered(own) == Some(chosen);
+            source.agrees = own.prefix.len() == choice.prefix.len()
+                && own.prefix.iter().zip(&choice.prefix).all(|(&own, &chosen)| same(own, chosen))
+                && match (own.list, choice.list) {
+                    (Some(own), Some(chosen)) => same(own, chosen),
+                    (own, chosen) => own == chosen,
+                };
+        }
+    }
+    if let (true, Some(&first)) = (factored, order.first()) {
+        let meta = inputs[first].meta().map_err(|source| CompactError::Input { input: first, source })?;
+        adopted.planner_version = meta.planner_version();
+    }
+    Ok(adopted)
+}
+
+/// The inputs by their numbers of series, the largest first; equal ones by what is in them, so that their order as arguments does not matter.
+fn by_size(inputs: &[BlockView<'_>]) -> std::result::Result<Vec<usize>, CompactError> {
+    let mut order: Vec<usize> = (0..inputs.len()).collect();
+    let mut sizes = Vec::with_capacity(inputs.len());
+    for (input, view) in inputs.iter().enumerate() {
+        sizes.push(view.series_count().map_err(|source| CompactError::Input { input, source })?);
+    }
+    order.sort_by_key(|&input| (Reverse(sizes[input]), inputs[input].block_id()));
+    Ok(order)
+}
+
+/// Whether the largest input was planned: whether it has a plan to adopt.
+pub(crate) fn has_plan(inputs: &[BlockView<'_>]) -> std::result::Result<bool, CompactError> {
+    let Some(&first) = by_size(inputs)?.first() else { return Ok(false) };
+    let view = &inputs[first];
+    let meta = view.meta().map_err(|source| CompactError::Input { input: first, source })?;
+    let inner = view.table_count() - view.key_count() - view.keyset_count();
+    Ok(meta.planner_version() > 0 || inner > 0 || view.pool_count() > 0)
+}
+
+fn input_plan(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> Result<InputPlan> {
+    let mut parts: Vec<Part> = keys.iter().copied().map(Part::Key).collect();
+    for table in view.key_count()..view.table_count() - view.keyset_count() {
+        let table = view.table(TableId(table))?;
+        let columns = columns(view, &table, &parts)?.0;
+        parts.push(match columns[..] {
+            // A map has the rows of what it maps to.
+            [behind] => behind,
+            _ => Part::Table(known.number(columns)),
+        });
+    }
+    let keyset = |keyset| {
+        let (prefix, list) = columns(view, &view.keyset(keyset)?.table(), &parts)?;
+        Ok(KeysetPlan { prefix, list })
+    };
+    let keysets = (0..view.keyset_count()).map(keyset).collect::<Result<_>>()?;
+    Ok(InputPlan { parts, keysets })
+}
+
+/// What the columns of a table refer to, and what its lists are lists of.
+fn columns(view: &BlockView<'_>, table: &Table<'_>, parts: &[Part]) -> Result<(Vec<Part>, Option<Part>)> {
+    let (mut columns, mut list) = (Vec::new(), None);
+    for column in 0..table.column_count() {
+        match table.column(column)?.domain {
+            Domain::Table(behind) => columns.push(parts[behind.0 as usize]),
+            Domain::Pool(pool) => list = Some(parts[view.pool(pool)?.table_id().0 as usize]),
+            Domain::Arena => {}
+        }
+    }
+    Ok((columns, list))
+}
+
+impl KnownTables {
+    fn number(&mut self, columns: Vec<Part>) -> usize {
+        let next = self.columns.len();
+        let number = *self.numbers.entry(columns.clone()).or_insert(next);
+        if number == next {
+            self.columns.push(columns);
+        }
+        number
+    }
+}
+
+/// The tables that these keysets use, in an order that depends on their columns alone; also says what became of each table that is known.
+fn in_order(known: KnownTables, keysets: Vec<KeysetPlan>) -> (Plan, Vec<Option<usize>>) {
+    let mut levels: Vec<usize> = Vec::with_capacity(known.columns.len());
+    let mut keys: Vec<Vec<u32>> = Vec::with_capacity(known.columns.len());
+    for columns in &known.columns {
+        // Tables refer to those known before them.
+        levels.push(1 + columns.iter().map(|part| if let Part::Table(table) = part { levels[*table] } else { 0 }).max().unwrap_or(0));
+        let mut own = Vec::new();
+        for part in columns {
+            match part {
+                Part::Key(key) => own.push(*key),
+                Part::Table(table) => own.extend_from_slice(&keys[*table]),
+            }
+        }
+        own.sort_unstable();
+        keys.push(own);
+    }
+    let mut numbers: Vec<Option<usize>> = vec![None; known.columns.len()];
+    let mut tables: Vec<TablePlan> = Vec::new();
+    let used = used_tables(&known.columns, &keysets);
+    let placed = |numbers: &[Option<usize>], parts: &[Part]| -> Vec<Part> {
+        let part = |&part: &Part| match part {
+            Part::Table(table) => Part::Table(numbers[table].unwrap_or_default()),
+            key => key,
+        };
+        parts.iter().map(part).collect()
+    };
+    for level in 1..=levels.iter().copied().max().unwrap_or(0) {
+        let of_level = (0..levels.len()).filter(|&table| levels[table] == level && used[table]);
+        let mut of_level: Vec<(usize, Vec<Part>)> =
+            of_level.map(|table| (table, placed(&numbers, &known.columns[table]))).collect();
+        of_level.sort_by(|(a, a_parts), (b, b_parts)| (&keys[*a], a_parts).cmp(&(&keys[*b], b_parts)));
+        for (table, parts) in of_level {
+            numbers[table] = Some(tables.len());
+            tables.push(TablePlan { parts });
+        }
+    }
+    let keyset = |keyset: KeysetPlan| KeysetPlan {
+        prefix: placed(&numbers, &keyset.prefix),
+        list: keyset.list.map(|list| placed(&numbers, &[list])[0]),
+    };
+    (Plan { tables, keysets: keysets.into_iter().map(keyset).collect() }, numbers)
+}
+
+fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
+    let mut used = vec![false; columns.len()];
+    let mut mark = |parts: &[Part], used: &mut Vec<bool>| {
+        for part in parts {
+            if let Part::Table(table) = part {
+                used[*table] = true;
+            }
+        }
+    };
+    for keyset in keysets {
+        mark(&keyset.prefix, &mut used);
+        mark(keyset.list.as_slice(), &mut used);
+    }
+    for table in (0..columns.len()).rev() {
+        if used[table] {
+            mark(&columns[table], &mut used);
+        }
+    }
+    used
+}
+
+/// The keysets of all inputs by what becomes of their keys.
+fn keysets(
+    inputs: &[BlockView<'_>],
+    vocabulary: &Vocabulary<'_>,
+    rewrite: &Rewrite,
+) -> std::result::Result<Vec<MergedKeyset>, CompactError> {
+    let changes = rewrite.key_changes(vocabulary);
+    let mut merged: BTreeMap<Vec<u32>, Vec<KeysetSource>> = BTreeMap::new();
+    for (input, view) in inputs.iter().enumerate() {
+        for keyset in 0..view.keyset_count() {
+            let own = keys(&view.keyset(keyset), &vocabulary.key_maps[input]);
+            let own = own.map_err(|source| CompactError::Input { input, source })?;
+            let keys = changes.keys_after(&own);
+            let is_rewritten = keys != own;
+            merged.entry(keys).or_default().push(KeysetSource { input, keyset, agrees: false, is_rewritten });
+        }
+    }
+    Ok(merged.into_iter().map(|(keys, sources)| MergedKeyset { keys, sources }).collect())
+}
+
+fn keys(keyset: &Result<Keyset<'_>>, map: &[u32]) -> Result<Vec<u32>> {
+    let keyset = keyset.as_ref().map_err(Clone::clone)?;
+    keyset.keys()?.map(|key| Ok(map[key?.0 as usize])).collect()
+}

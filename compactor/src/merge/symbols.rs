@@ -1,0 +1,87 @@
+//! Arenas merged: the only place where strings are compared.
+
+use std::cmp::Ordering;
+
+use chronoxide_format::SymbolId;
+use chronoxide_format::view::{BlockView, Text};
+use rayon::prelude::*;
+
+use crate::CompactError;
+
+/// The symbols of all inputs, each once, in byte order.
+pub(crate) struct MergedSymbols<'a> {
+    pub symbols: Vec<&'a str>,
+    /// For each input and each of its symbols, its number among all of them.
+    pub maps: Vec<Vec<u32>>,
+}
+
+/// Merges the sorted arenas of all inputs, and symbols that no input need have.
+pub(crate) fn merge<'a>(inputs: &'a [BlockView<'a>], more: &[&'a str]) -> Result<MergedSymbols<'a>, CompactError> {
+    let mut arenas = (inputs.par_iter().enumerate())
+        .map(|(input, view)| arena(view).map_err(|source| CompactError::Input { input, source }))
+        .collect::<Result<Vec<Vec<&str>>, _>>()?;
+    let mut more = more.to_vec();
+    more.sort_unstable();
+    more.dedup();
+    arenas.push(more);
+    let mut merged = union(arenas);
+    if u32::try_from(merged.symbols.len()).is_err() {
+        return Err(chronoxide_format::build::BuildError::TooMany { what: "symbols" }.into());
+    }
+    merged.maps.pop();
+    Ok(merged)
+}
+
+fn arena<'a>(view: &'a BlockView<'a>) -> chronoxide_format::Result<Vec<&'a str>> {
+    let text: Text<'a> = view.text()?;
+    (0..view.symbols().count()).map_while(|id| text.symbol(SymbolId(id)).transpose()).collect()
+}
+
+/// By halves, each of which loses what it has twice before it is compared again.
+fn union(mut arenas: Vec<Vec<&str>>) -> MergedSymbols<'_> {
+    if arenas.len() < 2 {
+        let symbols = arenas.pop().unwrap_or_default();
+        return MergedSymbols { maps: vec![(0..symbols.len() as u32).collect()], symbols };
+    }
+    let right = arenas.split_off(arenas.len() / 2);
+    let (left, right) = rayon::join(|| union(arenas), || union(right));
+    let mut symbols = Vec::with_capacity(left.symbols.len().max(right.symbols.len()));
+    let (mut from_left, mut from_right) = (Vec::with_capacity(left.symbols.len()), Vec::with_capacity(right.symbols.len()));
+    let (mut a, mut b) = (left.symbols.iter().peekable(), right.symbols.iter().peekable());
+    loop {
+        let number = symbols.len() as u32;
+        let order = match (a.peek(), b.peek()) {
+            (None, None) => break,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(a), Some(b)) => a.cmp(b),
+        };
+        let of_right = if order.is_ge() { b.next() } else { None };
+        let of_left = if order.is_le() { a.next() } else { None };
+        from_left.extend(of_left.map(|_| number));
+        from_right.extend(of_right.map(|_| number));
+        symbols.extend(of_left.or(of_right));
+    }
+    let composed = |maps: Vec<Vec<u32>>, later: &[u32]| -> Vec<Vec<u32>> {
+        maps.into_par_iter().map(|map| map.into_iter().map(|number| later[number as usize]).collect()).collect()
+    };
+    let mut maps = composed(left.maps, &from_left);
+    maps.extend(composed(right.maps, &from_right));
+    MergedSymbols { symbols, maps }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_symbol_stands_once_and_is_found_from_each_arena() {
+        let arenas = vec![vec!["a", "c", "d"], vec![], vec!["b", "c"], vec!["a", "d", "e"], vec!["c"]];
+        let merged = union(arenas.clone());
+        let expected: BTreeSet<&str> = arenas.iter().flatten().copied().collect();
+        assert_eq!(merged.symbols, expected.into_iter().collect::<Vec<_>>());
+        let found = |map: &Vec<u32>| map.iter().map(|&number| merged.symbols[number as usize]).collect::<Vec<_>>();
+        assert_eq!(merged.maps.iter().map(found).collect::<Vec<_>>(), arenas);
+    }
+}

@@ -1,0 +1,149 @@
+//! Keys and value dictionaries merged: the labels that the outputs can have.
+
+use std::collections::BTreeMap;
+
+use chronoxide_format::identity::{Fingerprint, SymbolHash};
+use chronoxide_format::view::BlockView;
+use chronoxide_format::{KeyId, Result};
+use rayon::prelude::*;
+
+use super::symbols::MergedSymbols;
+use crate::CompactError;
+use crate::rewrite::Rewrite;
+
+/// A key with its values in all inputs.
+#[derive(Debug)]
+pub(crate) struct Key {
+    /// The symbol of its name.
+    pub name: u32,
+    /// The symbols of its values, increasing.
+    pub values: Vec<u32>,
+    /// The fingerprint of each label.
+    pub labels: Vec<Fingerprint>,
+}
+
+/// Symbols, keys and values of all inputs. Keys are numbered by name, values of a key by their order.
+pub(crate) struct Vocabulary<'a> {
+    pub symbols: Vec<&'a str>,
+    pub keys: Vec<Key>,
+    /// For each input and each of its keys, which key that is.
+    pub key_maps: Vec<Vec<u32>>,
+    /// For each input and each of its keys, what the codes of its values become.
+    pub code_maps: Vec<Vec<Vec<u32>>>,
+}
+
+impl<'a> Vocabulary<'a> {
+    /// Merges keys by name and the dictionaries of each key. A key that others are renamed to gets their values too.
+    pub(crate) fn merge(
+        inputs: &'a [BlockView<'a>],
+        merged: MergedSymbols<'a>,
+        rewrite: &Rewrite,
+    ) -> std::result::Result<Self, CompactError> {
+        let MergedSymbols { symbols, maps } = merged;
+        // The keys by name, each with the inputs that have it.
+        let mut sources: BTreeMap<u32, Vec<(usize, KeyId)>> = BTreeMap::new();
+        for (input, view) in inputs.iter().enumerate() {
+            for key in (0..view.key_count()).map(KeyId) {
+                let name = view.key_symbol(key).map_err(|source| CompactError::Input { input, source })?;
+                sources.entry(maps[input][name.0 as usize]).or_default().push((input, key));
+            }
+        }
+        let symbol = |text: &str| symbols.binary_search(&text).ok().map(|symbol| symbol as u32);
+        let mut renamed: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (old, new) in rewrite.renamed() {
+            if let (Some(old), Some(new)) = (symbol(old), symbol(new))
+                && sources.contains_key(&old)
+            {
+                renamed.entry(new).or_default().push(old);
+            }
+        }
+        for new in renamed.keys() {
+            sources.entry(*new).or_default();
+        }
+
+        let hashes: Vec<SymbolHash> = symbols.par_iter().map(|symbol| SymbolHash::of(symbol.as_bytes())).collect();
+        let dictionaries = (sources.par_iter())
+            .map(|(&name, of_name)| {
+                let mut values: Vec<Vec<u32>> = values_of(inputs, of_name, &maps)?;
+                for old in renamed.get(&name).into_iter().flatten() {
+                    values.extend(values_of(inputs, &sources[old], &maps)?);
+                }
+                let key = merge_values(name, &values, &hashes);
+                let codes = values.iter().take(of_name.len()).map(|own| positions(own, &key.values)).collect();
+                Ok((key, codes))
+            })
+            .collect::<std::result::Result<Vec<(Key, Vec<Vec<u32>>)>, CompactError>>()?;
+
+        let mut key_maps: Vec<Vec<u32>> = inputs.iter().map(|_| Vec::new()).collect();
+        let mut code_maps: Vec<Vec<Vec<u32>>> = inputs.iter().map(|_| Vec::new()).collect();
+        let mut keys = Vec::with_capacity(dictionaries.len());
+        for (of_name, (key, codes)) in sources.values().zip(dictionaries) {
+            for (&(input, _), codes) in of_name.iter().zip(codes) {
+                // Keys of an input come in the order of their names, and so in the order of their numbers.
+                key_maps[input].push(keys.len() as u32);
+                code_maps[input].push(codes);
+            }
+            keys.push(key);
+        }
+        Ok(Self { symbols, keys, key_maps, code_maps })
+    }
+
+    /// The key with this name.
+    pub(crate) fn key(&self, name: &str) -> Option<u32> {
+        let found = self.keys.binary_search_by_key(&name, |key| self.symbols[key.name as usize]);
+        found.ok().map(|key| key as u32)
+    }
+
+    /// The values of a key, in the order of their codes.
+    pub(crate) fn values(&self, key: u32) -> impl Iterator<Item = &'a str> + '_ {
+        self.keys[key as usize].values.iter().map(|&value| self.symbols[value as usize])
+    }
+
+    /// What the codes of one key become as values of another, which has them all.
+    pub(crate) fn renamed_codes(&self, old: u32, new: u32) -> Vec<u32> {
+        positions(&self.keys[old as usize].values, &self.keys[new as usize].values)
+    }
+}
+
+/// The values of a key in each of the inputs that have it, as symbols of all.
+fn values_of(
+    inputs: &[BlockView<'_>],
+    sources: &[(usize, KeyId)],
+    maps: &[Vec<u32>],
+) -> std::result::Result<Vec<Vec<u32>>, CompactError> {
+    let of_input = |&(input, key): &(usize, KeyId)| {
+        let symbols = symbols_of(&inputs[input], key).map_err(|source| CompactError::Input { input, source })?;
+        Ok(symbols.into_iter().map(|symbol| maps[input][symbol as usize]).collect())
+    };
+    sources.iter().map(of_input).collect()
+}
+
+fn symbols_of(view: &BlockView<'_>, key: KeyId) -> Result<Vec<u32>> {
+    let dictionary = view.dictionary(key)?;
+    let mut symbols = Vec::new();
+    dictionary.push_codes(0..dictionary.row_count(), &mut symbols)?;
+    Ok(symbols)
+}
+
+fn merge_values(name: u32, of_inputs: &[Vec<u32>], hashes: &[SymbolHash]) -> Key {
+    let mut values = of_inputs.concat();
+    // A stable sort merges the sorted runs that the inputs are.
+    values.sort();
+    values.dedup();
+    let hash = |symbol: u32| hashes[symbol as usize];
+    let labels = values.iter().map(|&value| Fingerprint::of_label(hash(name), hash(value))).collect();
+    Key { name, values, labels }
+}
+
+/// Where each number of the one is in the other; both increase, and the other has them all.
+pub(super) fn positions(own: &[u32], all: &[u32]) -> Vec<u32> {
+    let mut place = 0;
+    let mut positions = Vec::with_capacity(own.len());
+    for &number in own {
+        while all[place] < number {
+            place += 1;
+        }
+        positions.push(place as u32);
+    }
+    positions
+}
