@@ -13,6 +13,7 @@
 //! | `keysets` | rows merged, and what was there twice |
 //! | `meta` | what the output says of itself |
 //! | `error` | what can go wrong |
+//! | [`select`] | which series: the selectors of PromQL |
 //!
 //! ```
 //! use chronoxide_compactor::{CompactOptions, compact};
@@ -33,6 +34,7 @@ mod dictionaries;
 mod error;
 mod keysets;
 mod meta;
+pub mod select;
 mod symbols;
 
 pub use compact::{CompactOptions, Compacted, compact};

@@ -1,0 +1,170 @@
+//! From text to a [`Selector`].
+
+use std::str::FromStr;
+
+use promql_parser::label::{MatchOp, Matchers};
+use promql_parser::parser::{Expr, VectorSelector, parse};
+
+use super::quoted::{QuoteError, quote, unquote};
+use super::re2::{self, PatternError};
+use super::selector::{METRIC_NAME, Matcher, Selector};
+
+/// Why a text is no selector. Its `Display` is the reason and, where there is one place, the number of the character there, counted from 1; whoever
+/// prints it shows the [`text`](Self::text), as clap does.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}{}", self.place())]
+pub struct SelectorError {
+    text: String,
+    /// Bytes before the place.
+    at: Option<usize>,
+    reason: Reason,
+}
+
+impl SelectorError {
+    /// What was to be a selector.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn place(&self) -> String {
+        let number = |at| self.text[..at].chars().count() + 1;
+        self.at.map(|at| format!(", at character {}", number(at))).unwrap_or_default()
+    }
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Reason {
+    #[error("a selector is expected, such as up{{job=\"api\"}} or {{pod=~\"canary-.*\"}}")]
+    Empty,
+    #[error(transparent)]
+    Quote(#[from] QuoteError),
+    #[error("in the regular expression: {0}")]
+    Pattern(#[from] PatternError),
+    #[error("{what} has no place in a selector, which is a metric name or matchers in braces")]
+    NoSelector { what: &'static str },
+    #[error(
+        "names with other characters than a to z, A to Z, 0 to 9, _ and : are written in quotes and in braces: {{\"{0}\"}}"
+    )]
+    NameWithoutQuotes(char),
+    #[error("times are no part of a selector: offset and @ have no place here")]
+    Time,
+    #[error("PromQL has no `or` between matchers: give two selectors")]
+    Or,
+    #[error("a label has a name of at least one character")]
+    EmptyName,
+    #[error(
+        "every matcher matches the empty value, so that series without these labels would be selected too: add a matcher that does not, or \
+         __name__!=\"\" if this is meant"
+    )]
+    MatchesAll,
+    #[error("{0}")]
+    Parser(String),
+}
+
+impl FromStr for Selector {
+    type Err = SelectorError;
+
+    fn from_str(text: &str) -> Result<Self, SelectorError> {
+        let error = |at, reason| SelectorError { text: text.to_owned(), at, reason };
+        let Rewritten { text: rewritten, patterns } = rewrite(text).map_err(|(at, reason)| error(Some(at), reason))?;
+        selector(&rewritten, patterns).map_err(|reason| error(None, reason))
+    }
+}
+
+/// A selector in the dialect of `promql-parser`.
+struct Rewritten {
+    text: String,
+    /// The regular expressions as the user wrote them, in order.
+    patterns: Vec<String>,
+}
+
+/// Writes strings so that `promql-parser` reads what Prometheus would, regular expressions for the crate `regex`, and refuses
+/// characters that no selector has outside of strings.
+fn rewrite(text: &str) -> Result<Rewritten, (usize, Reason)> {
+    let mut rewritten = Rewritten { text: String::with_capacity(text.len()), patterns: Vec::new() };
+    let mut at = 0;
+    while let Some(char) = text[at..].chars().next() {
+        let no_selector = |what| Err((at, Reason::NoSelector { what }));
+        match char {
+            '"' | '\'' | '`' => {
+                let (string, length) = unquote(&text[at..], char).map_err(|error| (at, error.into()))?;
+                if rewritten.text.trim_end().ends_with('~') {
+                    let translated = re2::translate(&string).map_err(|error| (at, error.into()))?;
+                    re2::compile_translated(&translated).map_err(|error| (at, error.into()))?;
+                    rewritten.text.push_str(&quote(&translated));
+                    rewritten.patterns.push(string);
+                } else {
+                    rewritten.text.push_str(&quote(&string));
+                }
+                at += length;
+                continue;
+            }
+            '_' | ':' | '{' | '}' | '=' | '!' | '~' | ',' | 'a'..='z' | 'A'..='Z' | '0'..='9' => {}
+            char if char.is_ascii_whitespace() => {}
+            '(' | ')' => return no_selector("a function or anything in parentheses"),
+            '[' | ']' => return no_selector("a range"),
+            '@' => return Err((at, Reason::Time)),
+            '#' => return no_selector("a comment"),
+            '+' | '-' | '*' | '/' | '%' | '^' | '<' | '>' => return no_selector("an operator"),
+            char => return Err((at, Reason::NameWithoutQuotes(char))),
+        }
+        rewritten.text.push(char);
+        at += char.len_utf8();
+    }
+    if rewritten.text.trim().is_empty() {
+        return Err((0, Reason::Empty));
+    }
+    Ok(rewritten)
+}
+
+fn selector(rewritten: &str, patterns: Vec<String>) -> Result<Selector, Reason> {
+    match parse(rewritten) {
+        Ok(Expr::VectorSelector(VectorSelector { offset: Some(_), .. } | VectorSelector { at: Some(_), .. })) => {
+            Err(Reason::Time)
+        }
+        Ok(Expr::VectorSelector(VectorSelector { name, matchers, .. })) => from_matchers(name, matchers, patterns),
+        Ok(Expr::Binary(_)) => Err(Reason::NoSelector { what: "an operator" }),
+        Ok(Expr::StringLiteral(_) | Expr::NumberLiteral(_)) => {
+            Err(Reason::NoSelector { what: "a string or a number alone" })
+        }
+        Ok(_) => Err(Reason::NoSelector { what: "anything else of PromQL" }),
+        // The parser says this of selectors and of nothing else, and in words that do not say what to do.
+        Err(message) if message == "vector selector must contain at least one non-empty matcher" => {
+            Err(Reason::MatchesAll)
+        }
+        Err(message) if message == "invalid promql query" => Err(Reason::Parser("this is not PromQL".to_owned())),
+        Err(message) => Err(Reason::Parser(message)),
+    }
+}
+
+fn from_matchers(name: Option<String>, matchers: Matchers, patterns: Vec<String>) -> Result<Selector, Reason> {
+    if !matchers.or_matchers.is_empty() {
+        return Err(Reason::Or);
+    }
+    let mut patterns = patterns.into_iter();
+    let mut all = Vec::with_capacity(matchers.matchers.len() + 1);
+    for matcher in matchers.matchers {
+        if matcher.name.is_empty() {
+            return Err(Reason::EmptyName);
+        }
+        all.push(match matcher.op {
+            MatchOp::Equal => Matcher::literal(matcher.name, true, matcher.value),
+            MatchOp::NotEqual => Matcher::literal(matcher.name, false, matcher.value),
+            MatchOp::Re(_) | MatchOp::NotRe(_) => {
+                let is_match = matches!(matcher.op, MatchOp::Re(_));
+                let regex = re2::compile_translated(&matcher.value)?;
+                let written = patterns.next().unwrap_or(matcher.value);
+                Matcher::pattern(matcher.name, is_match, written, regex)
+            }
+        });
+    }
+    if let Some(name) = name {
+        all.push(Matcher::literal(METRIC_NAME.to_owned(), true, name));
+    }
+    // The parser asks the same of what it compiled itself; what is used is what must hold.
+    if all.iter().all(|matcher| matcher.matches("")) {
+        return Err(Reason::MatchesAll);
+    }
+    Ok(Selector::new(all))
+}

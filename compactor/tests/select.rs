@@ -1,0 +1,257 @@
+//! Selectors select what Prometheus says they do.
+
+use std::collections::BTreeMap;
+
+use chronoxide_compactor::select::{Operator, Selector};
+use chronoxide_format::policy::LabelPolicy;
+use proptest::prelude::*;
+
+type Labels = &'static [(&'static str, &'static str)];
+
+const UP: Labels = &[("__name__", "up"), ("job", "api"), ("env", "prod")];
+const DOWN: Labels = &[("__name__", "down"), ("job", "db")];
+const NEWLINE: Labels = &[("__name__", "up"), ("job", "a\nb")];
+const DOTTED: Labels = &[("__name__", "http.server.duration"), ("http.method", "GET")];
+const NAMELESS: Labels = &[("job", "api")];
+const ALL: [Labels; 5] = [UP, DOWN, NEWLINE, DOTTED, NAMELESS];
+
+fn selector(text: &str) -> Selector {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Written by hand from <https://prometheus.io/docs/prometheus/latest/querying/basics/>.
+#[test]
+fn selectors_select_what_prometheus_documents() {
+    let cases: &[(&str, &[Labels])] = &[
+        ("up", &[UP, NEWLINE]),
+        (" up { } ", &[UP, NEWLINE]),
+        (r#"{__name__="up"}"#, &[UP, NEWLINE]),
+        (r#"{"up"}"#, &[UP, NEWLINE]),
+        (r#"{"up",job="api"}"#, &[UP]),
+        (r#"up{job="api"}"#, &[UP]),
+        (r#"up{job="api",}"#, &[UP]),
+        (r#"up{job='api'}"#, &[UP]),
+        ("up{job=`api`}", &[UP]),
+        // A label that is absent has the empty value.
+        (r#"up{env=""}"#, &[NEWLINE]),
+        (r#"{job="api",env=""}"#, &[NAMELESS]),
+        (r#"{job="api",env!=""}"#, &[UP]),
+        (r#"{env!=""}"#, &[UP]),
+        (r#"{job!="",env!="prod"}"#, &[DOWN, NEWLINE, NAMELESS]),
+        (r#"{job="api",env=~"|prod"}"#, &[UP, NAMELESS]),
+        (r#"{job="api",env=~".*"}"#, &[UP, NAMELESS]),
+        (r#"{job="api",env=~".+"}"#, &[UP]),
+        (r#"{job="api",env!~".+"}"#, &[NAMELESS]),
+        (r#"{job="api",other!~"x"}"#, &[UP, NAMELESS]),
+        (r#"{__name__!="",env=""}"#, &[DOWN, NEWLINE, DOTTED]),
+        // Regular expressions must match the whole value.
+        (r#"{job=~"ap"}"#, &[]),
+        (r#"{job=~"ap."}"#, &[UP, NAMELESS]),
+        (r#"{job=~"a|b"}"#, &[]),
+        (r#"{job=~"api|db"}"#, &[UP, DOWN, NAMELESS]),
+        (r#"{job=~"(?i)API"}"#, &[UP, NAMELESS]),
+        (r#"{__name__=~"u.*|do.*"}"#, &[UP, DOWN, NEWLINE]),
+        (r#"{job!="",job!~"a.*"}"#, &[DOWN]),
+        // A dot matches a newline.
+        (r#"{job=~"a.b"}"#, &[NEWLINE]),
+        (r#"{job="a\nb"}"#, &[NEWLINE]),
+        // Regular expressions in strings: backslashes twice, or backticks.
+        (r#"{__name__=~"\\w+\\.\\w+\\.\\w+"}"#, &[DOTTED]),
+        (r"{__name__=~`\w+\.\w+\.\w+`}", &[DOTTED]),
+        (r"{__name__=~`\Qhttp.server.duration\E`}", &[DOTTED]),
+        // Names in quotes.
+        (r#"{"http.method"="GET"}"#, &[DOTTED]),
+        (r#"{"http.server.duration","http.method"=~"G.T"}"#, &[DOTTED]),
+        (r#"{"http.method"!="",job=""}"#, &[DOTTED]),
+        // Several matchers of a label must all hold.
+        (r#"{job=~"a.*",job=~".*i"}"#, &[UP, NAMELESS]),
+        (r#"{job="api",job="db"}"#, &[]),
+        // Words of the language may be names.
+        (r#"{job="api",on!="x",or=""}"#, &[UP, NAMELESS]),
+        ("sum", &[]),
+    ];
+    for (text, expected) in cases {
+        let selector = selector(text);
+        let selected: Vec<Labels> =
+            ALL.into_iter().filter(|labels| selector.matches_labels(labels.iter().copied())).collect();
+        assert_eq!(selected, *expected, "{text}");
+    }
+}
+
+#[test]
+fn strings_are_those_of_prometheus() {
+    for (text, value) in [
+        (r#"{a="\xe2\x82\xac"}"#, "\u{20ac}"),
+        (r#"{a="\342\202\254"}"#, "\u{20ac}"),
+        (r#"{a='"'}"#, "\""),
+        (r"{a=`\d`}", r"\d"),
+        ("{a=\"\u{1f980}\"}", "\u{1f980}"),
+    ] {
+        assert!(selector(text).matches_labels([("a", value)]), "{text}");
+    }
+}
+
+#[test]
+fn matchers_say_what_they_ask_for() {
+    let selector = selector(r#"up{"http.method"!="GET",pod=~`web-\d+`}"#);
+    let asked: Vec<_> =
+        (selector.matchers().iter()).map(|asked| (asked.name(), asked.operator(), asked.value())).collect();
+    assert_eq!(
+        asked,
+        [
+            ("http.method", Operator::NotEqual, "GET"),
+            ("pod", Operator::Matches, r"web-\d+"),
+            ("__name__", Operator::Equal, "up")
+        ]
+    );
+    assert_eq!(selector.to_string(), r#"{"http.method"!="GET",pod=~"web-\\d+",__name__="up"}"#);
+    assert!(selector.matchers()[1].matches("web-7"));
+    assert!(!selector.matchers()[1].matches(""));
+}
+
+#[test]
+fn what_is_no_selector_is_refused_with_its_reason_and_place() {
+    let no_selector = "has no place in a selector, which is a metric name or matchers in braces";
+    let matches_all = "every matcher matches the empty value, so that series without these labels would be selected too: add a \
+                       matcher that does not, or __name__!=\"\" if this is meant";
+    let empty = "a selector is expected, such as up{job=\"api\"} or {pod=~\"canary-.*\"}, at character 1";
+    for (text, message) in [
+        ("", empty),
+        ("  ", empty),
+        ("{}", matches_all),
+        (r#"{job=~".*"}"#, matches_all),
+        (r#"{job!="api"}"#, matches_all),
+        (r#"{job!~"api",env=""}"#, matches_all),
+        ("sum(up)", &format!("a function or anything in parentheses {no_selector}, at character 4")),
+        ("(up)", &format!("a function or anything in parentheses {no_selector}, at character 1")),
+        ("up[5m]", &format!("a range {no_selector}, at character 3")),
+        ("up offset 5m", "times are no part of a selector: offset and @ have no place here"),
+        ("up @ 5", "times are no part of a selector: offset and @ have no place here, at character 4"),
+        ("+up", &format!("an operator {no_selector}, at character 1")),
+        ("-up", &format!("an operator {no_selector}, at character 1")),
+        ("up or down", &format!("an operator {no_selector}")),
+        ("up == 1", &format!("an operator {no_selector}")),
+        ("up # all", &format!("a comment {no_selector}, at character 4")),
+        ("\"up\"", &format!("a string or a number alone {no_selector}")),
+        ("1", &format!("a string or a number alone {no_selector}")),
+        (r#"{a="b" or c="d"}"#, "PromQL has no `or` between matchers: give two selectors"),
+        (r#"{""="b"}"#, "a label has a name of at least one character"),
+        ("up down", "this is not PromQL"),
+        (r#"{a="b"}{c="d"}"#, "this is not PromQL"),
+        (r#"{a="b" c="d"}"#, "this is not PromQL"),
+        (r#"{a="b",,c="d"}"#, "this is not PromQL"),
+        (r#"{a="b""#, "unexpected end of input inside braces"),
+        ("{a=b}", "unexpected identifier 'b' in label matching, expected string"),
+        (r#"up{__name__="down"}"#, "metric name must not be set twice: 'up' or 'down'"),
+        (r#"{a="b}"#, "the string has no end, at character 4"),
+        (
+            "{a=\"\u{e9}\",b=\"\\d\"}",
+            r"\d is no escape: a backslash is written \\, or the string put into backticks, at character 10",
+        ),
+        (r#"{a="\xff"}"#, "the escapes of the string do not make UTF-8, at character 4"),
+        (r#"{a=~"b("}"#, "in the regular expression: unclosed group, at character 5"),
+        (r#"{a=~"b)|(c"}"#, "in the regular expression: unopened group, at character 5"),
+        (r#"{a!~"[b"}"#, "in the regular expression: [ has no ], at character 5"),
+        (
+            "http.method",
+            "names with other characters than a to z, A to Z, 0 to 9, _ and : are written in quotes and in braces: {\".\"}, at character 5",
+        ),
+    ] {
+        let error = text.parse::<Selector>().map(|selector| selector.to_string()).expect_err(text);
+        assert_eq!(error.to_string(), message, "{text}");
+        assert_eq!(error.text(), text);
+    }
+}
+
+#[test]
+fn a_policy_cuts_what_selectors_compare_with() {
+    let policy = LabelPolicy::new(18, 18).unwrap();
+    let long = "a value that is longer than eighteen bytes";
+    let text = format!("{{a_label_name_of_more_than_eighteen_bytes={long:?},b=~{long:?}}}");
+    let (name, value) = (policy.name("a_label_name_of_more_than_eighteen_bytes"), policy.value(long));
+    let stored = [(&*name, &*value), ("b", long)];
+    assert!(!selector(&text).matches_labels(stored));
+    assert!(selector(&text).under(&policy).matches_labels(stored));
+    assert!(!selector(&text).under(&policy).matches_labels([(&*name, "x"), ("b", long)]));
+}
+
+#[test]
+fn a_regular_expression_over_many_values_is_fine() {
+    let selector = selector(r#"{pod=~"web-(canary|blue)-[0-9a-f]{8}-.*"}"#);
+    let values = (0..300_000_u32)
+        .map(|number| format!("web-{}-{number:08x}-{number}", if number % 3 == 0 { "blue" } else { "green" }));
+    let matcher = &selector.matchers()[0];
+    assert_eq!(values.filter(|value| matcher.matches(value)).count(), 100_000);
+}
+
+/// A matcher of the model: its regular expressions are lists of alternatives.
+#[derive(Debug, Clone)]
+struct ModelMatcher {
+    name: String,
+    operator: usize,
+    values: Vec<String>,
+}
+
+impl ModelMatcher {
+    fn text(&self) -> String {
+        let quoted =
+            |text: &str| format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', "\\n"));
+        let literal = |value: &String| {
+            value.chars().fold(String::new(), |text, char| {
+                text + if char.is_alphanumeric() { "" } else { "\\" } + &char.to_string()
+            })
+        };
+        let value = match self.operator {
+            0 | 1 => quoted(&self.values[0]),
+            _ => quoted(&self.values.iter().map(literal).collect::<Vec<_>>().join("|")),
+        };
+        format!("{}{}{value}", quoted(&self.name), ["=", "!=", "=~", "!~"][self.operator])
+    }
+
+    fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
+        let value = labels.get(&self.name).cloned().unwrap_or_default();
+        match self.operator {
+            0 => value == self.values[0],
+            1 => value != self.values[0],
+            2 => self.values.contains(&value),
+            _ => !self.values.contains(&value),
+        }
+    }
+}
+
+fn value() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), "[ab.*|\"\\\\{]{1,2}"]
+}
+
+prop_compose! {
+    fn matcher()(name in "[abc.]", operator in 0_usize..4, values in prop::collection::vec(value(), 1..4)) -> ModelMatcher {
+        ModelMatcher { name, operator, values }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn selectors_agree_with_a_model_of_sets(
+        matchers in prop::collection::vec(matcher(), 1..4),
+        series in prop::collection::vec(prop::collection::btree_map("[abc.]", "[ab.*|\"\\\\{]{1,2}", 0..4), 1..6),
+    ) {
+        let text = format!("{{{}}}", matchers.iter().map(ModelMatcher::text).collect::<Vec<_>>().join(","));
+        // What is satisfied without any label is refused, and only that.
+        let is_empty = matchers.iter().all(|matcher| matcher.holds(&BTreeMap::new()));
+        match text.parse::<Selector>() {
+            Err(error) => prop_assert!(is_empty, "{text}: {error}"),
+            Ok(selector) => {
+                prop_assert!(!is_empty, "{}", text);
+                for labels in series {
+                    let expected = matchers.iter().all(|matcher| matcher.holds(&labels));
+                    let got = selector.matches_labels(labels.iter().map(|(name, value)| (&**name, &**value)));
+                    prop_assert_eq!(got, expected, "{} {:?}", text, labels);
+                }
+                let again = selector.to_string();
+                prop_assert_eq!(again.parse::<Selector>().unwrap().to_string(), again);
+            }
+        }
+    }
+}
