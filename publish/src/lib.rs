@@ -59,7 +59,7 @@ mod temporary;
 
 pub use error::{PublishError, Step};
 pub use file_system::{Disk, FileSystem};
-pub use publication::{Candidate, Published, publish};
+pub use publication::{Candidate, Output, Published, publish};
 pub use recovery::{Recovered, recover};
 pub use target::Existing;
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name};
