@@ -14,6 +14,7 @@
 //! | `temporary` | temporary files: their names, locks and removal |
 //! | `publication` | [`publish`], the order of the calls |
 //! | `recovery` | [`recover`], removal of stale temporary files |
+//! | `spool` | [`Spool`], scratch bytes in memory or in a temporary file |
 //! | `error` | [`PublishError`] and the [`Step`] that failed |
 //! | [`faults`] | a file system that fails, or dies, at a chosen call |
 //!
@@ -54,6 +55,7 @@ pub mod faults;
 mod file_system;
 mod publication;
 mod recovery;
+mod spool;
 mod target;
 mod temporary;
 
@@ -61,5 +63,6 @@ pub use error::{PublishError, Step};
 pub use file_system::{Disk, FileSystem};
 pub use publication::{Candidate, Output, Published, publish};
 pub use recovery::{Recovered, recover};
+pub use spool::{Contents, ContentsReader, Spool, SpoolError, SpoolStep};
 pub use target::Existing;
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name};

@@ -56,6 +56,12 @@ impl<'a> Temporary<'a> {
         TemporaryWriter { system: self.system, file: &self.file, position: 0, byte_len: 0, failed: false }
     }
 
+    /// Removes it before it is dropped, and says how that went.
+    pub(crate) fn remove(mut self) -> io::Result<()> {
+        self.named = true;
+        self.system.unlink(&self.path)
+    }
+
     /// The file has its name now.
     pub(crate) fn set_named(&mut self) {
         self.named = true;
