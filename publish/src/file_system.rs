@@ -8,8 +8,8 @@ use crate::temporary::{RANDOM_LEN, TEMPORARY_PREFIX};
 
 /// Every call that changes a folder or a file, one method each, and the one call that reads a file again.
 ///
-/// [`publish`](crate::publish) and [`recover`](crate::recover) make these calls from one thread and in a fixed
-/// order, so the n-th call of a run is always the same one.
+/// Everything in this crate makes these calls from one thread and in a fixed order, so the n-th call of a run is
+/// always the same one.
 pub trait FileSystem {
     /// Creates an empty file with a new name in `folder`: [`TEMPORARY_PREFIX`] and random letters and digits.
     ///
@@ -17,7 +17,9 @@ pub trait FileSystem {
     /// default ACL says.
     fn create_temporary(&self, folder: &Path) -> io::Result<(File, PathBuf)>;
 
-    /// Writes some of `bytes` at the end of `file` and returns how many.
+    /// Writes some of `bytes` at the place where `file` stands, moves it on, and returns how many.
+    ///
+    /// Moving to another place changes nothing, and is done to the file itself.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
 
     /// Sets who may read and write `file`.

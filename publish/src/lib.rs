@@ -3,7 +3,8 @@
 //! A block must never be seen half written: not by a reader that opens the folder at the wrong moment, not
 //! after a crash, not after a disk that was full. [`publish`] writes a temporary file beside the target, makes
 //! it durable, reads it again, lets the caller verify it, and only then gives it its name, without replacing
-//! anything unless it was asked to. [`recover`] removes what dead writers left behind. Every system call that
+//! anything unless it was asked to. [`recover`] removes what dead writers left behind. A job that makes many files
+//! of many holds a [`FolderLock`], keeps what does not fit its memory in [`Spool`]s, and ends with [`remove_files`]. Every system call that
 //! changes a folder or a file goes through one trait, [`FileSystem`], so that each point of failure can be
 //! counted and tried; [`faults`] does that, for this crate's tests and for others'.
 //!
@@ -14,6 +15,9 @@
 //! | `temporary` | temporary files: their names, locks and removal |
 //! | `publication` | [`publish`], the order of the calls |
 //! | `recovery` | [`recover`], removal of stale temporary files |
+//! | `removal` | [`remove_files`], removal of files that are no longer needed |
+//! | `spool` | [`Spool`], scratch bytes in memory or in a temporary file |
+//! | `lock` | [`FolderLock`], one job at a time in a folder |
 //! | `error` | [`PublishError`] and the [`Step`] that failed |
 //! | [`faults`] | a file system that fails, or dies, at a chosen call |
 //!
@@ -52,14 +56,20 @@
 mod error;
 pub mod faults;
 mod file_system;
+mod lock;
 mod publication;
 mod recovery;
+mod removal;
+mod spool;
 mod target;
 mod temporary;
 
 pub use error::{PublishError, Step};
 pub use file_system::{Disk, FileSystem};
-pub use publication::{Candidate, Published, publish};
+pub use lock::{FolderLock, LockError};
+pub use publication::{Candidate, Output, Published, publish};
 pub use recovery::{Recovered, recover};
+pub use removal::{RemoveError, Removed, remove_files};
+pub use spool::{Contents, ContentsReader, Spool, SpoolError, SpoolStep};
 pub use target::Existing;
 pub use temporary::{TEMPORARY_PREFIX, is_temporary_name};

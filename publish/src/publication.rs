@@ -1,7 +1,7 @@
 //! The order of the calls.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{PublishError, Step};
@@ -11,6 +11,14 @@ use crate::temporary::Temporary;
 
 /// Bytes gathered before a system call. Larger pieces that the caller writes go through as they are.
 const BUFFER_LEN: usize = 256 * 1024;
+
+/// What a file is written to: bytes in their order, and then those that can be known only at the end.
+///
+/// The file ends where the last byte of it stands, wherever that was written from. Moving around changes nothing,
+/// but it writes out what is buffered: who needs to know the place after each piece had better count.
+pub trait Output: Write + Seek {}
+
+impl<W: Write + Seek + ?Sized> Output for W {}
 
 /// What was published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +61,7 @@ impl Candidate<'_> {
 ///
 /// In this order: creates a temporary file in the target's folder, lets `write` fill it, makes it durable, opens
 /// it again and lets `verify` judge it, gives it the target's name, makes the folder durable. `write` gets a
-/// buffered writer; flushing it is not needed. A call that makes something durable is made once: after it has
+/// buffered writer that can go back, to fill in a header at the end; flushing it is not needed. A call that makes something durable is made once: after it has
 /// failed, the system may have dropped what it could not write, and a second call would succeed for no reason.
 ///
 /// The file gets the mode of any new file (`0o666` less the umask), or that of the file that it replaces.
@@ -66,7 +74,7 @@ pub fn publish<E>(
     system: &dyn FileSystem,
     target: &Path,
     existing: Existing,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    write: impl FnOnce(&mut dyn Output) -> io::Result<()>,
     verify: impl FnOnce(&Candidate<'_>) -> Result<(), E>,
 ) -> Result<Published, PublishError<E>> {
     let target = Target::check(target, existing)?;
@@ -103,10 +111,10 @@ pub fn publish<E>(
     Ok(Published { path: path(), byte_len: found })
 }
 
-/// Lets the caller write through a buffer; returns how many bytes the system took.
-fn fill(temporary: &Temporary<'_>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<u64> {
+/// Lets the caller write through a buffer; returns how long the file should be, by what the system took.
+fn fill(temporary: &Temporary<'_>, write: impl FnOnce(&mut dyn Output) -> io::Result<()>) -> io::Result<u64> {
     let mut out = BufWriter::with_capacity(BUFFER_LEN, temporary.writer());
     write(&mut out)?;
     out.flush()?;
-    Ok(out.get_ref().written)
+    Ok(out.get_ref().byte_len())
 }

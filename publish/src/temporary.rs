@@ -1,7 +1,7 @@
 //! Temporary files: their names, locks and removal.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
@@ -53,7 +53,13 @@ impl<'a> Temporary<'a> {
 
     /// Everything written to it goes through the seam, and stops for good at the first error.
     pub(crate) fn writer(&self) -> TemporaryWriter<'_> {
-        TemporaryWriter { system: self.system, file: &self.file, written: 0, failed: false }
+        TemporaryWriter { system: self.system, file: &self.file, position: 0, byte_len: 0, failed: false }
+    }
+
+    /// Removes it before it is dropped, and says how that went.
+    pub(crate) fn remove(mut self) -> io::Result<()> {
+        self.named = true;
+        self.system.unlink(&self.path)
     }
 
     /// The file has its name now.
@@ -74,19 +80,31 @@ impl Drop for Temporary<'_> {
 pub(crate) struct TemporaryWriter<'a> {
     system: &'a dyn FileSystem,
     file: &'a File,
-    pub(crate) written: u64,
+    /// Where the next byte goes, by what the system said it took.
+    position: u64,
+    byte_len: u64,
     failed: bool,
+}
+
+impl TemporaryWriter<'_> {
+    /// The end of the last byte that the system took.
+    pub(crate) fn byte_len(&self) -> u64 {
+        self.byte_len
+    }
+
+    fn check(&self) -> io::Result<()> {
+        // A `BufWriter` tries again what it holds when it is dropped, and a caller may overlook an error.
+        if self.failed { Err(io::Error::other("writing has failed before")) } else { Ok(()) }
+    }
 }
 
 impl Write for TemporaryWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A `BufWriter` tries again what it holds when it is dropped, and a caller may overlook an error.
-        if self.failed {
-            return Err(io::Error::other("writing has failed before"));
-        }
+        self.check()?;
         match self.system.write(self.file, bytes) {
             Ok(count) => {
-                self.written += count as u64;
+                self.position += count as u64;
+                self.byte_len = self.byte_len.max(self.position);
                 Ok(count)
             }
             Err(error) => {
@@ -97,7 +115,23 @@ impl Write for TemporaryWriter<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.failed { Err(io::Error::other("writing has failed before")) } else { Ok(()) }
+        self.check()
+    }
+}
+
+impl Seek for TemporaryWriter<'_> {
+    /// Counts from what was written, not from what the file holds: should the two differ, the lengths tell.
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.check()?;
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+            SeekFrom::End(by) => self.byte_len.checked_add_signed(by),
+        };
+        let position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        let mut file = self.file;
+        self.position = file.seek(SeekFrom::Start(position))?;
+        Ok(self.position)
     }
 }
 

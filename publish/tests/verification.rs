@@ -3,11 +3,11 @@
 mod support;
 
 use std::cell::Cell;
-use std::io::{self, Write};
+use std::io::{self, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults, Outcome};
-use chronoxide_publish::{Disk, Existing, PublishError, publish};
+use chronoxide_publish::{Disk, Existing, Output, PublishError, publish};
 use support::{ENOSPC, Rigged, content, content_of, publish_bytes, same, temporaries};
 
 /// A disk that claims to have written what it was given, and at its write number `at` wrote something else.
@@ -93,7 +93,7 @@ fn a_write_error_that_the_writer_overlooks_still_counts() {
     let target = folder.path().join("week.cx");
     let full = Fault { at: 1, effect: Effect::Half, outcome: Outcome::ErrorOnce(ENOSPC) };
     let system = Faults::with(full);
-    let write = |out: &mut dyn Write| {
+    let write = |out: &mut dyn Output| {
         for piece in content(2).chunks(300_000) {
             let _ = out.write_all(piece);
         }
@@ -131,4 +131,44 @@ fn a_writer_that_gives_up_or_panics_leaves_nothing() {
     assert!(panicked.is_err());
     assert!(temporaries(folder.path(), &target).is_empty());
     assert_eq!(content_of(&target), None);
+}
+
+#[test]
+fn a_file_ends_where_its_last_byte_stands() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |out: &mut dyn Output| {
+        out.write_all(b"....efgh")?;
+        assert_eq!(out.stream_position()?, 8);
+        out.rewind()?;
+        out.write_all(b"abcd")?;
+        assert_eq!(out.seek(SeekFrom::End(-1))?, 7);
+        out.write_all(b"HIJ")?;
+        assert_eq!(out.seek(SeekFrom::Current(-6))?, 4);
+        out.write_all(b"E")?;
+        assert!(out.seek(SeekFrom::Current(-6)).is_err());
+        // Nothing is there, and nothing will be.
+        assert_eq!(out.seek(SeekFrom::Start(1 << 40))?, 1 << 40);
+        Ok(())
+    };
+    let target = folder.path().join("week.cx");
+    let published = publish(&Disk, &target, Existing::Refuse, write, |candidate| same(candidate, b"abcdEfgHIJ"));
+    assert_eq!(published.expect("no fault").byte_len, 10);
+    assert_eq!(content_of(&target), Some(b"abcdEfgHIJ".to_vec()));
+}
+
+#[test]
+fn going_back_hides_no_failure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("week.cx");
+    let full = Fault { at: 1, effect: Effect::Half, outcome: Outcome::ErrorOnce(ENOSPC) };
+    let write = |out: &mut dyn Output| {
+        let _ = out.write_all(&content(2));
+        let _ = out.rewind();
+        let _ = out.write_all(&content(2));
+        Ok(())
+    };
+    let system = Faults::with(full);
+    let result = publish(&system, &target, Existing::Refuse, write, |candidate| same(candidate, &content(2)));
+    assert!(matches!(result, Err(PublishError::Io { .. })), "{result:?}");
+    assert_eq!(system.calls(), [Call::CreateTemporary, Call::Write, Call::Unlink]);
 }

@@ -5,13 +5,17 @@
 
 use std::fmt;
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, PublishError, Published, is_temporary_name, publish};
+use chronoxide_publish::{
+    Candidate, Disk, Existing, FileSystem, Output, PublishError, Published, is_temporary_name, publish,
+};
 
 pub const ENOSPC: i32 = 28;
 pub const EIO: i32 = 5;
+/// `EPERM`, `EIO`, `ENOMEM`, `EACCES`, `EBUSY`, `EMFILE`, `ENOSPC`, `EROFS`: the same numbers on all Unix systems.
+pub const ERRORS: [i32; 8] = [1, EIO, 12, 13, 16, 24, ENOSPC, 30];
 
 /// The verifier read something else than was to be written.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,11 +43,30 @@ pub fn publish_bytes(
     existing: Existing,
     bytes: &[u8],
 ) -> Result<Published, PublishError<Differs>> {
-    let write = |out: &mut dyn Write| -> io::Result<()> {
+    let write = |out: &mut dyn Output| -> io::Result<()> {
         for piece in bytes.chunks(70_000) {
             out.write_all(piece)?;
         }
         Ok(())
+    };
+    publish(system, target, existing, write, |candidate| same(candidate, bytes))
+}
+
+/// Publishes `bytes`, the first 4,096 of them last.
+pub fn publish_header_last(
+    system: &dyn FileSystem,
+    target: &Path,
+    existing: Existing,
+    bytes: &[u8],
+) -> Result<Published, PublishError<Differs>> {
+    let (header, rest) = bytes.split_at(4096);
+    let write = |out: &mut dyn Output| -> io::Result<()> {
+        out.write_all(&[0; 4096])?;
+        for piece in rest.chunks(70_000) {
+            out.write_all(piece)?;
+        }
+        out.rewind()?;
+        out.write_all(header)
     };
     publish(system, target, existing, write, |candidate| same(candidate, bytes))
 }
