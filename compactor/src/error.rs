@@ -2,6 +2,7 @@
 
 use chronoxide_format::Error;
 use chronoxide_format::build::BuildError;
+use chronoxide_publish::SpoolError;
 
 /// Why blocks cannot be merged. Fields number inputs from 0, messages from 1.
 #[derive(Debug, thiserror::Error)]
@@ -34,16 +35,33 @@ pub enum CompactError {
     /// The series of all inputs do not fit one block.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// More selectors than can be told apart at once.
+    #[error("there are more than {most} selectors")]
+    TooManySelectors {
+        /// So many there may be.
+        most: usize,
+    },
+    /// Scratch data cannot be kept or read.
+    #[error(transparent)]
+    Spool(#[from] SpoolError),
+    /// An output cannot be written.
+    #[error("cannot write an output")]
+    Write(#[from] std::io::Error),
+    /// Who watches did not want it to go on. Nothing more was written.
+    #[error("cancelled")]
+    Cancelled,
     /// Series were lost or invented. Nothing was written; this is an error of this program.
     #[error(
-        "the series do not balance: {series_in} in, {duplicates} twice, {series_out} out, fingerprints {fingerprints}"
+        "the series do not balance: {series_in} in, {duplicates} twice, {dropped} dropped, {series_out} out, fingerprints {fingerprints}"
     )]
     Unbalanced {
         /// Series of all inputs.
         series_in: u64,
         /// Series that were there before.
         duplicates: u64,
-        /// Series of the output.
+        /// Series that were to be left out.
+        dropped: u64,
+        /// Series of the outputs.
         series_out: u64,
         /// Whether the fingerprints balance.
         fingerprints: &'static str,

@@ -1,19 +1,22 @@
 //! Merges blocks: the library behind `chronoxide-compact`.
 //!
-//! [`compact`] takes any number of blocks and gives one with each of their series once. Strings are looked at only to merge the arenas; from
-//! then on everything is numbers that are renumbered in order: symbols, then value dictionaries, then the rows of each keyset. Merging a
-//! sorted domain keeps its order, so that rows which were sorted stay sorted. Dictionaries and keysets are independent of one another
-//! and merged in parallel; the result is the same whatever the number of threads and the order of the inputs.
+//! [`compact`] takes any number of blocks and gives one with each of their series once; [`compact_into`] gives several, written as they come. Strings are
+//! compared only to merge the arenas; from then on everything is numbers that are renumbered in order: symbols, then value dictionaries, then shared
+//! tables and lists, then the rows of each keyset. Merging a sorted domain keeps its order, so that rows which were sorted stay sorted; and where inputs
+//! are factored alike, a row is a prefix with a list of series, so that it is prefixes and lists that are merged and not series. Tables and pieces of
+//! keysets are independent of one another and merged in parallel; the result is the same whatever the number of threads and the order of the inputs.
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `compact` | the whole: inputs to output, with the balance of series |
-//! | `symbols` | arenas merged, and what each symbol becomes |
-//! | `dictionaries` | keys and their dictionaries merged, and what each code becomes |
-//! | `keysets` | rows merged, and what was there twice |
-//! | `meta` | what the output says of itself |
-//! | `error` | what can go wrong |
+//! | `compact` | the whole: inputs to outputs, with the balance of series |
+//! | `options` | how blocks are merged |
 //! | [`select`] | which series: the selectors of PromQL |
+//! | `rewrite` | labels dropped and renamed |
+//! | `merge` | from inputs to merged rows |
+//! | `output` | from merged rows to blocks |
+//! | `meta` | what the outputs say of themselves |
+//! | `progress` | how far it is, and whether it is to go on |
+//! | `error` | what can go wrong |
 //!
 //! ```
 //! use chronoxide_compactor::{CompactOptions, compact};
@@ -24,18 +27,25 @@
 //! let b = std::fs::read(format!("{folder}lists-fixedwidth.cx"))?;
 //! let inputs = [BlockView::open(&a)?, BlockView::open(&b)?];
 //! let compacted = compact(&inputs, &CompactOptions::default())?;
-//! assert_eq!(compacted.duplicates, 0);
-//! assert_eq!(compacted.series_out, compacted.series_in);
+//! let summary = compacted.summary;
+//! assert_eq!(summary.duplicates, 0);
+//! assert_eq!(summary.series_out, summary.series_in);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod compact;
-mod dictionaries;
 mod error;
-mod keysets;
+mod merge;
 mod meta;
+mod options;
+mod output;
+mod progress;
+mod rewrite;
 pub mod select;
-mod symbols;
 
-pub use compact::{CompactOptions, Compacted, compact};
+pub use compact::{Compacted, Summary, compact, compact_into};
 pub use error::CompactError;
+pub use options::{CompactOptions, UserPairs};
+pub use output::Draft;
+pub use progress::{Observer, Phase, Timings, Unwatched};
+pub use rewrite::Rewrite;

@@ -92,7 +92,7 @@ fn merge(arguments: &Arguments) -> Result<Exit, Failure> {
         .collect::<Result<Vec<Block>, OpenError>>()
         .map_err(Error::Open)?;
     let views: Vec<BlockView<'_>> = blocks.iter().map(Block::view).collect();
-    let options = CompactOptions { layout: arguments.layout.into() };
+    let options = CompactOptions { layout: arguments.layout.into(), ..CompactOptions::default() };
     let compacted = compact(&views, &options).map_err(|error| named(error, &arguments.inputs))?;
     publish_block(&arguments.output, existing, &compacted.block)?;
     let bytes_in = views.iter().map(|view| view.bytes().len() as u64).sum();
@@ -115,18 +115,18 @@ fn named(error: CompactError, inputs: &[PathBuf]) -> Error {
 
 fn report(arguments: &Arguments, compacted: &Compacted, bytes_in: u64) -> std::io::Result<()> {
     let bytes_out = compacted.block.len() as u64;
-    let per_series = (compacted.series_out > 0).then(|| bytes_out as f64 / compacted.series_out as f64);
+    let per_series = (compacted.summary.series_out > 0).then(|| bytes_out as f64 / compacted.summary.series_out as f64);
     if arguments.json {
         let summary = serde_json::json!({
             "output": arguments.output.display().to_string(),
             "inputs": arguments.inputs.len(),
-            "series_in": compacted.series_in,
-            "duplicates": compacted.duplicates,
-            "series_out": compacted.series_out,
+            "series_in": compacted.summary.series_in,
+            "duplicates": compacted.summary.duplicates,
+            "series_out": compacted.summary.series_out,
             "bytes_in": bytes_in,
             "bytes_out": bytes_out,
             "bytes_per_series_out": per_series,
-            "optional_sections_left_out": compacted.optional_sections_left_out,
+            "optional_sections_left_out": compacted.summary.optional_sections_left_out,
         });
         return print(|out| writeln!(out, "{summary}"));
     }
@@ -134,15 +134,15 @@ fn report(arguments: &Arguments, compacted: &Compacted, bytes_in: u64) -> std::i
     tell(|out| {
         let blocks = human::count_of(arguments.inputs.len() as u64, "block");
         writeln!(out, "{}: {blocks} merged", Harmless(&output))?;
-        writeln!(out, "  series in    {}", human::count(compacted.series_in))?;
-        writeln!(out, "  duplicates   {}", human::count(compacted.duplicates))?;
-        writeln!(out, "  series out   {}", human::count(compacted.series_out))?;
+        writeln!(out, "  series in    {}", human::count(compacted.summary.series_in))?;
+        writeln!(out, "  duplicates   {}", human::count(compacted.summary.duplicates))?;
+        writeln!(out, "  series out   {}", human::count(compacted.summary.series_out))?;
         writeln!(out, "  bytes in     {}", human::bytes(bytes_in))?;
         match per_series.map(human::per) {
             Some(per) => writeln!(out, "  bytes out    {}, {per} a series", human::bytes(bytes_out))?,
             None => writeln!(out, "  bytes out    {}", human::bytes(bytes_out))?,
         }
-        match compacted.optional_sections_left_out {
+        match compacted.summary.optional_sections_left_out {
             0 => Ok(()),
             sections => {
                 let sections = human::count_of(sections as u64, "optional section");

@@ -6,12 +6,10 @@ use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::{BlockId, job_id};
 use chronoxide_format::view::{BlockView, Job, Meta, TimeRange};
 
-use chronoxide_planner::Layout;
-
-use crate::CompactError;
+use crate::{CompactError, CompactOptions, UserPairs};
 
 /// Merges what the inputs say of themselves.
-pub(crate) fn merge(inputs: &[BlockView<'_>], layout: Layout) -> Result<BlockMeta, CompactError> {
+pub(crate) fn merge(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<BlockMeta, CompactError> {
     let at = |input| move |source| CompactError::Input { input, source };
     let metas = (inputs.iter().enumerate())
         .map(|(input, view)| view.meta().map_err(at(input)))
@@ -40,20 +38,30 @@ pub(crate) fn merge(inputs: &[BlockView<'_>], layout: Layout) -> Result<BlockMet
         for row in inputs[input].metric_metadata().map_err(at(input))?.iter() {
             merged.metrics.insert(row.map_err(at(input))?);
         }
+        ancestors.extend(meta.parents().map_err(at(input))?);
+        ancestors.extend(meta.ancestors().map_err(at(input))?);
+    }
+    let mut order: Vec<(usize, &Meta<'_>)> = metas.iter().enumerate().collect();
+    if options.user_pairs == UserPairs::First {
+        // Ids are in the order of the time of data, whatever that of the arguments is.
+        order.sort_by_key(|&(input, _)| inputs[input].block_id());
+    }
+    for (input, meta) in order {
         for pair in meta.user_pairs().map_err(at(input))? {
             let (key, value) = pair.map_err(at(input))?;
-            if *pairs.entry(key).or_insert(value) != value {
+            let known = *pairs.entry(key).or_insert(value);
+            if known != value && options.user_pairs == UserPairs::MustAgree {
                 return Err(CompactError::Differs { input, what: "user pairs" });
             }
         }
-        ancestors.extend(meta.parents().map_err(at(input))?);
-        ancestors.extend(meta.ancestors().map_err(at(input))?);
+    }
+    if options.user_pairs == UserPairs::Drop {
+        pairs.clear();
     }
     merged.user_pairs = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     merged.ancestors = ancestors.difference(&parents).copied().collect();
     merged.parents = parents.into_iter().collect();
-    merged.planner_version = layout.planner_version();
-    let what = format!("merge, layout {}", layout.name());
+    let what = options.describe();
     merged.job = Some(Job { id: job_id(&merged.parents, &what), output: 0, output_count: 1 });
     Ok(merged)
 }

@@ -44,11 +44,38 @@ fn inputs(seed: u64, count: usize, number: usize) -> Vec<Input> {
 
 fn merge_as(blocks: &[&[u8]], layout: Layout) -> Result<Compacted, CompactError> {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
-    compact(&views, &CompactOptions { layout })
+    compact(&views, &CompactOptions { layout, ..CompactOptions::default() })
 }
 
 fn merge(blocks: &[&[u8]]) -> Compacted {
     merge_as(blocks, Layout::Factored).unwrap()
+}
+
+/// How the bytes of an output come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Plain(Layout),
+    /// By the plan of the largest input.
+    Adopting,
+    /// By a plan of its own.
+    Replanned,
+}
+
+const WAYS: [Way; 4] = [Way::Plain(Layout::FixedWidth), Way::Plain(Layout::BitPacked), Way::Adopting, Way::Replanned];
+
+impl Way {
+    fn layout(self) -> Layout {
+        if let Self::Plain(layout) = self { layout } else { Layout::Factored }
+    }
+
+    fn options(self) -> CompactOptions {
+        CompactOptions { layout: self.layout(), replan: self == Self::Replanned, ..CompactOptions::default() }
+    }
+
+    fn merge(self, blocks: &[&[u8]]) -> Compacted {
+        let views: Vec<BlockView<'_>> = blocks.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
+        compact(&views, &self.options()).unwrap()
+    }
 }
 
 fn bytes(inputs: &[Input]) -> Vec<&[u8]> {
@@ -87,64 +114,99 @@ proptest! {
         let inputs = inputs(seed, count, number);
         let union: BTreeSet<Labelset> = inputs.iter().flat_map(|input| input.series.clone()).collect();
         let series_in: usize = inputs.iter().map(|input| input.series.len()).sum();
-        for layout in Layout::ALL {
-            let merged = merge_as(&bytes(&inputs), layout).unwrap();
+        for way in WAYS {
+            let merged = way.merge(&bytes(&inputs));
             let view = BlockView::open(&merged.block).unwrap();
             let verified = view.verify().unwrap();
             prop_assert_eq!(verified.series_count, union.len() as u64);
-            prop_assert_eq!(view.row_form(), layout.row_form());
-            prop_assert_eq!(view.meta().unwrap().planner_version(), layout.planner_version());
+            prop_assert_eq!(view.row_form(), way.layout().row_form());
             prop_assert_eq!(&content(&merged.block), &union);
-            prop_assert_eq!((merged.series_in, merged.series_out), (series_in as u64, union.len() as u64));
-            prop_assert_eq!(merged.duplicates, (series_in - union.len()) as u64);
+            let summary = &merged.summary;
+            prop_assert_eq!((summary.series_in, summary.series_out), (series_in as u64, union.len() as u64));
+            prop_assert_eq!((summary.duplicates, summary.dropped), ((series_in - union.len()) as u64, 0));
             // What a plain block of the union would be, but for what it says of its origin.
             let metrics = inputs.iter().flat_map(|input| input.metrics.iter()).collect();
             let meta = BlockMeta { metrics, ..BlockMeta::default() };
-            let plain = build(&union, &Plan::default(), layout.row_form(), &meta).unwrap();
-            if layout == Layout::Factored {
-                prop_assert!(content_len(&merged.block) <= content_len(&plain) + 64);
-            } else {
-                prop_assert!(content_sections(&plain) == content_sections(&merged.block));
+            let plain = build(&union, &Plan::default(), way.layout().row_form(), &meta).unwrap();
+            let planner_version = view.meta().unwrap().planner_version();
+            match way {
+                Way::Plain(_) => {
+                    prop_assert!(content_sections(&plain) == content_sections(&merged.block));
+                    prop_assert_eq!(planner_version, 0);
+                }
+                Way::Replanned => {
+                    prop_assert!(content_len(&merged.block) <= content_len(&plain) + 64);
+                    prop_assert_eq!(planner_version, Layout::Factored.planner_version());
+                }
+                Way::Adopting => {}
             }
         }
+    }
+
+    #[test]
+    fn the_plan_of_the_largest_input_is_adopted(seed: u64, count in 2_usize..150) {
+        // Another random plan for a part of the same series.
+        let mut random = Random::new(seed);
+        let series = random_series(count, &mut random);
+        let plan = random_plan(&series, &mut random);
+        let some: BTreeSet<Labelset> = series.iter().filter(|_| random.percent(60)).cloned().collect();
+        let other = random_plan(&some, &mut random);
+        let meta = BlockMeta { planner_version: 7, ..BlockMeta::default() };
+        let large = build(&series, &plan, RowForm::BitPacked, &meta).unwrap();
+        let small = build(&some, &other, RowForm::FixedWidth, &BlockMeta::default()).unwrap();
+        prop_assume!(some.len() < series.len());
+        let merged = merge(&[&small, &large]);
+        prop_assert_eq!(&content(&merged.block), &series);
+        let view = BlockView::open(&merged.block).unwrap();
+        prop_assert_eq!(view.meta().unwrap().planner_version(), 7);
+        prop_assert!(content_sections(&merged.block) == content_sections(&merge(&[&large]).block));
     }
 
     #[test]
     fn neither_the_order_of_inputs_nor_the_number_of_threads_matters(seed: u64, count in 1_usize..200) {
         let inputs = inputs(seed, count, 4);
         let mut blocks = bytes(&inputs);
-        let expected = merge(&blocks).block;
         let mut random = Random::new(seed ^ 1);
-        for threads in [1, 2, 8] {
-            random.shuffle(&mut blocks);
-            let merged = in_pool(threads, || merge(&blocks)).block;
-            prop_assert!(merged == expected, "{threads} threads");
+        for way in WAYS {
+            let expected = way.merge(&blocks).block;
+            for threads in [1, 2, 8] {
+                random.shuffle(&mut blocks);
+                let merged = in_pool(threads, || way.merge(&blocks)).block;
+                prop_assert!(merged == expected, "{way:?}, {threads} threads");
+            }
         }
     }
 
     #[test]
-    fn any_grouping_of_merges_has_the_same_content_sections(seed: u64, count in 1_usize..120) {
+    fn any_grouping_of_merges_has_the_same_content(seed: u64, count in 1_usize..120) {
         let inputs = inputs(seed, count, 4);
         let all = bytes(&inputs);
-        let expected = merge(&all);
         let [a, b, c, d] = all[..] else { unreachable!() };
-        let (ab, cd, bc) = (merge(&[a, b]).block, merge(&[c, d]).block, merge(&[b, c]).block);
-        let abc = merge(&[&ab, c]).block;
-        for grouped in [merge(&[&ab, &cd]), merge(&[&abc, d]), merge(&[d, &bc, a]), merge(&[&abc, &cd, &bc, a])] {
-            prop_assert!(content_sections(&grouped.block) == content_sections(&expected.block));
-            let fingerprint = |block: &[u8]| BlockView::open(block).unwrap().meta().unwrap().fingerprint();
-            prop_assert_eq!(fingerprint(&grouped.block), fingerprint(&expected.block));
-            BlockView::open(&grouped.block).unwrap().verify().unwrap();
+        for way in WAYS {
+            let merge = |blocks: &[&[u8]]| way.merge(blocks).block;
+            let expected = merge(&all);
+            let (ab, cd, bc) = (merge(&[a, b]), merge(&[c, d]), merge(&[b, c]));
+            let abc = merge(&[&ab, c]);
+            for grouped in [merge(&[&ab, &cd]), merge(&[&abc, d]), merge(&[d, &bc, a]), merge(&[&abc, &cd, &bc, a])] {
+                let fingerprint = |block: &[u8]| BlockView::open(block).unwrap().verify().unwrap().fingerprint;
+                prop_assert_eq!(fingerprint(&grouped), fingerprint(&expected));
+                // Whose plan is adopted depends on who is merged with whom.
+                if way != Way::Adopting {
+                    prop_assert!(content_sections(&grouped) == content_sections(&expected), "{way:?}");
+                }
+            }
         }
     }
 
     #[test]
     fn a_block_merged_with_itself_is_its_content(seed: u64, count in 0_usize..150) {
         let input = &inputs(seed, count, 1)[0];
-        let twice = merge(&[&input.bytes, &input.bytes]);
-        prop_assert_eq!(&content(&twice.block), &input.series);
-        prop_assert_eq!(twice.duplicates, input.series.len() as u64);
-        prop_assert!(content_sections(&twice.block) == content_sections(&merge(&[&input.bytes]).block));
+        for way in WAYS {
+            let twice = way.merge(&[&input.bytes, &input.bytes]);
+            prop_assert_eq!(&content(&twice.block), &input.series);
+            prop_assert_eq!(twice.summary.duplicates, input.series.len() as u64);
+            prop_assert!(content_sections(&twice.block) == content_sections(&way.merge(&[&input.bytes]).block));
+        }
     }
 
     #[test]
@@ -219,7 +281,7 @@ fn metric_metadata_are_united_each_once() {
     view.verify().unwrap();
     let rows: Vec<MetricMetadata<'_>> = view.metric_metadata().unwrap().iter().map(Result::unwrap).collect();
     assert_eq!(rows, [sum, up, described]);
-    assert_eq!(merged.optional_sections_left_out, 0, "the section is known");
+    assert_eq!(merged.summary.optional_sections_left_out, 0, "the section is known");
     let merged = merge(&[&without, &without]).block;
     assert!(BlockView::open(&merged).unwrap().metric_metadata().unwrap().is_empty());
 }
@@ -227,7 +289,7 @@ fn metric_metadata_are_united_each_once() {
 #[test]
 fn nothing_merged_is_an_empty_block() {
     let merged = merge(&[]);
-    assert_eq!((merged.series_in, merged.series_out, merged.duplicates), (0, 0, 0));
+    assert_eq!((merged.summary.series_in, merged.summary.series_out, merged.summary.duplicates), (0, 0, 0));
     BlockView::open(&merged.block).unwrap().verify().unwrap();
 }
 

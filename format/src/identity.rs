@@ -86,6 +86,13 @@ impl Fingerprint {
         (first < P && second < P).then_some(Self { first: Residue(first), second: Residue(second) })
     }
 
+    /// The sum of so many of it.
+    #[must_use]
+    pub fn times(self, count: u64) -> Self {
+        let count = Residue(count % P);
+        Self { first: self.first * count, second: self.second * count }
+    }
+
     /// The two numbers as they stand in the file.
     pub const fn to_parts(self) -> [u64; 2] {
         [self.first.0, self.second.0]
@@ -208,6 +215,12 @@ mod tests {
             let modulo = |n: u128| u64::try_from(n % u128::from(P)).unwrap();
             prop_assert_eq!((Residue(a) + Residue(b)).0, modulo(u128::from(a) + u128::from(b)));
             prop_assert_eq!((Residue(a) * Residue(b)).0, modulo(u128::from(a) * u128::from(b)));
+        }
+
+        #[test]
+        fn many_times_is_the_sum_of_as_many(count in 0_u64..20, name: String) {
+            let one = Fingerprint::of_label(SymbolHash::of(name.as_bytes()), SymbolHash::of(b"v"));
+            prop_assert_eq!(one.times(count), (0..count).map(|_| one).sum());
         }
 
         #[test]

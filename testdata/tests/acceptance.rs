@@ -50,7 +50,7 @@ fn ingested(path: &Path, layout: Layout) -> Vec<u8> {
 
 fn merged(blocks: &[&[u8]], layout: Layout) -> Compacted {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-    compact(&views, &CompactOptions { layout }).unwrap()
+    compact(&views, &CompactOptions { layout, ..CompactOptions::default() }).unwrap()
 }
 
 /// What `chronoxide-inspect series --format series-json` prints of a block that verifies.
@@ -81,7 +81,7 @@ fn captures_come_back_as_they_were_before_and_after_compaction() {
             let block = ingested(&path, layout);
             assert_lines(&lines(&block), &expected, name);
             let twice = merged(&[&block, &block], layout);
-            assert_eq!((twice.series_out, twice.duplicates), (count as u64, count as u64), "{name}");
+            assert_eq!((twice.summary.series_out, twice.summary.duplicates), (count as u64, count as u64), "{name}");
             assert_lines(&lines(&twice.block), &expected, name);
         }
     }
@@ -101,7 +101,10 @@ fn three_clusters_merge_into_their_distinct_series() {
     for (inputs, layout) in [([0, 0, 0], LAYOUTS[0]), ([1, 1, 1], LAYOUTS[1]), ([0, 1, 2], LAYOUTS[2])] {
         let inputs: Vec<&[u8]> = blocks.iter().zip(inputs).map(|(block, layout)| &block[layout][..]).collect();
         let merged = merged(&inputs, layout);
-        assert_eq!((merged.series_in, merged.series_out, merged.duplicates), (104_921, 56_730, 104_921 - 56_730));
+        assert_eq!(
+            (merged.summary.series_in, merged.summary.series_out, merged.summary.duplicates),
+            (104_921, 56_730, 104_921 - 56_730)
+        );
         assert_lines(&lines(&merged.block), &expected_lines, "three clusters");
     }
 }

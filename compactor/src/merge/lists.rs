@@ -99,11 +99,6 @@ impl<'a> MergedLists<'a> {
         &self.pools[&part]
     }
 
-    /// All pools, in the order of their parts.
-    pub(crate) fn pools(&self) -> impl Iterator<Item = &MergedPool<'a>> {
-        self.pools.values()
-    }
-
     /// What the lists of an input's pool become.
     pub(crate) fn codes(&self, input: usize, pool: PoolId) -> &[u32] {
         &self.maps[input][pool.0 as usize]
@@ -148,7 +143,7 @@ impl MergedPool<'_> {
         let pair = (a.min(b), a.max(b));
         let store = self.read();
         if a == b {
-            return (a, Overlap { series: store.len(a), sum: store.sum(a) });
+            return (a, store.whole(a));
         }
         if let Some(&known) = store.0.unions.get(&pair) {
             return known;
@@ -178,9 +173,9 @@ impl PoolReader<'_> {
         self.list(number).len() as u64
     }
 
-    /// The sum of their fingerprints.
-    pub(crate) fn sum(&self, number: u32) -> Fingerprint {
-        self.0.sums[number as usize]
+    /// How many series a list stands for, and the sum of its members' fingerprints.
+    pub(crate) fn whole(&self, number: u32) -> Overlap {
+        Overlap { series: self.len(number), sum: self.0.sums[number as usize] }
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct MergedKeyset {
     /// Its keys, by their numbers in the vocabulary.
     pub keys: Vec<u32>,
     pub sources: Vec<KeysetSource>,
+    /// Rows of all its sources: series of those that are factored otherwise.
+    pub rows: u64,
 }
 
 /// A keyset of an input.
@@ -80,7 +82,9 @@ pub(crate) fn adopt(
         let plain = || KeysetPlan { prefix: keyset.keys.iter().copied().map(Part::Key).collect(), list: None };
         chosen.push(match largest {
             // A keyset whose labels were rewritten has other keys than its plan was made for.
-            Some(source) if factored && !source.is_rewritten => plans[source.input].keysets[source.keyset as usize].clone(),
+            Some(source) if factored && !source.is_rewritten => {
+                plans[source.input].keysets[source.keyset as usize].clone()
+            }
             _ => plain(),
         });
     }
@@ -106,6 +110,11 @@ pub(crate) fn adopt(
                     (Some(own), Some(chosen)) => same(own, chosen),
                     (own, chosen) => own == chosen,
                 };
+        }
+        for source in &keyset.sources {
+            let at = |error| CompactError::Input { input: source.input, source: error };
+            let stored = inputs[source.input].keyset(source.keyset).map_err(at)?;
+            keyset.rows += u64::from(if source.agrees { stored.table().row_count() } else { stored.series_count() });
         }
     }
     if let (true, Some(&first)) = (factored, order.first()) {
@@ -184,7 +193,13 @@ fn in_order(known: KnownTables, keysets: Vec<KeysetPlan>) -> (Plan, Vec<Option<u
     let mut keys: Vec<Vec<u32>> = Vec::with_capacity(known.columns.len());
     for columns in &known.columns {
         // Tables refer to those known before them.
-        levels.push(1 + columns.iter().map(|part| if let Part::Table(table) = part { levels[*table] } else { 0 }).max().unwrap_or(0));
+        levels.push(
+            1 + columns
+                .iter()
+                .map(|part| if let Part::Table(table) = part { levels[*table] } else { 0 })
+                .max()
+                .unwrap_or(0),
+        );
         let mut own = Vec::new();
         for part in columns {
             match part {
@@ -224,7 +239,7 @@ fn in_order(known: KnownTables, keysets: Vec<KeysetPlan>) -> (Plan, Vec<Option<u
 
 fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
     let mut used = vec![false; columns.len()];
-    let mut mark = |parts: &[Part], used: &mut Vec<bool>| {
+    let mark = |parts: &[Part], used: &mut Vec<bool>| {
         for part in parts {
             if let Part::Table(table) = part {
                 used[*table] = true;
@@ -260,7 +275,7 @@ fn keysets(
             merged.entry(keys).or_default().push(KeysetSource { input, keyset, agrees: false, is_rewritten });
         }
     }
-    Ok(merged.into_iter().map(|(keys, sources)| MergedKeyset { keys, sources }).collect())
+    Ok(merged.into_iter().map(|(keys, sources)| MergedKeyset { keys, sources, rows: 0 }).collect())
 }
 
 fn keys(keyset: &Result<Keyset<'_>>, map: &[u32]) -> Result<Vec<u32>> {

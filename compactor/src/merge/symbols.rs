@@ -46,7 +46,8 @@ fn union(mut arenas: Vec<Vec<&str>>) -> MergedSymbols<'_> {
     let right = arenas.split_off(arenas.len() / 2);
     let (left, right) = rayon::join(|| union(arenas), || union(right));
     let mut symbols = Vec::with_capacity(left.symbols.len().max(right.symbols.len()));
-    let (mut from_left, mut from_right) = (Vec::with_capacity(left.symbols.len()), Vec::with_capacity(right.symbols.len()));
+    let (mut from_left, mut from_right) =
+        (Vec::with_capacity(left.symbols.len()), Vec::with_capacity(right.symbols.len()));
     let (mut a, mut b) = (left.symbols.iter().peekable(), right.symbols.iter().peekable());
     loop {
         let number = symbols.len() as u32;

@@ -62,9 +62,12 @@ impl MergedTables {
                     merged.inner_maps[input][number] = map;
                 }
             }
-            merged.follow_maps(inputs, vocabulary, adopted, |part| {
-                matches!(part, Part::Table(table) if (from..to).contains(&table))
-            })?;
+            merged.follow_maps(
+                inputs,
+                vocabulary,
+                adopted,
+                |part| matches!(part, Part::Table(table) if (from..to).contains(&table)),
+            )?;
             from = to;
         }
         Ok(merged)
@@ -197,7 +200,8 @@ impl MergedTables {
     /// Rows that are given as values of keys, in the codes of a table's columns, increasing.
     fn rows_of_values(&self, parts: &[Part], keys: &[u32], more: &InternedRows, plan: &Plan) -> Vec<u32> {
         let place = |key: u32| keys.binary_search(&key).unwrap_or_default();
-        let places: Vec<Vec<usize>> = parts.iter().map(|&part| keys_of_part(plan, part).into_iter().map(place).collect()).collect();
+        let places: Vec<Vec<usize>> =
+            parts.iter().map(|&part| keys_of_part(plan, part).into_iter().map(place).collect()).collect();
         let mut values = Vec::new();
         let mut rows: Vec<Vec<u32>> = Vec::new();
         for row in more.rows() {
@@ -234,7 +238,9 @@ impl MergedTables {
                 Part::Table(number) => {
                     let table = &self.tables[number];
                     let known = table.by_values.as_ref().and_then(|known| known.rows().nth(code as usize));
-                    values.extend(table.keys.iter().copied().zip(known.expect("tables below have it too").iter().copied()));
+                    values.extend(
+                        table.keys.iter().copied().zip(known.expect("tables below have it too").iter().copied()),
+                    );
                 }
             }
         }
@@ -251,7 +257,7 @@ fn end_of_level(plan: &Plan, from: usize) -> usize {
 }
 
 /// The keys of a table's labels, increasing.
-pub(super) fn keys_of(plan: &Plan, table: usize) -> Vec<u32> {
+pub(crate) fn keys_of(plan: &Plan, table: usize) -> Vec<u32> {
     let mut keys: Vec<u32> = plan.tables[table].parts.iter().flat_map(|&part| keys_of_part(plan, part)).collect();
     keys.sort_unstable();
     keys

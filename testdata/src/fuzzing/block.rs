@@ -48,7 +48,7 @@ pub fn merge(bytes: &[u8]) {
         1 => Layout::FixedWidth,
         _ => Layout::BitPacked,
     };
-    let compact_options = CompactOptions { layout };
+    let compact_options = CompactOptions { layout, ..CompactOptions::default() };
     let merged = match compact(&[first, second], &compact_options) {
         Ok(merged) => merged,
         Err(CompactError::Differs { .. } | CompactError::UnknownFeatures { .. }) => return,
@@ -68,5 +68,5 @@ pub fn merge(bytes: &[u8]) {
     if let Some(in_output) = sound::series(&output) {
         assert_eq!(in_output, in_first.union(&in_second).cloned().collect());
     }
-    assert_eq!(merged.duplicates, in_first.intersection(&in_second).count() as u64);
+    assert_eq!(merged.summary.duplicates, in_first.intersection(&in_second).count() as u64);
 }

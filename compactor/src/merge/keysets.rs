@@ -1,0 +1,331 @@
+//! The rows of keysets merged: cut into pieces that have nothing to do with one another.
+
+use std::ops::Range;
+
+use chronoxide_format::Result;
+use chronoxide_format::identity::Fingerprint;
+use chronoxide_format::view::{Domain, Keyset, Table};
+use chronoxide_planner::{KeysetPlan, Part};
+
+use super::filter::{Filter, Mask};
+use super::lists::{MergedLists, MergedPool, Overlap};
+use super::plans::{KeysetSource, MergedKeyset};
+use super::rows::{Run, unite};
+use super::tables::MergedTables;
+use super::translate::{Context, Translated, Translation};
+use super::vocabulary::Vocabulary;
+use crate::CompactError;
+
+/// Rows of all sources in a piece, about, at most.
+const PIECE_ROWS: usize = 1 << 14;
+
+/// All that is needed to merge rows.
+pub(crate) struct Merging<'a> {
+    pub context: Context<'a>,
+    pub keysets: &'a [MergedKeyset],
+    pub tables: &'a MergedTables,
+    pub lists: &'a MergedLists<'a>,
+    pub filter: &'a Filter,
+    /// For the rows of each shared table, the selectors that they do not rule out.
+    pub of_tables: &'a [Vec<Mask>],
+}
+
+/// A keyset whose sources can be cut.
+pub(crate) struct OpenKeyset<'a> {
+    /// Its number among those that are merged.
+    pub number: usize,
+    pub keys: &'a [u32],
+    pub choice: &'a KeysetPlan,
+    pool: Option<&'a MergedPool<'a>>,
+    sources: Vec<SortedSource<'a>>,
+    /// What became of sources that were translated as a whole.
+    pub translated: Tally,
+}
+
+/// What was counted on the way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tally {
+    /// Series that others of the inputs were equal to.
+    pub duplicates: Overlap,
+    /// Series that selectors dropped.
+    pub dropped: Overlap,
+    /// Fingerprints of series before and after their labels were rewritten.
+    pub rewritten: (Fingerprint, Fingerprint),
+}
+
+impl Tally {
+    pub(crate) const NONE: Self =
+        Self { duplicates: Overlap::NONE, dropped: Overlap::NONE, rewritten: (Fingerprint::ZERO, Fingerprint::ZERO) };
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            duplicates: self.duplicates.and(other.duplicates),
+            dropped: self.dropped.and(other.dropped),
+            rewritten: (self.rewritten.0 + other.rewritten.0, self.rewritten.1 + other.rewritten.1),
+        }
+    }
+}
+
+/// Rows of one input, in order.
+enum SortedSource<'a> {
+    /// As they are stored: what becomes of the codes of each column.
+    Stored {
+        input: usize,
+        table: Table<'a>,
+        codes: Vec<&'a [u32]>,
+    },
+    Translated {
+        run: Run,
+    },
+}
+
+/// A part of a keyset: of each source, these rows.
+pub(crate) struct Piece {
+    pub rows: Vec<Range<usize>>,
+}
+
+impl Piece {
+    /// Rows of all sources.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.iter().map(Range::len).sum()
+    }
+}
+
+/// Merged rows.
+pub(crate) struct MergedRows {
+    pub run: Run,
+    pub tally: Tally,
+}
+
+impl<'a> Merging<'a> {
+    /// Opens the sources of a keyset, and translates those that are factored otherwise.
+    pub(crate) fn open(
+        &'a self,
+        number: usize,
+        keyset: &'a MergedKeyset,
+    ) -> std::result::Result<OpenKeyset<'a>, CompactError> {
+        let choice = &self.context.plan.keysets[number];
+        let mut open = OpenKeyset {
+            number,
+            keys: &keyset.keys,
+            choice,
+            pool: choice.list.map(|part| self.lists.pool(part)),
+            sources: Vec::with_capacity(keyset.sources.len()),
+            translated: Tally::NONE,
+        };
+        for source in &keyset.sources {
+            let opened = self.open_source(&mut open, source);
+            opened.map_err(|error| CompactError::Input { input: source.input, source: error })?;
+        }
+        Ok(open)
+    }
+
+    fn open_source(&'a self, open: &mut OpenKeyset<'a>, source: &'a KeysetSource) -> Result<()> {
+        if source.agrees {
+            let keyset: Keyset<'a> = self.context.inputs[source.input].keyset(source.keyset)?;
+            let table = keyset.table();
+            let codes = (0..table.column_count()).map(|column| {
+                Ok(match table.column(column)?.domain {
+                    Domain::Table(behind) => self.tables.codes(self.context.vocabulary, source.input, behind),
+                    Domain::Pool(pool) => self.lists.codes(source.input, pool),
+                    Domain::Arena => &[],
+                })
+            });
+            open.sources.push(SortedSource::Stored {
+                input: source.input,
+                table,
+                codes: codes.collect::<Result<_>>()?,
+            });
+            return Ok(());
+        }
+        let translation = Translation::new(self.context, source, open.choice, Some(self.tables))?;
+        let fingerprints = self.part_fingerprints(open.choice);
+        let Translated { run, dropped, rewritten } =
+            translation.run(self.tables, self.filter, open.pool, &fingerprints)?;
+        let rewritten = rewritten.unwrap_or((Fingerprint::ZERO, Fingerprint::ZERO));
+        open.translated = open.translated.and(Tally { duplicates: Overlap::NONE, dropped, rewritten });
+        if run.len() > 0 {
+            open.sources.push(SortedSource::Translated { run });
+        }
+        Ok(())
+    }
+
+    /// The fingerprints of the rows of each column, that of lists included.
+    pub(crate) fn part_fingerprints(&self, choice: &KeysetPlan) -> Vec<&'a [Fingerprint]> {
+        let parts = choice.prefix.iter().chain(&choice.list);
+        parts.map(|&part| self.tables.fingerprints(self.context.vocabulary, part)).collect()
+    }
+
+    /// Merges a piece: reads the rows of each source, leaves out what selectors drop, and unites them.
+    pub(crate) fn merge(
+        &self,
+        keyset: &OpenKeyset<'a>,
+        piece: &Piece,
+    ) -> std::result::Result<MergedRows, CompactError> {
+        let mut tally = Tally::NONE;
+        let mut runs = Vec::with_capacity(piece.rows.len());
+        for (source, rows) in keyset.sources.iter().zip(&piece.rows) {
+            if rows.is_empty() {
+                continue;
+            }
+            let run = match source {
+                SortedSource::Stored { input, .. } => {
+                    let run =
+                        source.stored(rows.clone()).map_err(|source| CompactError::Input { input: *input, source })?;
+                    if self.filter.keeps_all() { run } else { self.filtered(keyset, run, &mut tally) }
+                }
+                SortedSource::Translated { run } => Run {
+                    width: run.width,
+                    codes: run.codes[rows.start * run.width..rows.end * run.width].to_vec(),
+                    overlaps: run.overlaps[rows.clone()].to_vec(),
+                },
+            };
+            if run.len() > 0 {
+                runs.push(run);
+            }
+        }
+        Ok(MergedRows { run: unite(runs, keyset.pool), tally })
+    }
+
+    /// The rows of a run whose series are kept; of those of which some are, the lists of these.
+    fn filtered(&self, keyset: &OpenKeyset<'_>, run: Run, tally: &mut Tally) -> Run {
+        let possible = self.filter.of_keys(keyset.keys);
+        let fingerprints = self.part_fingerprints(keyset.choice);
+        let mut kept = Run { width: run.width, ..Run::default() };
+        for row in run.rows() {
+            let prefix = keyset.choice.prefix.iter().zip(row);
+            let mask =
+                prefix.fold(possible, |mask, (&part, &code)| mask & self.filter.of_part(self.of_tables, part, code));
+            let product = || {
+                let columns = fingerprints.iter().zip(&row[..keyset.choice.prefix.len()]);
+                columns.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize])
+            };
+            let Some((part, pool)) = keyset.choice.list.zip(keyset.pool) else {
+                if self.filter.keeps(mask) {
+                    kept.codes.extend_from_slice(row);
+                    kept.overlaps.push(Overlap::NONE);
+                } else {
+                    tally.dropped = tally.dropped.and(Overlap { series: 1, sum: product() });
+                }
+                continue;
+            };
+            let list = row[row.len() - 1];
+            let members = pool.read().list(list).to_vec();
+            let (mut left, mut dropped) = (Vec::new(), Overlap::NONE);
+            for &member in &members {
+                if self.filter.keeps(mask & self.filter.of_part(self.of_tables, part, member)) {
+                    left.push(member);
+                } else {
+                    let sum = fingerprints[row.len() - 1][member as usize];
+                    dropped = dropped.and(Overlap { series: 1, sum });
+                }
+            }
+            if dropped.series > 0 {
+                tally.dropped = tally.dropped.and(Overlap { series: dropped.series, sum: product() * dropped.sum });
+            }
+            if !left.is_empty() {
+                kept.codes.extend_from_slice(&row[..row.len() - 1]);
+                kept.codes.push(if left.len() == members.len() { list } else { pool.intern(&left) });
+                kept.overlaps.push(Overlap::NONE);
+            }
+        }
+        kept
+    }
+
+    /// What all lists of a keyset are lists of, and their pool.
+    pub(crate) fn pool(&self, choice: &KeysetPlan) -> Option<(Part, &'a MergedPool<'a>)> {
+        choice.list.map(|part| (part, self.lists.pool(part)))
+    }
+
+    /// How many codes each column may have; of lists, nobody knows.
+    pub(crate) fn counts(&self, choice: &KeysetPlan) -> Vec<usize> {
+        self.part_fingerprints(choice).iter().map(|rows| rows.len()).collect()
+    }
+
+    /// The keys of a keyset, by their numbers in the vocabulary.
+    pub(crate) fn keys(&self, keyset: usize) -> &'a [u32] {
+        &self.keysets[keyset].keys
+    }
+
+    /// The vocabulary of all that is merged.
+    pub(crate) fn vocabulary(&self) -> &'a Vocabulary<'a> {
+        self.context.vocabulary
+    }
+}
+
+impl SortedSource<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Stored { table, .. } => table.row_count() as usize,
+            Self::Translated { run } => run.len(),
+        }
+    }
+
+    /// Rows as they are stored, in the codes of the outputs.
+    fn stored(&self, rows: Range<usize>) -> Result<Run> {
+        let Self::Stored { table, codes, .. } = self else { return Ok(Run::default()) };
+        let mut read = Vec::with_capacity(rows.len() * codes.len());
+        table.push_codes(rows.start as u32..rows.end as u32, &mut read)?;
+        for row in read.chunks_exact_mut(codes.len()) {
+            for (code, column) in row.iter_mut().zip(codes) {
+                *code = column[*code as usize];
+            }
+        }
+        Ok(Run::new(codes.len(), read))
+    }
+
+    /// What a row is compared by.
+    fn row(&self, number: usize, compared: usize) -> Result<Vec<u32>> {
+        let mut row = match self {
+            Self::Stored { .. } => self.stored(number..number + 1)?.codes,
+            Self::Translated { run } => run.row(number).to_vec(),
+        };
+        row.truncate(compared);
+        Ok(row)
+    }
+
+    /// How many rows come before another.
+    fn rows_before(&self, row: &[u32]) -> Result<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.row(middle, row.len())?.as_slice() < row { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    fn input(&self) -> usize {
+        match self {
+            Self::Stored { input, .. } => *input,
+            Self::Translated { .. } => 0,
+        }
+    }
+}
+
+impl OpenKeyset<'_> {
+    /// Cuts the keyset between rows of its largest source.
+    pub(crate) fn pieces(&self) -> std::result::Result<Vec<Piece>, CompactError> {
+        let all: usize = self.sources.iter().map(SortedSource::len).sum();
+        let Some(largest) = self.sources.iter().max_by_key(|source| source.len()) else { return Ok(Vec::new()) };
+        let count = all.div_ceil(PIECE_ROWS).clamp(1, largest.len());
+        let mut from = vec![0; self.sources.len()];
+        let mut pieces = Vec::with_capacity(count);
+        for number in 1..=count {
+            let to = if number == count {
+                self.sources.iter().map(SortedSource::len).collect()
+            } else {
+                self.cut_at(largest, largest.len() * number / count)?
+            };
+            pieces.push(Piece { rows: from.iter().zip(&to).map(|(&from, &to)| from..to).collect() });
+            from = to;
+        }
+        Ok(pieces)
+    }
+
+    /// For each source, how many rows come before a row of one of them.
+    fn cut_at(&self, source: &SortedSource<'_>, row: usize) -> std::result::Result<Vec<usize>, CompactError> {
+        let at = |input| move |source| CompactError::Input { input, source };
+        let row = source.row(row, self.choice.prefix.len()).map_err(at(source.input()))?;
+        self.sources.iter().map(|other| other.rows_before(&row).map_err(at(other.input()))).collect()
+    }
+}

@@ -1,0 +1,394 @@
+//! Series of an input whose keyset is factored otherwise, or rewritten, in the columns of the outputs.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use chronoxide_format::identity::Fingerprint;
+use chronoxide_format::view::{BlockView, Domain, Keyset};
+use chronoxide_format::{Result, TableId};
+use chronoxide_planner::{InternedRows, KeysetPlan, Part, Plan};
+
+use super::filter::Filter;
+use super::lists::{MergedPool, Overlap};
+use super::plans::KeysetSource;
+use super::rows::Run;
+use super::tables::{MergedTables, MoreRows, keys_of};
+use super::vocabulary::Vocabulary;
+use crate::rewrite::KeyChanges;
+
+/// The rows of an input's dictionary or inner table as labels.
+#[derive(Debug)]
+pub(crate) struct LabelRows {
+    /// The keys of the labels, increasing.
+    keys: Vec<u32>,
+    /// A value for each of them, row after row.
+    values: Vec<u32>,
+    /// The product over the labels of each row.
+    fingerprints: Vec<Fingerprint>,
+}
+
+/// The same for all tables of all inputs, made when it is first asked for.
+pub(crate) struct AllLabelRows<'a> {
+    inputs: &'a [BlockView<'a>],
+    vocabulary: &'a Vocabulary<'a>,
+    rows: Vec<Vec<OnceLock<Result<LabelRows>>>>,
+}
+
+impl<'a> AllLabelRows<'a> {
+    pub(crate) fn new(inputs: &'a [BlockView<'a>], vocabulary: &'a Vocabulary<'a>) -> Self {
+        let tables =
+            |view: &BlockView<'_>| (0..view.table_count() - view.keyset_count()).map(|_| OnceLock::new()).collect();
+        Self { inputs, vocabulary, rows: inputs.iter().map(tables).collect() }
+    }
+
+    fn of(&self, input: usize, table: TableId) -> Result<&LabelRows> {
+        let rows = self.rows[input][table.0 as usize].get_or_init(|| self.make(input, table));
+        rows.as_ref().map_err(|error| *error)
+    }
+
+    fn make(&self, input: usize, table: TableId) -> Result<LabelRows> {
+        let codes = &self.vocabulary.code_maps[input];
+        if let Some(values) = codes.get(table.0 as usize) {
+            let key = self.vocabulary.key_maps[input][table.0 as usize];
+            let labels = &self.vocabulary.keys[key as usize].labels;
+            let fingerprints = values.iter().map(|&value| labels[value as usize]).collect();
+            return Ok(LabelRows { keys: vec![key], values: values.clone(), fingerprints });
+        }
+        let stored = self.inputs[input].table(table)?;
+        let mut behind = Vec::new();
+        for column in 0..stored.column_count() {
+            if let Domain::Table(table) = stored.column(column)?.domain {
+                behind.push(self.of(input, table)?);
+            }
+        }
+        let mut rows = Vec::new();
+        stored.push_codes(0..stored.row_count(), &mut rows)?;
+        let keys = behind.iter().flat_map(|rows| rows.keys.iter().copied());
+        let mut order: Vec<(u32, usize)> = keys.zip(0..).collect();
+        order.sort_unstable();
+        let mut made = LabelRows {
+            keys: order.iter().map(|&(key, _)| key).collect(),
+            values: Vec::with_capacity(rows.len() / behind.len() * order.len()),
+            fingerprints: Vec::with_capacity(rows.len() / behind.len()),
+        };
+        let mut values = Vec::with_capacity(order.len());
+        for row in rows.chunks_exact(behind.len()) {
+            values.clear();
+            let mut product = Fingerprint::ONE;
+            for (rows, &code) in behind.iter().zip(row) {
+                values.extend_from_slice(rows.row(code));
+                product = product * rows.fingerprints[code as usize];
+            }
+            made.values.extend(order.iter().map(|&(_, place)| values[place]));
+            made.fingerprints.push(product);
+        }
+        Ok(made)
+    }
+}
+
+impl LabelRows {
+    fn row(&self, number: u32) -> &[u32] {
+        &self.values[number as usize * self.keys.len()..(number as usize + 1) * self.keys.len()]
+    }
+}
+
+/// A label of a series: the column of the input's table that it comes from, its place there, and what its values become if it is renamed.
+#[derive(Debug)]
+struct Leaf {
+    column: usize,
+    place: usize,
+    renamed: Option<Vec<u32>>,
+}
+
+/// Where the codes of a column of the outputs come from.
+#[derive(Debug)]
+enum Target<'a> {
+    /// A column that has just these labels in the input too.
+    Same { column: usize, codes: &'a [u32] },
+    /// One label.
+    Label(Leaf),
+    /// A row of this shared table.
+    Row { table: usize, leaves: Vec<Leaf> },
+}
+
+impl Target<'_> {
+    /// Whether it needs a member of the list.
+    fn needs(&self, list_column: Option<usize>) -> bool {
+        match self {
+            Self::Same { column, .. } => Some(*column) == list_column,
+            Self::Label(leaf) => Some(leaf.column) == list_column,
+            Self::Row { leaves, .. } => leaves.iter().any(|leaf| Some(leaf.column) == list_column),
+        }
+    }
+}
+
+/// How the series of a keyset of an input become rows of the outputs.
+pub(crate) struct Translation<'a> {
+    keyset: Keyset<'a>,
+    /// What its columns refer to, that of lists included.
+    columns: Vec<&'a LabelRows>,
+    list_column: Option<usize>,
+    targets: Vec<Target<'a>>,
+    /// For each label that a selector may ask about: its key, and where it is.
+    asked: Vec<(u32, Leaf)>,
+    own_keys: Vec<u32>,
+    source: &'a KeysetSource,
+}
+
+/// What became of the series of a keyset.
+#[derive(Debug)]
+pub(crate) struct Translated {
+    pub run: Run,
+    /// Series that were dropped, and their fingerprint.
+    pub dropped: Overlap,
+    /// What the fingerprint of the other series was before their labels were rewritten, and is now.
+    pub rewritten: Option<(Fingerprint, Fingerprint)>,
+}
+
+/// What translations look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub inputs: &'a [BlockView<'a>],
+    pub vocabulary: &'a Vocabulary<'a>,
+    pub plan: &'a Plan,
+    pub parts: &'a [Vec<Option<Part>>],
+    pub changes: &'a KeyChanges,
+    pub labels: &'a AllLabelRows<'a>,
+}
+
+impl<'a> Translation<'a> {
+    /// `tables` are there once the tables are merged.
+    pub(crate) fn new(
+        context: Context<'a>,
+        source: &'a KeysetSource,
+        choice: &KeysetPlan,
+        tables: Option<&'a MergedTables>,
+    ) -> Result<Self> {
+        let view = &context.inputs[source.input];
+        let keyset = view.keyset(source.keyset)?;
+        let table = keyset.table();
+        let (mut columns, mut parts, mut codes, mut list_column) = (Vec::new(), Vec::new(), Vec::new(), None);
+        for column in 0..table.column_count() {
+            let behind = match table.column(column)?.domain {
+                Domain::Table(table) => table,
+                Domain::Pool(pool) => {
+                    list_column = Some(column as usize);
+                    view.pool(pool)?.table_id()
+                }
+                Domain::Arena => continue,
+            };
+            columns.push(context.labels.of(source.input, behind)?);
+            parts.push(context.parts[source.input][behind.0 as usize]);
+            codes.push(tables.map_or(&[][..], |tables| tables.codes(context.vocabulary, source.input, behind)));
+        }
+        let mut own_keys: Vec<u32> = columns.iter().flat_map(|rows| &rows.keys).copied().collect();
+        own_keys.sort_unstable();
+
+        let place = |key: u32| {
+            let found = columns
+                .iter()
+                .enumerate()
+                .find_map(|(column, rows)| Some((column, rows.keys.binary_search(&key).ok()?)));
+            found.expect("the keys of a keyset are those of its columns")
+        };
+        let leaf = |key: u32| {
+            let own = context.changes.source(key, &own_keys);
+            let (column, place) = place(own);
+            Leaf { column, place, renamed: (own != key).then(|| context.vocabulary.renamed_codes(own, key)) }
+        };
+        let target = |part: Part| {
+            let same = parts.iter().position(|own| *own == Some(part)).filter(|_| !source.is_rewritten);
+            match (part, same) {
+                (_, Some(column)) => Target::Same { column, codes: codes[column] },
+                (Part::Key(key), None) => Target::Label(leaf(key)),
+                (Part::Table(table), None) => {
+                    Target::Row { table, leaves: keys_of(context.plan, table).into_iter().map(leaf).collect() }
+                }
+            }
+        };
+        let targets = choice.prefix.iter().chain(&choice.list).map(|&part| target(part)).collect();
+        let own_leaf = |&key: &u32| {
+            let (column, place) = place(key);
+            (key, Leaf { column, place, renamed: None })
+        };
+        let asked = own_keys.iter().map(own_leaf).collect();
+        Ok(Self { keyset, columns, list_column, targets, asked, own_keys, source })
+    }
+
+    /// Adds the rows that shared tables must have for these series.
+    pub(crate) fn add_rows(&self, more: &mut MoreRows) -> Result<()> {
+        let mut values = Vec::new();
+        let wanted: Vec<&Target<'_>> =
+            self.targets.iter().filter(|target| matches!(target, Target::Row { .. })).collect();
+        let needs_series = wanted.iter().any(|target| target.needs(self.list_column));
+        let mut add = |targets: &[&Target<'_>], codes: &[u32]| {
+            for target in targets {
+                if let Target::Row { table, leaves } = target {
+                    self.values(leaves, codes, &mut values);
+                    more[*table].intern(&values);
+                }
+            }
+        };
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        if needs_series {
+            self.for_each_series(0..self.keyset.table().row_count(), |codes| add(&wanted, codes))
+        } else {
+            self.for_each_row(0..self.keyset.table().row_count(), |_, codes| {
+                add(&wanted, codes);
+                Ok(())
+            })
+        }
+    }
+
+    /// All series, as rows in the columns of the outputs. `pool` has the lists that these end in.
+    pub(crate) fn run(
+        &self,
+        tables: &MergedTables,
+        filter: &Filter,
+        pool: Option<&MergedPool<'_>>,
+        part_fingerprints: &[&[Fingerprint]],
+    ) -> Result<Translated> {
+        let width = self.targets.len();
+        let mut dropped = Overlap::NONE;
+        let (mut before, mut after) = (Fingerprint::ZERO, Fingerprint::ZERO);
+        let mut rows: Vec<u32> = Vec::new();
+        let mut values = Vec::new();
+        let possible = filter.of_keys(&self.own_keys);
+        self.for_each_series(0..self.keyset.table().row_count(), |codes| {
+            let fingerprint = || {
+                self.columns
+                    .iter()
+                    .zip(codes)
+                    .fold(Fingerprint::ONE, |product, (rows, &code)| product * rows.fingerprints[code as usize])
+            };
+            if !filter.keeps_all() {
+                let of_label = |(key, leaf): &(u32, Leaf)| filter.of_value(*key, self.value(leaf, codes));
+                if !filter.keeps(self.asked.iter().fold(possible, |mask, asked| mask & of_label(asked))) {
+                    dropped = dropped.and(Overlap { series: 1, sum: fingerprint() });
+                    return;
+                }
+            }
+            let start = rows.len();
+            for target in &self.targets {
+                rows.push(match target {
+                    Target::Same { column, codes: known } => known[codes[*column] as usize],
+                    Target::Label(leaf) => self.value(leaf, codes),
+                    Target::Row { table, leaves } => {
+                        self.values(leaves, codes, &mut values);
+                        let known = tables.tables[*table].by_values.as_ref().and_then(|known| known.find(&values));
+                        known.expect("the table has been given this row")
+                    }
+                });
+            }
+            if self.source.is_rewritten {
+                before = before + fingerprint();
+                let labels = part_fingerprints.iter().zip(&rows[start..]);
+                after =
+                    after + labels.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize]);
+            }
+        })?;
+        let mut sorted: Vec<&[u32]> = rows.chunks_exact(width).collect();
+        sorted.sort_unstable();
+        let run = match pool {
+            None => plain_run(&sorted, width),
+            Some(pool) => listed_run(&sorted, width, pool, part_fingerprints[width - 1]),
+        };
+        Ok(Translated { run, dropped, rewritten: self.source.is_rewritten.then_some((before, after)) })
+    }
+
+    fn for_each_row(&self, rows: Range<u32>, mut each: impl FnMut(u32, &mut Vec<u32>) -> Result<()>) -> Result<()> {
+        let table = self.keyset.table();
+        let mut codes = Vec::new();
+        let mut row_codes = Vec::new();
+        for row in rows {
+            codes.clear();
+            table.push_codes(row..row + 1, &mut codes)?;
+            row_codes.clear();
+            row_codes.extend_from_slice(&codes);
+            each(row, &mut row_codes)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the codes of the input's columns, a member in the place of the list.
+    fn for_each_series(&self, rows: Range<u32>, mut each: impl FnMut(&[u32])) -> Result<()> {
+        let mut members = Vec::new();
+        self.for_each_row(rows, |row, codes| {
+            let Some(list) = self.keyset.list(row)? else {
+                each(codes);
+                return Ok(());
+            };
+            members.clear();
+            list.push_members(&mut members)?;
+            for &member in &members {
+                if let Some(code) = codes.last_mut() {
+                    *code = member;
+                }
+                each(codes);
+            }
+            Ok(())
+        })
+    }
+
+    fn value(&self, leaf: &Leaf, codes: &[u32]) -> u32 {
+        let value = self.columns[leaf.column].row(codes[leaf.column])[leaf.place];
+        leaf.renamed.as_ref().map_or(value, |renamed| renamed[value as usize])
+    }
+
+    fn values(&self, leaves: &[Leaf], codes: &[u32], values: &mut Vec<u32>) {
+        values.clear();
+        values.extend(leaves.iter().map(|leaf| self.value(leaf, codes)));
+    }
+}
+
+/// Sorted rows, each once.
+fn plain_run(sorted: &[&[u32]], width: usize) -> Run {
+    let mut run =
+        Run { width, codes: Vec::with_capacity(sorted.len() * width), overlaps: Vec::with_capacity(sorted.len()) };
+    for same in sorted.chunk_by(|a, b| a == b) {
+        run.codes.extend_from_slice(same[0]);
+        run.overlaps.push(Overlap { series: same.len() as u64 - 1, sum: Fingerprint::ZERO });
+    }
+    run
+}
+
+/// Sorted rows by what stands before their last codes, which become lists.
+fn listed_run(sorted: &[&[u32]], width: usize, pool: &MergedPool<'_>, members: &[Fingerprint]) -> Run {
+    let mut run = Run { width, ..Run::default() };
+    let mut list = Vec::new();
+    for of_prefix in sorted.chunk_by(|a, b| a[..width - 1] == b[..width - 1]) {
+        list.clear();
+        let mut overlap = Overlap::NONE;
+        for same in of_prefix.chunk_by(|a, b| a == b) {
+            let member = same[0][width - 1];
+            list.push(member);
+            for _ in 1..same.len() {
+                overlap = overlap.and(Overlap { series: 1, sum: members[member as usize] });
+            }
+        }
+        run.codes.extend_from_slice(&of_prefix[0][..width - 1]);
+        run.codes.push(pool.intern(&list));
+        run.overlaps.push(overlap);
+    }
+    run
+}
+
+/// Has the tables that others refer to have the rows that those need.
+pub(crate) fn add_rows_below(plan: &Plan, more: &mut MoreRows) {
+    for table in (0..plan.tables.len()).rev() {
+        let keys = keys_of(plan, table);
+        for part in &plan.tables[table].parts {
+            let Part::Table(below) = *part else { continue };
+            let places: Vec<usize> =
+                keys_of(plan, below).iter().map(|key| keys.binary_search(key).unwrap_or_default()).collect();
+            let (lower, upper) = more.split_at_mut(table);
+            let upper: &InternedRows = &upper[0];
+            for row in upper.rows() {
+                let values: Vec<u32> = places.iter().map(|&place| row[place]).collect();
+                lower[below].intern(&values);
+            }
+        }
+    }
+}

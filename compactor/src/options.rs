@@ -1,0 +1,70 @@
+//! How blocks are merged.
+
+use std::num::NonZeroU32;
+
+use chronoxide_planner::Layout;
+
+use crate::rewrite::Rewrite;
+use crate::select::Selector;
+
+/// How blocks are merged.
+#[derive(Clone, Debug, Default)]
+pub struct CompactOptions {
+    /// How the outputs are laid out.
+    pub layout: Layout,
+    /// Plan factored outputs afresh, from all their rows, instead of adopting the largest input's plan. Takes memory for all rows.
+    pub replan: bool,
+    /// Series of a block, at most: one output more when there are more.
+    pub max_series_per_block: Option<NonZeroU32>,
+    /// Series that none of these selects are left out, if there are any.
+    pub keep: Vec<Selector>,
+    /// Series that one of these selects are left out.
+    pub drop: Vec<Selector>,
+    /// Labels that are dropped or renamed. Selectors see them as they were before.
+    pub rewrite: Rewrite,
+    /// What becomes of what users attached to blocks, where it differs.
+    pub user_pairs: UserPairs,
+}
+
+impl CompactOptions {
+    /// A text that says what is done with the inputs, as far as the outputs depend on it: part of the id of the job.
+    pub(crate) fn describe(&self) -> String {
+        let Self { layout, replan, max_series_per_block, keep, drop, rewrite, user_pairs } = self;
+        let mut text = format!("merge, layout {}", layout.name());
+        if *replan {
+            text += ", planned afresh";
+        }
+        if let Some(series) = max_series_per_block {
+            text += &format!(", {series} series a block");
+        }
+        for (what, selectors) in [("keep", keep), ("drop", drop)] {
+            for selector in selectors {
+                text += &format!(", {what} {selector}");
+            }
+        }
+        for label in &rewrite.drop_labels {
+            text += &format!(", drop label {label:?}");
+        }
+        for (old, new) in &rewrite.rename_labels {
+            text += &format!(", rename label {old:?} to {new:?}");
+        }
+        match user_pairs {
+            UserPairs::MustAgree => {}
+            UserPairs::First => text += ", first user pairs",
+            UserPairs::Drop => text += ", no user pairs",
+        }
+        text
+    }
+}
+
+/// What becomes of pairs that users attached to blocks, where inputs say different things under one key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UserPairs {
+    /// It is an error.
+    #[default]
+    MustAgree,
+    /// The value of the oldest block that has the key, by the order of block ids.
+    First,
+    /// No output has pairs.
+    Drop,
+}

@@ -1,0 +1,179 @@
+//! Merged rows until all of them are there: packed, in the order in which they will be written.
+
+use chronoxide_format::Rule;
+use chronoxide_format::bits::{BitWriter, Bits, width};
+use chronoxide_format::identity::Fingerprint;
+use chronoxide_publish::{Contents, Spool, SpoolError};
+use roaring::RoaringBitmap;
+
+use crate::merge::{Overlap, Run};
+
+/// Bits of each code of a keyset's rows while they wait.
+pub(crate) fn waiting_widths(counts: &[usize], has_lists: bool) -> Vec<u32> {
+    let mut widths: Vec<u32> = counts.iter().map(|&count| width(count.saturating_sub(1) as u64)).collect();
+    if let (true, Some(list)) = (has_lists, widths.last_mut()) {
+        // How many lists there will be is not known before the last rows are merged.
+        *list = u32::BITS;
+    }
+    widths
+}
+
+/// Rows of a keyset that were merged.
+#[derive(Debug)]
+pub(crate) struct PackedChunk {
+    pub bytes: Vec<u8>,
+    pub uses: Uses,
+}
+
+/// Where rows of a keyset wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk {
+    /// The keyset, by its number among those that are merged.
+    pub keyset: usize,
+    pub rows: u32,
+    offset: u64,
+    len: usize,
+}
+
+/// What rows have in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Uses {
+    pub rows: u64,
+    pub series: u64,
+    /// Of these series.
+    pub fingerprint: Fingerprint,
+    /// The smallest and the largest code of each column.
+    pub ranges: Vec<(u32, u32)>,
+    /// The codes of each column; empty where it does not matter which they are.
+    pub codes: Vec<RoaringBitmap>,
+}
+
+impl Uses {
+    /// Of no rows with so many columns.
+    pub(crate) fn none(columns: usize) -> Self {
+        Self {
+            rows: 0,
+            series: 0,
+            fingerprint: Fingerprint::ZERO,
+            ranges: vec![(u32::MAX, 0); columns],
+            codes: vec![RoaringBitmap::new(); columns],
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.series += other.series;
+        self.fingerprint = self.fingerprint + other.fingerprint;
+        for (range, other) in self.ranges.iter_mut().zip(other.ranges) {
+            *range = (range.0.min(other.0), range.1.max(other.1));
+        }
+        for (codes, other) in self.codes.iter_mut().zip(other.codes) {
+            *codes |= other;
+        }
+    }
+}
+
+/// What is known of the columns of a keyset.
+pub(crate) struct Columns<'a> {
+    /// The fingerprints of the rows of each, that of lists included.
+    pub fingerprints: &'a [&'a [Fingerprint]],
+    /// How many codes each may have.
+    pub counts: &'a [usize],
+    /// For each row, the series of its list and the sum of their fingerprints; none for plain rows.
+    pub list: Option<&'a dyn Fn(u32) -> Overlap>,
+    /// Whether it matters which codes there are.
+    pub with_codes: bool,
+}
+
+/// Packs merged rows, and says what is in them and what was met more than once.
+pub(crate) fn pack(run: &Run, columns: &Columns<'_>) -> (PackedChunk, Overlap) {
+    let widths = waiting_widths(columns.counts, columns.list.is_some());
+    let mut writer = BitWriter::new();
+    let mut uses = Uses::none(run.width);
+    let mut duplicates = Overlap::NONE;
+    let prefix = run.width - usize::from(columns.list.is_some());
+    // Products over the first columns: neighbours have these in common.
+    let mut products = vec![Fingerprint::ONE; prefix + 1];
+    let mut before: &[u32] = &[];
+    for (row, overlap) in run.rows().zip(&run.overlaps) {
+        let same = row[..prefix].iter().zip(before).take_while(|(code, before)| code == before).count();
+        for column in same..prefix {
+            products[column + 1] = products[column] * columns.fingerprints[column][row[column] as usize];
+        }
+        before = row;
+        let product = products[prefix];
+        match columns.list {
+            None => {
+                uses.series += 1;
+                uses.fingerprint = uses.fingerprint + product;
+                if overlap.series > 0 {
+                    let sum = product.times(overlap.series);
+                    duplicates = duplicates.and(Overlap { series: overlap.series, sum });
+                }
+            }
+            Some(list) => {
+                let list = list(row[prefix]);
+                uses.series += list.series;
+                uses.fingerprint = uses.fingerprint + product * list.sum;
+                if overlap.series > 0 {
+                    duplicates = duplicates.and(Overlap { series: overlap.series, sum: product * overlap.sum });
+                }
+            }
+        }
+        for ((&code, &width), range) in row.iter().zip(&widths).zip(&mut uses.ranges) {
+            writer.push(code.into(), width);
+            *range = (range.0.min(code), range.1.max(code));
+        }
+    }
+    uses.rows = run.len() as u64;
+    if columns.with_codes {
+        uses.codes = (0..run.width).map(|column| codes(run, column, uses.ranges[column])).collect();
+    }
+    (PackedChunk { bytes: writer.finish(), uses }, duplicates)
+}
+
+/// The distinct codes of a column, which lie in this range.
+fn codes(run: &Run, column: usize, (least, most): (u32, u32)) -> RoaringBitmap {
+    let codes = run.codes.iter().skip(column).step_by(run.width).copied();
+    let span = most.saturating_sub(least) as usize + 1;
+    let sorted: Vec<u32> = if span <= run.len() * 8 {
+        let mut is_there = vec![false; span];
+        codes.for_each(|code| is_there[(code - least) as usize] = true);
+        (least..).zip(is_there).filter_map(|(code, is_there)| is_there.then_some(code)).collect()
+    } else {
+        let mut codes: Vec<u32> = codes.collect();
+        codes.sort_unstable();
+        codes.dedup();
+        codes
+    };
+    // They are sorted: nothing is left over.
+    RoaringBitmap::from_sorted_iter(sorted).unwrap_or_default()
+}
+
+impl PackedChunk {
+    /// Puts the rows to those that wait.
+    pub(crate) fn keep(&self, keyset: usize, spool: &mut Spool<'_>) -> Result<Chunk, SpoolError> {
+        let offset = spool.byte_len();
+        spool.append(&self.bytes)?;
+        Ok(Chunk { keyset, rows: self.uses.rows as u32, offset, len: self.bytes.len() })
+    }
+}
+
+impl Chunk {
+    /// The rows, one after the other, whose codes wait in these widths.
+    pub(crate) fn read(&self, contents: &Contents<'_>, widths: &[u32]) -> Result<Vec<u32>, SpoolError> {
+        let mut bytes = vec![0; self.len];
+        contents.read_exact_at(self.offset, &mut bytes)?;
+        let bits = Bits::new(&bytes, Rule::TableExtent);
+        let mut codes = Vec::with_capacity(self.rows as usize * widths.len());
+        let mut bit = 0;
+        for _ in 0..self.rows {
+            for &width in widths {
+                // They were packed in these widths.
+                codes.push(bits.get(bit, width).unwrap_or_default() as u32);
+                bit += u64::from(width);
+            }
+        }
+        Ok(codes)
+    }
+}

@@ -1,0 +1,300 @@
+//! An output whose id and length are known, and whose rows wait to be written.
+
+use std::collections::BTreeMap;
+use std::io::{self, Seek, Write};
+
+use chronoxide_format::bits::BitWriter;
+use chronoxide_format::build::{BlockBuilder, BlockMeta, KeysetOutline, PackedRows, PreparedBlock, RowPacker};
+use chronoxide_format::identity::{BlockId, Fingerprint};
+use chronoxide_format::layout::ANCHOR_ROWS;
+use chronoxide_planner::{ColumnCodes, Layout, Part};
+use chronoxide_publish::Contents;
+use rayon::prelude::*;
+
+use super::chunk::{Chunk, Uses, waiting_widths};
+use super::used::{Ranks, Used};
+use crate::CompactError;
+use crate::merge::Merging;
+
+/// Rows of which are read, renumbered and packed at once, about.
+const GROUP_ROWS: usize = 1 << 17;
+
+/// The merged rows of one output.
+#[derive(Debug, Default)]
+pub(crate) struct OutputRows {
+    /// In the order in which they are written: by keysets.
+    pub chunks: Vec<Chunk>,
+    /// What the rows of each keyset have in them.
+    pub keysets: BTreeMap<usize, Uses>,
+    /// Series of all of them.
+    pub series: u64,
+}
+
+impl OutputRows {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        self.keysets.values().map(|uses| uses.fingerprint).sum()
+    }
+}
+
+/// What becomes of the codes of a column.
+enum Renumber<'a> {
+    Ranks(&'a Ranks),
+    /// And then the place in a map.
+    Mapped(&'a Ranks, &'a [u32]),
+    Lists(&'a [u32]),
+}
+
+impl Renumber<'_> {
+    fn get(&self, code: u32) -> u32 {
+        match self {
+            Self::Ranks(ranks) => ranks.get(code),
+            Self::Mapped(ranks, map) => {
+                // The map has every code that the column has.
+                map.binary_search(&ranks.get(code)).unwrap_or_default() as u32
+            }
+            Self::Lists(ranks) => ranks[code as usize],
+        }
+    }
+}
+
+/// How the rows of a keyset are written.
+struct KeysetWriter {
+    packer: RowPacker,
+    /// For each column, the map that it goes through, by its number among the tables of `maps`.
+    through: Vec<Option<usize>>,
+}
+
+/// A block that is ready to be written.
+pub struct Draft<'a> {
+    prepared: PreparedBlock,
+    body: Body<'a>,
+    series_count: u64,
+    fingerprint: Fingerprint,
+}
+
+enum Body<'a> {
+    /// All of it is known.
+    Whole,
+    /// Its rows wait.
+    Rows(Box<RowsToWrite<'a>>),
+}
+
+struct RowsToWrite<'a> {
+    merging: &'a Merging<'a>,
+    rows: &'a OutputRows,
+    contents: Contents<'a>,
+    used: Used,
+    /// Codes of the maps.
+    maps: Vec<Vec<u32>>,
+    /// By keysets of the output.
+    keysets: Vec<KeysetWriter>,
+}
+
+impl<'a> Draft<'a> {
+    /// Renumbers what the rows use.
+    pub(crate) fn new(
+        merging: &'a Merging<'a>,
+        rows: &'a OutputRows,
+        contents: Contents<'a>,
+        is_all_used: bool,
+        layout: Layout,
+        meta: &BlockMeta,
+    ) -> Result<Self, CompactError> {
+        let used = Used::of(merging, rows, is_all_used);
+        let mut factored = used.factored(merging, rows);
+        if layout == Layout::Factored {
+            let columns = rows.keysets.iter().enumerate().flat_map(|(number, (&keyset, uses))| {
+                let choice = &merging.context.plan.keysets[keyset];
+                let used = &used;
+                choice.prefix.iter().zip(&uses.codes).enumerate().map(move |(column, (&part, codes))| {
+                    let ranks = used.ranks(part);
+                    ColumnCodes {
+                        keyset: number,
+                        column,
+                        codes: codes.iter().map(|code| ranks.get(code)).collect(),
+                        uses: uses.rows,
+                    }
+                })
+            });
+            factored.add_maps(&used.value_counts(), columns);
+        }
+        let mut builder = BlockBuilder::new(layout.row_form());
+        used.push_labels(merging, &mut builder)?;
+        let key_count = used.value_counts().len() as u32;
+        let pools = factored.write_shared(key_count, &mut builder)?;
+        let mut maps: Vec<Vec<u32>> = Vec::new();
+        let mut map_numbers: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut keysets = Vec::with_capacity(rows.keysets.len());
+        for ((&number, uses), keyset) in rows.keysets.iter().zip(&factored.keysets) {
+            let choice = &merging.context.plan.keysets[number];
+            let through: Vec<Option<usize>> = (keyset.parts.iter())
+                .map(|part| match part {
+                    Part::Table(table) if factored.tables[*table].parts.len() == 1 => {
+                        Some(*map_numbers.entry(*table).or_insert_with(|| {
+                            maps.push(factored.tables[*table].rows.clone());
+                            maps.len() - 1
+                        }))
+                    }
+                    _ => None,
+                })
+                .collect();
+            let renumber = renumber(&used, choice.prefix.iter().copied(), choice.list, &through, &maps);
+            let mut ranges: Vec<(u32, u32)> = renumber
+                .iter()
+                .zip(&uses.ranges)
+                .map(|(column, &(least, most))| (column.get(least), column.get(most)))
+                .collect();
+            if let (Some(part), Some(codes), Some(range)) = (choice.list, uses.codes.last(), ranges.last_mut()) {
+                // The numbers of lists change their order.
+                let ranks = used.list_ranks(part);
+                let ranks = codes.iter().map(|list| ranks[list as usize]);
+                *range = ranks.fold((u32::MAX, 0), |range, rank| (range.0.min(rank), range.1.max(rank)));
+            }
+            let outline = KeysetOutline {
+                domains: &keyset.domains(key_count, &pools),
+                row_count: u32::try_from(uses.rows)
+                    .map_err(|_| chronoxide_format::build::BuildError::TooMany { what: "rows" })?,
+                ranges: &ranges,
+                series_count: uses.series,
+                fingerprint: uses.fingerprint,
+            };
+            let (_, packer) = builder.push_keyset_outline(&outline)?;
+            keysets.push(KeysetWriter { packer, through });
+        }
+        let prepared = builder.prepare(meta)?;
+        let body = RowsToWrite { merging, rows, contents, used, maps, keysets };
+        Ok(Self {
+            prepared,
+            body: Body::Rows(Box::new(body)),
+            series_count: rows.series,
+            fingerprint: rows.fingerprint(),
+        })
+    }
+
+    /// A block of which all is known.
+    pub(crate) fn whole(prepared: PreparedBlock, rows: &OutputRows) -> Self {
+        Self { prepared, body: Body::Whole, series_count: rows.series, fingerprint: rows.fingerprint() }
+    }
+
+    /// The block's id.
+    pub const fn block_id(&self) -> BlockId {
+        self.prepared.block_id()
+    }
+
+    /// Bytes of the file.
+    pub fn byte_len(&self) -> u64 {
+        self.prepared.byte_len()
+    }
+
+    /// Series of the block.
+    pub const fn series_count(&self) -> u64 {
+        self.series_count
+    }
+
+    /// The fingerprint of its series.
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// Writes the block from the beginning of `out` on, with a few thousand rows in memory.
+    ///
+    /// # Errors
+    /// Those of `out`, and of reading the rows that wait.
+    pub fn write_to<W: Write + Seek>(self, out: &mut W) -> io::Result<()> {
+        match self.body {
+            Body::Whole => self.prepared.write_to(out, |_| Ok(())),
+            Body::Rows(body) => self.prepared.write_to(out, |sink| body.write(sink)),
+        }
+    }
+}
+
+fn renumber<'a>(
+    used: &'a Used,
+    prefix: impl Iterator<Item = Part>,
+    list: Option<Part>,
+    through: &[Option<usize>],
+    maps: &'a [Vec<u32>],
+) -> Vec<Renumber<'a>> {
+    let column = |(part, through): (Part, &Option<usize>)| match through {
+        Some(map) => Renumber::Mapped(used.ranks(part), &maps[*map]),
+        None => Renumber::Ranks(used.ranks(part)),
+    };
+    let mut columns: Vec<Renumber<'a>> = prefix.zip(through).map(column).collect();
+    columns.extend(list.map(|part| Renumber::Lists(used.list_ranks(part))));
+    columns
+}
+
+/// Rows of a chunk as they are written, and how many series each stands for if it ends in a list.
+struct Written {
+    packed: PackedRows,
+    series: Vec<u32>,
+}
+
+impl RowsToWrite<'_> {
+    fn write(&self, sink: &mut chronoxide_format::build::RowSink<'_>) -> io::Result<()> {
+        let numbers: BTreeMap<usize, usize> = self.rows.keysets.keys().copied().zip(0..).collect();
+        let (mut open, mut anchors, mut series_before, mut rows_before) = (None, Vec::new(), 0_u32, 0_u32);
+        let mut chunks = &self.rows.chunks[..];
+        while !chunks.is_empty() {
+            let mut rows = 0;
+            let group = chunks.iter().take_while(|chunk| {
+                rows += chunk.rows as usize;
+                rows <= GROUP_ROWS
+            });
+            let (group, rest) = chunks.split_at(group.count().max(1));
+            chunks = rest;
+            let written = (group.par_iter())
+                .map(|chunk| self.pack(chunk, &self.keysets[numbers[&chunk.keyset]]))
+                .collect::<io::Result<Vec<Written>>>()?;
+            for (chunk, written) in group.iter().zip(written) {
+                if open != Some(chunk.keyset) {
+                    if open.is_some_and(|open| self.has_lists(open)) {
+                        sink.anchors(std::mem::take(&mut anchors))?;
+                    }
+                    sink.next_table()?;
+                    (open, series_before, rows_before) = (Some(chunk.keyset), 0, 0);
+                }
+                sink.push(&written.packed)?;
+                for series in written.series {
+                    if rows_before % ANCHOR_ROWS == 0 {
+                        anchors.push(series_before);
+                    }
+                    series_before += series;
+                    rows_before += 1;
+                }
+            }
+        }
+        if open.is_some_and(|open| self.has_lists(open)) {
+            sink.anchors(anchors)?;
+        }
+        Ok(())
+    }
+
+    fn has_lists(&self, keyset: usize) -> bool {
+        self.merging.context.plan.keysets[keyset].list.is_some()
+    }
+
+    fn pack(&self, chunk: &Chunk, writer: &KeysetWriter) -> io::Result<Written> {
+        let choice = &self.merging.context.plan.keysets[chunk.keyset];
+        let counts = self.merging.counts(choice);
+        let mut codes =
+            chunk.read(&self.contents, &waiting_widths(&counts, choice.list.is_some())).map_err(io::Error::other)?;
+        let width = counts.len();
+        let series = match self.merging.pool(choice) {
+            Some((_, pool)) => {
+                let reader = pool.read();
+                codes.iter().skip(width - 1).step_by(width).map(|&list| reader.len(list) as u32).collect()
+            }
+            None => Vec::new(),
+        };
+        let columns = renumber(&self.used, choice.prefix.iter().copied(), choice.list, &writer.through, &self.maps);
+        for row in codes.chunks_exact_mut(width) {
+            for (code, column) in row.iter_mut().zip(&columns) {
+                *code = column.get(*code);
+            }
+        }
+        let mut bits = BitWriter::new();
+        writer.packer.pack(&codes, &mut bits).map_err(io::Error::other)?;
+        Ok(Written { packed: PackedRows::of(bits), series })
+    }
+}

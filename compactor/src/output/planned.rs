@@ -1,0 +1,48 @@
+//! An output that is planned afresh, from all its rows at once.
+
+use chronoxide_format::build::{BlockBuilder, BlockMeta};
+use chronoxide_planner::{Content, KeysetRows, Layout, plan};
+use chronoxide_publish::Contents;
+use rayon::prelude::*;
+
+use super::chunk::waiting_widths;
+use super::draft::{Draft, OutputRows};
+use super::used::Used;
+use crate::CompactError;
+use crate::merge::Merging;
+
+impl<'a> Draft<'a> {
+    /// Plans the rows, which must be plain, and builds the block in memory.
+    pub(crate) fn planned(
+        merging: &Merging<'_>,
+        rows: &OutputRows,
+        contents: Contents<'_>,
+        is_all_used: bool,
+        meta: &BlockMeta,
+    ) -> Result<Self, CompactError> {
+        let used = Used::of(merging, rows, is_all_used);
+        let mut content = Content { value_counts: used.value_counts(), ..Content::default() };
+        for (number, _) in &rows.keysets {
+            let choice = &merging.context.plan.keysets[*number];
+            let parts = || choice.prefix.iter().map(|&part| used.ranks(part));
+            let widths = waiting_widths(&merging.counts(choice), false);
+            let chunks: Vec<_> = rows.chunks.iter().filter(|chunk| chunk.keyset == *number).collect();
+            let read = (chunks.par_iter())
+                .map(|chunk| {
+                    let mut codes = chunk.read(&contents, &widths)?;
+                    for row in codes.chunks_exact_mut(widths.len()) {
+                        row.iter_mut().zip(parts()).for_each(|(code, ranks)| *code = ranks.get(*code));
+                    }
+                    Ok(codes)
+                })
+                .collect::<Result<Vec<Vec<u32>>, CompactError>>()?;
+            let keys = merging.keys(*number).iter().map(|&key| used.key(key)).collect();
+            content.keysets.push(KeysetRows { keys, rows: read.concat() });
+        }
+        let (_, factored) = plan(&content);
+        let mut builder = BlockBuilder::new(Layout::Factored.row_form());
+        used.push_labels(merging, &mut builder)?;
+        factored.write(content.value_counts.len() as u32, &mut builder)?;
+        Ok(Self::whole(builder.prepare(meta)?, rows))
+    }
+}

@@ -1,0 +1,73 @@
+//! How far a compaction is, and whether it is to go on.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What a compaction is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Checking every rule of the format on each input.
+    Verify,
+    /// Merging symbols, dictionaries, shared tables and lists.
+    Tables,
+    /// Merging the rows of keysets.
+    Rows,
+    /// Renumbering, and planning if asked to.
+    Plan,
+    /// Writing, reading again and publishing outputs.
+    Write,
+}
+
+impl Phase {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] = [Self::Verify, Self::Tables, Self::Rows, Self::Plan, Self::Write];
+
+    /// One word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Verify => "verify",
+            Self::Tables => "tables",
+            Self::Rows => "rows",
+            Self::Plan => "plan",
+            Self::Write => "write",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Watches a compaction; asked from one thread.
+pub trait Observer {
+    /// So much of a phase is done; of what is counted, the phase decides. Whether to go on: if not, nothing is written.
+    fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool;
+}
+
+/// Sees nothing and stops nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Observer for Unwatched {
+    fn goes_on(&self, _phase: Phase, _done: u64, _of: u64) -> bool {
+        true
+    }
+}
+
+/// How long each phase took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timings([Duration; Phase::ALL.len()]);
+
+impl Timings {
+    /// The time of a phase.
+    pub fn of(&self, phase: Phase) -> Duration {
+        self.0[phase as usize]
+    }
+
+    pub(crate) fn add(&mut self, phase: Phase, time: Duration) {
+        self.0[phase as usize] += time;
+    }
+}
