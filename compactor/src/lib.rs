@@ -13,6 +13,7 @@
 //! | `keysets` | rows merged, and what was there twice |
 //! | `meta` | what the output says of itself |
 //! | `error` | what can go wrong |
+//! | [`planning`] | which blocks of a folder are merged together |
 //! | [`select`] | which series: the selectors of PromQL |
 //!
 //! ```
@@ -34,6 +35,7 @@ mod dictionaries;
 mod error;
 mod keysets;
 mod meta;
+pub mod planning;
 pub mod select;
 mod symbols;
 
