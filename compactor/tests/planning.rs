@@ -115,10 +115,15 @@ fn another_replica_does_not_complete_a_range() {
     let mut blocks = blocks(&[hours(0, 2), hours(0, 2), hours(WEEK, WEEK + 2)]);
     blocks[2].external_labels = vec![("replica".to_owned(), "b".to_owned())];
     assert_eq!(groups(&plan(&blocks, &PlanOptions::default())), [[0_u8; 0]; 0]);
-    // Another policy does: time went on all the same.
+    // Another policy does: time went on all the same. But each kind of blocks stays by itself.
     blocks[2].external_labels.clear();
     blocks[2].policy = LabelPolicy::INGEST;
     assert_eq!(groups(&plan(&blocks, &PlanOptions::default())), [[0, 1]]);
+    let most = LabelPolicy::MAX_LIMIT;
+    for (max_name_len, max_value_len) in [(most, 100), (100, most)] {
+        blocks[1].policy = LabelPolicy::new(max_name_len, max_value_len).unwrap();
+        assert_eq!(groups(&plan(&blocks, &PlanOptions::default())), [[0_u8; 0]; 0]);
+    }
 }
 
 #[test]

@@ -15,10 +15,10 @@ pub(super) fn groups<'a>(blocks: &[&'a Description], options: &PlanOptions) -> V
     while let Some(smallest) = rest.first() {
         let largest = size(smallest).saturating_mul(options.size_factor);
         let alike = rest.partition_point(|block| size(block) <= largest);
-        let run = options.runs(&rest[..alike]).into_iter().next().unwrap_or_default();
-        let taken = if run.len() >= options.min_alike.max(2) { run.len() } else { 1 };
+        let fitting = options.run(&rest[..alike]);
+        let taken = if fitting >= options.min_alike.max(2) { fitting } else { 1 };
         if taken > 1 {
-            groups.push(run);
+            groups.push(rest[..taken].to_vec());
         }
         rest = &rest[taken..];
     }

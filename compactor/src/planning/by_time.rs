@@ -35,8 +35,14 @@ fn within<'a>(blocks: &[&'a Description], lengths: &[i64], newest: i64, options:
         let inner = within(&blocks, shorter, newest, options);
         // Series that are in several blocks of a shorter range count once when it is merged: only then is it known what fits.
         if is_complete && inner.is_empty() {
-            let runs = options.runs(&blocks).into_iter().filter(|run| run.len() > 1);
-            groups.extend(runs.map(|blocks| InRange { blocks, range, length }));
+            let mut rest = &blocks[..];
+            while !rest.is_empty() {
+                let (run, after) = rest.split_at(options.run(rest));
+                if run.len() > 1 {
+                    groups.push(InRange { blocks: run.to_vec(), range, length });
+                }
+                rest = after;
+            }
         }
         groups.extend(inner);
     }

@@ -41,21 +41,14 @@ impl PlanOptions {
         self.max_series.is_none_or(|most| series(blocks) <= most)
     }
 
-    /// Cuts blocks into runs that fit, each as long as it can be, in order. Runs may have one block, which may be too large.
-    pub(super) fn runs<'a>(&self, blocks: &[&'a Description]) -> Vec<Vec<&'a Description>> {
-        let mut runs: Vec<Vec<&Description>> = Vec::new();
+    /// How many of these blocks, from the first on, may become one; at least one, which may be too large.
+    pub(super) fn run(&self, blocks: &[&Description]) -> usize {
         let mut sum = 0_u64;
-        for &block in blocks {
+        let fitting = blocks.iter().take_while(|block| {
             sum = sum.saturating_add(block.series);
-            match runs.last_mut() {
-                Some(run) if self.max_series.is_none_or(|most| sum <= most) => run.push(block),
-                _ => {
-                    sum = block.series;
-                    runs.push(vec![block]);
-                }
-            }
-        }
-        runs
+            self.max_series.is_none_or(|most| sum <= most)
+        });
+        fitting.count().max(1).min(blocks.len())
     }
 }
 
