@@ -205,22 +205,24 @@ impl Reader<'_> {
         (letter.is_ascii_uppercase(), set)
     }
 
-    /// At the letter of `\pL` or `\p{Greek}`.
+    /// At the letter of `\pL`, `\p{Greek}` or `\p{^Greek}`, which is `\P{Greek}`.
     fn unicode_class(&mut self) -> Result<(), PatternError> {
         let letter = self.chars.next().unwrap_or('p');
-        self.out.extend(['\\', letter]);
-        let first = self.chars.next().ok_or(PatternError::UnknownEscape(letter))?;
-        self.out.push(first);
-        if first == '{' {
-            for char in self.chars.by_ref() {
-                self.out.push(char);
-                if char == '}' {
-                    return Ok(());
-                }
-            }
-            return Err(PatternError::UnknownEscape(letter));
+        let error = PatternError::UnknownEscape(letter);
+        let first = self.chars.next().ok_or(error.clone())?;
+        if first != '{' {
+            self.out.extend(['\\', letter, first]);
+            return Ok(());
         }
-        Ok(())
+        let is_negated = (letter == 'P') != self.chars.next_if_eq(&'^').is_some();
+        self.out.push_str(if is_negated { "\\P{" } else { "\\p{" });
+        for char in self.chars.by_ref() {
+            self.out.push(char);
+            if char == '}' {
+                return Ok(());
+            }
+        }
+        Err(error)
     }
 
     /// After a backslash: the character that it makes of what follows.

@@ -61,6 +61,7 @@ const MATCHES: &[(&str, &[&str], &[&str])] = &[
     (r"\Qa.b*\E+", &["a.b*", "a.b**"], &["axb"]),
     (r"\Qa.b", &["a.b"], &["axb"]),
     (r"\pL\p{Greek}\PL", &["a\u{3b1}1"], &["1\u{3b1}1"]),
+    (r"\p{^Greek}[\P{^Greek}]", &["a\u{3b1}"], &["\u{3b1}\u{3b1}", "aa"]),
     (r"\pN{2}", &["12"], &["1"]),
     ("(?i)canary", &["Canary", "CANARY"], &["canarx"]),
     ("(?i:A)b", &["ab", "Ab"], &["aB"]),
