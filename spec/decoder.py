@@ -829,6 +829,11 @@ def block_id_text(value):
     return "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[number >> shift & 31] for shift in range(125, -1, -5))
 
 
+def shard_of(value, count):
+    """The shard, from 0, of the series that have this value of the label by which they are spread over `count` shards."""
+    return sip(b"chronoxide.shd.0", value) % count
+
+
 # Section 12 speaks to those who write blocks and look for labels; what it asks of a block is `check_policy`.
 
 

@@ -156,6 +156,17 @@ class Specification(unittest.TestCase):
         self.assertEqual(sorted(stated), sorted(declared))
 
 
+    def test_shards(self):
+        section = self.text.split("\n### Shards\n")[1].split("\n## 12. ")[0]
+        rows = re.findall(r"^\|(?: `(.*)`)? \| `([0-9A-F]{16})` \| ([0-9]+) \| ([0-9]+) \| ([0-9]+) \|$", section, re.MULTILINE)
+        self.assertGreater(len(rows), 5)
+        for value, hashed, *shards in rows:
+            value = value.encode("utf-8")
+            self.assertEqual(decoder.sip(b"chronoxide.shd.0", value), int(hashed, 16), value)
+            self.assertEqual([decoder.shard_of(value, count) for count in (3, 4, 8)], [int(shard) for shard in shards], value)
+            self.assertEqual(decoder.shard_of(value, 1), 0)
+
+
 class Golden(unittest.TestCase):
     def test_dumps(self):
         for name, _ in goldens():

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `compact` | the whole: inputs to outputs, with the balance of series |
 //! | `options` | how blocks are merged |
+//! | [`planning`] | which blocks of a folder are merged together |
 //! | [`select`] | which series: the selectors of PromQL |
 //! | `rewrite` | labels dropped and renamed |
 //! | `merge` | from inputs to merged rows |
@@ -39,6 +40,7 @@ mod merge;
 mod meta;
 mod options;
 mod output;
+pub mod planning;
 mod progress;
 mod rewrite;
 pub mod select;

@@ -52,6 +52,11 @@ pub(crate) struct KeyChanges {
 }
 
 impl KeyChanges {
+    /// What becomes of a key; none if it is dropped.
+    pub(crate) fn key_after(&self, key: u32) -> Option<u32> {
+        self.after[key as usize]
+    }
+
     /// The keys of series that had these, increasing.
     pub(crate) fn keys_after(&self, keys: &[u32]) -> Vec<u32> {
         let mut after: Vec<u32> = keys.iter().filter_map(|&key| self.after[key as usize]).collect();

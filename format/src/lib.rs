@@ -10,6 +10,7 @@
 //! | [`bits`] | bit streams, read and written |
 //! | [`checksum`] | checksums bound to their place, and the proofs of chunks already checked |
 //! | [`identity`] | fingerprints of content and ids of blocks |
+//! | [`shard`] | which of several blocks a series belongs to |
 //! | [`policy`] | how long labels are cut |
 //! | [`metadata`] | what is known about a metric beside its labels |
 //! | [`view`] | a block's bytes as meaning: symbols, tables, keysets, series, lookups |
@@ -61,6 +62,7 @@ pub mod metadata;
 mod number;
 pub mod policy;
 pub mod rule;
+pub mod shard;
 pub mod verify;
 pub mod view;
 

@@ -1,6 +1,7 @@
 //! The spec and the code say the same: field tables and structs, limits and constants, rules and errors, the worked block.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use chronoxide_format::layout::{
@@ -9,6 +10,7 @@ use chronoxide_format::layout::{
     SectionEntry, SectionKind, SymbolsHeader,
 };
 use chronoxide_format::metadata::{MetricType, Temporality};
+use chronoxide_format::shard::shard_of;
 use chronoxide_format::{Error, Rule};
 
 fn spec() -> String {
@@ -218,4 +220,19 @@ fn the_worked_block_is_the_golden_file() {
     }
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/one-series.cx");
     assert_eq!(bytes, std::fs::read(golden).expect("a golden file"));
+}
+
+/// The vectors were computed by the second decoder, whose SipHash is its own.
+#[test]
+fn shards_are_the_spec_s() {
+    let spec = spec();
+    let table =
+        tables(&spec).into_iter().find(|table| table[0][0] == "value" && table[0][1] == "SIP").expect("vectors");
+    assert_eq!(table[0][2..], ["*N* = 3", "*N* = 4", "*N* = 8"]);
+    assert!(table.len() > 5, "{table:?}");
+    for row in &table[1..] {
+        let value = row[0].trim_matches('`');
+        let shards = [3, 4, 8].map(|count| shard_of(value.as_bytes(), NonZeroU32::new(count).expect("not 0")));
+        assert_eq!(row[2..], shards.map(|shard| shard.to_string()), "{value}");
+    }
 }

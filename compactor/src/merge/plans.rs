@@ -1,5 +1,6 @@
 //! How inputs are factored, and whose plan the outputs adopt.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use chronoxide_planner::{KeysetPlan, Part, Plan, TablePlan};
 
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
-use crate::rewrite::Rewrite;
+use crate::rewrite::{KeyChanges, Rewrite};
 
 /// A keyset that the outputs may have, and where its series come from.
 #[derive(Debug)]
@@ -50,6 +51,8 @@ pub(crate) struct Adopted {
 struct KnownTables {
     numbers: BTreeMap<Vec<Part>, usize>,
     columns: Vec<Vec<Part>>,
+    /// The keys of each, increasing.
+    keys: Vec<Vec<u32>>,
 }
 
 /// How one input is factored, in the keys of the vocabulary.
@@ -72,7 +75,8 @@ pub(crate) fn adopt(
         let plan = input_plan(view, &vocabulary.key_maps[input], &mut known);
         plans.push(plan.map_err(|source| CompactError::Input { input, source })?);
     }
-    let keysets = keysets(inputs, vocabulary, rewrite)?;
+    let changes = rewrite.key_changes(vocabulary);
+    let keysets = keysets(inputs, vocabulary, &changes)?;
 
     let order = by_size(inputs)?;
     let rank = |input: usize| order.iter().position(|&other| other == input);
@@ -80,12 +84,14 @@ pub(crate) fn adopt(
     for keyset in &keysets {
         let largest = keyset.sources.iter().min_by_key(|source| rank(source.input));
         let plain = || KeysetPlan { prefix: keyset.keys.iter().copied().map(Part::Key).collect(), list: None };
-        chosen.push(match largest {
-            // A keyset whose labels were rewritten has other keys than its plan was made for.
-            Some(source) if factored && !source.is_rewritten => {
-                plans[source.input].keysets[source.keyset as usize].clone()
+        let own =
+            largest.filter(|_| factored).map(|source| (source, &plans[source.input].keysets[source.keyset as usize]));
+        chosen.push(match own {
+            Some((source, own)) if source.is_rewritten => {
+                known.rewritten(own, &changes, &keyset.keys).unwrap_or_else(plain)
             }
-            _ => plain(),
+            Some((_, own)) => own.clone(),
+            None => plain(),
         });
     }
     let (plan, numbers) = in_order(known, chosen);
@@ -181,34 +187,65 @@ impl KnownTables {
         let next = self.columns.len();
         let number = *self.numbers.entry(columns.clone()).or_insert(next);
         if number == next {
+            let mut keys: Vec<u32> = columns.iter().flat_map(|&part| self.keys_of(part).into_owned()).collect();
+            keys.sort_unstable();
+            self.keys.push(keys);
             self.columns.push(columns);
         }
         number
+    }
+
+    /// The keys of a part, increasing.
+    fn keys_of(&self, part: Part) -> Cow<'_, [u32]> {
+        match part {
+            Part::Key(key) => vec![key].into(),
+            Part::Table(table) => (&self.keys[table]).into(),
+        }
+    }
+
+    /// A keyset's plan for what becomes of its keys, which are these afterwards; none if two of them meet that do not stand together.
+    fn rewritten(&mut self, plan: &KeysetPlan, changes: &KeyChanges, keys: &[u32]) -> Option<KeysetPlan> {
+        let mut prefix: Vec<Part> = plan.prefix.iter().filter_map(|&part| self.rewritten_part(part, changes)).collect();
+        let mut list = plan.list.and_then(|part| self.rewritten_part(part, changes));
+        if prefix.is_empty() {
+            // Lists need something before them.
+            prefix.extend(list.take());
+        }
+        self.sort_by_keys(&mut prefix);
+        let all = prefix.iter().chain(&list).flat_map(|&part| self.keys_of(part).into_owned());
+        let mut all: Vec<u32> = all.collect();
+        all.sort_unstable();
+        (all == keys).then_some(KeysetPlan { prefix, list })
+    }
+
+    fn rewritten_part(&mut self, part: Part, changes: &KeyChanges) -> Option<Part> {
+        let Part::Table(table) = part else {
+            let Part::Key(key) = part else { return None };
+            return changes.key_after(key).map(Part::Key);
+        };
+        let columns = self.columns[table].clone();
+        let mut parts: Vec<Part> = columns.into_iter().filter_map(|part| self.rewritten_part(part, changes)).collect();
+        self.sort_by_keys(&mut parts);
+        match parts[..] {
+            [] => None,
+            [part] => Some(part),
+            _ => Some(Part::Table(self.number(parts))),
+        }
+    }
+
+    /// Columns stand in the order of their first keys.
+    fn sort_by_keys(&self, parts: &mut [Part]) {
+        parts.sort_by_key(|&part| self.keys_of(part).first().copied());
     }
 }
 
 /// The tables that these keysets use, in an order that depends on their columns alone; also says what became of each table that is known.
 fn in_order(known: KnownTables, keysets: Vec<KeysetPlan>) -> (Plan, Vec<Option<usize>>) {
     let mut levels: Vec<usize> = Vec::with_capacity(known.columns.len());
-    let mut keys: Vec<Vec<u32>> = Vec::with_capacity(known.columns.len());
     for columns in &known.columns {
+        let level = |part: &Part| if let Part::Table(table) = part { levels[*table] } else { 0 };
         // Tables refer to those known before them.
-        levels.push(
-            1 + columns
-                .iter()
-                .map(|part| if let Part::Table(table) = part { levels[*table] } else { 0 })
-                .max()
-                .unwrap_or(0),
-        );
-        let mut own = Vec::new();
-        for part in columns {
-            match part {
-                Part::Key(key) => own.push(*key),
-                Part::Table(table) => own.extend_from_slice(&keys[*table]),
-            }
-        }
-        own.sort_unstable();
-        keys.push(own);
+        levels.push(1 + columns.iter().map(level).max().unwrap_or(0));
     }
     let mut numbers: Vec<Option<usize>> = vec![None; known.columns.len()];
     let mut tables: Vec<TablePlan> = Vec::new();
@@ -224,7 +261,7 @@ fn in_order(known: KnownTables, keysets: Vec<KeysetPlan>) -> (Plan, Vec<Option<u
         let of_level = (0..levels.len()).filter(|&table| levels[table] == level && used[table]);
         let mut of_level: Vec<(usize, Vec<Part>)> =
             of_level.map(|table| (table, placed(&numbers, &known.columns[table]))).collect();
-        of_level.sort_by(|(a, a_parts), (b, b_parts)| (&keys[*a], a_parts).cmp(&(&keys[*b], b_parts)));
+        of_level.sort_by(|(a, a_parts), (b, b_parts)| (&known.keys[*a], a_parts).cmp(&(&known.keys[*b], b_parts)));
         for (table, parts) in of_level {
             numbers[table] = Some(tables.len());
             tables.push(TablePlan { parts });
@@ -262,9 +299,8 @@ fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
 fn keysets(
     inputs: &[BlockView<'_>],
     vocabulary: &Vocabulary<'_>,
-    rewrite: &Rewrite,
+    changes: &KeyChanges,
 ) -> std::result::Result<Vec<MergedKeyset>, CompactError> {
-    let changes = rewrite.key_changes(vocabulary);
     let mut merged: BTreeMap<Vec<u32>, Vec<KeysetSource>> = BTreeMap::new();
     for (input, view) in inputs.iter().enumerate() {
         for keyset in 0..view.keyset_count() {

@@ -270,6 +270,11 @@ impl<'a> Translation<'a> {
                     return;
                 }
             }
+            if width == 0 {
+                // All its labels are dropped, and there is no series without labels.
+                dropped = dropped.and(Overlap { series: 1, sum: fingerprint() });
+                return;
+            }
             let start = rows.len();
             for target in &self.targets {
                 rows.push(match target {
@@ -289,7 +294,7 @@ impl<'a> Translation<'a> {
                     after + labels.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize]);
             }
         })?;
-        let mut sorted: Vec<&[u32]> = rows.chunks_exact(width).collect();
+        let mut sorted: Vec<&[u32]> = rows.chunks_exact(width.max(1)).collect();
         sorted.sort_unstable();
         let run = match pool {
             None => plain_run(&sorted, width),

@@ -99,9 +99,12 @@ impl<'a> Vocabulary<'a> {
         self.keys[key as usize].values.iter().map(|&value| self.symbols[value as usize])
     }
 
-    /// What the codes of one key become as values of another, which has them all.
+    /// What the codes of one key become as values of another that it is renamed to. That has all values of the one which inputs have, not those which it
+    /// has been given by being renamed to itself; nothing asks for these.
     pub(crate) fn renamed_codes(&self, old: u32, new: u32) -> Vec<u32> {
-        positions(&self.keys[old as usize].values, &self.keys[new as usize].values)
+        let all = &self.keys[new as usize].values;
+        let code = |value| all.binary_search(value).unwrap_or_default() as u32;
+        self.keys[old as usize].values.iter().map(code).collect()
     }
 }
 

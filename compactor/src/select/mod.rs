@@ -36,9 +36,11 @@
 //! | `\<`, `\>` | themselves | begin and end of a word |
 //! | `\Qa.b\E`, octal `\101` | text as it stands, a character | errors |
 //! | flags `x`, `u`, `R` | errors | comments and others |
+//! | `**`, more than 1,000 repetitions | errors | repetitions |
+//! | `\p{^Greek}` | `\P{Greek}` | an error |
 //!
-//! Two differences remain: RE2 refuses repetitions of more than 1,000 and `a**`, where `regex` refuses what takes more than 10 MiB when it is compiled; and the
-//! tables of Unicode may be of different versions.
+//! What remains: a repetition right after flags, as in `(?i)*`, is refused here; so is what takes more than 10 MiB when it is compiled; and the tables of
+//! Unicode may be of different versions.
 //!
 //! | module | what it is for |
 //! |---|---|

@@ -129,7 +129,7 @@ fn selector(rewritten: &str, patterns: Vec<String>) -> Result<Selector, Reason> 
             Err(Reason::NoSelector { what: "a string or a number alone" })
         }
         Ok(_) => Err(Reason::NoSelector { what: "anything else of PromQL" }),
-        // The parser says this of selectors and of nothing else, and in words that do not say what to do.
+        // The parser sees to it, with regular expressions that are anchored as ours are; its words do not say what to do.
         Err(message) if message == "vector selector must contain at least one non-empty matcher" => {
             Err(Reason::MatchesAll)
         }
@@ -161,10 +161,6 @@ fn from_matchers(name: Option<String>, matchers: Matchers, patterns: Vec<String>
     }
     if let Some(name) = name {
         all.push(Matcher::literal(METRIC_NAME.to_owned(), true, name));
-    }
-    // The parser asks the same of what it compiled itself; what is used is what must hold.
-    if all.iter().all(|matcher| matcher.matches("")) {
-        return Err(Reason::MatchesAll);
     }
     Ok(Selector::new(all))
 }

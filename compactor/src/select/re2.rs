@@ -205,22 +205,24 @@ impl Reader<'_> {
         (letter.is_ascii_uppercase(), set)
     }
 
-    /// At the letter of `\pL` or `\p{Greek}`.
+    /// At the letter of `\pL`, `\p{Greek}` or `\p{^Greek}`, which is `\P{Greek}`.
     fn unicode_class(&mut self) -> Result<(), PatternError> {
         let letter = self.chars.next().unwrap_or('p');
-        self.out.extend(['\\', letter]);
-        let first = self.chars.next().ok_or(PatternError::UnknownEscape(letter))?;
-        self.out.push(first);
-        if first == '{' {
-            for char in self.chars.by_ref() {
-                self.out.push(char);
-                if char == '}' {
-                    return Ok(());
-                }
-            }
-            return Err(PatternError::UnknownEscape(letter));
+        let error = PatternError::UnknownEscape(letter);
+        let first = self.chars.next().ok_or(error.clone())?;
+        if first != '{' {
+            self.out.extend(['\\', letter, first]);
+            return Ok(());
         }
-        Ok(())
+        let is_negated = (letter == 'P') != self.chars.next_if_eq(&'^').is_some();
+        self.out.push_str(if is_negated { "\\P{" } else { "\\p{" });
+        for char in self.chars.by_ref() {
+            self.out.push(char);
+            if char == '}' {
+                return Ok(());
+            }
+        }
+        Err(error)
     }
 
     /// After a backslash: the character that it makes of what follows.
@@ -353,151 +355,4 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn compile(pattern: &str) -> Result<Regex, PatternError> {
-        compile_translated(&translate(pattern)?)
-    }
-
-    /// Pattern, values that match, values that do not: by the syntax that `regexp/syntax` of Go documents.
-    const MATCHES: &[(&str, &[&str], &[&str])] = &[
-        ("", &[""], &["a", "\n"]),
-        ("a|b", &["a", "b"], &["ab", "ax", "xb", ""]),
-        ("foo", &["foo"], &["foobar", "xfoo", "foo\n", "\nfoo"]),
-        ("^foo$", &["foo"], &["foo\n", "xfoo"]),
-        (".*", &["", "a", "a\nb", "\n"], &[]),
-        (".+", &["a", "\n"], &[""]),
-        ("a.b", &["a\nb", "a\u{e9}b"], &["ab"]),
-        ("(?-s)a.b", &["axb"], &["a\nb"]),
-        ("(?-s:.)b", &["xb"], &["\nb"]),
-        ("(?m)a$.^b", &["a\nb"], &["ab"]),
-        ("[^a]", &["b", "\n"], &["a", ""]),
-        (r"\d+", &["019"], &["\u{661}", "a"]),
-        (r"\D", &["a", "\u{661}"], &["1"]),
-        (r"\w+", &["aZ_9"], &["\u{e9}", "-"]),
-        (r"\W", &["\u{e9}", "-"], &["a"]),
-        (r"\s", &[" ", "\t", "\n", "\u{c}", "\r"], &["\u{b}", "\u{a0}"]),
-        (r"[\d.]+", &["1.2"], &["a", "\u{661}"]),
-        (r"[^\D]", &["1"], &["a", "\u{661}"]),
-        (r"[\W]", &["\u{e9}"], &["a"]),
-        (r"[^\W\d]", &["a", "_"], &["1", "-"]),
-        (r"\ba\b.*", &["a", "a b", "a\u{e9}"], &["ab"]),
-        ("a{2}", &["aa"], &["a", "aaa", "a{2}"]),
-        ("a{2,}", &["aa", "aaa"], &["a"]),
-        ("a{0,1}", &["", "a"], &["aa"]),
-        ("a{,2}", &["a{,2}"], &["a", "aa", ""]),
-        ("a{b}c", &["a{b}c"], &["ac"]),
-        ("a{ 2 }", &["a{ 2 }"], &["aa"]),
-        ("a{02}", &["a{02}"], &["aa"]),
-        ("{}", &["{}"], &[""]),
-        ("a{", &["a{"], &["a"]),
-        ("a}]", &["a}]"], &[]),
-        ("a*?b+?c??d{1,2}?", &["bd", "aabbcdd"], &["b"]),
-        ("[[]", &["["], &["]"]),
-        ("[]a]", &["]", "a"], &["[", ""]),
-        ("[^]a]", &["b"], &["]", "a"]),
-        ("[a&&b]", &["a", "&", "b"], &["c"]),
-        ("[a~~b]", &["a", "~", "b"], &[]),
-        ("[+--]", &["+", ",", "-"], &["*", "."]),
-        ("[a-]", &["a", "-"], &["b"]),
-        ("[-a]", &["a", "-"], &["b"]),
-        ("[a-c-e]", &["a", "b", "c", "-", "e"], &["d"]),
-        ("[[:alpha:]_]+", &["aZ_"], &["1", ":", "\u{e9}"]),
-        ("[[:^digit:]]", &["a"], &["1"]),
-        ("[[:alpha]", &["[", ":", "a"], &["b", "]"]),
-        (r"[\]\\^-]+", &[r"]\^-"], &["a"]),
-        (r"[\x41-\x{43}\n]", &["A", "C", "\n"], &["D"]),
-        (r"\x41\x{1F980}", &["A\u{1f980}"], &[]),
-        (r"\101\0", &["A\0"], &[]),
-        (r"\.\*\-\/\<\>\_\ ", &[".*-/<>_ "], &[]),
-        (r"\<a\>", &["<a>"], &["a"]),
-        (r"\Qa.b*\E+", &["a.b*", "a.b**"], &["axb"]),
-        (r"\Qa.b", &["a.b"], &["axb"]),
-        (r"\pL\p{Greek}\PL", &["a\u{3b1}1"], &["1\u{3b1}1"]),
-        (r"\pN{2}", &["12"], &["1"]),
-        ("(?i)canary", &["Canary", "CANARY"], &["canarx"]),
-        ("(?i:A)b", &["ab", "Ab"], &["aB"]),
-        ("(?P<n>a)(?<m>b)(?:c)", &["abc"], &[]),
-        (r"\Aa\z", &["a"], &["ab"]),
-        ("a # b", &["a # b"], &["a"]),
-        ("()|a", &["", "a"], &[]),
-    ];
-
-    #[test]
-    fn patterns_match_as_they_do_in_prometheus() {
-        for (pattern, yes, no) in MATCHES {
-            let regex = compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
-            for value in *yes {
-                assert!(regex.is_match(value), "{pattern} must match {value:?}: {regex}");
-            }
-            for value in *no {
-                assert!(!regex.is_match(value), "{pattern} must not match {value:?}: {regex}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_prometheus_refuses_is_refused() {
-        for (pattern, message) in [
-            ("a(", "unclosed group"),
-            ("a)|(b", "unopened group"),
-            ("*", "repetition operator missing expression"),
-            ("a**", "a repetition is repeated"),
-            ("a{2}{3}", "a repetition is repeated"),
-            ("a{1001}", "at most 1000 repetitions can be asked for, and not fewer than at least"),
-            ("a{3,2}", "at most 1000 repetitions can be asked for, and not fewer than at least"),
-            ("[a", "[ has no ]"),
-            ("[", "[ has no ]"),
-            ("[]", "[ has no ]"),
-            ("[b-a]", "a range of characters goes backwards"),
-            ("[[:letter:]]", "[:letter:] is no class of characters"),
-            (r"\", "the backslash at the end escapes nothing"),
-            (r"\1", r"\1 is no escape of a regular expression"),
-            (r"\y", r"\y is no escape of a regular expression"),
-            (r"\Z", r"\Z is no escape of a regular expression"),
-            (r"[\b]", r"\b is no escape of a regular expression"),
-            (r"\x4", r"\x is no escape of a regular expression"),
-            (r"\x{110000}", r"\x is no escape of a regular expression"),
-            (r"\p{", r"\p is no escape of a regular expression"),
-            ("(?x)a b", "x is no flag: there are i, m, s and U"),
-            ("(?=a)", "= is no flag: there are i, m, s and U"),
-            (r"\p{Klingon}", "Unicode property not found"),
-        ] {
-            assert_eq!(
-                compile(pattern).map(|_| ()).map_err(|error| error.to_string()),
-                Err(message.to_owned()),
-                "{pattern}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_compiles_to_too_much_is_refused() {
-        let error = compile("((a{100}){100}){1000}").unwrap_err();
-        assert!(error.to_string().starts_with("compiled it would take more than "), "{error}");
-    }
-
-    proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
-
-        /// Whatever the text, what stands between `\Q` and `\E` matches itself and nothing longer.
-        #[test]
-        fn verbatim_text_matches_itself(text in "(?s).{0,20}") {
-            proptest::prop_assume!(!text.contains(r"\E") && !text.ends_with('\\'));
-            let regex = compile(&format!(r"\Q{text}\E")).unwrap();
-            let longer = text.clone() + "x";
-            proptest::prop_assert!(regex.is_match(&text));
-            proptest::prop_assert!(!regex.is_match(&longer));
-        }
-
-        /// No pattern makes the translation itself fail otherwise than by an error.
-        #[test]
-        fn patterns_of_any_kind_end(pattern in r"[\[\]\\(){}a-c^$.*+?|,:&~0-9dwsbpPQE-]{0,24}") {
-            let translated = translate(&pattern);
-            if let Ok(regex) = compile(&pattern) {
-                proptest::prop_assert!(regex.as_str().contains(&translated.unwrap()));
-            }
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,26 @@
+//! Groups of blocks of like size.
+
+use super::{Description, PlanOptions};
+
+/// Groups of these blocks, the smallest block of each first.
+///
+/// Starts with the smallest, takes all that are of like size with it as far as they fit, and goes on with the next that is left. Blocks too few to be
+/// merged stay, but for the smallest of them, which may have been the only one in the way.
+pub(super) fn groups<'a>(blocks: &[&'a Description], options: &PlanOptions) -> Vec<Vec<&'a Description>> {
+    let size = |block: &Description| block.bytes.max(options.small_bytes);
+    let mut sorted = blocks.to_vec();
+    sorted.sort_by(|a, b| (size(a), a.order()).cmp(&(size(b), b.order())));
+    let mut groups = Vec::new();
+    let mut rest = &sorted[..];
+    while let Some(smallest) = rest.first() {
+        let largest = size(smallest).saturating_mul(options.size_factor);
+        let alike = rest.partition_point(|block| size(block) <= largest);
+        let fitting = options.run(&rest[..alike]);
+        let taken = if fitting >= options.min_alike.max(2) { fitting } else { 1 };
+        if taken > 1 {
+            groups.push(rest[..taken].to_vec());
+        }
+        rest = &rest[taken..];
+    }
+    groups
+}

@@ -1,0 +1,85 @@
+//! A plan as JSON.
+
+use chronoxide_format::view::TimeRange;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::{Alone, AloneReason, Description, Group, GroupReason, Plan};
+
+/// `{"blocks": ..., "blocks_after": ..., "groups": [...], "alone": [...]}`. Each group has its `reason`, `series_at_most`, `bytes` and `blocks`; each block
+/// that stays alone its `reason` and what is known of it. A reason has a `kind`. Times are RFC 3339, what is not known is `null`.
+impl Serialize for Plan<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut plan = serializer.serialize_struct("Plan", 4)?;
+        plan.serialize_field("blocks", &self.blocks())?;
+        plan.serialize_field("blocks_after", &self.blocks_after())?;
+        plan.serialize_field("groups", &self.groups.iter().map(group).collect::<Vec<_>>())?;
+        plan.serialize_field("alone", &self.alone.iter().map(alone).collect::<Vec<_>>())?;
+        plan.end()
+    }
+}
+
+fn group(group: &Group<'_>) -> Value {
+    let reason = match group.reason {
+        GroupReason::Range { range, length } => {
+            json!({"kind": "range", "length": length.to_string(), "range": times(range)})
+        }
+        GroupReason::Filling { range, length } => {
+            json!({"kind": "filling", "length": length.to_string(), "range": times(range)})
+        }
+        GroupReason::LikeSize => json!({"kind": "like-size"}),
+    };
+    json!({
+        "reason": reason,
+        "series_at_most": group.series(),
+        "bytes": group.bytes(),
+        "blocks": group.blocks.iter().copied().map(block).collect::<Vec<_>>(),
+    })
+}
+
+fn alone(alone: &Alone<'_>) -> Value {
+    let reason = match alone.reason {
+        AloneReason::Copy { of } => json!({"kind": "copy", "of": of.display().to_string()}),
+        AloneReason::OutsideTimes => json!({"kind": "outside-times"}),
+        AloneReason::NoTimes => json!({"kind": "no-times"}),
+        AloneReason::Only => json!({"kind": "only"}),
+        AloneReason::Open { range, length } => {
+            json!({"kind": "open", "length": length.to_string(), "range": times(range)})
+        }
+        AloneReason::TooManySeries { range, length } => {
+            json!({"kind": "too-many-series", "length": length.to_string(), "range": times(range)})
+        }
+        AloneReason::OverBoundary => json!({"kind": "over-boundary"}),
+        AloneReason::FewAlike => json!({"kind": "few-alike"}),
+    };
+    json!({"reason": reason, "block": block(alone.block)})
+}
+
+fn block(block: &Description) -> Value {
+    let labels: Map<String, Value> =
+        block.external_labels.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect();
+    json!({
+        "file": block.file.display().to_string(),
+        "id": block.id.to_string(),
+        "bytes": block.bytes,
+        "series": block.series,
+        "time": block.time.map(times),
+        "window": block.window.map(times),
+        "external_labels": labels,
+        "max_name_len": block.policy.max_name_len(),
+        "max_value_len": block.policy.max_value_len(),
+        "layout": block.layout.name(),
+    })
+}
+
+fn times(range: TimeRange) -> Value {
+    json!({"start": time(range.start), "end": time(range.end)})
+}
+
+/// Nanoseconds since 1970 as RFC 3339.
+pub(super) fn time(nanos: i64) -> String {
+    match jiff::Timestamp::from_nanosecond(nanos.into()) {
+        Ok(time) => time.to_string(),
+        Err(_) => format!("{nanos} ns"),
+    }
+}

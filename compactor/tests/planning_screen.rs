@@ -1,0 +1,108 @@
+//! What is shown of a plan.
+
+use chronoxide_cli::style::Style;
+use chronoxide_compactor::planning::{Description, PlanOptions, plan, write};
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::TimeRange;
+use chronoxide_planner::Layout;
+use serde_json::json;
+
+const HOUR: i64 = 3_600_000_000_000;
+/// 2025-11-13T00:00:00Z, the beginning of a week.
+const WEEK: i64 = 1_762_992_000_000_000_000;
+
+fn block(number: u8, file: &str, hours: Option<(i64, i64)>) -> Description {
+    Description {
+        file: file.into(),
+        id: BlockId([number; 16]),
+        bytes: 1_000 << number,
+        series: 1_500,
+        time: hours.map(|(start, end)| TimeRange { start: WEEK + start * HOUR, end: WEEK + end * HOUR }),
+        window: None,
+        external_labels: vec![("cluster".to_owned(), "eu\n1".to_owned())],
+        policy: LabelPolicy::NONE,
+        layout: Layout::Factored,
+    }
+}
+
+fn blocks() -> Vec<Description> {
+    vec![
+        block(0, "a.cx", Some((0, 1))),
+        block(1, "evil\u{1b}[2J.cx", Some((1, 2))),
+        block(2, "newest.cx", Some((2, 4))),
+        block(3, "timeless.cx", None),
+    ]
+}
+
+fn shown(blocks: &[Description]) -> String {
+    let mut out = Vec::new();
+    write(&plan(blocks, &PlanOptions::default()), Style::plain(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_plan_is_shown_with_its_reasons() {
+    let expected = r#"plan: 4 blocks, 1 merge, 3 blocks afterwards
+merge 1: 2h, 2025-11-13T00:00:00Z to 2025-11-13T02:00:00Z, is complete
+  with "cluster"="eu\u000a1"
+  a.cx               2025-11-13T00:00:00Z to 2025-11-13T01:00:00Z  1,500 series  1,000 bytes
+  evil\u001b[2J.cx   2025-11-13T01:00:00Z to 2025-11-13T02:00:00Z  1,500 series  2,000 bytes
+  2.9 KiB (3,000 bytes) in, at most 3,000 series out
+stay as they are:
+  newest.cx          2025-11-13T02:00:00Z to 2025-11-13T04:00:00Z  1,500 series  4,000 bytes  6h, 2025-11-13T00:00:00Z to 2025-11-13T06:00:00Z, is not complete
+  timeless.cx        time unknown                                  1,500 series  8,000 bytes  times not known, too few of like size
+"#;
+    // Columns are as wide as the widest cell.
+    let squeezed =
+        |text: &str| text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
+    assert_eq!(squeezed(&shown(&blocks())), squeezed(expected));
+    let shown = shown(&blocks());
+    let places: Vec<_> =
+        shown.lines().filter_map(|line| line.find(" series ").filter(|_| line.contains(".cx"))).collect();
+    assert_eq!(places.len(), 4);
+    assert!(places.windows(2).all(|pair| pair[0] == pair[1]), "{places:?}");
+}
+
+#[test]
+fn nothing_to_merge_is_said() {
+    assert_eq!(shown(&[]), "plan: 0 blocks, nothing to merge\n");
+    let alone = &blocks()[3..];
+    assert!(
+        shown(alone).starts_with("plan: 1 block, nothing to merge\nstay as they are:\n  timeless.cx"),
+        "{}",
+        shown(alone)
+    );
+}
+
+#[test]
+fn a_plan_is_json() {
+    let blocks = blocks();
+    let plan = serde_json::to_value(plan(&blocks, &PlanOptions::default())).unwrap();
+    assert_eq!((&plan["blocks"], &plan["blocks_after"]), (&json!(4), &json!(3)));
+    let range = |start: &str, end: &str| json!({"start": format!("2025-11-13T{start}:00:00Z"), "end": format!("2025-11-13T{end}:00:00Z")});
+    let group = &plan["groups"][0];
+    assert_eq!(group["reason"], json!({"kind": "range", "length": "2h", "range": range("00", "02")}));
+    assert_eq!((&group["series_at_most"], &group["bytes"]), (&json!(3_000), &json!(3_000)));
+    assert_eq!(
+        group["blocks"][1],
+        json!({
+            "file": "evil\u{1b}[2J.cx",
+            "id": "01040G2081040G2081040G2081",
+            "bytes": 2_000,
+            "series": 1_500,
+            "time": range("01", "02"),
+            "window": null,
+            "external_labels": {"cluster": "eu\n1"},
+            "max_name_len": 65_535,
+            "max_value_len": 65_535,
+            "layout": "factored",
+        })
+    );
+    let reasons: Vec<_> = plan["alone"].as_array().unwrap().iter().map(|alone| alone["reason"].clone()).collect();
+    assert_eq!(
+        reasons,
+        [json!({"kind": "open", "length": "6h", "range": range("00", "06")}), json!({"kind": "few-alike"})]
+    );
+    assert_eq!(plan["alone"][1]["block"]["time"], json!(null));
+}

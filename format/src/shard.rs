@@ -1,0 +1,180 @@
+//! Shards: series spread over several blocks by the value of one label (spec, section 11, "Shards").
+//!
+//! The shard of a series is the hash of the value modulo the number of shards. The remainder is what Prometheus's `hashmod` and the shards of
+//! Mimir take too, it needs no number of more than 64 bits in any language, and when the number of shards is doubled, each of them splits into two.
+//!
+//! ```
+//! use chronoxide_format::shard::Shard;
+//!
+//! let shard: Shard = "4/4".parse()?;
+//! assert_eq!((shard.number(), shard.count().get()), (3, 4));
+//! assert!(shard.has(b"up"));
+//! # Ok::<(), chronoxide_format::shard::ShardError>(())
+//! ```
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use crate::identity::sip;
+use crate::number::low32;
+
+/// The shard, from 0, of the series that have this value of the label by which they are spread; the empty value is that of a series without it.
+pub fn shard_of(value: &[u8], shards: NonZeroU32) -> u32 {
+    // A remainder is smaller than what it is divided by, which has 32 bits.
+    low32(sip(b"chronoxide.shd.0", &[value]) % u64::from(shards.get()))
+}
+
+/// One of several shards. As text it counts from 1, as people do: the shards of `n` are `1/n` to `n/n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shard {
+    number: u32,
+    count: NonZeroU32,
+}
+
+/// Why a text is no [`Shard`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShardError {
+    /// It is not two numbers with a slash between them.
+    #[error("a shard is its number, from 1, and the number of all, such as 1/4")]
+    Form,
+    /// A number is larger than the format can count.
+    #[error("there are at most {} shards", u32::MAX)]
+    TooMany,
+    /// There are no shards.
+    #[error("there is at least 1 shard")]
+    None,
+    /// The first shard is 1.
+    #[error("shards count from 1: the first of {count} is 1/{count}")]
+    Zero {
+        /// How many there are.
+        count: u32,
+    },
+    /// There are not as many.
+    #[error("there is no shard {number} of {count}: the last is {count}/{count}")]
+    Beyond {
+        /// Which was asked for, from 1.
+        number: u32,
+        /// How many there are.
+        count: u32,
+    },
+}
+
+impl Shard {
+    /// All shards of so many, in order.
+    pub fn all(count: NonZeroU32) -> impl Iterator<Item = Self> {
+        (0..count.get()).map(move |number| Self { number, count })
+    }
+
+    /// Which one, from 0.
+    pub const fn number(self) -> u32 {
+        self.number
+    }
+
+    /// How many there are.
+    pub const fn count(self) -> NonZeroU32 {
+        self.count
+    }
+
+    /// Whether series with this value are in the shard; the empty value is that of series without the label.
+    pub fn has(self, value: &[u8]) -> bool {
+        shard_of(value, self.count) == self.number
+    }
+}
+
+impl FromStr for Shard {
+    type Err = ShardError;
+
+    fn from_str(text: &str) -> Result<Self, ShardError> {
+        let (number, count) = text.split_once('/').ok_or(ShardError::Form)?;
+        let (number, count) = (parse(number)?, parse(count)?);
+        let of = NonZeroU32::new(count).ok_or(ShardError::None)?;
+        let from_zero = number.checked_sub(1).ok_or(ShardError::Zero { count })?;
+        if number > count {
+            return Err(ShardError::Beyond { number, count });
+        }
+        Ok(Self { number: from_zero, count: of })
+    }
+}
+
+/// Digits only: `u32` would take a plus sign too.
+fn parse(digits: &str) -> Result<u32, ShardError> {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(ShardError::Form);
+    }
+    digits.parse().map_err(|_| ShardError::TooMany)
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // In 64 bits, so that the last shard of as many as there can be does not overflow.
+        write!(f, "{}/{}", u64::from(self.number) + 1, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn shards_are_written_as_people_count_them() {
+        for (text, number, count) in
+            [("1/1", 0, 1), ("1/4", 0, 4), ("4/4", 3, 4), ("4294967295/4294967295", u32::MAX - 1, u32::MAX)]
+        {
+            let shard: Shard = text.parse().unwrap();
+            assert_eq!((shard.number(), shard.count().get()), (number, count), "{text}");
+            assert_eq!(shard.to_string(), text);
+        }
+        let all: Vec<String> = Shard::all(NonZeroU32::new(3).unwrap()).map(|shard| shard.to_string()).collect();
+        assert_eq!(all, ["1/3", "2/3", "3/3"]);
+    }
+
+    #[test]
+    fn what_is_no_shard_is_refused_with_its_reason() {
+        let form = "a shard is its number, from 1, and the number of all, such as 1/4";
+        for (text, message) in [
+            ("", form),
+            ("1", form),
+            ("1of4", form),
+            ("1/", form),
+            ("/4", form),
+            ("1/4/4", form),
+            ("+1/4", form),
+            ("-1/4", form),
+            (" 1/4", form),
+            ("1/4294967296", "there are at most 4294967295 shards"),
+            ("1/0", "there is at least 1 shard"),
+            ("0/4", "shards count from 1: the first of 4 is 1/4"),
+            ("5/4", "there is no shard 5 of 4: the last is 4/4"),
+        ] {
+            assert_eq!(text.parse::<Shard>().unwrap_err().to_string(), message, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn each_value_is_in_one_shard_which_doubling_splits(value: Vec<u8>, count in 1_u32..200) {
+            let of = |count| shard_of(&value, NonZeroU32::new(count).unwrap());
+            let having: Vec<u32> =
+                Shard::all(NonZeroU32::new(count).unwrap()).filter(|shard| shard.has(&value)).map(Shard::number).collect();
+            prop_assert_eq!(having, [of(count)]);
+            prop_assert!(of(2 * count) == of(count) || of(2 * count) == of(count) + count);
+        }
+    }
+
+    #[test]
+    fn shards_are_about_equal() {
+        let count = NonZeroU32::new(7).unwrap();
+        let mut sizes = [0; 7];
+        for metric in 0..70_000 {
+            sizes[usize::try_from(shard_of(format!("metric_{metric}").as_bytes(), count)).unwrap()] += 1;
+        }
+        // Ten standard deviations of a fair die: 10,000 +- 926.
+        assert!(sizes.iter().all(|size| (9_074..=10_926).contains(size)), "{sizes:?}");
+    }
+}
