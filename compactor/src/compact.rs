@@ -1,10 +1,11 @@
 //! Inputs to outputs, with the balance of series.
 
 use std::io::Cursor;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Instant;
 
-use chronoxide_format::build::{BlockMeta, BuildError};
+use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::{BlockView, Job};
@@ -13,16 +14,14 @@ use chronoxide_publish::{Disk, Spool};
 use rayon::prelude::*;
 
 use crate::merge::{
-    Adopted, AllLabelRows, Context, Filter, MOST_SELECTORS, MergedKeyset, MergedLists, MergedRows, MergedTables,
-    Merging, MoreRows, OpenKeyset, Piece, Tally, Translation, Vocabulary, add_rows_below, adopt, has_plan, keys_of,
-    merge_symbols,
+    Adopted, AllLabelRows, Context, Filter, MOST_SELECTORS, MergedKeyset, MergedLists, MergedTables, Merging, MoreRows,
+    Sharding, Tally, Translation, Vocabulary, add_rows_below, adopt, has_plan, keys_of, merge_symbols,
 };
-use crate::output::{Columns, Draft, OutputRows, PackedChunk, Uses, pack};
+use crate::merger::Merger;
+use crate::output::{Draft, OutputRows};
 use crate::progress::{Observer, Phase, Timings, Unwatched};
-use crate::{CompactError, CompactOptions, meta};
-
-/// Rows of sources that are open at once, about: series where they are translated.
-const BATCH_ROWS: u64 = 1 << 18;
+use crate::select::Selector;
+use crate::{CompactError, CompactOptions, Rewrite, meta};
 
 /// What became of the series of a compaction.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +33,8 @@ pub struct Summary {
     pub duplicates: u64,
     /// Series that selectors left out, or that had no label left.
     pub dropped: u64,
+    /// Series of other shards than the one that is made.
+    pub elsewhere: u64,
     /// Series of all outputs.
     pub series_out: u64,
     /// How many outputs there are.
@@ -90,9 +91,7 @@ pub fn compact_into(
 ) -> Result<Summary, CompactError> {
     let mut summary = Summary::default();
     let watch = Watch { observer };
-    if options.keep.len() + options.drop.len() > MOST_SELECTORS {
-        return Err(CompactError::TooManySelectors { most: MOST_SELECTORS });
-    }
+    check(options)?;
     let started = Instant::now();
     let verified = verify(inputs, &watch)?;
     summary.timings.add(Phase::Verify, started.elapsed());
@@ -120,7 +119,7 @@ pub fn compact_into(
     drop(more);
     watch.goes_on(Phase::Tables, 3, 4)?;
     let lists = MergedLists::merge(inputs, &vocabulary, &adopted, &tables)?;
-    let filter = Filter::new(&options.keep, &options.drop, &vocabulary);
+    let filter = filter(inputs, options, &vocabulary)?;
     let of_tables = filter.of_tables(&adopted.plan, &tables);
     let merging = Merging {
         context,
@@ -134,23 +133,29 @@ pub fn compact_into(
     summary.timings.add(Phase::Tables, started.elapsed());
 
     let started = Instant::now();
-    let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && options.max_series_per_block.is_none();
+    let is_one_output = options.max_series_per_block.is_none() && options.shards.is_none();
+    let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && is_one_output;
     let with_codes = options.layout == Layout::Factored && !replan || !is_all_used;
+    let of_shards = options.shards.as_ref().filter(|shards| shards.only.is_none());
+    let sharding = of_shards.map(|shards| Sharding::new(&shards.by, shards.count, &vocabulary, &adopted.plan, &tables));
     let mut merger = Merger {
         merging: &merging,
-        max_series: options.max_series_per_block.map_or(u32::MAX, std::num::NonZeroU32::get).into(),
+        sharding,
+        max_series: options.max_series_per_block.map_or(u32::MAX, NonZeroU32::get).into(),
         with_codes,
-        outputs: vec![OutputRows::default()],
+        outputs: (0..of_shards.map_or(1, |shards| shards.count.get())).map(|_| vec![OutputRows::default()]).collect(),
         tally: Tally::NONE,
         watch: &watch,
     };
     merger.merge_all(&adopted, spool)?;
-    let Merger { outputs, tally, .. } = merger;
+    let tally = merger.tally;
+    let outputs: Vec<OutputRows> = merger.outputs.into_iter().flatten().collect();
     summary.timings.add(Phase::Rows, started.elapsed());
 
     summary.series_in = verified.iter().map(|content| content.series_count).sum();
     summary.duplicates = tally.duplicates.series;
     summary.dropped = tally.dropped.series;
+    summary.elsewhere = tally.elsewhere.series;
     summary.series_out = outputs.iter().map(|output| output.series).sum();
     summary.outputs = outputs.len() as u32;
     let unknown_sections = inputs.iter().flat_map(BlockView::sections).filter(|section| section.known().is_none());
@@ -160,10 +165,12 @@ pub fn compact_into(
     let planner_version = if replan { Layout::Factored.planner_version() } else { adopted.planner_version };
     let meta = BlockMeta { planner_version, ..meta::merge(inputs, options)? };
     let contents = spool.contents();
+    let only = options.shards.as_ref().and_then(|shards| shards.only);
+    let (first, output_count) = only.map_or((0, summary.outputs), |shard| (shard.number(), shard.count().get()));
     for (number, rows) in (0..).zip(&outputs) {
         let started = Instant::now();
         watch.goes_on(Phase::Plan, number.into(), summary.outputs.into())?;
-        let job = meta.job.map(|job| Job { output: number, output_count: summary.outputs, ..job });
+        let job = meta.job.map(|job| Job { output: first + number, output_count, ..job });
         let meta = BlockMeta { job, ..meta.clone() };
         let draft = if replan {
             Draft::planned(&merging, rows, contents, is_all_used, &meta)?
@@ -180,13 +187,51 @@ pub fn compact_into(
     Ok(summary)
 }
 
+/// Refuses what cannot be done before anything is done.
+fn check(options: &CompactOptions) -> Result<(), CompactError> {
+    if options.keep.len() + options.drop.len() > MOST_SELECTORS {
+        return Err(CompactError::TooManySelectors { most: MOST_SELECTORS });
+    }
+    let Some(shards) = &options.shards else { return Ok(()) };
+    let is_by = |name: &String| *name == shards.by;
+    let refused = |what| Err(CompactError::Options { what });
+    if shards.only.is_some() && options.max_series_per_block.is_some() {
+        return refused(
+            "one shard of a job cannot be cut into several blocks: nobody would know how many outputs the job has",
+        );
+    }
+    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
+    if drop_labels.iter().any(is_by) || rename_labels.iter().any(|(old, new)| is_by(old) || is_by(new)) {
+        return refused("the label by which series are spread over shards can be neither dropped nor renamed");
+    }
+    Ok(())
+}
+
+/// The options' selectors as they see values that the inputs' policy has cut.
+fn filter(
+    inputs: &[BlockView<'_>],
+    options: &CompactOptions,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<Filter, CompactError> {
+    let first = inputs.first().map(BlockView::meta).transpose();
+    let policy = first.map_err(|source| CompactError::Input { input: 0, source })?.map(|meta| meta.policy());
+    let under = |selectors: &[Selector]| -> Vec<Selector> {
+        selectors
+            .iter()
+            .map(|selector| policy.map_or_else(|| selector.clone(), |policy| selector.under(&policy)))
+            .collect()
+    };
+    let shard = options.shards.as_ref().and_then(|shards| Some((shards.by.as_str(), shards.only?)));
+    Ok(Filter::new(&under(&options.keep), &under(&options.drop), shard, vocabulary))
+}
+
 /// Asks the observer whether to go on.
-struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     observer: &'a dyn Observer,
 }
 
 impl Watch<'_> {
-    fn goes_on(&self, phase: Phase, done: u64, of: u64) -> Result<(), CompactError> {
+    pub(crate) fn goes_on(&self, phase: Phase, done: u64, of: u64) -> Result<(), CompactError> {
         if self.observer.goes_on(phase, done, of) { Ok(()) } else { Err(CompactError::Cancelled) }
     }
 }
@@ -243,126 +288,6 @@ fn more_rows(context: Context<'_>, adopted: &Adopted) -> Result<MoreRows, Compac
     Ok(more)
 }
 
-/// Merges the rows of all keysets into outputs.
-struct Merger<'a> {
-    merging: &'a Merging<'a>,
-    max_series: u64,
-    with_codes: bool,
-    outputs: Vec<OutputRows>,
-    tally: Tally,
-    watch: &'a Watch<'a>,
-}
-
-impl<'a> Merger<'a> {
-    fn merge_all(&mut self, adopted: &'a Adopted, spool: &mut Spool<'_>) -> Result<(), CompactError> {
-        let rows: Vec<u64> = adopted.keysets.iter().map(|keyset| keyset.rows).collect();
-        let all: u64 = rows.iter().sum();
-        let (mut from, mut done) = (0, 0);
-        while from < rows.len() {
-            self.watch.goes_on(Phase::Rows, done, all)?;
-            let mut batch_rows = 0;
-            let mut to = from;
-            while to < rows.len() && (to == from || batch_rows + rows[to] <= BATCH_ROWS) {
-                batch_rows += rows[to];
-                to += 1;
-            }
-            self.merge_batch(adopted, from..to, spool)?;
-            done += batch_rows;
-            from = to;
-        }
-        self.watch.goes_on(Phase::Rows, done, all)
-    }
-
-    /// Merges some keysets: their sources are opened in parallel, then their pieces merged in parallel, some at a time, and kept in order.
-    fn merge_batch(
-        &mut self,
-        adopted: &'a Adopted,
-        keysets: std::ops::Range<usize>,
-        spool: &mut Spool<'_>,
-    ) -> Result<(), CompactError> {
-        let merging = self.merging;
-        let open = keysets
-            .into_par_iter()
-            .map(|number| {
-                let keyset = merging.open(number, &adopted.keysets[number])?;
-                let pieces = keyset.pieces()?;
-                Ok((keyset, pieces))
-            })
-            .collect::<Result<Vec<(OpenKeyset<'a>, Vec<Piece>)>, CompactError>>()?;
-        let mut pieces: Vec<(&OpenKeyset<'a>, &Piece)> = Vec::new();
-        for (keyset, of_keyset) in &open {
-            self.tally = self.tally.and(keyset.translated);
-            pieces.extend(of_keyset.iter().map(|piece| (keyset, piece)));
-        }
-        let group_rows = BATCH_ROWS as usize;
-        let mut left = &pieces[..];
-        while !left.is_empty() {
-            let mut rows = 0;
-            let group = left.iter().take_while(|(_, piece)| {
-                rows += piece.len();
-                rows <= group_rows
-            });
-            let (group, rest) = left.split_at(group.count().max(1));
-            left = rest;
-            let with_codes = self.with_codes;
-            let merged = (group.par_iter())
-                .map(|(keyset, piece)| merge_piece(merging, keyset, piece, with_codes))
-                .collect::<Result<Vec<(Vec<PackedChunk>, Tally)>, CompactError>>()?;
-            for ((keyset, _), (chunks, tally)) in group.iter().zip(merged) {
-                self.tally = self.tally.and(tally);
-                for chunk in chunks {
-                    self.keep(keyset.number, chunk, spool)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts rows to the output that is being filled, or to the next if they are too many for it.
-    fn keep(&mut self, keyset: usize, chunk: PackedChunk, spool: &mut Spool<'_>) -> Result<(), CompactError> {
-        let full = |output: &OutputRows| output.series + chunk.uses.series > self.max_series;
-        if self.outputs.last().is_some_and(|output| !output.chunks.is_empty() && full(output)) {
-            if self.max_series == u64::from(u32::MAX) {
-                return Err(BuildError::TooMany { what: "series" }.into());
-            }
-            self.outputs.push(OutputRows::default());
-        }
-        let kept = chunk.keep(keyset, spool)?;
-        if let Some(output) = self.outputs.last_mut() {
-            output.chunks.push(kept);
-            output.series += chunk.uses.series;
-            let columns = chunk.uses.ranges.len();
-            output.keysets.entry(keyset).or_insert_with(|| Uses::none(columns)).add(chunk.uses);
-        }
-        Ok(())
-    }
-}
-
-fn merge_piece(
-    merging: &Merging<'_>,
-    keyset: &OpenKeyset<'_>,
-    piece: &Piece,
-    with_codes: bool,
-) -> Result<(Vec<PackedChunk>, Tally), CompactError> {
-    let MergedRows { run, mut tally } = merging.merge(keyset, piece)?;
-    if run.len() == 0 {
-        return Ok((Vec::new(), tally));
-    }
-    let fingerprints = merging.part_fingerprints(keyset.choice);
-    let counts = merging.counts(keyset.choice);
-    let reader = merging.pool(keyset.choice).map(|(_, pool)| pool.read());
-    let list = reader.as_ref().map(|reader| |list: u32| reader.whole(list));
-    let columns = Columns {
-        fingerprints: &fingerprints,
-        counts: &counts,
-        list: list.as_ref().map(|list| list as &dyn Fn(u32) -> crate::merge::Overlap),
-        with_codes,
-    };
-    let (chunk, duplicates) = pack(&run, &columns);
-    tally.duplicates = tally.duplicates.and(duplicates);
-    Ok((vec![chunk], tally))
-}
-
 /// What went in must have come out, been met twice or been dropped.
 fn balance(
     verified: &[ContentFingerprint],
@@ -372,13 +297,15 @@ fn balance(
 ) -> Result<(), CompactError> {
     let went_in: Fingerprint = verified.iter().map(|content| content.fingerprint).sum();
     let came_out: Fingerprint = outputs.iter().map(OutputRows::fingerprint).sum();
+    let left_out = summary.dropped + summary.elsewhere;
     let (before, after) = tally.rewritten;
-    let is_balanced = went_in + after == came_out + tally.duplicates.sum + tally.dropped.sum + before;
-    if !is_balanced || summary.series_in != summary.series_out + summary.duplicates + summary.dropped {
+    let is_balanced =
+        went_in + after == came_out + tally.duplicates.sum + tally.dropped.sum + tally.elsewhere.sum + before;
+    if !is_balanced || summary.series_in != summary.series_out + summary.duplicates + left_out {
         return Err(CompactError::Unbalanced {
             series_in: summary.series_in,
             duplicates: summary.duplicates,
-            dropped: summary.dropped,
+            dropped: left_out,
             series_out: summary.series_out,
             fingerprints: if is_balanced { "equal" } else { "different" },
         });

@@ -41,6 +41,12 @@ pub enum CompactError {
         /// So many there may be.
         most: usize,
     },
+    /// Options that do not go together.
+    #[error("{what}")]
+    Options {
+        /// Which, and why.
+        what: &'static str,
+    },
     /// Scratch data cannot be kept or read.
     #[error(transparent)]
     Spool(#[from] SpoolError),
@@ -52,7 +58,7 @@ pub enum CompactError {
     Cancelled,
     /// Series were lost or invented. Nothing was written; this is an error of this program.
     #[error(
-        "the series do not balance: {series_in} in, {duplicates} twice, {dropped} dropped, {series_out} out, fingerprints {fingerprints}"
+        "the series do not balance: {series_in} in, {duplicates} twice, {dropped} left out, {series_out} out, fingerprints {fingerprints}"
     )]
     Unbalanced {
         /// Series of all inputs.

@@ -14,6 +14,7 @@
 //! | [`select`] | which series: the selectors of PromQL |
 //! | `rewrite` | labels dropped and renamed |
 //! | `merge` | from inputs to merged rows |
+//! | `merger` | rows merged piece by piece, for the outputs that they are for |
 //! | `output` | from merged rows to blocks |
 //! | `meta` | what the outputs say of themselves |
 //! | `progress` | how far it is, and whether it is to go on |
@@ -37,6 +38,7 @@
 mod compact;
 mod error;
 mod merge;
+mod merger;
 mod meta;
 mod options;
 mod output;
@@ -47,7 +49,7 @@ pub mod select;
 
 pub use compact::{Compacted, Summary, compact, compact_into};
 pub use error::CompactError;
-pub use options::{CompactOptions, UserPairs};
+pub use options::{CompactOptions, Shards, UserPairs};
 pub use output::Draft;
 pub use progress::{Observer, Phase, Timings, Unwatched};
 pub use rewrite::Rewrite;

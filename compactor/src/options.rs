@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use chronoxide_format::shard::Shard;
 use chronoxide_planner::Layout;
 
 use crate::rewrite::Rewrite;
@@ -16,6 +17,8 @@ pub struct CompactOptions {
     pub replan: bool,
     /// Series of a block, at most: one output more when there are more.
     pub max_series_per_block: Option<NonZeroU32>,
+    /// Spread series over several outputs, or make one of these.
+    pub shards: Option<Shards>,
     /// Series that none of these selects are left out, if there are any.
     pub keep: Vec<Selector>,
     /// Series that one of these selects are left out.
@@ -29,13 +32,16 @@ pub struct CompactOptions {
 impl CompactOptions {
     /// A text that says what is done with the inputs, as far as the outputs depend on it: part of the id of the job.
     pub(crate) fn describe(&self) -> String {
-        let Self { layout, replan, max_series_per_block, keep, drop, rewrite, user_pairs } = self;
+        let Self { layout, replan, max_series_per_block, shards, keep, drop, rewrite, user_pairs } = self;
         let mut text = format!("merge, layout {}", layout.name());
         if *replan {
             text += ", planned afresh";
         }
         if let Some(series) = max_series_per_block {
             text += &format!(", {series} series a block");
+        }
+        if let Some(Shards { count, by, .. }) = shards {
+            text += &format!(", {count} shards by {by:?}");
         }
         for (what, selectors) in [("keep", keep), ("drop", drop)] {
             for selector in selectors {
@@ -55,6 +61,17 @@ impl CompactOptions {
         }
         text
     }
+}
+
+/// Outputs among which series are spread by the value of a label ([`chronoxide_format::shard`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shards {
+    /// How many there are.
+    pub count: NonZeroU32,
+    /// The name of the label. With that of the metric, the lists that series of a metric share stay whole.
+    pub by: String,
+    /// The only one that is made, so that several machines can share a job; none for all of them.
+    pub only: Option<Shard>,
 }
 
 /// What becomes of pairs that users attached to blocks, where inputs say different things under one key.

@@ -41,8 +41,8 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Watches a compaction; asked from one thread.
-pub trait Observer {
+/// Watches a compaction; asked from one thread at a time.
+pub trait Observer: Sync {
     /// So much of a phase is done; of what is counted, the phase decides. Whether to go on: if not, nothing is written.
     fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool;
 }

@@ -2,79 +2,109 @@
 
 use std::collections::HashMap;
 
+use chronoxide_format::shard::Shard;
 use chronoxide_planner::{Part, Plan};
 
 use super::tables::MergedTables;
 use super::vocabulary::Vocabulary;
 use crate::select::Selector;
 
-/// A set of selectors, of which there are 64 at most.
+/// A set of selectors. The last bit is that of the only shard that is wanted.
 pub(crate) type Mask = u64;
 
 /// The most selectors that there may be.
-pub(crate) const MOST_SELECTORS: usize = Mask::BITS as usize;
+pub(crate) const MOST_SELECTORS: usize = Mask::BITS as usize - 1;
+
+const SHARD: Mask = 1 << MOST_SELECTORS;
+
+/// What becomes of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Kept,
+    /// Selectors leave it out.
+    Dropped,
+    /// It is in another shard than the one that is wanted.
+    Elsewhere,
+}
 
 /// Selectors in the values of the vocabulary.
 pub(crate) struct Filter {
     /// For each key that a selector asks about, and each of its values, the selectors that it does not rule out.
     of_values: HashMap<u32, Vec<Mask>>,
-    /// The same for series without the key, and for keys that no input has: those are in `absent_everywhere`.
+    /// The same for series without the key.
     of_absent: HashMap<u32, Mask>,
-    /// The selectors that keys which no input has do not rule out.
+    /// The selectors that labels which no input has do not rule out.
     possible: Mask,
     /// Those of which a series must match one, if there are any.
     keep: Mask,
     /// Those of which it must match none.
     drop: Mask,
+    /// The bit of the only shard that is wanted, if one is.
+    shard: Mask,
 }
 
 impl Filter {
-    pub(crate) fn new(keep: &[Selector], drop: &[Selector], vocabulary: &Vocabulary<'_>) -> Self {
-        let count = keep.len() + drop.len();
-        let all = Mask::MAX.checked_shr(Mask::BITS - count as u32).unwrap_or(0);
-        let keep_mask = Mask::MAX.checked_shr(Mask::BITS - keep.len() as u32).unwrap_or(0);
+    /// Series of the one shard, if there is one, that one of `keep` selects, if there are any, and none of `drop`.
+    pub(crate) fn new(
+        keep: &[Selector],
+        drop: &[Selector],
+        shard: Option<(&str, Shard)>,
+        vocabulary: &Vocabulary<'_>,
+    ) -> Self {
+        let bits = |count: usize| (1 << count) - 1;
+        let (keep_bits, drop_bits) = (bits(keep.len()), bits(keep.len() + drop.len()) & !bits(keep.len()));
         let mut filter = Self {
             of_values: HashMap::new(),
             of_absent: HashMap::new(),
-            possible: all,
-            keep: keep_mask,
-            drop: all & !keep_mask,
+            possible: Mask::MAX,
+            keep: keep_bits,
+            drop: drop_bits,
+            shard: if shard.is_some() { SHARD } else { 0 },
         };
         for (number, selector) in keep.iter().chain(drop).enumerate() {
-            let bit = 1 << number;
             for matcher in selector.matchers() {
-                match vocabulary.key(matcher.name()) {
-                    None if matcher.matches("") => {}
-                    None => filter.possible &= !bit,
-                    Some(key) => {
-                        let masks = filter
-                            .of_values
-                            .entry(key)
-                            .or_insert_with(|| vec![all; vocabulary.keys[key as usize].values.len()]);
-                        for (mask, value) in masks.iter_mut().zip(vocabulary.values(key)) {
-                            if !matcher.matches(value) {
-                                *mask &= !bit;
-                            }
-                        }
-                        let absent = filter.of_absent.entry(key).or_insert(all);
-                        if !matcher.matches("") {
-                            *absent &= !bit;
-                        }
-                    }
-                }
+                filter.rule_out(1 << number, matcher.name(), vocabulary, |value| matcher.matches(value));
             }
+        }
+        if let Some((key, shard)) = shard {
+            filter.rule_out(SHARD, key, vocabulary, |value| shard.has(value.as_bytes()));
         }
         filter
     }
 
-    /// Whether all series are kept.
-    pub(crate) fn keeps_all(&self) -> bool {
-        self.keep == 0 && self.drop == 0
+    /// Rules a selector out for values of a label that do not match; the empty value is that of an absent label.
+    fn rule_out(&mut self, bit: Mask, name: &str, vocabulary: &Vocabulary<'_>, matches: impl Fn(&str) -> bool) {
+        let rule_out = |mask: &mut Mask, value| {
+            if !matches(value) {
+                *mask &= !bit;
+            }
+        };
+        let Some(key) = vocabulary.key(name) else {
+            rule_out(&mut self.possible, "");
+            return;
+        };
+        let none = || vec![Mask::MAX; vocabulary.keys[key as usize].values.len()];
+        let masks = self.of_values.entry(key).or_insert_with(none);
+        for (mask, value) in masks.iter_mut().zip(vocabulary.values(key)) {
+            rule_out(mask, value);
+        }
+        rule_out(self.of_absent.entry(key).or_insert(Mask::MAX), "");
     }
 
-    /// Whether a series is kept that none of these selectors is ruled out for.
-    pub(crate) fn keeps(&self, matched: Mask) -> bool {
-        (self.keep == 0 || matched & self.keep != 0) && matched & self.drop == 0
+    /// Whether all series are kept.
+    pub(crate) fn keeps_all(&self) -> bool {
+        self.keep | self.drop | self.shard == 0
+    }
+
+    /// What becomes of a series that none of these selectors is ruled out for.
+    pub(crate) fn fate(&self, matched: Mask) -> Fate {
+        if matched & self.shard != self.shard {
+            Fate::Elsewhere
+        } else if (self.keep == 0 || matched & self.keep != 0) && matched & self.drop == 0 {
+            Fate::Kept
+        } else {
+            Fate::Dropped
+        }
     }
 
     /// The selectors that series with these keys may match.

@@ -7,7 +7,7 @@ use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::{Domain, Keyset, Table};
 use chronoxide_planner::{KeysetPlan, Part};
 
-use super::filter::{Filter, Mask};
+use super::filter::{Fate, Filter, Mask};
 use super::lists::{MergedLists, MergedPool, Overlap};
 use super::plans::{KeysetSource, MergedKeyset};
 use super::rows::{Run, unite};
@@ -49,18 +49,34 @@ pub(crate) struct Tally {
     pub duplicates: Overlap,
     /// Series that selectors dropped.
     pub dropped: Overlap,
+    /// Series of other shards.
+    pub elsewhere: Overlap,
     /// Fingerprints of series before and after their labels were rewritten.
     pub rewritten: (Fingerprint, Fingerprint),
 }
 
 impl Tally {
-    pub(crate) const NONE: Self =
-        Self { duplicates: Overlap::NONE, dropped: Overlap::NONE, rewritten: (Fingerprint::ZERO, Fingerprint::ZERO) };
+    pub(crate) const NONE: Self = Self {
+        duplicates: Overlap::NONE,
+        dropped: Overlap::NONE,
+        elsewhere: Overlap::NONE,
+        rewritten: (Fingerprint::ZERO, Fingerprint::ZERO),
+    };
+
+    /// Counts series that are left out.
+    pub(crate) fn leave_out(&mut self, fate: Fate, series: Overlap) {
+        match fate {
+            Fate::Kept => {}
+            Fate::Dropped => self.dropped = self.dropped.and(series),
+            Fate::Elsewhere => self.elsewhere = self.elsewhere.and(series),
+        }
+    }
 
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             duplicates: self.duplicates.and(other.duplicates),
             dropped: self.dropped.and(other.dropped),
+            elsewhere: self.elsewhere.and(other.elsewhere),
             rewritten: (self.rewritten.0 + other.rewritten.0, self.rewritten.1 + other.rewritten.1),
         }
     }
@@ -140,10 +156,8 @@ impl<'a> Merging<'a> {
         }
         let translation = Translation::new(self.context, source, open.choice, Some(self.tables))?;
         let fingerprints = self.part_fingerprints(open.choice);
-        let Translated { run, dropped, rewritten } =
-            translation.run(self.tables, self.filter, open.pool, &fingerprints)?;
-        let rewritten = rewritten.unwrap_or((Fingerprint::ZERO, Fingerprint::ZERO));
-        open.translated = open.translated.and(Tally { duplicates: Overlap::NONE, dropped, rewritten });
+        let Translated { run, tally } = translation.run(self.tables, self.filter, open.pool, &fingerprints)?;
+        open.translated = open.translated.and(tally);
         if run.len() > 0 {
             open.sources.push(SortedSource::Translated { run });
         }
@@ -201,27 +215,32 @@ impl<'a> Merging<'a> {
                 columns.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize])
             };
             let Some((part, pool)) = keyset.choice.list.zip(keyset.pool) else {
-                if self.filter.keeps(mask) {
-                    kept.codes.extend_from_slice(row);
-                    kept.overlaps.push(Overlap::NONE);
-                } else {
-                    tally.dropped = tally.dropped.and(Overlap { series: 1, sum: product() });
+                match self.filter.fate(mask) {
+                    Fate::Kept => {
+                        kept.codes.extend_from_slice(row);
+                        kept.overlaps.push(Overlap::NONE);
+                    }
+                    fate => tally.leave_out(fate, Overlap { series: 1, sum: product() }),
                 }
                 continue;
             };
             let list = row[row.len() - 1];
             let members = pool.read().list(list).to_vec();
-            let (mut left, mut dropped) = (Vec::new(), Overlap::NONE);
+            let (mut left, mut left_out) = (Vec::new(), Tally::NONE);
             for &member in &members {
-                if self.filter.keeps(mask & self.filter.of_part(self.of_tables, part, member)) {
-                    left.push(member);
-                } else {
-                    let sum = fingerprints[row.len() - 1][member as usize];
-                    dropped = dropped.and(Overlap { series: 1, sum });
+                match self.filter.fate(mask & self.filter.of_part(self.of_tables, part, member)) {
+                    Fate::Kept => left.push(member),
+                    fate => {
+                        let sum = fingerprints[row.len() - 1][member as usize];
+                        left_out.leave_out(fate, Overlap { series: 1, sum });
+                    }
                 }
             }
-            if dropped.series > 0 {
-                tally.dropped = tally.dropped.and(Overlap { series: dropped.series, sum: product() * dropped.sum });
+            if left.len() < members.len() {
+                let product = product();
+                for (fate, of_fate) in [(Fate::Dropped, left_out.dropped), (Fate::Elsewhere, left_out.elsewhere)] {
+                    tally.leave_out(fate, Overlap { series: of_fate.series, sum: product * of_fate.sum });
+                }
             }
             if !left.is_empty() {
                 kept.codes.extend_from_slice(&row[..row.len() - 1]);

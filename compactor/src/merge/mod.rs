@@ -10,6 +10,7 @@
 //! | `filter` | which series selectors keep |
 //! | `translate` | series that are factored otherwise, or rewritten |
 //! | `rows` | sorted rows united |
+//! | `sharding` | merged rows spread over shards, and cut into what fits an output |
 //! | `keysets` | keysets cut into pieces and merged |
 
 mod filter;
@@ -17,6 +18,7 @@ mod keysets;
 mod lists;
 mod plans;
 mod rows;
+mod sharding;
 mod symbols;
 mod tables;
 mod translate;
@@ -24,9 +26,10 @@ mod vocabulary;
 
 pub(crate) use filter::{Filter, MOST_SELECTORS};
 pub(crate) use keysets::{MergedRows, Merging, OpenKeyset, Piece, Tally};
-pub(crate) use lists::{MergedLists, Overlap};
+pub(crate) use lists::{MergedLists, MergedPool, Overlap};
 pub(crate) use plans::{Adopted, MergedKeyset, adopt, has_plan};
 pub(crate) use rows::Run;
+pub(crate) use sharding::{Sharding, cut};
 pub(crate) use symbols::merge as merge_symbols;
 pub(crate) use tables::{MergedTables, MoreRows, keys_of};
 pub(crate) use translate::{AllLabelRows, Context, Translation, add_rows_below};

@@ -31,6 +31,11 @@ impl Run {
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.codes.chunks_exact(self.width)
     }
+
+    pub(crate) fn push(&mut self, row: &[u32], overlap: Overlap) {
+        self.codes.extend_from_slice(row);
+        self.overlaps.push(overlap);
+    }
 }
 
 /// Unites runs of one keyset: by halves, so that what all of them have is compared about once for each. `pool` has the lists that rows end in.
@@ -81,11 +86,4 @@ fn unite_two(left: Run, right: Run, pool: Option<&MergedPool<'_>>) -> Run {
     united.codes.extend_from_slice(&right.codes[b * width..]);
     united.overlaps.extend_from_slice(&right.overlaps[b..]);
     united
-}
-
-impl Run {
-    fn push(&mut self, row: &[u32], overlap: Overlap) {
-        self.codes.extend_from_slice(row);
-        self.overlaps.push(overlap);
-    }
 }

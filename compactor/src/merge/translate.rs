@@ -8,7 +8,8 @@ use chronoxide_format::view::{BlockView, Domain, Keyset};
 use chronoxide_format::{Result, TableId};
 use chronoxide_planner::{InternedRows, KeysetPlan, Part, Plan};
 
-use super::filter::Filter;
+use super::filter::{Fate, Filter};
+use super::keysets::Tally;
 use super::lists::{MergedPool, Overlap};
 use super::plans::KeysetSource;
 use super::rows::Run;
@@ -139,10 +140,8 @@ pub(crate) struct Translation<'a> {
 #[derive(Debug)]
 pub(crate) struct Translated {
     pub run: Run,
-    /// Series that were dropped, and their fingerprint.
-    pub dropped: Overlap,
-    /// What the fingerprint of the other series was before their labels were rewritten, and is now.
-    pub rewritten: Option<(Fingerprint, Fingerprint)>,
+    /// Series that were left out, and what rewriting made of the fingerprint of the others.
+    pub tally: Tally,
 }
 
 /// What translations look at.
@@ -251,8 +250,7 @@ impl<'a> Translation<'a> {
         part_fingerprints: &[&[Fingerprint]],
     ) -> Result<Translated> {
         let width = self.targets.len();
-        let mut dropped = Overlap::NONE;
-        let (mut before, mut after) = (Fingerprint::ZERO, Fingerprint::ZERO);
+        let mut tally = Tally::NONE;
         let mut rows: Vec<u32> = Vec::new();
         let mut values = Vec::new();
         let possible = filter.of_keys(&self.own_keys);
@@ -265,14 +263,15 @@ impl<'a> Translation<'a> {
             };
             if !filter.keeps_all() {
                 let of_label = |(key, leaf): &(u32, Leaf)| filter.of_value(*key, self.value(leaf, codes));
-                if !filter.keeps(self.asked.iter().fold(possible, |mask, asked| mask & of_label(asked))) {
-                    dropped = dropped.and(Overlap { series: 1, sum: fingerprint() });
+                let fate = filter.fate(self.asked.iter().fold(possible, |mask, asked| mask & of_label(asked)));
+                if fate != Fate::Kept {
+                    tally.leave_out(fate, Overlap { series: 1, sum: fingerprint() });
                     return;
                 }
             }
             if width == 0 {
                 // All its labels are dropped, and there is no series without labels.
-                dropped = dropped.and(Overlap { series: 1, sum: fingerprint() });
+                tally.leave_out(Fate::Dropped, Overlap { series: 1, sum: fingerprint() });
                 return;
             }
             let start = rows.len();
@@ -288,10 +287,9 @@ impl<'a> Translation<'a> {
                 });
             }
             if self.source.is_rewritten {
-                before = before + fingerprint();
                 let labels = part_fingerprints.iter().zip(&rows[start..]);
-                after =
-                    after + labels.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize]);
+                let after = labels.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize]);
+                tally.rewritten = (tally.rewritten.0 + fingerprint(), tally.rewritten.1 + after);
             }
         })?;
         let mut sorted: Vec<&[u32]> = rows.chunks_exact(width.max(1)).collect();
@@ -300,7 +298,7 @@ impl<'a> Translation<'a> {
             None => plain_run(&sorted, width),
             Some(pool) => listed_run(&sorted, width, pool, part_fingerprints[width - 1]),
         };
-        Ok(Translated { run, dropped, rewritten: self.source.is_rewritten.then_some((before, after)) })
+        Ok(Translated { run, tally })
     }
 
     fn for_each_row(&self, rows: Range<u32>, mut each: impl FnMut(u32, &mut Vec<u32>) -> Result<()>) -> Result<()> {

@@ -1,0 +1,158 @@
+//! The rows of all keysets merged, piece by piece, and handed to the outputs that they are for.
+
+use chronoxide_format::build::BuildError;
+use chronoxide_publish::Spool;
+use rayon::prelude::*;
+
+use crate::CompactError;
+use crate::compact::Watch;
+use crate::merge::{Adopted, MergedPool, MergedRows, Merging, OpenKeyset, Overlap, Piece, Run, Sharding, Tally, cut};
+use crate::output::{Columns, OutputRows, PackedChunk, Uses, pack};
+use crate::progress::Phase;
+
+/// Rows of sources that are open at once, about: series where they are translated.
+const BATCH_ROWS: u64 = 1 << 18;
+
+/// Chunks that fit an output: so much of it at most stays empty because the next chunk is too large for it.
+const CHUNKS_AN_OUTPUT: u64 = 16;
+
+/// Merges the rows of all keysets into outputs.
+pub(crate) struct Merger<'a> {
+    pub merging: &'a Merging<'a>,
+    pub sharding: Option<Sharding>,
+    /// Of an output.
+    pub max_series: u64,
+    pub with_codes: bool,
+    /// By shards.
+    pub outputs: Vec<Vec<OutputRows>>,
+    pub tally: Tally,
+    pub watch: &'a Watch<'a>,
+}
+
+impl<'a> Merger<'a> {
+    pub(crate) fn merge_all(&mut self, adopted: &'a Adopted, spool: &mut Spool<'_>) -> Result<(), CompactError> {
+        let rows: Vec<u64> = adopted.keysets.iter().map(|keyset| keyset.rows).collect();
+        let all: u64 = rows.iter().sum();
+        let (mut from, mut done) = (0, 0);
+        while from < rows.len() {
+            self.watch.goes_on(Phase::Rows, done, all)?;
+            let mut batch_rows = 0;
+            let mut to = from;
+            while to < rows.len() && (to == from || batch_rows + rows[to] <= BATCH_ROWS) {
+                batch_rows += rows[to];
+                to += 1;
+            }
+            self.merge_batch(adopted, from..to, spool)?;
+            done += batch_rows;
+            from = to;
+        }
+        self.watch.goes_on(Phase::Rows, done, all)
+    }
+
+    /// Merges some keysets: their sources are opened in parallel, then their pieces merged in parallel, some at a time, and kept in order.
+    fn merge_batch(
+        &mut self,
+        adopted: &'a Adopted,
+        keysets: std::ops::Range<usize>,
+        spool: &mut Spool<'_>,
+    ) -> Result<(), CompactError> {
+        let merging = self.merging;
+        let open = keysets
+            .into_par_iter()
+            .map(|number| {
+                let keyset = merging.open(number, &adopted.keysets[number])?;
+                let pieces = keyset.pieces()?;
+                Ok((keyset, pieces))
+            })
+            .collect::<Result<Vec<(OpenKeyset<'a>, Vec<Piece>)>, CompactError>>()?;
+        let mut pieces: Vec<(&OpenKeyset<'a>, &Piece)> = Vec::new();
+        for (keyset, of_keyset) in &open {
+            self.tally = self.tally.and(keyset.translated);
+            pieces.extend(of_keyset.iter().map(|piece| (keyset, piece)));
+        }
+        let group_rows = BATCH_ROWS as usize;
+        let mut left = &pieces[..];
+        while !left.is_empty() {
+            let mut rows = 0;
+            let group = left.iter().take_while(|(_, piece)| {
+                rows += piece.len();
+                rows <= group_rows
+            });
+            let (group, rest) = left.split_at(group.count().max(1));
+            left = rest;
+            let merged = (group.par_iter())
+                .map(|(keyset, piece)| self.merge_piece(keyset, piece))
+                .collect::<Result<Vec<(Vec<(u32, PackedChunk)>, Tally)>, CompactError>>()?;
+            for ((keyset, _), (chunks, tally)) in group.iter().zip(merged) {
+                self.tally = self.tally.and(tally);
+                for (shard, chunk) in chunks {
+                    self.keep(keyset.number, shard, chunk, spool)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges a piece, and packs its rows by shards and in chunks of which several fit an output.
+    fn merge_piece(
+        &self,
+        keyset: &OpenKeyset<'_>,
+        piece: &Piece,
+    ) -> Result<(Vec<(u32, PackedChunk)>, Tally), CompactError> {
+        let merging = self.merging;
+        let MergedRows { run, mut tally } = merging.merge(keyset, piece)?;
+        if run.len() == 0 {
+            return Ok((Vec::new(), tally));
+        }
+        let pool = merging.pool(keyset.choice).map(|(_, pool)| pool);
+        let spread = match &self.sharding {
+            Some(sharding) => sharding.spread(run, keyset.choice, pool),
+            None => vec![(0, run)],
+        };
+        let runs: Vec<(u32, Run)> = (spread.into_iter())
+            .flat_map(|(shard, run)| {
+                cut(run, pool, self.max_series / CHUNKS_AN_OUTPUT).into_iter().map(move |run| (shard, run))
+            })
+            .collect();
+        let reader = pool.map(MergedPool::read);
+        let list = reader.as_ref().map(|reader| |list: u32| reader.whole(list));
+        let columns = Columns {
+            fingerprints: &merging.part_fingerprints(keyset.choice),
+            counts: &merging.counts(keyset.choice),
+            list: list.as_ref().map(|list| list as &dyn Fn(u32) -> Overlap),
+            with_codes: self.with_codes,
+        };
+        let pack = |(shard, run): (u32, Run)| {
+            let (chunk, duplicates) = pack(&run, &columns);
+            tally.duplicates = tally.duplicates.and(duplicates);
+            (shard, chunk)
+        };
+        Ok((runs.into_iter().map(pack).collect(), tally))
+    }
+
+    /// Puts rows to the output of their shard that is being filled, or to the next if they are too many for it.
+    fn keep(
+        &mut self,
+        keyset: usize,
+        shard: u32,
+        chunk: PackedChunk,
+        spool: &mut Spool<'_>,
+    ) -> Result<(), CompactError> {
+        let outputs = &mut self.outputs[shard as usize];
+        let full = |output: &OutputRows| output.series + chunk.uses.series > self.max_series;
+        if outputs.last().is_some_and(full) {
+            if self.max_series == u64::from(u32::MAX) {
+                return Err(BuildError::TooMany { what: "series" }.into());
+            }
+            outputs.push(OutputRows::default());
+        }
+        let kept = chunk.keep(keyset, spool)?;
+        if let Some(output) = outputs.last_mut() {
+            output.chunks.push(kept);
+            output.series += chunk.uses.series;
+            let columns = chunk.uses.ranges.len();
+            output.keysets.entry(keyset).or_insert_with(|| Uses::none(columns)).add(chunk.uses);
+        }
+        Ok(())
+    }
+}
