@@ -37,6 +37,7 @@ const LISTINGS: usize = 100;
 /// ```
 #[derive(Debug)]
 pub struct Folder {
+    lineages: Vec<(PathBuf, Lineage)>,
     live: Vec<Entry>,
     hidden: Vec<Hidden>,
     unreadable: Vec<(PathBuf, OpenError)>,
@@ -166,6 +167,7 @@ impl Folder {
             lineages.push(lineage);
         }
         let judgement = judge(&lineages);
+        let lineages = files.iter().map(|entry| entry.path.clone()).zip(lineages).collect();
         let (mut live, mut hidden) = (Vec::new(), Vec::new());
         for (entry, standing) in files.into_iter().zip(judgement.standings) {
             match standing {
@@ -173,7 +175,7 @@ impl Folder {
                 Standing::Hidden(reason) => hidden.push(Hidden { path: entry.path, id: entry.id, reason }),
             }
         }
-        Self { live, hidden, unreadable, incomplete: judgement.incomplete }
+        Self { lineages, live, hidden, unreadable, incomplete: judgement.incomplete }
     }
 
     /// The blocks that count, by id: in the order of their times.
@@ -189,6 +191,11 @@ impl Folder {
     /// The blocks that do not count, by id. They are not kept open.
     pub fn hidden(&self) -> &[Hidden] {
         &self.hidden
+    }
+
+    /// What each block says of its origin, whether it counts or not: by id, copies included.
+    pub fn lineages(&self) -> &[(PathBuf, Lineage)] {
+        &self.lineages
     }
 
     /// The files that cannot be opened as blocks, by name. They hide nothing, and nobody knows what is in them.

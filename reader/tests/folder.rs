@@ -171,6 +171,8 @@ fn a_copy_counts_once() {
     let opened = both(folder.path(), Checks::Lazy);
     assert_eq!(series(&opened), [labels(1)]);
     assert_eq!(opened.live()[0].path(), folder.path().join("a.cx"));
+    let all: Vec<_> = opened.lineages().iter().map(|(path, lineage)| (path.clone(), lineage.id)).collect();
+    assert_eq!(all, ["a.cx", "b.cx"].map(|name| (folder.path().join(name), id)));
     let [hidden] = opened.hidden() else { panic!("one copy") };
     assert_eq!((&hidden.path, hidden.id, hidden.reason), (&folder.path().join("b.cx"), id, Reason::Copy));
 }
