@@ -12,6 +12,7 @@
 //! | `dictionaries` | keys and their dictionaries merged, and what each code becomes |
 //! | `keysets` | rows merged, and what was there twice |
 //! | `meta` | what the output says of itself |
+//! | [`job`] | many outputs published, and then the inputs deleted |
 //! | `error` | what can go wrong |
 //!
 //! ```
@@ -31,6 +32,7 @@
 mod compact;
 mod dictionaries;
 mod error;
+pub mod job;
 mod keysets;
 mod meta;
 mod symbols;
