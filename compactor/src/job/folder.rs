@@ -47,9 +47,9 @@ pub struct JobFolder<'a, E> {
     pub system: &'a dyn FileSystem,
     /// The folder, with the right to be the only job in it.
     pub lock: &'a FolderLock,
-    /// Checks every rule that a block must keep, and says where it comes from.
+    /// Checks every rule that a block must keep, and says where it comes from. Called with the temporary names of outputs, and then with their own.
     pub verify: &'a dyn Fn(&Path) -> Result<Lineage, E>,
-    /// Opens the folder before inputs are deleted.
+    /// Opens the folder before inputs are deleted. Lazy checks are enough, and a map needs no memory for its blocks.
     pub survey: &'a dyn Fn(&Path) -> Result<Folder, FolderError>,
 }
 
