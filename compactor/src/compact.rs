@@ -68,7 +68,7 @@ pub fn compact(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<Com
         let mut out = Cursor::new(Vec::new());
         draft.write_to(&mut out)?;
         blocks.push(out.into_inner());
-        Ok(())
+        Ok::<(), CompactError>(())
     })?;
     assert!(blocks.len() == 1, "the options ask for several blocks");
     Ok(Compacted { block: blocks.remove(0), summary })
@@ -82,13 +82,13 @@ pub fn compact(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<Com
 ///
 /// # Errors
 /// A damaged input, inputs that say different things of themselves, more series than a block holds, and those of `publish`.
-pub fn compact_into(
+pub fn compact_into<E: From<CompactError>>(
     inputs: &[BlockView<'_>],
     options: &CompactOptions,
     spool: &mut Spool<'_>,
     observer: &dyn Observer,
-    mut publish: impl FnMut(u32, Draft<'_>) -> Result<(), CompactError>,
-) -> Result<Summary, CompactError> {
+    mut publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+) -> Result<Summary, E> {
     let mut summary = Summary::default();
     let watch = Watch { observer };
     check(options)?;
