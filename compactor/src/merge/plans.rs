@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
+use chronoxide_format::view::{BlockView, Domain, Table};
 use chronoxide_format::{Result, TableId};
 use chronoxide_planner::{KeysetPlan, Part, Plan, TablePlan};
 
@@ -76,7 +76,7 @@ pub(crate) fn adopt(
         plans.push(plan.map_err(|source| CompactError::Input { input, source })?);
     }
     let changes = rewrite.key_changes(vocabulary);
-    let keysets = keysets(inputs, vocabulary, &changes)?;
+    let keysets = keysets(&plans, &known, &changes);
 
     let order = by_size(inputs)?;
     let rank = |input: usize| order.iter().position(|&other| other == input);
@@ -296,25 +296,22 @@ fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
 }
 
 /// The keysets of all inputs by what becomes of their keys.
-fn keysets(
-    inputs: &[BlockView<'_>],
-    vocabulary: &Vocabulary<'_>,
-    changes: &KeyChanges,
-) -> std::result::Result<Vec<MergedKeyset>, CompactError> {
+fn keysets(plans: &[InputPlan], known: &KnownTables, changes: &KeyChanges) -> Vec<MergedKeyset> {
     let mut merged: BTreeMap<Vec<u32>, Vec<KeysetSource>> = BTreeMap::new();
-    for (input, view) in inputs.iter().enumerate() {
-        for keyset in 0..view.keyset_count() {
-            let own = keys(&view.keyset(keyset), &vocabulary.key_maps[input]);
-            let own = own.map_err(|source| CompactError::Input { input, source })?;
+    for (input, plan) in plans.iter().enumerate() {
+        for (keyset, choice) in (0..).zip(&plan.keysets) {
+            let mut own = Vec::new();
+            for &part in choice.prefix.iter().chain(&choice.list) {
+                match part {
+                    Part::Key(key) => own.push(key),
+                    Part::Table(table) => own.extend_from_slice(&known.keys[table]),
+                }
+            }
+            own.sort_unstable();
             let keys = changes.keys_after(&own);
             let is_rewritten = keys != own;
             merged.entry(keys).or_default().push(KeysetSource { input, keyset, agrees: false, is_rewritten });
         }
     }
-    Ok(merged.into_iter().map(|(keys, sources)| MergedKeyset { keys, sources, rows: 0 }).collect())
-}
-
-fn keys(keyset: &Result<Keyset<'_>>, map: &[u32]) -> Result<Vec<u32>> {
-    let keyset = keyset.as_ref().map_err(Clone::clone)?;
-    keyset.keys()?.map(|key| Ok(map[key?.0 as usize])).collect()
+    merged.into_iter().map(|(keys, sources)| MergedKeyset { keys, sources, rows: 0 }).collect()
 }

@@ -37,9 +37,9 @@ impl BlockView<'_> {
         catalogue::verify(self)?;
         symbol::verify(self)?;
         let mut uses = Uses::new(self);
-        table::verify(self, &mut uses)?;
+        let keys = table::verify(self, &mut uses)?;
         pool::verify(self, &mut uses)?;
-        keyset::verify(self)?;
+        keyset::verify(self, &keys)?;
         uses.verify()?;
         let content = ContentFingerprint::of(self)?;
         meta::verify(self, &content)?;
@@ -55,6 +55,9 @@ impl BlockView<'_> {
         Ok(content)
     }
 }
+
+/// Bits of a word of a [`BitVec`].
+const WORD_BITS: usize = index(usize::BITS);
 
 /// What was seen to be used.
 struct Uses {
@@ -99,6 +102,23 @@ impl Uses {
     fn row(&mut self, table: u32, row: u32) {
         let start = self.row_starts.get(index(table)).copied();
         set(&mut self.rows, start.map(|start| start + index(row)));
+    }
+
+    /// The same for many rows of one table; neighbours are often the same.
+    fn rows(&mut self, table: u32, rows: impl Iterator<Item = u32>) {
+        let Some(&start) = self.row_starts.get(index(table)) else { return };
+        // One word at a time: a reference to a bit costs several times as much.
+        let words = self.rows.as_raw_mut_slice();
+        let mut last = None;
+        for row in rows {
+            if last != Some(row) {
+                let bit = start + index(row);
+                if let Some(word) = words.get_mut(bit / WORD_BITS) {
+                    *word |= 1 << (bit % WORD_BITS);
+                }
+                last = Some(row);
+            }
+        }
     }
 
     fn list(&mut self, pool: u32, list: u32) {
