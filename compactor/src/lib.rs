@@ -18,6 +18,7 @@
 //! | `merger` | rows merged piece by piece, for the outputs that they are for |
 //! | `output` | from merged rows to blocks |
 //! | `meta` | what the outputs say of themselves |
+//! | `memory` | how much memory it takes at most |
 //! | `progress` | how far it is, and whether it is to go on |
 //! | [`job`] | many outputs published, and then the inputs deleted |
 //! | `error` | what can go wrong |
@@ -41,6 +42,7 @@ mod compact;
 mod compaction;
 mod error;
 pub mod job;
+mod memory;
 mod merge;
 mod merger;
 mod meta;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use chronoxide_publish::{FileSystem, FolderLock, Removed, remove_files};
-use chronoxide_reader::lineage::Lineage;
+use chronoxide_reader::lineage::{Lineage, Reason};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, OpenError};
 
 use super::outputs::{Planned, Progress, PublishedOutput};
@@ -131,6 +131,36 @@ impl<E> JobFolder<'_, E> {
         }
         let Removed { removed, .. } = remove_files(self.system, &order)?;
         Ok((removed, absent))
+    }
+
+    /// Deletes what complete jobs of the folder have merged and have not deleted, the oldest first: what runs that were killed leave behind. Their outputs are verified
+    /// before.
+    ///
+    /// # Errors
+    /// See [`JobError`].
+    pub fn delete_merged(&self) -> Result<Vec<PathBuf>, JobError<E>> {
+        let survey = (self.survey)(self.lock.folder())?;
+        let mut jobs = BTreeSet::new();
+        let mut merged = BTreeSet::new();
+        for hidden in survey.hidden() {
+            if let Reason::Merged { job } = hidden.reason {
+                jobs.insert(job);
+                merged.insert(hidden.id);
+            }
+        }
+        let outputs = survey.lineages().iter().filter(|(_, block)| block.job.is_some_and(|job| jobs.contains(&job.id)));
+        for (path, block) in outputs {
+            let unverified = |source| JobError::Unverified { path: path.clone(), source };
+            let found = (self.verify)(path).map_err(|source| unverified(Refused::Verify(source)))?.id;
+            if found != block.id {
+                return Err(unverified(Refused::OtherBlock { expected: block.id, found }));
+            }
+        }
+        let order = inputs::in_order(survey.lineages(), &merged)
+            .map_err(|inputs::StillNeeded { path, id }| JobError::StillNeeded { path, id })?;
+        // What is open keeps its space.
+        drop(survey);
+        Ok(if order.is_empty() { Vec::new() } else { remove_files(self.system, &order)?.removed })
     }
 
     pub(super) fn path_of(&self, id: BlockId) -> PathBuf {
