@@ -7,6 +7,7 @@ mod deaths;
 mod errors;
 mod one_file;
 mod scene;
+mod scratch;
 mod strace;
 #[path = "../support/mod.rs"]
 mod support;

@@ -235,8 +235,8 @@ fn wide_blocks() -> (Vec<Vec<u8>>, Vec<u8>) {
     let mut random = Random::new(5);
     let mut block = |number: i64| {
         let names = (0..80).map(|label| format!("label_{label:02}"));
-        let series = |_| names.clone().map(|name| (name, random.below(1500).to_string())).collect();
-        let series: BTreeSet<Labelset> = (0..440).map(series).collect();
+        let series = |_| names.clone().map(|name| (name, random.below(200).to_string())).collect();
+        let series: BTreeSet<Labelset> = (0..560).map(series).collect();
         let meta = BlockMeta { time: Some(TimeRange { start: number, end: number + 1 }), ..BlockMeta::default() };
         build(&series, &Plan::default(), RowForm::BitPacked, &meta).unwrap()
     };
@@ -280,8 +280,12 @@ pub fn scenes() -> Vec<Scene> {
 
 /// A compaction whose scratch file is written several times.
 pub fn wide() -> Scene {
-    let most = NonZeroU32::new(490);
-    let options = CompactOptions { layout: Layout::BitPacked, max_series_per_block: most, ..CompactOptions::default() };
+    wide_as(Layout::BitPacked)
+}
+
+pub fn wide_as(layout: Layout) -> Scene {
+    let most = NonZeroU32::new(620);
+    let options = CompactOptions { layout, max_series_per_block: most, ..CompactOptions::default() };
     let scene = Scene::new("wide", wide_blocks(), (options, true), 3);
     assert_eq!(scene.calls[1..4], [Call::CreateTemporary, Call::Write, Call::Write]);
     scene
