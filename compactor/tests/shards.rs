@@ -326,3 +326,55 @@ fn parts_of_a_list_are_never_two_rows_of_an_output() {
         assert_eq!(all, series, "{limit}");
     }
 }
+
+/// So many rows that keysets are merged in several pieces.
+#[test]
+fn many_rows_are_spread_and_cut_as_few_are() {
+    let mut random = Random::new(12);
+    let label = |name: &str, value: String| (name.to_owned(), value);
+    let mut all: Vec<Vec<Labelset>> = Vec::new();
+    for pod in 0..17_000 {
+        let points = 1 + random.below(31);
+        let of_pod = (0..5).filter(|point| points >> point & 1 == 1);
+        all.push(of_pod.map(|le| [label("le", le.to_string()), label("pod", format!("pod-{pod}"))].into()).collect());
+    }
+    let keyset = KeysetPlan { columns: vec![key("pod")], list: Some(key("le")) };
+    let plan = Plan { keysets: [(vec!["le".to_owned(), "pod".to_owned()], keyset)].into(), ..Plan::default() };
+    // Two thirds of the pods each, one third in both, with a part of its points in the second.
+    let first = all.iter().enumerate().filter(|(pod, _)| pod % 3 != 0).flat_map(|(_, series)| series);
+    let second = all.iter().enumerate().filter(|(pod, _)| pod % 3 != 1).flat_map(|(_, series)| series.iter().skip(1));
+    let inputs = [first.cloned().collect(), second.cloned().collect()].map(|series: BTreeSet<Labelset>| {
+        let bytes = build(&series, &plan, RowForm::BitPacked, &BlockMeta::default()).unwrap();
+        Input { series, metrics: MetricSet::new(), bytes }
+    });
+    let union: BTreeSet<Labelset> = inputs.iter().flat_map(|input| input.series.clone()).collect();
+    let (both, count) = ([&inputs[0], &inputs[1]], NonZeroU32::new(3).unwrap());
+    for (layout, by, limit) in [
+        (Layout::Factored, None, 5000),
+        (Layout::Factored, Some("le"), 0),
+        (Layout::Factored, Some("pod"), 3000),
+        (Layout::BitPacked, Some("le"), 4000),
+    ] {
+        let shards = by.and_then(|by| shards(3, by, None));
+        let max_series_per_block = NonZeroU32::new(limit);
+        let (summary, outputs) =
+            merge(&both, &CompactOptions { layout, shards, max_series_per_block, ..CompactOptions::default() })
+                .unwrap();
+        let case = format!("{layout:?}, {by:?}, {limit}: {summary:?}");
+        assert_eq!(summary.series_out, union.len() as u64, "{case}");
+        let least = if limit == 0 { 3 } else { union.len() / limit as usize };
+        assert!((least..=least + 4).contains(&outputs.len()), "{case}");
+        let mut found = BTreeSet::new();
+        for output in &outputs {
+            let verified = BlockView::open(output).unwrap().verify().unwrap();
+            assert!(limit == 0 || verified.series_count <= limit.into(), "{case}");
+            let series = content(output);
+            let of_shards: BTreeSet<u32> =
+                series.iter().map(|labels| by.map_or(0, |by| shard(labels, by, count.get()))).collect();
+            assert_eq!(of_shards.len(), 1, "{case}");
+            found.extend(series);
+        }
+        assert_eq!(found.len() as u64, summary.series_out, "no series is in two outputs: {case}");
+        assert!(found == union, "{case}");
+    }
+}
