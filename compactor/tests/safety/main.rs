@@ -5,6 +5,7 @@
 mod cancellation;
 mod deaths;
 mod errors;
+mod leftovers;
 mod one_file;
 mod scene;
 mod scratch;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::job::{JobDone, JobFolder, verify_block};
+use chronoxide_compactor::job::{JobDone, JobError, JobFolder, verify_block};
 use chronoxide_compactor::{
     CompactOptions, Compaction, CompactionError, Observer, Rewrite, Shards, Summary, Unwatched,
 };
@@ -121,16 +121,41 @@ impl Scene {
         self.run_watched(system, folder, &Unwatched)
     }
 
-    /// Recovery and the whole compaction. The inputs are at hand, whether their files are still there or not.
     pub fn run_watched(&self, system: &dyn FileSystem, folder: &Path, observer: &dyn Observer) -> Done {
+        self.run_as(&self.options, system, folder, observer)
+    }
+
+    /// Recovery and the whole compaction. The inputs are at hand, whether their files are still there or not.
+    pub fn run_as(
+        &self,
+        options: &CompactOptions,
+        system: &dyn FileSystem,
+        folder: &Path,
+        observer: &dyn Observer,
+    ) -> Done {
         let lock = FolderLock::try_lock(folder).unwrap();
         recover(system, folder).unwrap();
         let inputs: Vec<BlockView<'_>> = self.inputs.iter().map(|block| BlockView::open(block).unwrap()).collect();
         let ids: Vec<BlockId> = inputs.iter().map(BlockView::block_id).collect();
         let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
         let job = JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey };
-        let compaction = Compaction { system, inputs: &inputs, options: &self.options, scratch_memory: 0, observer };
+        let compaction = Compaction { system, inputs: &inputs, options, scratch_memory: 0, observer };
         compaction.into_folder(&job, self.delete.then_some(&ids[..]))
+    }
+
+    /// Deletes what the outputs of complete jobs were made of, as who comes after a killed compaction does.
+    pub fn clean(&self, system: &dyn FileSystem, folder: &Path) -> Result<Vec<PathBuf>, JobError<OpenError>> {
+        let lock = FolderLock::try_lock(folder).unwrap();
+        recover(system, folder).unwrap();
+        let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
+        JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey }.delete_merged()
+    }
+
+    /// Whether readers see the outputs.
+    pub fn is_after(&self, folder: &Path) -> bool {
+        let opened = Folder::read(folder, Checks::Lazy).unwrap();
+        let is_live = |name: &String| opened.live().iter().any(|entry| entry.path().ends_with(name));
+        self.outputs.keys().all(is_live)
     }
 
     /// Readers see the series of before or those of after, every block is one that was there or one that was to be made, and inputs are
