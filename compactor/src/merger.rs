@@ -13,7 +13,7 @@ use crate::progress::Phase;
 /// Rows of sources that are open at once, about: series where they are translated.
 const BATCH_ROWS: u64 = 1 << 18;
 
-/// Chunks that fit an output: so much of it at most stays empty because the next chunk is too large for it.
+/// Chunks that fit an output: so much of it at most stays empty because the next chunk is too large for it, unless that is one long list.
 const CHUNKS_AN_OUTPUT: u64 = 16;
 
 /// Merges the rows of all keysets into outputs.
@@ -111,7 +111,8 @@ impl<'a> Merger<'a> {
         };
         let runs: Vec<(u32, Run)> = (spread.into_iter())
             .flat_map(|(shard, run)| {
-                cut(run, pool, self.max_series / CHUNKS_AN_OUTPUT).into_iter().map(move |run| (shard, run))
+                let chunk_series = self.max_series / CHUNKS_AN_OUTPUT;
+                cut(run, pool, chunk_series, self.max_series).into_iter().map(move |run| (shard, run))
             })
             .collect();
         let reader = pool.map(MergedPool::read);
