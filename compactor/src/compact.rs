@@ -21,7 +21,7 @@ use crate::merger::Merger;
 use crate::output::{Draft, OutputRows};
 use crate::progress::{Observer, Phase, Timings, Unwatched};
 use crate::select::Selector;
-use crate::{CompactError, CompactOptions, Rewrite, memory, meta};
+use crate::{CompactError, CompactOptions, Rewrite, memory, meta, verification};
 
 /// What became of the series of a compaction.
 #[derive(Clone, Debug, Default)]
@@ -253,7 +253,7 @@ fn verify(inputs: &[BlockView<'_>], watch: &Watch<'_>) -> Result<Vec<ContentFing
     for group in inputs.chunks(rayon::current_num_threads() * 4) {
         let first = verified.len();
         watch.goes_on(Phase::Verify, first as u64, inputs.len() as u64)?;
-        let results: Vec<_> = group.par_iter().map(BlockView::verify).collect();
+        let results: Vec<_> = group.par_iter().map(verification::verify).collect();
         for (input, result) in (first..).zip(results) {
             verified.push(result.map_err(|source| CompactError::Input { input, source })?);
         }

@@ -18,6 +18,7 @@
 //! | `merger` | rows merged piece by piece, for the outputs that they are for |
 //! | `output` | from merged rows to blocks |
 //! | `meta` | what the outputs say of themselves |
+//! | `verification` | blocks verified on all threads |
 //! | `memory` | how much memory it takes at most |
 //! | `progress` | how far it is, and whether it is to go on |
 //! | [`job`] | many outputs published, and then the inputs deleted |
@@ -52,6 +53,7 @@ pub mod planning;
 mod progress;
 mod rewrite;
 pub mod select;
+mod verification;
 
 pub use compact::{Compacted, Summary, compact, compact_into};
 pub use compaction::{Compaction, CompactionError, SCRATCH_MEMORY};
@@ -60,3 +62,4 @@ pub use options::{CompactOptions, Shards, UserPairs};
 pub use output::Draft;
 pub use progress::{Observer, Phase, Timings, Unwatched};
 pub use rewrite::Rewrite;
+pub use verification::verify;

@@ -33,6 +33,17 @@ impl BlockView<'_> {
     /// # Errors
     /// The first rule that is broken, with place and values.
     pub fn verify(&self) -> Result<ContentFingerprint> {
+        self.verify_structure()?;
+        let content = ContentFingerprint::of(self)?;
+        self.verify_identity(&content)?;
+        Ok(content)
+    }
+
+    /// The part of [`BlockView::verify`] that does not need the content's fingerprint: for those who compute that on another thread meanwhile.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn verify_structure(&self) -> Result<()> {
         self.frame().check_all(self.bytes())?;
         catalogue::verify(self)?;
         symbol::verify(self)?;
@@ -40,9 +51,15 @@ impl BlockView<'_> {
         let keys = table::verify(self, &mut uses)?;
         pool::verify(self, &mut uses)?;
         keyset::verify(self, &keys)?;
-        uses.verify()?;
-        let content = ContentFingerprint::of(self)?;
-        meta::verify(self, &content)?;
+        uses.verify()
+    }
+
+    /// The rest of it: what the block says of its content and of its metrics, and its id.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn verify_identity(&self, content: &ContentFingerprint) -> Result<()> {
+        meta::verify(self, content)?;
         metrics::verify(self)?;
         use SectionKind::{Catalogue, Meta, MetricMetadata};
         let section = |kind| self.frame().section(self.bytes(), kind);
@@ -52,7 +69,7 @@ impl BlockView<'_> {
             let first = |id: BlockId| u64::from_be_bytes(id.0.first_chunk().copied().unwrap_or_default());
             return Err(corrupt(Rule::BlockId, Place::Byte(24), first(self.block_id()), first(expected)));
         }
-        Ok(content)
+        Ok(())
     }
 }
 

@@ -34,8 +34,9 @@ fn verify(path: &Path) -> Result<Lineage, OpenError> {
     let damaged = |source| OpenError::Block { path: path.to_owned(), source };
     // SAFETY: nobody else knows the folder.
     let block = unsafe { Block::map(path, Checks::Never) }?;
-    block.verify().map_err(damaged)?;
-    Lineage::of(&block.view()).map_err(damaged)
+    let view = block.view();
+    chronoxide_compactor::verify(&view).map_err(damaged)?;
+    Lineage::of(&view).map_err(damaged)
 }
 
 /// Every series resolved, inserted into a store, and the store sealed.
