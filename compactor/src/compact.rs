@@ -93,12 +93,8 @@ pub fn compact_into<E: From<CompactError>>(
     let watch = Watch { observer };
     check(options)?;
     let replan = options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
-    if let Some(limit) = options.memory_limit.map(|limit| limit as u64) {
-        let needed = memory::needed(inputs, options, replan)?;
-        if needed > limit {
-            return Err(CompactError::Memory { needed, limit }.into());
-        }
-    }
+    let needed = memory::needed(inputs, options, replan)?;
+    memory::check(needed, options)?;
     let started = Instant::now();
     let verified = verify(inputs, &watch)?;
     summary.timings.add(Phase::Verify, started.elapsed());
@@ -110,6 +106,7 @@ pub fn compact_into<E: From<CompactError>>(
     let vocabulary = Vocabulary::merge(inputs, symbols, &options.rewrite)?;
     watch.goes_on(Phase::Tables, 2, 4)?;
     let adopted = adopt(inputs, &vocabulary, &options.rewrite, options.layout == Layout::Factored && !replan)?;
+    memory::check(needed.saturating_add(memory::translation(&adopted)), options)?;
     let labels = AllLabelRows::new(inputs, &vocabulary);
     let changes = options.rewrite.key_changes(&vocabulary);
     let context = Context {

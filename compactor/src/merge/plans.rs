@@ -21,6 +21,8 @@ pub(crate) struct MergedKeyset {
     pub sources: Vec<KeysetSource>,
     /// Rows of all its sources: series of those that are factored otherwise.
     pub rows: u64,
+    /// Series of these.
+    pub translated: u64,
 }
 
 /// A keyset of an input.
@@ -129,6 +131,7 @@ pub(crate) fn adopt(
         for source in &keyset.sources {
             let stored = &plans[source.input][source.keyset as usize];
             keyset.rows += u64::from(if source.agrees { stored.rows } else { stored.series });
+            keyset.translated += u64::from(if source.agrees { 0 } else { stored.series });
         }
     }
     if let (true, Some(&first)) = (factored, order.first()) {
@@ -332,7 +335,7 @@ fn keysets(plans: &[Vec<InputKeyset>], changes: &KeyChanges) -> Vec<MergedKeyset
     for (keys, source) in sources {
         match merged.last_mut() {
             Some(last) if last.keys == keys => last.sources.push(source),
-            _ => merged.push(MergedKeyset { keys, sources: vec![source], rows: 0 }),
+            _ => merged.push(MergedKeyset { keys, sources: vec![source], rows: 0, translated: 0 }),
         }
     }
     merged
