@@ -43,12 +43,14 @@
 //! }
 //! ```
 
+pub mod argument;
 mod block;
 mod command;
 pub mod escape;
 mod exit;
 mod failure;
 pub mod human;
+mod interruption;
 mod message;
 mod output;
 mod pages;
@@ -58,5 +60,6 @@ pub use block::{Layout, Unsound, existing, publish_block, publish_text};
 pub use command::run;
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
+pub use interruption::Interruption;
 pub use message::Message;
 pub use output::{print, tell};

@@ -21,7 +21,7 @@ use crate::merger::Merger;
 use crate::output::{Draft, OutputRows};
 use crate::progress::{Observer, Phase, Timings, Unwatched};
 use crate::select::Selector;
-use crate::{CompactError, CompactOptions, Rewrite, meta};
+use crate::{CompactError, CompactOptions, Rewrite, memory, meta};
 
 /// What became of the series of a compaction.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ pub fn compact(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<Com
         let mut out = Cursor::new(Vec::new());
         draft.write_to(&mut out)?;
         blocks.push(out.into_inner());
-        Ok(())
+        Ok::<(), CompactError>(())
     })?;
     assert!(blocks.len() == 1, "the options ask for several blocks");
     Ok(Compacted { block: blocks.remove(0), summary })
@@ -82,22 +82,28 @@ pub fn compact(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<Com
 ///
 /// # Errors
 /// A damaged input, inputs that say different things of themselves, more series than a block holds, and those of `publish`.
-pub fn compact_into(
+pub fn compact_into<E: From<CompactError>>(
     inputs: &[BlockView<'_>],
     options: &CompactOptions,
     spool: &mut Spool<'_>,
     observer: &dyn Observer,
-    mut publish: impl FnMut(u32, Draft<'_>) -> Result<(), CompactError>,
-) -> Result<Summary, CompactError> {
+    mut publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+) -> Result<Summary, E> {
     let mut summary = Summary::default();
     let watch = Watch { observer };
     check(options)?;
+    let replan = options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
+    if let Some(limit) = options.memory_limit.map(|limit| limit as u64) {
+        let needed = memory::needed(inputs, options, replan)?;
+        if needed > limit {
+            return Err(CompactError::Memory { needed, limit }.into());
+        }
+    }
     let started = Instant::now();
     let verified = verify(inputs, &watch)?;
     summary.timings.add(Phase::Verify, started.elapsed());
 
     let started = Instant::now();
-    let replan = options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
     let new_names: Vec<&str> = options.rewrite.renamed().map(|(_, new)| new).collect();
     let symbols = merge_symbols(inputs, &new_names)?;
     watch.goes_on(Phase::Tables, 1, 4)?;

@@ -47,6 +47,16 @@ pub enum CompactError {
         /// Which, and why.
         what: &'static str,
     },
+    /// It could take more memory than it may. Nothing was begun.
+    #[error(
+        "this could take {needed} bytes of memory, and may take {limit}: merge fewer blocks at once, or blocks that are factored alike without planning afresh"
+    )]
+    Memory {
+        /// Bytes that it takes at most, about.
+        needed: u64,
+        /// Bytes that it may take.
+        limit: u64,
+    },
     /// Scratch data cannot be kept or read.
     #[error(transparent)]
     Spool(#[from] SpoolError),

@@ -8,6 +8,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | `compaction` | the whole with its files: published in a folder, or as one file |
 //! | `compact` | the whole: inputs to outputs, with the balance of series |
 //! | `options` | how blocks are merged |
 //! | [`planning`] | which blocks of a folder are merged together |
@@ -17,7 +18,9 @@
 //! | `merger` | rows merged piece by piece, for the outputs that they are for |
 //! | `output` | from merged rows to blocks |
 //! | `meta` | what the outputs say of themselves |
+//! | `memory` | how much memory it takes at most |
 //! | `progress` | how far it is, and whether it is to go on |
+//! | [`job`] | many outputs published, and then the inputs deleted |
 //! | `error` | what can go wrong |
 //!
 //! ```
@@ -36,7 +39,10 @@
 //! ```
 
 mod compact;
+mod compaction;
 mod error;
+pub mod job;
+mod memory;
 mod merge;
 mod merger;
 mod meta;
@@ -48,6 +54,7 @@ mod rewrite;
 pub mod select;
 
 pub use compact::{Compacted, Summary, compact, compact_into};
+pub use compaction::{Compaction, CompactionError, SCRATCH_MEMORY};
 pub use error::CompactError;
 pub use options::{CompactOptions, Shards, UserPairs};
 pub use output::Draft;

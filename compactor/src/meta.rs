@@ -6,6 +6,8 @@ use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::{BlockId, job_id};
 use chronoxide_format::view::{BlockView, Job, Meta, TimeRange};
 
+use chronoxide_reader::lineage::{Lineage, ancestors};
+
 use crate::{CompactError, CompactOptions, UserPairs};
 
 /// Merges what the inputs say of themselves.
@@ -19,8 +21,8 @@ pub(crate) fn merge(inputs: &[BlockView<'_>], options: &CompactOptions) -> Resul
         window: union(metas.iter().map(Meta::window)),
         ..BlockMeta::default()
     };
-    let parents: BTreeSet<BlockId> = inputs.iter().map(BlockView::block_id).collect();
-    let (mut ancestors, mut pairs) = (BTreeSet::new(), BTreeMap::new());
+    let mut pairs = BTreeMap::new();
+    let mut lineages = Vec::with_capacity(inputs.len());
     for (input, meta) in metas.iter().enumerate() {
         let mut external = Vec::new();
         for pair in meta.external_labels().map_err(at(input))? {
@@ -38,8 +40,7 @@ pub(crate) fn merge(inputs: &[BlockView<'_>], options: &CompactOptions) -> Resul
         for row in inputs[input].metric_metadata().map_err(at(input))?.iter() {
             merged.metrics.insert(row.map_err(at(input))?);
         }
-        ancestors.extend(meta.parents().map_err(at(input))?);
-        ancestors.extend(meta.ancestors().map_err(at(input))?);
+        lineages.push(Lineage::of(&inputs[input]).map_err(at(input))?);
     }
     let mut order: Vec<(usize, &Meta<'_>)> = metas.iter().enumerate().collect();
     if options.user_pairs == UserPairs::First {
@@ -59,8 +60,9 @@ pub(crate) fn merge(inputs: &[BlockView<'_>], options: &CompactOptions) -> Resul
         pairs.clear();
     }
     merged.user_pairs = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    merged.ancestors = ancestors.difference(&parents).copied().collect();
+    let parents: BTreeSet<BlockId> = inputs.iter().map(BlockView::block_id).collect();
     merged.parents = parents.into_iter().collect();
+    merged.ancestors = ancestors(&lineages).into_iter().collect();
     let what = options.describe();
     merged.job = Some(Job { id: job_id(&merged.parents, &what), output: 0, output_count: 1 });
     Ok(merged)

@@ -27,12 +27,15 @@ pub struct CompactOptions {
     pub rewrite: Rewrite,
     /// What becomes of what users attached to blocks, where it differs.
     pub user_pairs: UserPairs,
+    /// Refuse to begin what could take more bytes of memory than this.
+    pub memory_limit: Option<usize>,
 }
 
 impl CompactOptions {
     /// A text that says what is done with the inputs, as far as the outputs depend on it: part of the id of the job.
     pub(crate) fn describe(&self) -> String {
-        let Self { layout, replan, max_series_per_block, shards, keep, drop, rewrite, user_pairs } = self;
+        let Self { layout, replan, max_series_per_block, shards, keep, drop, rewrite, user_pairs, memory_limit: _ } =
+            self;
         let mut text = format!("merge, layout {}", layout.name());
         if *replan {
             text += ", planned afresh";

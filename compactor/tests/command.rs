@@ -109,7 +109,8 @@ fn the_summary_as_json_is_one_object_on_standard_output() {
     }
     let len = |path: &str| fs::metadata(path).unwrap().len();
     assert_eq!((summary["bytes_in"].as_u64(), summary["bytes_out"].as_u64()), (Some(3 * len(&a)), Some(len(&out))));
-    assert_eq!(summary["output"], out);
+    assert_eq!(summary["outputs"][0]["path"], out);
+    assert!(summary["seconds"]["verify"].is_number() && summary["seconds"]["write"].is_number());
 }
 
 #[test]
@@ -129,12 +130,28 @@ fn an_existing_output_is_replaced_only_when_asked_for() {
 fn usage_errors_end_with_2() {
     let folder = Folder::new();
     let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    let here = folder.0.path().to_str().unwrap().to_owned();
     for (arguments, message) in [
         (&[][..], "required"),
         (&[a.as_str()], "--output"),
         (&["-o", &out], "BLOCK"),
         (&[&a, "-o", "-"], "cannot go to standard output"),
-        (&[&a, "-o", &format!("{out}/")], "names a folder"),
+        (&[&a, "-o", &out, "--shards", "2"], "several outputs need a folder"),
+        (&[&a, "-o", &out, "--max-series-per-block", "2"], "several outputs need a folder"),
+        (&[&a, "-o", &out, "--dry-run"], "--dry-run is for a folder"),
+        (&[&a, &here, "-o", &out], "a folder is merged by itself"),
+        (&[&here, "-o", &out], "a folder is merged in place"),
+        (&[&here, "--shards", "2"], "shards are made of files"),
+        (&[&a, "-o", &here, "--shards", "2", "--shard", "1/2"], "cannot be used with"),
+        (&[&a, "-o", &here, "--shard", "0/2"], "shards count from 1"),
+        (&[&a, "-o", &here, "--shard", "1/2", "--delete-inputs"], "the other shards need them"),
+        (&[&a, "-o", &here, "--shard", "1/2", "--max-series-per-block", "5"], "one shard of a job cannot be cut"),
+        (&[&a, "-o", &here, "--shards", "2", "--drop-label", "__name__"], "can be neither dropped nor renamed"),
+        (&[&a, "-o", &out, "--drop", "up{"], "--drop"),
+        (&[&a, "-o", &out, "--drop", "{}"], "__name__!="),
+        (&[&a, "-o", &out, "--rename-label", "pod"], "such as pod=instance"),
+        (&[&a, "-o", &out, "--min-time", "2025-11-11T09:00:00Z"], "no block lies between"),
+        (&[&a, "-o", &out, "--memory-limit", "1MiB"], "bytes of memory, and may take 1048576"),
         (&[&a, "-o", &out, "--layout", "wide"], "bitpacked"),
         (&[&a, "-o", &out, "--threads", "0"], "--threads"),
     ] {
@@ -146,13 +163,44 @@ fn usage_errors_end_with_2() {
 fn files_that_cannot_be_read_or_written_end_with_1() {
     let folder = Folder::new();
     let (a, b, out) = (folder.text("a.cx"), folder.text("b.cx"), folder.text("out.cx"));
-    let here = folder.0.path().to_str().unwrap();
     assert_refused(&folder, &[&a, &folder.text("absent.cx"), "-o", &out], 1, "absent.cx: No such file");
-    assert_refused(&folder, &[&a, here, "-o", &out], 1, "is a directory");
     assert_refused(&folder, &[&a, &b, "-o", &folder.text("no/folder/out.cx")], 1, "is not a folder");
     assert_refused(&folder, &[&a, &b, "-o", &format!("{a}/out.cx")], 1, "is not a folder");
-    assert_refused(&folder, &[&a, &b, "-o", here, "--force"], 1, "a folder");
+    assert_refused(&folder, &[&a, &b, "-o", &format!("{a}/")], 1, "a.cx/: cannot make the folder");
     assert_refused(&folder, &[&a, &b, "-o", "/dev/full", "--force"], 1, "only ordinary files are replaced");
+}
+
+#[test]
+fn inputs_are_deleted_when_asked_for_and_an_output_among_them_is_not() {
+    let folder = Folder::new();
+    let (a, b, out) = (folder.text("a.cx"), folder.text("b.cx"), folder.text("out.cx"));
+    let done = run(&[&a, &b, "-o", &out, "--delete-inputs", "--json"]);
+    assert_exit(&done, 0, "");
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(summary["deleted"].as_array().unwrap().len(), 2);
+    assert_eq!(folder.content().into_keys().collect::<Vec<_>>(), ["out.cx"]);
+
+    let merged = fs::read(&out).unwrap();
+    assert_exit(&run(&[&out, "-o", &out, "--force", "--delete-inputs", "--layout", "fixed"]), 0, "");
+    assert_eq!(folder.content().into_keys().collect::<Vec<_>>(), ["out.cx"]);
+    assert!(fs::read(&out).unwrap() != merged);
+}
+
+#[test]
+fn series_are_left_out_and_labels_rewritten() {
+    let folder = Folder::new();
+    let (a, b, out) = (folder.text("a.cx"), folder.text("b.cx"), folder.text("out.cx"));
+    let arguments = ["--drop", r#"{job="db",pod=~"db-.*"}"#, "--drop-label", "le", "--rename-label", "pod=instance"];
+    let done = run(&[&[a.as_str(), &b, "-o", &out, "--json"][..], &arguments].concat());
+    assert_exit(&done, 0, "");
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let count = |field: &str| summary[field].as_u64().unwrap();
+    assert!(count("dropped") > 0 && count("duplicates") > 0, "{summary}");
+    assert_eq!(count("series_in"), count("dropped") + count("duplicates") + count("series_out"));
+    let block = fs::read(&out).unwrap();
+    let view = BlockView::open(&block).unwrap();
+    let names: Vec<&[u8]> = view.label_names().map(Result::unwrap).collect();
+    assert!(names.contains(&&b"instance"[..]) && !names.contains(&&b"pod"[..]) && !names.contains(&&b"le"[..]));
 }
 
 #[test]

@@ -11,6 +11,8 @@
 //! | `mapping` | the memory map, and the contract of whoever asks for one |
 //! | `text` | labels as `&str`, checked once |
 //! | `owned` | labels that outlive their block |
+//! | `folder` | [`Folder`]: all blocks of a folder, those left out that others stand for |
+//! | [`lineage`] | which blocks of a folder count, by what they say of their origin |
 //! | `error` | what can go wrong at opening |
 //!
 //! ```
@@ -45,13 +47,17 @@
 mod backing;
 mod block;
 mod error;
+mod folder;
+pub mod lineage;
 mod mapping;
 mod owned;
 mod text;
 
 pub use block::{Block, Checks};
+pub use chronoxide_format::identity::BlockId;
 pub use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
-pub use chronoxide_format::view::{BlockView, FindError, Label, MetricRows, Metrics, Series, Text};
+pub use chronoxide_format::view::{BlockView, FindError, Job, Label, MetricRows, Metrics, Series, Text};
 pub use chronoxide_format::{Error, Rule, SeriesRef, SymbolId};
 pub use error::OpenError;
+pub use folder::{Entry, Folder, FolderError, Hidden};
 pub use owned::OwnedLabels;

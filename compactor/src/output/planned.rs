@@ -22,7 +22,7 @@ impl<'a> Draft<'a> {
     ) -> Result<Self, CompactError> {
         let used = Used::of(merging, rows, is_all_used);
         let mut content = Content { value_counts: used.value_counts(), ..Content::default() };
-        for (number, _) in &rows.keysets {
+        for number in rows.keysets.keys() {
             let choice = &merging.context.plan.keysets[*number];
             let parts = || choice.prefix.iter().map(|&part| used.ranks(part));
             let widths = waiting_widths(&merging.counts(choice), false);

@@ -1,10 +1,11 @@
 //! What the command understands.
 
+use chronoxide_cli::argument::{instant, pair, size};
 use chronoxide_cli::{Exit, Failure, Layout};
 use chronoxide_format::view::TimeRange;
 use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
@@ -159,28 +160,6 @@ impl FormatChoice {
     }
 }
 
-/// Reads `key=value`. The value may be empty and may hold `=`.
-fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("a key, `=` and a value are expected".to_owned()),
-    }
-}
-
-/// Reads a number of bytes: `4096`, `512KiB`, `64MiB`, `1GiB`.
-fn size(text: &str) -> Result<usize, String> {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
-    let (number, shift) = units
-        .iter()
-        .find_map(|&(unit, shift)| text.strip_suffix(unit).map(|number| (number.trim_end(), shift)))
-        .unwrap_or((text, 0));
-    let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
-    match bytes {
-        Some(bytes) if bytes > 0 => Ok(bytes),
-        _ => Err("a number of bytes is expected, such as 4096 or 64MiB".to_owned()),
-    }
-}
-
 /// Reads a duration: `1h`, `90m`.
 fn window(text: &str) -> Result<NonZeroU64, String> {
     let duration: SignedDuration = text.parse().map_err(|_| "a duration is expected, such as 1h or 30m".to_owned())?;
@@ -190,10 +169,6 @@ fn window(text: &str) -> Result<NonZeroU64, String> {
 
 /// Reads a time, or two with a `/` between them, the second of which is not in the range.
 fn time(text: &str) -> Result<TimeRange, String> {
-    let instant = |text: &str| {
-        let time: Timestamp = text.parse().map_err(|_| format!("{text:?} is no time such as 2025-11-11T09:00:00Z"))?;
-        i64::try_from(time.as_nanosecond()).map_err(|_| format!("{text:?} is too far from 1970"))
-    };
     let (start, end) = match text.split_once('/') {
         Some((start, end)) => (instant(start)?, instant(end)?),
         None => {
@@ -223,16 +198,6 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_units() {
-        assert_eq!(size("4096"), Ok(4096));
-        assert_eq!(size("512KiB"), Ok(512 << 10));
-        assert_eq!(size("64 MiB"), Ok(chronoxide_ingest::DEFAULT_MAX_RECORD_LEN));
-        for text in ["", "0", "-1", "1.5MiB", "MiB", "64MB", "99999999999999999GiB"] {
-            assert!(size(text).is_err(), "{text:?}");
-        }
-    }
-
-    #[test]
     fn windows_are_durations() {
         assert_eq!(window("1h"), Ok(NonZeroU64::new(3_600_000_000_000).unwrap()));
         assert_eq!(window("1h30m"), Ok(NonZeroU64::new(5_400_000_000_000).unwrap()));
@@ -252,12 +217,5 @@ mod tests {
         {
             assert!(time(text).is_err(), "{text:?}");
         }
-    }
-
-    #[test]
-    fn pairs_have_keys() {
-        assert_eq!(pair("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
-        assert_eq!(pair("a="), Ok(("a".to_owned(), String::new())));
-        assert!(pair("=b").is_err() && pair("ab").is_err());
     }
 }

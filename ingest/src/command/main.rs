@@ -17,7 +17,7 @@ mod report;
 mod summary;
 
 use arguments::{Arguments, FormatChoice};
-use chronoxide_cli::{Exit, Failure, existing, human, publish_text, run};
+use chronoxide_cli::{Exit, Failure, Interruption, existing, human, publish_text, run};
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
@@ -29,8 +29,6 @@ use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use summary::Summary;
 
 fn main() -> ExitCode {
@@ -41,18 +39,18 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let options = options(&arguments)?;
     let inputs = inputs::expand(&arguments.inputs)?;
     refuse_same_files(&arguments, &inputs)?;
-    let (is_interrupted, has_begun) = interruption()?;
+    let interruption = Interruption::watch()?;
     let statistics = arguments.report.is_some().then(Statistics::default);
     let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
-    let output = Output::new(&arguments.output, arguments.force, statistics, is_interrupted.clone())?;
+    let output = Output::new(&arguments.output, arguments.force, statistics, interruption.clone())?;
 
     let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json);
-    let was_interrupted = is_interrupted.clone();
+    let watched = interruption.clone();
     let written = output.written.clone();
     let mut job = Job::new(options, output).watched_by(move |progress| {
-        has_begun.store(true, Ordering::Relaxed);
+        watched.begin();
         bar.show(progress);
-        if was_interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if watched.is_there() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     if arguments.report.is_some() {
         job = job.timed();
@@ -72,8 +70,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         Ok(done) => done,
         Err(error) => {
             tell_written(&written, &arguments);
-            let was_interrupted = is_interrupted.load(Ordering::Relaxed);
-            return if was_interrupted { Ok(Exit::Interrupted) } else { Err(failure(error)) };
+            return if interruption.is_there() { Ok(Exit::Interrupted) } else { Err(failure(error)) };
         }
     };
     let written = output.take_written();
@@ -86,7 +83,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         publish_text(path, existing, &text)?;
     }
     let exit = match () {
-        () if is_interrupted.load(Ordering::Relaxed) => Exit::Interrupted,
+        () if interruption.is_there() => Exit::Interrupted,
         () if report.is_partial(arguments.strict) => Exit::Partial,
         () => Exit::Ok,
     };
@@ -165,21 +162,6 @@ fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
             (human::count_of(count, "block"), summary::shown(&arguments.output.display().to_string()));
         let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {count} were written to {output} before that");
     }
-}
-
-/// The first becomes true when somebody presses Ctrl-C or ends the process. Pressed a second time, or before anything was
-/// read, which the second says, it ends the process at once: what is published is whole in any case, and a temporary file
-/// that stays is removed by the next run of recovery.
-fn interruption() -> Result<(Arc<AtomicBool>, Arc<AtomicBool>), Failure> {
-    let [is_interrupted, has_begun] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-    let (flag, begun) = (is_interrupted.clone(), has_begun.clone());
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) || !begun.load(Ordering::Relaxed) {
-            std::process::exit(Exit::Interrupted.code().into());
-        }
-    })
-    .map_err(|error| Failure::new(Exit::Io, error))?;
-    Ok((is_interrupted, has_begun))
 }
 
 /// An error of a run with its exit code.

@@ -1,7 +1,7 @@
 //! Where blocks go: one file, or a folder.
 
 use crate::report::Statistics;
-use chronoxide_cli::{Exit, Failure, existing, publish_block};
+use chronoxide_cli::{Exit, Failure, Interruption, existing, publish_block};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::{BlockSink, SealedBlock};
 use chronoxide_publish::Existing;
@@ -9,7 +9,6 @@ use serde::Serialize;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A block that was published.
@@ -36,7 +35,7 @@ pub(crate) struct Output {
     path: PathBuf,
     is_folder: bool,
     existing: Existing,
-    is_interrupted: Arc<AtomicBool>,
+    interruption: Interruption,
     pub(crate) written: WrittenBlocks,
     /// What the report says of the blocks, if there is to be one.
     pub(crate) statistics: Option<Statistics>,
@@ -58,7 +57,7 @@ impl Output {
         path: &Path,
         force: bool,
         statistics: Option<Statistics>,
-        is_interrupted: Arc<AtomicBool>,
+        interruption: Interruption,
     ) -> Result<Self, Failure> {
         let is_folder = is_folder(path);
         let existing = if is_folder {
@@ -73,7 +72,7 @@ impl Output {
             path: path.to_owned(),
             is_folder,
             existing,
-            is_interrupted,
+            interruption,
             written: WrittenBlocks::default(),
             statistics,
         })
@@ -88,7 +87,7 @@ impl Output {
 impl BlockSink for Output {
     /// Publishes a block, under its id if there may be several. One that is there already, byte by byte, stays.
     fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if !self.is_folder && self.is_interrupted.load(Ordering::Relaxed) {
+        if !self.is_folder && self.interruption.is_there() {
             return Err("interrupted".into());
         }
         let block = &sealed.block;

@@ -1,0 +1,71 @@
+//! Values of arguments that several commands have.
+
+use jiff::Timestamp;
+
+/// Reads `key=value`. The value may be empty and may hold `=`.
+///
+/// # Errors
+/// A text without `=`, or with nothing before it.
+pub fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("a key, `=` and a value are expected".to_owned()),
+    }
+}
+
+/// Reads a number of bytes: `4096`, `512KiB`, `64MiB`, `1GiB`.
+///
+/// # Errors
+/// A text that is no such number, none, and more than can be counted.
+pub fn size(text: &str) -> Result<usize, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let (number, shift) = units
+        .iter()
+        .find_map(|&(unit, shift)| text.strip_suffix(unit).map(|number| (number.trim_end(), shift)))
+        .unwrap_or((text, 0));
+    let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes) if bytes > 0 => Ok(bytes),
+        _ => Err("a number of bytes is expected, such as 4096 or 64MiB".to_owned()),
+    }
+}
+
+/// Reads a time as nanoseconds since 1970: `2025-11-11T09:00:00Z`.
+///
+/// # Errors
+/// A text that is no such time, or one too far from 1970.
+pub fn instant(text: &str) -> Result<i64, String> {
+    let time: Timestamp = text.parse().map_err(|_| format!("{text:?} is no time such as 2025-11-11T09:00:00Z"))?;
+    i64::try_from(time.as_nanosecond()).map_err(|_| format!("{text:?} is too far from 1970"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("512KiB"), Ok(512 << 10));
+        assert_eq!(size("64 MiB"), Ok(64 << 20));
+        for text in ["", "0", "-1", "1.5MiB", "MiB", "64MB", "99999999999999999GiB"] {
+            assert!(size(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_instants() {
+        assert_eq!(instant("2025-11-11T09:00:00Z"), Ok(1_762_851_600_000_000_000));
+        assert_eq!(instant("2025-11-11T10:00:00+01:00"), instant("2025-11-11T09:00:00Z"));
+        for text in ["", "now", "2025-11-11", "9999-01-01T00:00:00Z"] {
+            assert!(instant(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_have_keys() {
+        assert_eq!(pair("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert_eq!(pair("a="), Ok(("a".to_owned(), String::new())));
+        assert!(pair("=b").is_err() && pair("ab").is_err());
+    }
+}

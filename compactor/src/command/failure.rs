@@ -1,0 +1,76 @@
+//! How errors end the command.
+
+use std::path::{Path, PathBuf};
+
+use chronoxide_cli::{Exit, Failure, HasExit};
+use chronoxide_compactor::job::JobError;
+use chronoxide_compactor::{CompactError, CompactionError};
+use chronoxide_reader::{FolderError, OpenError};
+
+/// Why the command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Lock(#[from] chronoxide_publish::LockError),
+    #[error(transparent)]
+    Remove(#[from] chronoxide_publish::RemoveError),
+    #[error("{}: {source}", path.display())]
+    Input { path: PathBuf, source: chronoxide_format::Error },
+    #[error("{}: {}", path.display(), error.reason())]
+    Inputs { path: PathBuf, error: CompactError },
+    #[error(transparent)]
+    Compaction(CompactionError<OpenError>),
+    #[error("cannot start {threads} threads")]
+    Threads { threads: usize, source: rayon::ThreadPoolBuildError },
+}
+
+impl Error {
+    /// An error with the name of the file that it is about.
+    pub(crate) fn named(error: CompactionError<OpenError>, inputs: &[&Path]) -> Self {
+        let path = |input: usize| inputs[input].to_path_buf();
+        match error {
+            CompactionError::Compact(CompactError::Input { input, source }) if input < inputs.len() => {
+                Self::Input { path: path(input), source }
+            }
+            CompactionError::Compact(error @ CompactError::UnknownFeatures { input, .. })
+            | CompactionError::Compact(error @ CompactError::Differs { input, .. }) => {
+                Self::Inputs { path: path(input), error }
+            }
+            error => Self::Compaction(error),
+        }
+    }
+}
+
+impl HasExit for Error {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Open(source) => source.exit(),
+            Self::Input { source, .. } => source.exit(),
+            Self::Inputs { error, .. } => of_compact(error),
+            Self::Compaction(CompactionError::Compact(error)) => of_compact(error),
+            Self::Compaction(CompactionError::Job(JobError::StillNeeded { .. })) => Exit::Usage,
+            Self::Lock(chronoxide_publish::LockError::InUse { .. }) => Exit::Usage,
+            _ => Exit::Io,
+        }
+    }
+}
+
+fn of_compact(error: &CompactError) -> Exit {
+    match error {
+        CompactError::UnknownFeatures { .. } => Exit::Unsupported,
+        CompactError::Spool(_) | CompactError::Write(_) => Exit::Io,
+        CompactError::Input { source, .. } => source.exit(),
+        CompactError::Unbalanced { .. } => Exit::Corrupt,
+        CompactError::Cancelled => Exit::Interrupted,
+        _ => Exit::Usage,
+    }
+}
+
+/// A usage error.
+pub(crate) fn usage(message: impl Into<String>) -> Failure {
+    Failure::new(Exit::Usage, message.into())
+}

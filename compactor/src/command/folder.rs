@@ -1,0 +1,99 @@
+//! The blocks of a folder, merged in place.
+
+use std::path::Path;
+
+use chronoxide_cli::style::Style;
+use chronoxide_cli::{Exit, Failure, Message, print, tell};
+use chronoxide_compactor::job::JobFolder;
+use chronoxide_compactor::planning::{self, Description, Group, plan};
+use chronoxide_compactor::{Compaction, CompactionError, SCRATCH_MEMORY};
+use chronoxide_format::view::BlockView;
+use chronoxide_publish::{Disk, FolderLock, recover};
+use chronoxide_reader::{BlockId, Entry, Folder};
+
+use crate::arguments::Arguments;
+use crate::blocks;
+use crate::failure::{Error, usage};
+use crate::progress::Bar;
+use crate::report::{Report, Written};
+
+pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<Exit, Failure> {
+    if arguments.output.is_some() {
+        return Err(usage("a folder is merged in place; to write elsewhere, name its blocks"));
+    }
+    if arguments.shards.is_some() || arguments.shard.is_some() {
+        return Err(usage(
+            "shards are made of files that are named: which of them go together must not change on the way",
+        ));
+    }
+    let lock = if arguments.dry_run { None } else { Some(FolderLock::try_lock(path).map_err(Error::from)?) };
+    if lock.is_some() {
+        recover(&Disk, path)?;
+    }
+    let folder = blocks::map_folder(path).map_err(Error::from)?;
+    warn_of_unreadable(&folder);
+    let exit = if folder.unreadable().is_empty() { Exit::Ok } else { Exit::Corrupt };
+    let described = (folder.live().iter())
+        .map(|entry| {
+            let described = Description::of(entry.path().to_owned(), &entry.block().view());
+            described.map_err(|source| Error::Input { path: entry.path().to_owned(), source })
+        })
+        .collect::<Result<Vec<Description>, Error>>()?;
+    let options = arguments.plan_options();
+    let plan = plan(&described, &options);
+    let Some(lock) = lock else {
+        if arguments.json {
+            print(|out| writeln!(out, "{}", serde_json::json!(plan)))?;
+        } else {
+            print(|out| planning::write(&plan, Style::stdout(), out))?;
+        }
+        return Ok(exit);
+    };
+    let jobs = JobFolder { system: &Disk, lock: &lock, verify: &blocks::verify, survey: &blocks::map_folder };
+    if arguments.delete_inputs {
+        // What a run that was killed has merged already.
+        jobs.delete_merged().map_err(|error| Error::Compaction(error.into()))?;
+    }
+    for group in &plan.groups {
+        merge(arguments, &folder, group, &jobs, bar)?;
+    }
+    if plan.groups.is_empty() && !arguments.json {
+        tell(|out| planning::write(&plan, Style::stderr(), out));
+    }
+    Ok(exit)
+}
+
+fn warn_of_unreadable(folder: &Folder) {
+    for (_, error) in folder.unreadable() {
+        tell(|out| writeln!(out, "chronoxide-compact: warning: {}", Message(error)));
+    }
+}
+
+fn merge(
+    arguments: &Arguments,
+    folder: &Folder,
+    group: &Group<'_>,
+    jobs: &JobFolder<'_, chronoxide_reader::OpenError>,
+    bar: &Bar,
+) -> Result<(), Failure> {
+    let is_of_group = |entry: &&Entry| group.blocks.iter().any(|block| block.file == entry.path());
+    let entries: Vec<&Entry> = folder.live().iter().filter(is_of_group).collect();
+    let paths: Vec<&Path> = entries.iter().map(|entry| entry.path()).collect();
+    let views: Vec<BlockView<'_>> = entries.iter().map(|entry| entry.block().view()).collect();
+    let options = arguments.options();
+    let compaction =
+        Compaction { system: &Disk, inputs: &views, options: &options, scratch_memory: SCRATCH_MEMORY, observer: bar };
+    let ids: Vec<BlockId> = entries.iter().map(|entry| entry.id()).collect();
+    let delete = arguments.delete_inputs.then_some(&ids[..]);
+    let done = compaction.into_folder(jobs, delete);
+    let (summary, done) = done.map_err(|error: CompactionError<_>| Error::named(error, &paths))?;
+    let report = Report {
+        inputs: paths.len(),
+        bytes_in: group.bytes(),
+        summary,
+        outputs: done.outputs.into_iter().map(Written::from).collect(),
+        deleted: done.deleted,
+    };
+    report.show(arguments)?;
+    Ok(())
+}

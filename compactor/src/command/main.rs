@@ -1,0 +1,49 @@
+//! `chronoxide-compact`: many blocks to few.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`arguments`] | what the command understands |
+//! | [`blocks`] | blocks mapped |
+//! | [`files`] | files to a file, or to a folder |
+//! | [`folder`] | the blocks of a folder, merged in place |
+//! | [`failure`] | how errors end the command |
+//! | [`progress`] | how far a compaction is, on a terminal |
+//! | [`report`] | what was done, for people and for programs |
+
+mod arguments;
+mod blocks;
+mod failure;
+mod files;
+mod folder;
+mod progress;
+mod report;
+
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use arguments::Arguments;
+use chronoxide_cli::{Exit, Failure, Interruption, run};
+use failure::Error;
+use progress::Bar;
+
+fn main() -> ExitCode {
+    run(compact)
+}
+
+fn compact(arguments: Arguments) -> Result<Exit, Failure> {
+    let threads = arguments.threads.map_or(0, NonZeroUsize::get);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|source| Error::Threads { threads, source })?;
+    let interruption = Interruption::watch()?;
+    let bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json, interruption.clone());
+    interruption.begin();
+    let done = pool.install(|| match &arguments.inputs[..] {
+        [folder] if folder.is_dir() => folder::compact(&arguments, folder, &bar),
+        _ => files::compact(&arguments, &bar),
+    });
+    match done {
+        Err(_) if interruption.is_there() => Ok(Exit::Interrupted),
+        done => done,
+    }
+}

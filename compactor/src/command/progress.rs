@@ -1,0 +1,64 @@
+//! How far a compaction is, on a terminal.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use chronoxide_cli::{Interruption, human};
+use chronoxide_compactor::{Observer, Phase};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar on standard error, nothing if that is no terminal; and Ctrl-C.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    phase: Mutex<Option<(Phase, Instant)>>,
+    interruption: Interruption,
+}
+
+impl Bar {
+    pub(crate) fn new(is_wanted: bool, interruption: Interruption) -> Self {
+        let target = if is_wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar, phase: Mutex::new(None), interruption }
+    }
+
+    fn show(&self, phase: Phase, done: u64, of: u64) {
+        let mut shown = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = match *shown {
+            Some((same, since)) if same == phase => since,
+            _ => {
+                let template = "{prefix:>6} {bar:24} {percent:>3}% {msg} {eta} left";
+                let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+                self.bar.set_style(style);
+                self.bar.set_prefix(phase.name());
+                self.bar.reset_eta();
+                shown.insert((phase, Instant::now())).1
+            }
+        };
+        self.bar.set_length(of);
+        self.bar.set_position(done);
+        let seconds = since.elapsed().as_secs_f64().max(0.001);
+        let message = match phase {
+            Phase::Rows => format!("{} rows/s,", human::count((done as f64 / seconds) as u64)),
+            Phase::Verify => format!("{done} of {},", human::count_of(of, "block")),
+            _ => String::new(),
+        };
+        self.bar.set_message(message);
+    }
+}
+
+impl Observer for Bar {
+    fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool {
+        if !self.bar.is_hidden() {
+            self.show(phase, done, of);
+        }
+        !self.interruption.is_there()
+    }
+}
+
+/// The bar leaves the terminal as it was.
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,140 @@
+//! What was done, for people and for programs.
+
+use std::io;
+use std::path::PathBuf;
+
+use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::{human, print, tell};
+use chronoxide_compactor::job::PublishedOutput;
+use chronoxide_compactor::{Phase, Summary};
+
+use crate::arguments::Arguments;
+
+/// A block that is in its place.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    /// Whether it was not there before, from a run that was killed.
+    pub(crate) is_new: bool,
+}
+
+impl From<PublishedOutput> for Written {
+    fn from(output: PublishedOutput) -> Self {
+        Self { path: output.path, bytes: output.byte_len, is_new: !output.found }
+    }
+}
+
+/// What a compaction did.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) inputs: usize,
+    pub(crate) bytes_in: u64,
+    pub(crate) summary: Summary,
+    pub(crate) outputs: Vec<Written>,
+    pub(crate) deleted: Vec<PathBuf>,
+}
+
+impl Report {
+    pub(crate) fn show(&self, arguments: &Arguments) -> io::Result<()> {
+        if arguments.json {
+            let report = self.json();
+            return print(|out| writeln!(out, "{report}"));
+        }
+        tell(|out| self.write(out));
+        Ok(())
+    }
+
+    fn bytes_out(&self) -> u64 {
+        self.outputs.iter().map(|output| output.bytes).sum()
+    }
+
+    fn per(bytes: u64, series: u64) -> Option<f64> {
+        (series > 0).then(|| bytes as f64 / series as f64)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let Summary { series_in, duplicates, dropped, elsewhere, series_out, .. } = self.summary;
+        let outputs = self.outputs.iter().map(|output| {
+            serde_json::json!({
+                "path": output.path.display().to_string(),
+                "bytes": output.bytes,
+                "was_there": !output.is_new,
+            })
+        });
+        let seconds: serde_json::Map<_, _> = (Phase::ALL.iter())
+            .map(|&phase| (phase.name().to_owned(), self.summary.timings.of(phase).as_secs_f64().into()))
+            .collect();
+        serde_json::json!({
+            "inputs": self.inputs,
+            "outputs": outputs.collect::<Vec<_>>(),
+            "deleted": self.deleted.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+            "series_in": series_in,
+            "duplicates": duplicates,
+            "dropped": dropped,
+            "elsewhere": elsewhere,
+            "series_out": series_out,
+            "bytes_in": self.bytes_in,
+            "bytes_out": self.bytes_out(),
+            "bytes_per_series_in": Self::per(self.bytes_in, series_in),
+            "bytes_per_series_out": Self::per(self.bytes_out(), series_out),
+            "seconds": seconds,
+            "peak_memory_bytes": peak_memory(),
+            "optional_sections_left_out": self.summary.optional_sections_left_out,
+        })
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let Summary { series_in, duplicates, dropped, elsewhere, series_out, .. } = self.summary;
+        let inputs = human::count_of(self.inputs as u64, "block");
+        match &self.outputs[..] {
+            [output] => writeln!(out, "{}: {inputs} merged", Harmless(&output.path.display().to_string()))?,
+            outputs => {
+                writeln!(out, "{inputs} merged into {}", outputs.len())?;
+                for output in outputs {
+                    let path = output.path.display().to_string();
+                    writeln!(out, "  {}: {}", Harmless(&path), human::bytes(output.bytes))?;
+                }
+            }
+        }
+        writeln!(out, "  series in    {}", human::count(series_in))?;
+        writeln!(out, "  duplicates   {}", human::count(duplicates))?;
+        for (what, count) in [("dropped", dropped), ("elsewhere", elsewhere)] {
+            if count > 0 {
+                writeln!(out, "  {what:<12} {}", human::count(count))?;
+            }
+        }
+        writeln!(out, "  series out   {}", human::count(series_out))?;
+        for (what, bytes, series) in
+            [("bytes in", self.bytes_in, series_in), ("bytes out", self.bytes_out(), series_out)]
+        {
+            match Self::per(bytes, series).map(human::per) {
+                Some(per) => writeln!(out, "  {what:<12} {}, {per} a series", human::bytes(bytes))?,
+                None => writeln!(out, "  {what:<12} {}", human::bytes(bytes))?,
+            }
+        }
+        let seconds = |phase: &Phase| format!("{phase} {:.2}", self.summary.timings.of(*phase).as_secs_f64());
+        writeln!(out, "  seconds      {}", Phase::ALL.iter().map(seconds).collect::<Vec<_>>().join(", "))?;
+        if let Some(peak) = peak_memory() {
+            writeln!(out, "  peak memory  {}", human::bytes(peak))?;
+        }
+        if !self.deleted.is_empty() {
+            writeln!(out, "  deleted      {}", human::count_of(self.deleted.len() as u64, "input"))?;
+        }
+        match self.summary.optional_sections_left_out {
+            0 => Ok(()),
+            sections => {
+                let sections = human::count_of(sections as u64, "optional section");
+                writeln!(out, "  left out     {sections} of unknown kind")
+            }
+        }
+    }
+}
+
+/// The most memory that the process had resident, mapped inputs included, where the system says it.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,125 @@
+//! A compaction with its files: blocks that are open already to blocks that are published.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use chronoxide_format::view::BlockView;
+use chronoxide_publish::{Candidate, Existing, FileSystem, PublishError, Published, Spool, publish};
+use chronoxide_reader::BlockId;
+use chronoxide_reader::lineage::Lineage;
+
+use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
+use crate::{CompactError, CompactOptions, Draft, Observer, Summary, compact_into};
+
+/// Bytes of merged rows that wait in memory, unless something else is asked for; more of them wait in a temporary file.
+pub const SCRATCH_MEMORY: usize = 16 << 20;
+
+/// What is merged, and how; the inputs stay as they are.
+#[derive(Clone, Copy)]
+pub struct Compaction<'a> {
+    /// The seam that every change of a file goes through, called from one thread.
+    pub system: &'a dyn FileSystem,
+    /// The inputs, in any order.
+    pub inputs: &'a [BlockView<'a>],
+    /// How they are merged.
+    pub options: &'a CompactOptions,
+    /// Bytes of merged rows that wait in memory; more of them wait in a temporary file beside the output.
+    pub scratch_memory: usize,
+    /// Who watches, and may stop it.
+    pub observer: &'a dyn Observer,
+}
+
+impl fmt::Debug for Compaction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compaction")
+            .field("inputs", &self.inputs.len())
+            .field("options", self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a compaction ended. `E` is the verifier's error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompactionError<E> {
+    /// The blocks could not be merged. Nothing was published, unless it is an output that could not be written: then those before it were.
+    #[error(transparent)]
+    Compact(#[from] CompactError),
+    /// The output could not be published.
+    #[error(transparent)]
+    Publish(#[from] PublishError<Refused<E>>),
+    /// An output of several could not be published, or inputs not be deleted.
+    #[error(transparent)]
+    Job(#[from] JobError<E>),
+}
+
+impl Compaction<'_> {
+    /// Publishes all outputs in a folder, each under the name of its id, and then deletes the inputs `delete`, if that is asked for; see
+    /// [`JobFolder::publish`]. One shard of several is published in the same way, and nothing is deleted.
+    ///
+    /// # Errors
+    /// See [`CompactionError`].
+    pub fn into_folder<E>(
+        &self,
+        folder: &JobFolder<'_, E>,
+        delete: Option<&[BlockId]>,
+    ) -> Result<(Summary, JobDone), CompactionError<E>> {
+        let mut job = match self.options.shards.as_ref().and_then(|shards| shards.only) {
+            Some(shard) => folder.begin_with_only(shard.number()),
+            None => folder.begin(),
+        };
+        let summary = self.run(folder.lock.folder(), |_, draft| Ok(job.publish(planned(draft))?))?;
+        Ok((summary, job.finish(delete)?))
+    }
+
+    /// Publishes the only output under this name, after it was read again and `verify` found nothing wrong with it.
+    ///
+    /// # Errors
+    /// See [`CompactionError`]; options that ask for several outputs are among them.
+    pub fn into_file<E>(
+        &self,
+        target: &Path,
+        existing: Existing,
+        verify: &dyn Fn(&Path) -> Result<Lineage, E>,
+    ) -> Result<(Summary, Published), CompactionError<E>> {
+        let is_several = self.options.shards.as_ref().is_some_and(|shards| shards.only.is_none());
+        if is_several || self.options.max_series_per_block.is_some() {
+            return Err(CompactError::Options { what: "several outputs need a folder" }.into());
+        }
+        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let mut published = None;
+        let summary = self.run(parent.unwrap_or(Path::new(".")), |_, draft| {
+            let planned = planned(draft);
+            let expected = planned.id;
+            let check = |candidate: &Candidate<'_>| match verify(candidate.path()).map_err(Refused::Verify)?.id {
+                found if found == expected => Ok(()),
+                found => Err(Refused::OtherBlock { expected, found }),
+            };
+            published = Some(publish(self.system, target, existing, planned.write, check)?);
+            Ok(())
+        })?;
+        // Without shards and cuts there is one output.
+        let published = published.ok_or_else(|| CompactError::Write(io::Error::other("there was no output")))?;
+        Ok((summary, published))
+    }
+
+    fn run<E>(
+        &self,
+        scratch_folder: &Path,
+        publish: impl FnMut(u32, Draft<'_>) -> Result<(), CompactionError<E>>,
+    ) -> Result<Summary, CompactionError<E>> {
+        let mut spool = Spool::new(self.system, scratch_folder, self.scratch_memory);
+        let summary = compact_into(self.inputs, self.options, &mut spool, self.observer, publish);
+        // What was published stays, whatever becomes of scratch data: it does no harm.
+        let closed = spool.close().map_err(CompactError::from);
+        let summary = summary?;
+        closed?;
+        Ok(summary)
+    }
+}
+
+fn planned(draft: Draft<'_>) -> Planned<'_> {
+    let (id, byte_len) = (draft.block_id(), Some(draft.byte_len()));
+    Planned { id, byte_len, write: Box::new(move |mut out| draft.write_to(&mut out)) }
+}

@@ -1,0 +1,243 @@
+//! The built command on folders: what it plans, merges, deletes and leaves alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::shard::shard_of;
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_publish::FolderLock;
+use chronoxide_reader::{Checks, Folder};
+use chronoxide_testdata::plan::{Labelset, build};
+use chronoxide_testdata::random::{Random, random_plan, random_series};
+
+const HOUR: i64 = 3_600_000_000_000;
+
+/// A folder of blocks, and what is in it.
+struct Blocks {
+    folder: tempfile::TempDir,
+    series: BTreeSet<Labelset>,
+    count: usize,
+}
+
+impl Blocks {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), series: BTreeSet::new(), count: 0 }
+    }
+
+    /// A block of random series for the hours from the one to the other.
+    fn add(&mut self, from: i64, to: i64, cluster: &str) {
+        let mut random = Random::new(self.count as u64 * 7 + 1);
+        self.count += 1;
+        let series = random_series(60, &mut random);
+        let range = TimeRange { start: from * HOUR, end: to * HOUR };
+        let meta = BlockMeta {
+            time: Some(range),
+            window: Some(range),
+            external_labels: vec![("cluster".to_owned(), cluster.to_owned())],
+            ..BlockMeta::default()
+        };
+        let block = build(&series, &random_plan(&series, &mut random), RowForm::BitPacked, &meta).unwrap();
+        fs::write(self.path().join(format!("{from}-{cluster}-{}.cx", self.count)), block).unwrap();
+        self.series.extend(series);
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        self.names().into_iter().map(|name| (name.clone(), fs::read(self.path().join(name)).unwrap())).collect()
+    }
+
+    /// The blocks that count, and all their series, each of which must be in one of them.
+    fn live(&self) -> (usize, BTreeSet<Labelset>) {
+        let folder = Folder::read(self.path(), Checks::Eager).unwrap();
+        let mut all = BTreeSet::new();
+        for entry in folder.live() {
+            all.extend(content(&entry.block().view()));
+        }
+        (folder.live().len(), all)
+    }
+
+    fn run(&self, options: &[&str]) -> Output {
+        run(&[&[self.path().to_str().unwrap()], options].concat())
+    }
+}
+
+fn content(view: &BlockView<'_>) -> BTreeSet<Labelset> {
+    let text = view.text().unwrap();
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+    command.env("NO_COLOR", "1").stdin(Stdio::null()).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn assert_exit(output: &Output, code: i32) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    (stdout, stderr)
+}
+
+/// A day and some of hourly blocks, of two clusters.
+fn hours() -> Blocks {
+    let mut blocks = Blocks::new();
+    for hour in 0..26 {
+        blocks.add(hour, hour + 1, "eu");
+        if hour % 3 == 0 {
+            blocks.add(hour, hour + 1, "us");
+        }
+    }
+    blocks
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_changes_nothing() {
+    let blocks = hours();
+    let before = blocks.files();
+    let (stdout, stderr) = assert_exit(&blocks.run(&["--dry-run"]), 0);
+    assert!(stdout.starts_with("plan: 35 blocks, 2 merges, 5 blocks afterwards"), "{stdout}");
+    assert_eq!(stderr, "");
+    let (stdout, _) = assert_exit(&blocks.run(&["--dry-run", "--json"]), 0);
+    let plan: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(plan["groups"].as_array().unwrap().len(), 2);
+    assert!(blocks.files() == before);
+}
+
+#[test]
+fn a_folder_is_merged_in_place_until_nothing_is_left_to_merge() {
+    let blocks = hours();
+    let before = blocks.files();
+    let (stdout, stderr) = assert_exit(&blocks.run(&[]), 0);
+    assert_eq!(stdout, "");
+    assert!(stderr.contains("24 blocks merged") && stderr.contains("8 blocks merged"), "{stderr}");
+    let after = blocks.files();
+    assert!(before.iter().all(|(name, bytes)| after.get(name) == Some(bytes)), "inputs are never changed");
+    let (live, series) = blocks.live();
+    assert_eq!(live, 2 + 3, "those that were merged do not count any more");
+    assert!(series == blocks.series);
+    for (name, bytes) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
+        let view = BlockView::open(bytes).unwrap();
+        assert_eq!(*name, format!("{}.cx", view.block_id()));
+        let window = view.meta().unwrap().window();
+        assert_eq!(window.map(|window| window.start), Some(0));
+    }
+
+    // What is merged already is deleted by a later run that may, as after one that was killed before it could.
+    let (_, stderr) = assert_exit(&blocks.run(&["--delete-inputs"]), 0);
+    assert!(stderr.contains("nothing to merge"), "{stderr}");
+    assert_eq!(blocks.names().len(), live);
+    assert!(blocks.live().1 == blocks.series);
+}
+
+#[test]
+fn inputs_are_deleted_once_outputs_are_in_their_places() {
+    let blocks = hours();
+    let (stdout, _) = assert_exit(&blocks.run(&["--delete-inputs", "--json", "--memory-limit", "1GiB"]), 0);
+    let reports: Vec<serde_json::Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let deleted: usize = reports.iter().map(|report| report["deleted"].as_array().unwrap().len()).sum();
+    assert_eq!((reports.len(), deleted), (2, 32));
+    assert_eq!(blocks.names().len(), 5);
+    assert!(blocks.live().1 == blocks.series);
+}
+
+#[test]
+fn damaged_blocks_are_named_and_the_others_merged() {
+    let mut blocks = hours();
+    let damaged = blocks.path().join("5-broken.cx");
+    fs::write(&damaged, b"no block").unwrap();
+    let (_, stderr) = assert_exit(&blocks.run(&["--delete-inputs"]), 3);
+    assert!(stderr.contains("warning: ") && stderr.contains("5-broken.cx"), "{stderr}");
+    assert_eq!(fs::read(&damaged).unwrap(), b"no block");
+    assert!(blocks.live().1 == blocks.series);
+
+    // Damage that shows only when a block is read: nothing of its group is merged or deleted.
+    blocks.add(30, 31, "ap");
+    blocks.add(31, 32, "ap");
+    blocks.add(40, 41, "ap");
+    fs::remove_file(damaged).unwrap();
+    let name = blocks.names().into_iter().find(|name| name.starts_with("30-ap")).unwrap();
+    let path = blocks.path().join(&name);
+    let mut bytes = fs::read(&path).unwrap();
+    let last = bytes.len() - 200;
+    bytes[last] ^= 4;
+    fs::write(&path, bytes).unwrap();
+    let before = blocks.files();
+    let (_, stderr) = assert_exit(&blocks.run(&["--delete-inputs"]), 3);
+    assert!(stderr.contains(&format!("error: {}", path.display())), "{stderr}");
+    assert!(blocks.files() == before);
+}
+
+#[test]
+fn one_job_works_in_a_folder_at_a_time() {
+    let blocks = hours();
+    let before = blocks.files();
+    let lock = FolderLock::try_lock(blocks.path()).unwrap();
+    let (_, stderr) = assert_exit(&blocks.run(&[]), 2);
+    assert!(stderr.contains("another job"), "{stderr}");
+    assert!(blocks.files() == before);
+    // Looking is allowed.
+    assert_exit(&blocks.run(&["--dry-run"]), 0);
+    drop(lock);
+    assert_exit(&blocks.run(&[]), 0);
+}
+
+#[test]
+fn shards_are_made_in_a_folder_together_or_one_by_one() {
+    let blocks = hours();
+    let inputs: Vec<String> = blocks
+        .names()
+        .iter()
+        .filter(|name| name.contains("-eu-"))
+        .map(|name| blocks.path().join(name))
+        .map(|path| path.to_str().unwrap().to_owned())
+        .collect();
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let (all, single) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let all_path = format!("{}/all/", all.path().display());
+    let made = run(&[&inputs[..], &["-o", &all_path, "--shards", "3", "--shard-by", "pod", "--json"]].concat());
+    let (stdout, _) = assert_exit(&made, 0);
+    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report["outputs"].as_array().unwrap().len(), 3);
+    for number in 1..=3 {
+        let (place, shard) = (single.path().to_str().unwrap(), format!("{number}/3"));
+        assert_exit(&run(&[&inputs[..], &["-o", place, "--shard", &shard, "--shard-by", "pod"]].concat()), 0);
+    }
+    let files = |path: &Path| -> BTreeMap<String, Vec<u8>> {
+        let files = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        files.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())).collect()
+    };
+    assert!(files(Path::new(&all_path)) == files(single.path()), "machines that share a job make what one makes");
+    let count = std::num::NonZeroU32::new(3).unwrap();
+    let mut series = 0;
+    for bytes in files(single.path()).values() {
+        let view = BlockView::open(bytes).unwrap();
+        let number = view.meta().unwrap().job().unwrap().output;
+        for labels in content(&view) {
+            let pod = labels.get("pod").map_or("", String::as_str);
+            assert_eq!(shard_of(pod.as_bytes(), count), number);
+            series += 1;
+        }
+    }
+    assert_eq!(report["series_out"], series);
+    // Run again, nothing is written anew.
+    let (stdout, _) = assert_exit(
+        &run(&[&inputs[..], &["-o", &all_path, "--shards", "3", "--shard-by", "pod", "--json"]].concat()),
+        0,
+    );
+    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert!(report["outputs"].as_array().unwrap().iter().all(|output| output["was_there"] == true), "{report}");
+}

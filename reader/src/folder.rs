@@ -1,0 +1,233 @@
+//! All blocks of a folder, those left out that others stand for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chronoxide_format::identity::BlockId;
+
+use crate::lineage::{IncompleteJob, Lineage, Reason, Standing, judge};
+use crate::{Block, Checks, OpenError};
+
+/// A folder to which jobs add blocks all the time comes to rest between two of them.
+const LISTINGS: usize = 100;
+
+/// The blocks of a folder, as they were at one moment: each series of them in a block that counts.
+///
+/// Looks at files whose name ends in `.cx` and does not begin with a dot. Which of them count is decided by [`judge`]. Jobs may publish and delete
+/// blocks meanwhile: the folder is listed until nothing has changed while its blocks were opened. Nothing is
+/// looked at again afterwards: open a folder anew to see what jobs have done since, and drop what is open, or
+/// what they have deleted keeps its space.
+///
+/// Whether a block is sound is judged by the [`Checks`] that were asked for. With lazy checks a block can be found damaged later, when those
+/// that it hides are no longer at hand; what cannot bear that checks eagerly.
+///
+/// ```
+/// use chronoxide_reader::{Checks, Folder};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden");
+/// let folder = Folder::read(path, Checks::Eager)?;
+/// for entry in folder.live() {
+///     println!("{}: {} series", entry.path().display(), entry.block().view().series_count()?);
+/// }
+/// assert!(folder.unreadable().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Folder {
+    lineages: Vec<(PathBuf, Lineage)>,
+    live: Vec<Entry>,
+    hidden: Vec<Hidden>,
+    unreadable: Vec<(PathBuf, OpenError)>,
+    incomplete: Vec<IncompleteJob>,
+}
+
+/// A block that counts, and the file that it is in.
+#[derive(Debug)]
+pub struct Entry {
+    path: PathBuf,
+    id: BlockId,
+    block: Block,
+}
+
+impl Entry {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The block's id.
+    pub fn id(&self) -> BlockId {
+        self.id
+    }
+
+    /// The block.
+    pub fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// The block, without its file.
+    pub fn into_block(self) -> Block {
+        self.block
+    }
+}
+
+/// A block that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hidden {
+    /// The file.
+    pub path: PathBuf,
+    /// The block's id.
+    pub id: BlockId,
+    /// Why it does not count.
+    pub reason: Reason,
+}
+
+/// Why a folder could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// It cannot be listed.
+    #[error("cannot list {}", path.display())]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Each time that its blocks had been opened there were others.
+    #[error("{} keeps changing", path.display())]
+    Changing {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl Folder {
+    /// Opens a folder by reading its blocks into memory.
+    ///
+    /// # Errors
+    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but [listed](Self::unreadable).
+    pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
+        Self::open(path.as_ref(), |file| Block::read(file, checks))
+    }
+
+    /// Opens a folder by mapping its blocks.
+    ///
+    /// # Safety
+    /// That of [`Block::map`], for each file of the folder whose name ends in `.cx`.
+    ///
+    /// # Errors
+    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but [listed](Self::unreadable).
+    pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
+        // SAFETY: the caller keeps the same contract.
+        Self::open(path.as_ref(), |file| unsafe { Block::map(file, checks) })
+    }
+
+    fn open(path: &Path, open: impl Fn(&Path) -> Result<Block, OpenError>) -> Result<Self, FolderError> {
+        let io = |source| FolderError::Io { path: path.to_owned(), source };
+        let mut opened = BTreeMap::new();
+        let mut names = list(path).map_err(io)?;
+        // A block that a job deleted before it was opened is in others, which may have come after the listing. The listing itself is no
+        // moment either: it may have missed both.
+        for _ in 0..LISTINGS {
+            for name in &names {
+                if !opened.contains_key(name) {
+                    opened.insert(name.clone(), open_file(&path.join(name), &open));
+                }
+            }
+            let again = list(path).map_err(io)?;
+            if again == names {
+                return Ok(Self::of(path, opened));
+            }
+            opened.retain(|name, _| again.contains(name));
+            names = again;
+        }
+        Err(FolderError::Changing { path: path.to_owned() })
+    }
+
+    fn of(folder: &Path, opened: BTreeMap<OsString, Result<(Block, Lineage), OpenError>>) -> Self {
+        let (mut blocks, mut unreadable) = (Vec::new(), Vec::new());
+        for (name, result) in opened {
+            let path = folder.join(name);
+            match result {
+                Ok((block, lineage)) => blocks.push((lineage, path, block)),
+                Err(error) => unreadable.push((path, error)),
+            }
+        }
+        // Stable: copies stay in the order of their names.
+        blocks.sort_by_key(|(lineage, ..)| lineage.id);
+        let mut lineages = Vec::new();
+        let mut files = Vec::new();
+        for (lineage, path, block) in blocks {
+            files.push(Entry { path, id: lineage.id, block });
+            lineages.push(lineage);
+        }
+        let judgement = judge(&lineages);
+        let lineages = files.iter().map(|entry| entry.path.clone()).zip(lineages).collect();
+        let (mut live, mut hidden) = (Vec::new(), Vec::new());
+        for (entry, standing) in files.into_iter().zip(judgement.standings) {
+            match standing {
+                Standing::Live => live.push(entry),
+                Standing::Hidden(reason) => hidden.push(Hidden { path: entry.path, id: entry.id, reason }),
+            }
+        }
+        Self { lineages, live, hidden, unreadable, incomplete: judgement.incomplete }
+    }
+
+    /// The blocks that count, by id: in the order of their times.
+    pub fn live(&self) -> &[Entry] {
+        &self.live
+    }
+
+    /// The blocks that count, to keep.
+    pub fn into_live(self) -> Vec<Entry> {
+        self.live
+    }
+
+    /// The blocks that do not count, by id. They are not kept open.
+    pub fn hidden(&self) -> &[Hidden] {
+        &self.hidden
+    }
+
+    /// What each block says of its origin, whether it counts or not: by id, copies included.
+    pub fn lineages(&self) -> &[(PathBuf, Lineage)] {
+        &self.lineages
+    }
+
+    /// The files that cannot be opened as blocks, by name. They hide nothing, and nobody knows what is in them.
+    pub fn unreadable(&self) -> &[(PathBuf, OpenError)] {
+        &self.unreadable
+    }
+
+    /// Jobs that lack outputs, by id: they were killed and can be run again, or their outputs were lost.
+    pub fn incomplete(&self) -> &[IncompleteJob] {
+        &self.incomplete
+    }
+}
+
+fn list(folder: &Path) -> io::Result<BTreeSet<OsString>> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let hidden = name.as_encoded_bytes().starts_with(b".");
+        if !hidden && Path::new(&name).extension() == Some(OsStr::new("cx")) {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+fn open_file(path: &Path, open: impl Fn(&Path) -> Result<Block, OpenError>) -> Result<(Block, Lineage), OpenError> {
+    // Opening a pipe would wait for a writer.
+    let metadata = fs::metadata(path).map_err(|source| OpenError::io(path, source))?;
+    if !metadata.is_file() {
+        return Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
+    }
+    let block = open(path)?;
+    let lineage = Lineage::of(&block.view()).map_err(|source| OpenError::Block { path: path.to_owned(), source })?;
+    Ok((block, lineage))
+}

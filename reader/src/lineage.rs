@@ -1,0 +1,239 @@
+//! Which blocks of a folder count, by what they say of their origin (spec, section 10).
+//!
+//! A job makes *n* outputs of its parents; together the outputs hold what the parents hold, and each of them alone a part of it. While a
+//! job works, after it was killed, and until its parents are deleted, the same series are in a folder twice. Two rules say which
+//! blocks to leave out:
+//!
+//! 1. A job of which all *n* outputs are there, each one once and all of the same origin, is *complete*, and hides its parents and ancestors:
+//!    all that they hold is in the outputs. One output of a sharded job hides nothing.
+//! 2. An output of any other job is hidden while each of its parents is there or is hidden by rule 1 from those who would look for
+//!    it: all that the output holds is in them. Once a parent is gone for good, the output may be the last to hold some series, and counts.
+//!    So do then the parents that are left, because they may be the last to hold what was in the outputs that are not there: some
+//!    series are seen twice, which is the price for none being lost.
+//!
+//! Each block that is hidden is thus held by blocks that count, whatever was deleted, lost or damaged. That rests on what
+//! writers promise: outputs hold together what the parents hold, and an ancestor is a block that the parents hold *whole*. Of a parent that
+//! is one of several outputs of a job, what that job was made of is no ancestor unless all its outputs are parents; [`ancestors`] knows.
+//!
+//! Should origins go in a circle, which no sound block's can since its id depends on them, the blocks of the circle count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::view::{BlockView, Job};
+
+/// What a block says of its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lineage {
+    /// The block.
+    pub id: BlockId,
+    /// The job that wrote it, if one did.
+    pub job: Option<Job>,
+    /// What the job made it of, in increasing order.
+    pub parents: Vec<BlockId>,
+    /// What the parents hold whole and may still be there, in increasing order.
+    pub ancestors: Vec<BlockId>,
+}
+
+impl Lineage {
+    /// Of a block.
+    ///
+    /// # Errors
+    /// Damage to the block's meta section.
+    pub fn of(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
+        let meta = view.meta()?;
+        let (parents, ancestors) = (meta.parents()?.collect(), meta.ancestors()?.collect());
+        Ok(Self { id: view.block_id(), job: meta.job(), parents, ancestors })
+    }
+}
+
+/// Whether a block counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It does.
+    Live,
+    /// It does not.
+    Hidden(Reason),
+}
+
+/// Why a block does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It is there under another name.
+    Copy,
+    /// All outputs of this job are there, and hold what it holds.
+    Merged {
+        /// The job's id.
+        job: [u8; 16],
+    },
+    /// This job, which wrote it, lacks outputs, and what it was made of is there.
+    Unfinished {
+        /// The job's id.
+        job: [u8; 16],
+    },
+}
+
+/// A job that hides nothing, because not all its outputs are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IncompleteJob {
+    /// The job's id.
+    pub id: [u8; 16],
+    /// How many outputs it has.
+    pub output_count: u32,
+    /// How many of them are there. All, if it is doubtful that they belong together: two blocks say that they are the same output, or they
+    /// are not of the same origin.
+    pub present: u32,
+}
+
+/// What [`judge`] found.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Judgement {
+    /// Of each block, in the order in which they were given.
+    pub standings: Vec<Standing>,
+    /// By id.
+    pub incomplete: Vec<IncompleteJob>,
+}
+
+/// Outputs of one id and one count belong together.
+type JobKey = ([u8; 16], u32);
+
+#[derive(Default)]
+struct Outputs<'a> {
+    by_number: BTreeMap<u32, &'a Lineage>,
+    doubtful: bool,
+}
+
+impl<'a> Outputs<'a> {
+    fn add(&mut self, output: u32, block: &'a Lineage) {
+        let others = self.by_number.first_key_value();
+        let other_origin =
+            |(_, other): (_, &&Lineage)| other.parents != block.parents || other.ancestors != block.ancestors;
+        self.doubtful |= others.is_some_and(other_origin);
+        let before = self.by_number.insert(output, block);
+        self.doubtful |= before.is_some_and(|before| before.id != block.id);
+    }
+
+    fn present(&self) -> u32 {
+        u32::try_from(self.by_number.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Numbers below the count, each there: numbers of a sound block are. Others never make a job complete.
+    fn is_complete(&self, output_count: u32) -> bool {
+        let in_range = self.by_number.last_key_value().is_some_and(|(last, _)| *last < output_count);
+        in_range && !self.doubtful && self.present() == output_count
+    }
+
+    /// What a complete job hides, its own outputs never.
+    fn hides(&self) -> impl Iterator<Item = BlockId> {
+        let own: BTreeSet<BlockId> = self.by_number.values().map(|block| block.id).collect();
+        let origin = self.by_number.first_key_value().map(|(_, block)| block.parents.iter().chain(&block.ancestors));
+        origin.into_iter().flatten().copied().filter(move |id| !own.contains(id))
+    }
+}
+
+fn outputs_by_job<'a>(blocks: &'a [Lineage]) -> BTreeMap<JobKey, Outputs<'a>> {
+    let mut jobs: BTreeMap<JobKey, Outputs<'a>> = BTreeMap::new();
+    for block in blocks {
+        if let Some(job) = block.job {
+            jobs.entry((job.id, job.output_count)).or_default().add(job.output, block);
+        }
+    }
+    jobs
+}
+
+/// Says of each block of a folder whether it counts: see the [module](self).
+pub fn judge(blocks: &[Lineage]) -> Judgement {
+    let jobs = outputs_by_job(blocks);
+    let mut incomplete = Vec::new();
+    // Which complete jobs hide a block, be it there or not.
+    let mut merged: BTreeMap<BlockId, Vec<JobKey>> = BTreeMap::new();
+    for (&(id, output_count), outputs) in &jobs {
+        if outputs.is_complete(output_count) {
+            for hidden in outputs.hides() {
+                merged.entry(hidden).or_default().push((id, output_count));
+            }
+        } else {
+            incomplete.push(IncompleteJob { id, output_count, present: outputs.present() });
+        }
+    }
+
+    let present: BTreeSet<BlockId> = blocks.iter().map(|block| block.id).collect();
+    let is_there = |id: &BlockId| present.contains(id) || merged.contains_key(id);
+    let mut seen = BTreeSet::new();
+    let mut standings: Vec<Standing> = Vec::new();
+    for block in blocks {
+        let by_merge = merged.get(&block.id).and_then(|jobs| jobs.first());
+        standings.push(match (by_merge, block.job) {
+            _ if !seen.insert(block.id) => Standing::Hidden(Reason::Copy),
+            (Some(&(job, _)), _) => Standing::Hidden(Reason::Merged { job }),
+            (None, Some(job)) => {
+                let complete = jobs.get(&(job.id, job.output_count)).is_some_and(|it| it.is_complete(job.output_count));
+                // An output without parents is all that there is.
+                let replaceable = !block.parents.is_empty() && block.parents.iter().all(is_there);
+                if complete || !replaceable {
+                    Standing::Live
+                } else {
+                    Standing::Hidden(Reason::Unfinished { job: job.id })
+                }
+            }
+            (None, None) => Standing::Live,
+        });
+    }
+
+    let held = held(blocks, &standings, &jobs, &merged);
+    for (block, standing) in blocks.iter().zip(&mut standings) {
+        if *standing != Standing::Hidden(Reason::Copy) && !held.contains(&block.id) {
+            *standing = Standing::Live;
+        }
+    }
+    Judgement { standings, incomplete }
+}
+
+/// The blocks of which all series are in blocks that count: all of them, unless origins go in a circle.
+fn held(
+    blocks: &[Lineage],
+    standings: &[Standing],
+    jobs: &BTreeMap<JobKey, Outputs<'_>>,
+    merged: &BTreeMap<BlockId, Vec<JobKey>>,
+) -> BTreeSet<BlockId> {
+    let live = |(block, standing): (&Lineage, &Standing)| (*standing == Standing::Live).then_some(block.id);
+    let mut held: BTreeSet<BlockId> = blocks.iter().zip(standings).filter_map(live).collect();
+    loop {
+        let by_outputs = |id: &BlockId| {
+            let mut hiding = merged.get(id).into_iter().flatten().filter_map(|job| jobs.get(job));
+            hiding.any(|outputs| outputs.by_number.values().all(|output| held.contains(&output.id)))
+        };
+        let more: Vec<BlockId> = blocks
+            .iter()
+            .zip(standings)
+            .filter(|(block, _)| !held.contains(&block.id))
+            .filter(|(block, standing)| match standing {
+                Standing::Hidden(Reason::Unfinished { .. }) => {
+                    block.parents.iter().all(|parent| held.contains(parent) || by_outputs(parent))
+                }
+                _ => by_outputs(&block.id),
+            })
+            .map(|(block, _)| block.id)
+            .collect();
+        if more.is_empty() {
+            return held;
+        }
+        held.extend(more);
+    }
+}
+
+/// What a job that merges these blocks should write down as ancestors of its outputs: what the blocks hold whole without being it.
+///
+/// That is what jobs were made of of which all outputs are among the blocks. One output of several holds but a part.
+pub fn ancestors(parents: &[Lineage]) -> BTreeSet<BlockId> {
+    let jobs = outputs_by_job(parents);
+    let complete = jobs.iter().filter(|((_, output_count), outputs)| outputs.is_complete(*output_count));
+    let mut whole: BTreeSet<BlockId> = complete.flat_map(|(_, outputs)| outputs.hides()).collect();
+    for parent in parents {
+        whole.remove(&parent.id);
+    }
+    whole
+}

@@ -1,0 +1,231 @@
+//! Folders of real blocks: which are opened, which count, and what is said of the others.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::identity::job_id;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::TimeRange;
+use chronoxide_reader::lineage::Reason;
+use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Job};
+use chronoxide_testdata::plan::{Labelset, Plan, build};
+
+fn labels(number: u32) -> Labelset {
+    Labelset::from([("__name__".to_owned(), "up".to_owned()), ("pod".to_owned(), format!("pod-{number}"))])
+}
+
+/// A block with these series, numbered.
+fn block(series: impl IntoIterator<Item = u32>, meta: &BlockMeta) -> (BlockId, Vec<u8>) {
+    let series: BTreeSet<Labelset> = series.into_iter().map(labels).collect();
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, meta).unwrap();
+    let id = Block::from_vec(bytes.clone(), Checks::Eager).unwrap().view().block_id();
+    (id, bytes)
+}
+
+fn at(hour: i64) -> BlockMeta {
+    let time = Some(TimeRange { start: hour * 3_600_000_000_000, end: (hour + 1) * 3_600_000_000_000 });
+    BlockMeta { time, ..BlockMeta::default() }
+}
+
+/// Output `output` of `count`, which has every `count`-th series of those below `end`.
+fn output(parents: &[BlockId], output: u32, count: u32, end: u32) -> (BlockId, Vec<u8>) {
+    let mut parents = parents.to_vec();
+    parents.sort();
+    let job = Some(Job { id: job_id(&parents, "test"), output, output_count: count });
+    let meta = BlockMeta { job, parents, ..at(1) };
+    block((0..end).filter(|number| number % count == output), &meta)
+}
+
+fn put(folder: &Path, (id, bytes): &(BlockId, Vec<u8>)) -> PathBuf {
+    let path = folder.join(format!("{id}.cx"));
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn ids(folder: &Folder) -> Vec<BlockId> {
+    folder.live().iter().map(|entry| entry.id()).collect()
+}
+
+fn series(folder: &Folder) -> Vec<Labelset> {
+    let mut found = Vec::new();
+    for entry in folder.live() {
+        let view = entry.block().view();
+        let text = entry.block().text(&view).unwrap();
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        for series in view.all_series() {
+            found.push(text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect());
+        }
+    }
+    found.sort();
+    found
+}
+
+fn both(path: &Path, checks: Checks) -> Folder {
+    let read = Folder::read(path, checks).unwrap();
+    // SAFETY: files are changed only when no map of them is left.
+    let mapped = unsafe { Folder::map(path, checks) }.unwrap();
+    assert_eq!(ids(&read), ids(&mapped));
+    assert_eq!(read.hidden(), mapped.hidden());
+    assert_eq!(read.unreadable().len(), mapped.unreadable().len());
+    read
+}
+
+#[test]
+fn blocks_count_in_the_order_of_their_times_whatever_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let blocks = [3, 1, 2].map(|hour| block([hour as u32], &at(hour)));
+    for (name, (_, bytes)) in ["b.cx", "a.cx", "c.cx"].iter().zip(&blocks) {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let opened = both(folder.path(), Checks::Eager);
+    assert_eq!(ids(&opened), [blocks[1].0, blocks[2].0, blocks[0].0]);
+    assert_eq!(opened.live()[0].path(), folder.path().join("a.cx"));
+    assert!(opened.hidden().is_empty() && opened.unreadable().is_empty() && opened.incomplete().is_empty());
+    assert_eq!(series(&opened), [1, 2, 3].map(labels));
+    let kept = opened.into_live();
+    assert_eq!(kept.into_iter().map(|entry| entry.into_block().view().block_id()).max(), Some(blocks[0].0));
+}
+
+#[test]
+fn three_outputs_take_the_place_of_their_parents_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let parents = [block(0..5, &at(1)), block(5..9, &at(2))];
+    let all: Vec<Labelset> = (0..9).map(labels).collect();
+    let parent_ids = [parents[0].0, parents[1].0];
+    let paths = [put(folder.path(), &parents[0]), put(folder.path(), &parents[1])];
+    for number in 0..3 {
+        assert_eq!(series(&both(folder.path(), Checks::Lazy)), all);
+        put(folder.path(), &output(&parent_ids, number, 3, 9));
+    }
+    let opened = both(folder.path(), Checks::Lazy);
+    assert_eq!(series(&opened), all);
+    let job = job_id(&parent_ids, "test");
+    let hidden: Vec<_> = opened.hidden().iter().map(|hidden| (hidden.path.clone(), hidden.reason)).collect();
+    assert_eq!(hidden, paths.clone().map(|path| (path, Reason::Merged { job })));
+    for path in paths {
+        fs::remove_file(path).unwrap();
+        assert_eq!(series(&both(folder.path(), Checks::Lazy)), all);
+    }
+}
+
+#[test]
+fn a_damaged_output_is_reported_and_hides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let parents = [block(0..5, &at(1)), block(5..9, &at(2))];
+    let parent_ids = [parents[0].0, parents[1].0];
+    let paths = parents.each_ref().map(|parent| put(folder.path(), parent));
+    let outputs: Vec<_> = (0..3).map(|number| put(folder.path(), &output(&parent_ids, number, 3, 9))).collect();
+
+    let mut bytes = fs::read(&outputs[1]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&outputs[1], bytes).unwrap();
+    let opened = both(folder.path(), Checks::Eager);
+    let [(path, error)] = opened.unreadable() else { panic!("{:?}", opened.unreadable()) };
+    assert_eq!(path, &outputs[1]);
+    assert!(error.to_string().contains(outputs[1].to_str().unwrap()), "{error}");
+    assert_eq!(series(&opened), (0..9).map(labels).collect::<Vec<_>>());
+    let [incomplete] = opened.incomplete() else { panic!("{:?}", opened.incomplete()) };
+    assert_eq!((incomplete.output_count, incomplete.present), (3, 2));
+
+    // Without a parent the other outputs are needed, and the parent that is left too.
+    fs::remove_file(&paths[0]).unwrap();
+    let opened = both(folder.path(), Checks::Eager);
+    let distinct: BTreeSet<Labelset> = series(&opened).into_iter().collect();
+    let left = (0..9).filter(|number| number % 3 != 1 || *number >= 5);
+    assert_eq!(distinct, left.map(labels).collect());
+}
+
+#[test]
+fn what_is_no_block_is_reported_and_what_has_no_such_name_is_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let sound = block([1], &at(1));
+    let sound_path = put(folder.path(), &sound);
+    for (name, bytes) in
+        [("empty.cx", &b""[..]), ("text.cx", b"not a block"), ("cut.cx", &sound.1[..sound.1.len() - 1])]
+    {
+        fs::write(path(name), bytes).unwrap();
+    }
+    fs::create_dir(path("folder.cx")).unwrap();
+    for name in [".chronoxide-aaaaaaaaaaaa", ".chronoxide-aaaaaaaaaaaa.cx", ".cx", "cx", "text.txt", "a.cx.old", "b.CX"]
+    {
+        fs::write(path(name), "not a block").unwrap();
+    }
+    let opened = both(folder.path(), Checks::Lazy);
+    let names: Vec<PathBuf> = opened.unreadable().iter().map(|(path, _)| path.clone()).collect();
+    assert_eq!(names, ["cut.cx", "empty.cx", "folder.cx", "text.cx"].map(path));
+    assert_eq!(opened.live()[0].path(), sound_path);
+    assert_eq!(opened.live().len(), 1);
+}
+
+#[test]
+fn a_copy_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (id, bytes) = block([1], &at(1));
+    for name in ["b.cx", "a.cx"] {
+        fs::write(folder.path().join(name), &bytes).unwrap();
+    }
+    let opened = both(folder.path(), Checks::Lazy);
+    assert_eq!(series(&opened), [labels(1)]);
+    assert_eq!(opened.live()[0].path(), folder.path().join("a.cx"));
+    let all: Vec<_> = opened.lineages().iter().map(|(path, lineage)| (path.clone(), lineage.id)).collect();
+    assert_eq!(all, ["a.cx", "b.cx"].map(|name| (folder.path().join(name), id)));
+    let [hidden] = opened.hidden() else { panic!("one copy") };
+    assert_eq!((&hidden.path, hidden.id, hidden.reason), (&folder.path().join("b.cx"), id, Reason::Copy));
+}
+
+#[test]
+fn a_folder_that_is_none_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    match Folder::read(&missing, Checks::Lazy) {
+        Err(FolderError::Io { path, .. }) => assert_eq!(path, missing),
+        other => panic!("{other:?}"),
+    }
+    let empty = both(folder.path(), Checks::Lazy);
+    assert!(empty.live().is_empty());
+}
+
+/// A job publishes and deletes as fast as it can while others read.
+#[test]
+fn a_folder_that_changes_while_it_is_opened_lacks_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = block(0..9, &at(1));
+    put(folder.path(), &first);
+    let all: Vec<Labelset> = (0..9).map(labels).collect();
+    let chain: Vec<(BlockId, Vec<u8>)> = (0..150)
+        .scan(first.0, |parent, _| {
+            let next = output(&[*parent], 0, 1, 9);
+            *parent = next.0;
+            Some(next)
+        })
+        .collect();
+    let reads = std::thread::scope(|scope| {
+        let job = scope.spawn(|| {
+            let mut before = first.0;
+            for next in &chain {
+                // As publishing does: whole under another name first.
+                let temporary = folder.path().join(".chronoxide-aaaaaaaaaaaa");
+                fs::write(&temporary, &next.1).unwrap();
+                fs::rename(&temporary, folder.path().join(format!("{}.cx", next.0))).unwrap();
+                fs::remove_file(folder.path().join(format!("{before}.cx"))).unwrap();
+                before = next.0;
+            }
+        });
+        let mut reads = 0;
+        while !job.is_finished() {
+            match Folder::read(folder.path(), Checks::Eager) {
+                Ok(opened) => assert_eq!(series(&opened), all),
+                Err(error) => assert!(matches!(error, FolderError::Changing { .. }), "{error:?}"),
+            }
+            reads += 1;
+        }
+        job.join().unwrap();
+        reads
+    });
+    println!("{reads} reads");
+    assert!(reads > 0);
+}

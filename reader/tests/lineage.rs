@@ -1,0 +1,352 @@
+//! Which blocks count: by hand, and in random histories of a folder where each block is a set of numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_reader::lineage::{Judgement, Lineage, Reason, Standing, ancestors, judge};
+use chronoxide_reader::{BlockId, Job};
+use chronoxide_testdata::random::Random;
+use proptest::prelude::*;
+
+const LIVE: Standing = Standing::Live;
+
+const fn id(number: u8) -> BlockId {
+    BlockId([number; 16])
+}
+
+fn original(number: u8) -> Lineage {
+    Lineage { id: id(number), job: None, parents: Vec::new(), ancestors: Vec::new() }
+}
+
+/// Output `output` of `count` of the job that is numbered `job`.
+fn output(number: u8, (job, output, count): (u8, u32, u32), parents: &[u8], ancestors: &[u8]) -> Lineage {
+    let ids = |numbers: &[u8]| numbers.iter().copied().map(id).collect();
+    let job = Some(Job { id: [job; 16], output, output_count: count });
+    Lineage { id: id(number), job, parents: ids(parents), ancestors: ids(ancestors) }
+}
+
+const fn merged(job: u8) -> Standing {
+    Standing::Hidden(Reason::Merged { job: [job; 16] })
+}
+
+const fn unfinished(job: u8) -> Standing {
+    Standing::Hidden(Reason::Unfinished { job: [job; 16] })
+}
+
+/// Judges the blocks in any order, which must not matter; gives the standings in the order given.
+fn standings(blocks: &[Lineage]) -> Vec<Standing> {
+    let Judgement { standings, .. } = judge(blocks);
+    let mut turned = blocks.to_vec();
+    for _ in 0..blocks.len() {
+        turned.rotate_left(1);
+        let by_id: BTreeMap<BlockId, Standing> =
+            turned.iter().map(|block| block.id).zip(judge(&turned).standings).collect();
+        assert!(blocks.iter().zip(&standings).all(|(block, standing)| by_id[&block.id] == *standing));
+    }
+    standings
+}
+
+/// Outputs 11, 12 and 13 of job 1, made of 1 and 2.
+fn three() -> [Lineage; 3] {
+    [11, 12, 13].map(|number| output(number, (1, u32::from(number) - 11, 3), &[1, 2], &[]))
+}
+
+#[test]
+fn all_outputs_together_hide_their_parents_and_fewer_hide_nothing() {
+    let (one, two, [a, b, c]) = (original(1), original(2), three());
+    assert_eq!(standings(&[one.clone(), two.clone()]), [LIVE, LIVE]);
+    assert_eq!(standings(&[one.clone(), two.clone(), a.clone()]), [LIVE, LIVE, unfinished(1)]);
+    let some = [one.clone(), two.clone(), a.clone(), c.clone()];
+    assert_eq!(standings(&some), [LIVE, LIVE, unfinished(1), unfinished(1)]);
+    let [incomplete] = judge(&some).incomplete[..] else { panic!("one job") };
+    assert_eq!((incomplete.id, incomplete.output_count, incomplete.present), ([1; 16], 3, 2));
+    let all = [one, two, a, b, c];
+    assert_eq!(standings(&all), [merged(1), merged(1), LIVE, LIVE, LIVE]);
+    assert!(judge(&all).incomplete.is_empty());
+}
+
+#[test]
+fn an_output_counts_once_a_parent_is_gone() {
+    let (one, [a, b, c]) = (original(1), three());
+    // While the parents are deleted, and when they are gone.
+    assert_eq!(standings(&[one.clone(), a.clone(), b.clone(), c.clone()]), [merged(1), LIVE, LIVE, LIVE]);
+    assert_eq!(standings(&[a.clone(), b.clone(), c]), [LIVE, LIVE, LIVE]);
+    // An output is lost then: nothing else may be, and what is left of the parents may be the last to hold some of it.
+    assert_eq!(standings(&[a.clone(), b.clone()]), [LIVE, LIVE]);
+    assert_eq!(standings(&[one, a, b]), [LIVE, LIVE, LIVE]);
+}
+
+#[test]
+fn a_chain_ends_in_its_last_block() {
+    let (a, b) = (original(1), output(2, (1, 0, 1), &[1], &[]));
+    let c = output(3, (2, 0, 1), &[2], &[1]);
+    assert_eq!(standings(&[a.clone(), b.clone(), c.clone()]), [merged(1), merged(2), LIVE]);
+    assert_eq!(standings(&[a.clone(), c.clone()]), [merged(2), LIVE], "b was deleted first");
+    assert_eq!(standings(&[b, c.clone()]), [merged(2), LIVE]);
+    let d = output(4, (3, 0, 2), &[3], &[1, 2]);
+    assert_eq!(standings(&[a, c, d]), [merged(2), LIVE, unfinished(3)]);
+}
+
+#[test]
+fn a_part_of_a_sharded_job_merged_with_others_hides_only_itself() {
+    let (one, two, [a, b, c]) = (original(1), original(2), three());
+    // Ancestors would be the parents of all three; of one they are none.
+    assert!(ancestors(&[a.clone(), original(5)]).is_empty());
+    let d = output(20, (2, 0, 1), &[5, 11], &[]);
+    let all = [one.clone(), two.clone(), original(5), a, b.clone(), c.clone(), d.clone()];
+    assert_eq!(standings(&all), [merged(1), merged(1), merged(2), merged(2), LIVE, LIVE, LIVE]);
+    // The part was deleted before what it was made of: 1 and 2 hold what 12 and 13 do.
+    assert_eq!(standings(&[one, two, b, c, d]), [LIVE, LIVE, unfinished(1), unfinished(1), LIVE]);
+}
+
+#[test]
+fn leftovers_of_a_killed_job_stay_hidden_when_another_job_took_its_parents() {
+    let [a, ..] = three();
+    let other = output(20, (2, 0, 1), &[1, 2], &[]);
+    assert_eq!(standings(&[original(1), a.clone(), other.clone()]), [merged(2), unfinished(1), LIVE]);
+    assert_eq!(standings(&[a.clone(), other]), [unfinished(1), LIVE]);
+    let later = output(21, (3, 0, 1), &[20, 30], &[1, 2]);
+    assert_eq!(standings(&[a, later]), [unfinished(1), LIVE]);
+}
+
+#[test]
+fn outputs_that_do_not_belong_together_hide_nothing() {
+    let (one, two, [a, b, c]) = (original(1), original(2), three());
+    let replace = |at: usize, with: Lineage| {
+        let mut blocks = vec![one.clone(), two.clone(), a.clone(), b.clone(), c.clone()];
+        blocks[at] = with;
+        blocks
+    };
+    let hides_nothing = |blocks: &[Lineage]| {
+        let found = standings(blocks);
+        assert_eq!(found[..2], [LIVE, LIVE]);
+        assert!(found[2..].iter().all(|standing| matches!(standing, Standing::Hidden(Reason::Unfinished { .. }))));
+    };
+    hides_nothing(&replace(4, output(13, (1, 1, 3), &[1, 2], &[])));
+    hides_nothing(&replace(4, output(13, (1, 2, 4), &[1, 2], &[])));
+    hides_nothing(&replace(4, output(13, (1, 3, 3), &[1, 2], &[])));
+    hides_nothing(&replace(4, output(13, (1, 2, 3), &[1], &[])));
+    hides_nothing(&replace(4, output(13, (1, 2, 3), &[1, 2], &[3])));
+    let mut two_of_one_number = replace(4, c.clone());
+    two_of_one_number.push(output(14, (1, 2, 3), &[1, 2], &[]));
+    hides_nothing(&two_of_one_number);
+    assert_eq!(judge(&two_of_one_number).incomplete[0].present, 3);
+    let huge = [one.clone(), output(11, (1, u32::MAX - 1, u32::MAX), &[1], &[])];
+    assert_eq!(standings(&huge), [LIVE, unfinished(1)]);
+}
+
+#[test]
+fn a_copy_counts_once_and_completes_nothing() {
+    let [a, b, _] = three();
+    let blocks = [original(1), original(2), a.clone(), a.clone(), b.clone(), b];
+    let copy = Standing::Hidden(Reason::Copy);
+    assert_eq!(judge(&blocks).standings, [LIVE, LIVE, unfinished(1), copy, unfinished(1), copy]);
+    let complete = [original(1), output(2, (1, 0, 1), &[1], &[]), output(2, (1, 0, 1), &[1], &[])];
+    assert_eq!(judge(&complete).standings, [merged(1), LIVE, copy]);
+}
+
+#[test]
+fn origins_in_a_circle_hide_nothing_of_the_circle() {
+    let itself = output(1, (1, 0, 1), &[1], &[]);
+    assert_eq!(standings(&[itself]), [LIVE]);
+    let [a, b] = [output(1, (1, 0, 1), &[2], &[]), output(2, (2, 0, 1), &[1], &[])];
+    assert_eq!(standings(&[a, b]), [LIVE, LIVE]);
+    let [a, b] = [output(1, (1, 0, 2), &[2], &[]), output(2, (2, 0, 2), &[1], &[])];
+    assert_eq!(standings(&[a, b, original(3)]), [LIVE, LIVE, LIVE]);
+    // An output that is its own parent is no loss, and hides the others.
+    let again = output(2, (1, 0, 1), &[1, 2], &[]);
+    assert_eq!(standings(&[original(1), again]), [merged(1), LIVE]);
+}
+
+#[test]
+fn ancestors_are_what_parents_hold_whole() {
+    let [a, b, c] = three().map(|block| Lineage { ancestors: vec![id(9)], ..block });
+    assert_eq!(ancestors(&[a.clone(), b.clone(), c.clone()]), BTreeSet::from([1, 2, 9].map(id)));
+    assert_eq!(ancestors(&[a.clone(), b.clone(), c, original(2)]), BTreeSet::from([1, 9].map(id)), "2 is a parent");
+    assert_eq!(ancestors(&[a, b, original(2)]), BTreeSet::new());
+}
+
+/// All blocks that there ever were, with the numbers that stand for their series, and those that are in the folder.
+struct History {
+    random: Random,
+    blocks: Vec<(Lineage, BTreeSet<u32>)>,
+    present: BTreeSet<usize>,
+    /// Outputs of jobs.
+    jobs: Vec<Vec<usize>>,
+    series: u32,
+}
+
+impl History {
+    fn new(seed: u64) -> Self {
+        let (blocks, jobs) = (Vec::new(), Vec::new());
+        let mut new = Self { random: Random::new(seed), blocks, present: BTreeSet::new(), jobs, series: 0 };
+        for _ in 0..3 {
+            new.ingest();
+        }
+        new
+    }
+
+    fn push(&mut self, job: Option<Job>, origin: [Vec<BlockId>; 2], series: BTreeSet<u32>) -> usize {
+        let number = self.blocks.len();
+        // In no order of age.
+        let mut bytes = [self.random.below(256) as u8; 16];
+        bytes[8..].copy_from_slice(&(number as u64).to_be_bytes());
+        let [parents, ancestors] = origin;
+        self.blocks.push((Lineage { id: BlockId(bytes), job, parents, ancestors }, series));
+        number
+    }
+
+    fn ingest(&mut self) {
+        let end = self.series + 1 + self.random.below(6) as u32;
+        let block = self.push(None, Default::default(), (self.series..end).collect());
+        self.series = end;
+        self.present.insert(block);
+    }
+
+    fn judged(&self) -> Vec<(usize, Standing)> {
+        let lineages: Vec<Lineage> = self.present.iter().map(|&block| self.blocks[block].0.clone()).collect();
+        self.present.iter().copied().zip(judge(&lineages).standings).collect()
+    }
+
+    fn live(&self) -> BTreeSet<usize> {
+        self.judged().into_iter().filter(|(_, standing)| *standing == LIVE).map(|(block, _)| block).collect()
+    }
+
+    fn series_of(&self, blocks: &BTreeSet<usize>) -> BTreeSet<u32> {
+        blocks.iter().flat_map(|&block| self.blocks[block].1.iter().copied()).collect()
+    }
+
+    fn some_of(&mut self, of: &BTreeSet<usize>) -> BTreeSet<usize> {
+        of.iter().copied().filter(|_| self.random.percent(40)).collect()
+    }
+
+    /// A job over these blocks, killed after any of its outputs.
+    fn merge(&mut self, inputs: &BTreeSet<usize>) {
+        if inputs.is_empty() {
+            return;
+        }
+        let lineages: Vec<Lineage> = inputs.iter().map(|&block| self.blocks[block].0.clone()).collect();
+        let older = ancestors(&lineages);
+        let union = self.series_of(inputs);
+        for ancestor in &older {
+            let (_, series) = self.blocks.iter().find(|(block, _)| block.id == *ancestor).expect("a block that was");
+            assert!(series.is_subset(&union), "an ancestor that the parents do not hold");
+        }
+        let parents: BTreeSet<BlockId> = lineages.iter().map(|block| block.id).collect();
+        let count = 1 + self.random.below(4);
+        let mut parts = vec![BTreeSet::new(); count];
+        for series in union {
+            parts[self.random.below(count)].insert(series);
+        }
+        let id = [self.jobs.len() as u8; 16];
+        let mut outputs = Vec::new();
+        for (output, part) in parts.into_iter().enumerate() {
+            let job = Job { id, output: output as u32, output_count: count as u32 };
+            let origin = [parents.iter().copied().collect(), older.iter().copied().collect()];
+            outputs.push(self.push(Some(job), origin, part));
+        }
+        let published = if self.random.percent(70) { count } else { self.random.below(count) };
+        self.present.extend(&outputs[..published]);
+        self.jobs.push(outputs);
+    }
+
+    /// Publishes the other outputs of a job that was killed, if all its inputs still count.
+    fn run_again(&mut self) {
+        if self.jobs.is_empty() {
+            return;
+        }
+        let outputs = self.jobs[self.random.below(self.jobs.len())].clone();
+        let parents = &self.blocks[outputs[0]].0.parents;
+        let live: BTreeSet<BlockId> = self.live().iter().map(|&block| self.blocks[block].0.id).collect();
+        if parents.iter().all(|parent| live.contains(parent)) {
+            self.present.extend(outputs);
+        }
+    }
+
+    /// Deletes one block, if the same blocks count afterwards.
+    fn delete(&mut self) -> bool {
+        let before = self.live();
+        let all: Vec<usize> = self.present.iter().copied().collect();
+        let chosen = all[self.random.below(all.len())];
+        self.present.remove(&chosen);
+        let kept = self.live() == before;
+        if !kept {
+            self.present.insert(chosen);
+        }
+        kept
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
+
+    /// Jobs that merge what counts, are killed and run again, and delete what makes no difference.
+    #[test]
+    fn each_series_is_seen_exactly_once(seed: u64) {
+        let mut history = History::new(seed);
+        for _ in 0..40 {
+            match history.random.below(8) {
+                0 => history.ingest(),
+                1 | 2 => {
+                    let live = history.live();
+                    let inputs = history.some_of(&live);
+                    history.merge(&inputs);
+                }
+                3 => history.run_again(),
+                _ => drop(history.delete()),
+            }
+            let live = history.live();
+            prop_assert_eq!(history.series_of(&live), (0..history.series).collect::<BTreeSet<u32>>());
+            let seen: usize = live.iter().map(|&block| history.blocks[block].1.len()).sum();
+            prop_assert_eq!(seen, history.series as usize, "series are seen twice");
+        }
+    }
+
+    /// The same with any inputs, and blocks lost at any time.
+    #[test]
+    fn no_series_of_the_folder_is_lost(seed: u64) {
+        let mut history = History::new(seed);
+        for _ in 0..40 {
+            match history.random.below(8) {
+                0 => history.ingest(),
+                1..4 => {
+                    let present = history.present.clone();
+                    let inputs = history.some_of(&present);
+                    history.merge(&inputs);
+                }
+                4 => history.run_again(),
+                _ if history.present.len() > 1 => {
+                    let all: Vec<usize> = history.present.iter().copied().collect();
+                    let lost = all[history.random.below(all.len())];
+                    history.present.remove(&lost);
+                }
+                _ => {}
+            }
+            let live = history.live();
+            prop_assert_eq!(history.series_of(&live), history.series_of(&history.present));
+        }
+    }
+}
+
+/// That the histories above have what they are to try.
+#[test]
+fn histories_have_deletions_and_unfinished_jobs() {
+    let (mut deleted, mut hidden) = (0, [0; 2]);
+    for seed in 0..100 {
+        let mut history = History::new(seed);
+        for _ in 0..20 {
+            let live = history.live();
+            let inputs = history.some_of(&live);
+            history.merge(&inputs);
+            deleted += usize::from(history.delete());
+            for (_, standing) in history.judged() {
+                match standing {
+                    Standing::Hidden(Reason::Merged { .. }) => hidden[0] += 1,
+                    Standing::Hidden(Reason::Unfinished { .. }) => hidden[1] += 1,
+                    _ => {}
+                }
+            }
+        }
+    }
+    println!("{deleted} deletions, {hidden:?} hidden by merges and in unfinished jobs");
+    assert!(deleted > 500 && hidden.iter().all(|count| *count > 500), "{deleted}, {hidden:?}");
+}
