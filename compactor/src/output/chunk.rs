@@ -31,6 +31,7 @@ pub(crate) struct Chunk {
     /// The keyset, by its number among those that are merged.
     pub keyset: usize,
     pub rows: u32,
+    pub series: u64,
     offset: u64,
     len: usize,
 }
@@ -155,7 +156,7 @@ impl PackedChunk {
     pub(crate) fn keep(&self, keyset: usize, spool: &mut Spool<'_>) -> Result<Chunk, SpoolError> {
         let offset = spool.byte_len();
         spool.append(&self.bytes)?;
-        Ok(Chunk { keyset, rows: self.uses.rows as u32, offset, len: self.bytes.len() })
+        Ok(Chunk { keyset, rows: self.uses.rows as u32, series: self.uses.series, offset, len: self.bytes.len() })
     }
 }
 

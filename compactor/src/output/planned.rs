@@ -42,7 +42,7 @@ impl<'a> Draft<'a> {
         let (_, factored) = plan(&content);
         let mut builder = BlockBuilder::new(Layout::Factored.row_form());
         used.push_labels(merging, &mut builder)?;
-        factored.write(content.value_counts.len() as u32, &mut builder)?;
-        Ok(Self::whole(builder.prepare(meta)?, rows))
+        let refs = factored.write(content.value_counts.len() as u32, &mut builder)?;
+        Ok(Self::whole(builder.prepare(meta)?, rows, refs))
     }
 }
