@@ -42,7 +42,15 @@ struct PlacedChunk {
 struct Placed<'a> {
     merging: &'a Merging<'a>,
     contents: Contents<'a>,
-    outputs: Vec<(&'a [SeriesRef], u64, BTreeMap<usize, Vec<PlacedChunk>>)>,
+    outputs: Vec<PlacedOutput<'a>>,
+}
+
+/// The rows of an output, by keysets.
+struct PlacedOutput<'a> {
+    refs: &'a [SeriesRef],
+    /// Series of all outputs before.
+    first: u64,
+    keysets: BTreeMap<usize, Vec<PlacedChunk>>,
 }
 
 /// Builds the remap of each input, and hands them to `each` in order. Returns how many series are in no output.
@@ -105,7 +113,7 @@ impl<'a> Placed<'a> {
                 rows_before += chunk.rows as usize;
                 series_before += chunk.series;
             }
-            outputs.push((&output.refs[..], first, keysets));
+            outputs.push(PlacedOutput { refs: &output.refs, first, keysets });
         }
         Self { merging, contents, outputs }
     }
@@ -115,17 +123,9 @@ impl<'a> Placed<'a> {
         let choice = &self.merging.context.plan.keysets[number];
         let pool = self.merging.pool(choice).map(|(_, pool)| pool.read());
         let widths = waiting_widths(&self.merging.counts(choice), pool.is_some());
-        let cursors = self.outputs.iter().filter_map(|(refs, first, keysets)| {
+        let cursors = self.outputs.iter().filter_map(|&PlacedOutput { refs, first, ref keysets }| {
             let chunks = keysets.get(&number)?;
-            Some(Cursor {
-                chunks: chunks.iter(),
-                refs,
-                first: *first,
-                codes: Vec::new(),
-                row: 0,
-                rows_before: 0,
-                series: 0,
-            })
+            Some(Cursor { chunks: chunks.iter(), refs, first, codes: Vec::new(), row: 0, rows_before: 0, series: 0 })
         });
         let mut walk = Walk {
             contents: &self.contents,
