@@ -6,6 +6,7 @@ use std::path::Path;
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Candidate, Disk, Existing, PublishError, Published};
 use chronoxide_reader::OpenError;
+use chronoxide_reader::RemapError;
 
 use crate::exit::{Exit, HasExit};
 use crate::failure::Failure;
@@ -24,6 +25,8 @@ impl HasExit for OpenError {
     fn exit(&self) -> Exit {
         match self {
             OpenError::Block { source, .. } => source.exit(),
+            OpenError::Remap { source: RemapError::UnsupportedVersion { .. }, .. } => Exit::Unsupported,
+            OpenError::Remap { .. } => Exit::Corrupt,
             _ => Exit::Io,
         }
     }

@@ -20,6 +20,7 @@ use crate::merge::{
 use crate::merger::Merger;
 use crate::output::{Draft, OutputRows};
 use crate::progress::{Observer, Phase, Timings, Unwatched};
+use crate::remap::{KnownOutput, remap};
 use crate::select::Selector;
 use crate::{CompactError, CompactOptions, Rewrite, memory, meta, verification};
 
@@ -87,7 +88,39 @@ pub fn compact_into<E: From<CompactError>>(
     options: &CompactOptions,
     spool: &mut Spool<'_>,
     observer: &dyn Observer,
+    publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+) -> Result<Summary, E> {
+    merge(inputs, options, spool, observer, publish, None)
+}
+
+/// The same, and says where the series of each input are now: `publish_remap` gets the bytes of a [remap](chronoxide_format::remap) for each input, one by one, with
+/// the input's number, once all outputs are published. With [only one shard](crate::Shards::only), the remaps have nothing for series of the others.
+///
+/// Costs one more pass over the inputs, and the memory of a number for each series of a few inputs' largest keysets.
+///
+/// # Errors
+/// As [`compact_into`], and those of `publish_remap`.
+pub fn compact_with_remaps<E: From<CompactError>>(
+    inputs: &[BlockView<'_>],
+    options: &CompactOptions,
+    spool: &mut Spool<'_>,
+    observer: &dyn Observer,
+    publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+    mut publish_remap: impl FnMut(usize, Vec<u8>) -> Result<(), E>,
+) -> Result<Summary, E> {
+    merge(inputs, options, spool, observer, publish, Some(&mut publish_remap))
+}
+
+/// What gets remaps.
+type PublishRemap<'a, E> = &'a mut dyn FnMut(usize, Vec<u8>) -> Result<(), E>;
+
+fn merge<E: From<CompactError>>(
+    inputs: &[BlockView<'_>],
+    options: &CompactOptions,
+    spool: &mut Spool<'_>,
+    observer: &dyn Observer,
     mut publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+    publish_remap: Option<PublishRemap<'_, E>>,
 ) -> Result<Summary, E> {
     let mut summary = Summary::default();
     let watch = Watch { observer };
@@ -152,6 +185,8 @@ pub fn compact_into<E: From<CompactError>>(
     };
     merger.merge_all(&adopted, spool)?;
     let tally = merger.tally;
+    let shard_of_output: Vec<u32> =
+        (0..).zip(&merger.outputs).flat_map(|(shard, outputs)| outputs.iter().map(move |_| shard)).collect();
     let outputs: Vec<OutputRows> = merger.outputs.into_iter().flatten().collect();
     summary.timings.add(Phase::Rows, started.elapsed());
 
@@ -170,12 +205,13 @@ pub fn compact_into<E: From<CompactError>>(
     let contents = spool.contents();
     let only = options.shards.as_ref().and_then(|shards| shards.only);
     let (first, output_count) = only.map_or((0, summary.outputs), |shard| (shard.number(), shard.count().get()));
+    let mut known = Vec::new();
     for (number, rows) in (0..).zip(&outputs) {
         let started = Instant::now();
         watch.goes_on(Phase::Plan, number.into(), summary.outputs.into())?;
         let job = meta.job.map(|job| Job { output: first + number, output_count, ..job });
         let meta = BlockMeta { job, ..meta.clone() };
-        let draft = if replan {
+        let mut draft = if replan {
             Draft::planned(&merging, rows, contents, is_all_used, &meta)?
         } else {
             let is_all_used = is_all_used && options.layout != Layout::Factored;
@@ -184,8 +220,22 @@ pub fn compact_into<E: From<CompactError>>(
         summary.timings.add(Phase::Plan, started.elapsed());
         let started = Instant::now();
         watch.goes_on(Phase::Write, number.into(), summary.outputs.into())?;
+        if publish_remap.is_some() {
+            let shard = shard_of_output[known.len()];
+            known.push(KnownOutput { rows, shard, block_id: draft.block_id(), refs: draft.take_refs() });
+        }
         publish(number, draft)?;
         summary.timings.add(Phase::Write, started.elapsed());
+    }
+    if let Some(publish_remap) = publish_remap {
+        let started = Instant::now();
+        let job = meta.job.map_or([0; 16], |job| job.id);
+        let gone = remap(inputs, &merging, &known, job, contents, &watch, publish_remap)?;
+        let left_out = summary.dropped + summary.elsewhere;
+        if gone != left_out {
+            return Err(CompactError::Unmapped { gone, left_out }.into());
+        }
+        summary.timings.add(Phase::Remap, started.elapsed());
     }
     Ok(summary)
 }

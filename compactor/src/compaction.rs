@@ -4,16 +4,20 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use chronoxide_format::remap::{RemapError, RemapView};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Candidate, Existing, FileSystem, PublishError, Published, Spool, publish};
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Lineage;
 
 use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
-use crate::{CompactError, CompactOptions, Draft, Observer, Summary, compact_into};
+use crate::{CompactError, CompactOptions, Draft, Observer, Summary, compact_into, compact_with_remaps};
 
 /// Bytes of merged rows that wait in memory, unless something else is asked for; more of them wait in a temporary file.
 pub const SCRATCH_MEMORY: usize = 16 << 20;
+
+/// The extension of remaps' names.
+pub const REMAP_EXTENSION: &str = "cxr";
 
 /// What is merged, and how; the inputs stay as they are.
 #[derive(Clone, Copy)]
@@ -26,6 +30,9 @@ pub struct Compaction<'a> {
     pub options: &'a CompactOptions,
     /// Bytes of merged rows that wait in memory; more of them wait in a temporary file beside the output.
     pub scratch_memory: usize,
+    /// A folder for the [remaps](chronoxide_format::remap) of the inputs, if they are wanted: each under the id of its input, with the extension
+    /// [`REMAP_EXTENSION`]. They are there before any input is deleted. One that was there already is replaced.
+    pub remaps: Option<&'a Path>,
     /// Who watches, and may stop it.
     pub observer: &'a dyn Observer,
 }
@@ -49,6 +56,9 @@ pub enum CompactionError<E> {
     /// The output could not be published.
     #[error(transparent)]
     Publish(#[from] PublishError<Refused<E>>),
+    /// A remap could not be published. The outputs are in their places.
+    #[error(transparent)]
+    Remap(#[from] PublishError<RemapRefused>),
     /// An output of several could not be published, or inputs not be deleted.
     #[error(transparent)]
     Job(#[from] JobError<E>),
@@ -110,13 +120,50 @@ impl Compaction<'_> {
         publish: impl FnMut(u32, Draft<'_>) -> Result<(), CompactionError<E>>,
     ) -> Result<Summary, CompactionError<E>> {
         let mut spool = Spool::new(self.system, scratch_folder, self.scratch_memory);
-        let summary = compact_into(self.inputs, self.options, &mut spool, self.observer, publish);
+        let Self { inputs, options, observer, .. } = *self;
+        let summary = match self.remaps {
+            None => compact_into(inputs, options, &mut spool, observer, publish),
+            Some(folder) => {
+                let publish_remap = |input, bytes: Vec<u8>| Ok(self.publish_remap(folder, input, &bytes)?);
+                compact_with_remaps(inputs, options, &mut spool, observer, publish, publish_remap)
+            }
+        };
         // What was published stays, whatever becomes of scratch data: it does no harm.
         let closed = spool.close().map_err(CompactError::from);
         let summary = summary?;
         closed?;
         Ok(summary)
     }
+}
+
+impl Compaction<'_> {
+    fn publish_remap(&self, folder: &Path, input: usize, bytes: &[u8]) -> Result<(), PublishError<RemapRefused>> {
+        let target = folder.join(format!("{}.{REMAP_EXTENSION}", self.inputs[input].block_id()));
+        let check = |candidate: &Candidate<'_>| {
+            let read = std::fs::read(candidate.path())?;
+            if read != bytes {
+                return Err(RemapRefused::Other);
+            }
+            Ok(RemapView::open(&read)?.verify()?)
+        };
+        publish(self.system, &target, Existing::Replace, |out| out.write_all(bytes), check)?;
+        Ok(())
+    }
+}
+
+/// What is wrong with a remap that was written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemapRefused {
+    /// It cannot be read.
+    #[error("it cannot be read again")]
+    Read(#[from] io::Error),
+    /// It breaks a rule.
+    #[error(transparent)]
+    Verify(#[from] RemapError),
+    /// It has other bytes than were written.
+    #[error("it has other bytes than were written")]
+    Other,
 }
 
 fn planned(draft: Draft<'_>) -> Planned<'_> {

@@ -2,6 +2,7 @@
 
 use chronoxide_format::Error;
 use chronoxide_format::build::BuildError;
+use chronoxide_format::remap::RemapBuildError;
 use chronoxide_publish::SpoolError;
 
 /// Why blocks cannot be merged. Fields number inputs from 0, messages from 1.
@@ -56,6 +57,17 @@ pub enum CompactError {
         needed: u64,
         /// Bytes that it may take.
         limit: u64,
+    },
+    /// A remap has no room for what happened.
+    #[error(transparent)]
+    Remap(#[from] RemapBuildError),
+    /// Series that are in an output were not found there, or the other way round. The outputs were written; this is an error of this program.
+    #[error("{gone} series are in no output, {left_out} were left out")]
+    Unmapped {
+        /// Series that were not found.
+        gone: u64,
+        /// Series that were to be left out.
+        left_out: u64,
     },
     /// Scratch data cannot be kept or read.
     #[error(transparent)]

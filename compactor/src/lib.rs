@@ -17,6 +17,7 @@
 //! | `merge` | from inputs to merged rows |
 //! | `merger` | rows merged piece by piece, for the outputs that they are for |
 //! | `output` | from merged rows to blocks |
+//! | `remap` | where the series of the inputs are in the outputs |
 //! | `meta` | what the outputs say of themselves |
 //! | `verification` | blocks verified on all threads |
 //! | `memory` | how much memory it takes at most |
@@ -51,12 +52,13 @@ mod options;
 mod output;
 pub mod planning;
 mod progress;
+mod remap;
 mod rewrite;
 pub mod select;
 mod verification;
 
-pub use compact::{Compacted, Summary, compact, compact_into};
-pub use compaction::{Compaction, CompactionError, SCRATCH_MEMORY};
+pub use compact::{Compacted, Summary, compact, compact_into, compact_with_remaps};
+pub use compaction::{Compaction, CompactionError, REMAP_EXTENSION, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
 pub use options::{CompactOptions, Shards, UserPairs};
 pub use output::Draft;

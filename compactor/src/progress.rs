@@ -17,11 +17,13 @@ pub enum Phase {
     Plan,
     /// Writing, reading again and publishing outputs.
     Write,
+    /// Finding the series of the inputs in the outputs, if remaps are wanted.
+    Remap,
 }
 
 impl Phase {
     /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Verify, Self::Tables, Self::Rows, Self::Plan, Self::Write];
+    pub const ALL: [Self; 6] = [Self::Verify, Self::Tables, Self::Rows, Self::Plan, Self::Write, Self::Remap];
 
     /// One word.
     pub const fn name(self) -> &'static str {
@@ -31,6 +33,7 @@ impl Phase {
             Self::Rows => "rows",
             Self::Plan => "plan",
             Self::Write => "write",
+            Self::Remap => "remap",
         }
     }
 }

@@ -327,3 +327,39 @@ fn any_name_of_an_output_is_shown_harmlessly() {
         assert!(!output.stderr.contains(&0x1B) && !output.stdout.contains(&0x1B), "{output:?}");
     }
 }
+
+#[test]
+fn remaps_are_written_where_they_are_wanted_and_lead_to_the_outputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let golden = |name: &str| format!("{}/../testdata/golden/{name}.cx", env!("CARGO_MANIFEST_DIR"));
+    let inputs = [golden("plain-bitpacked"), golden("lists-fixedwidth")];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"))
+        .args(&inputs)
+        .arg("-o")
+        .arg(at("merged.cx"))
+        .arg("--remap")
+        .arg(at("remaps"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let merged = chronoxide_reader::Block::read(at("merged.cx"), chronoxide_reader::Checks::Eager).unwrap();
+    let merged = merged.view();
+    for input in inputs {
+        let block = chronoxide_reader::Block::read(input, chronoxide_reader::Checks::Eager).unwrap();
+        let block = block.view();
+        let remap = chronoxide_reader::Remap::read(at("remaps").join(format!("{}.cxr", block.block_id()))).unwrap();
+        let remap = remap.view().unwrap();
+        assert_eq!(remap.output(0).unwrap().0, merged.block_id());
+        assert!(remap.series_count().unwrap() > 0);
+        for (series, target) in block.all_series().zip(remap.targets().unwrap()) {
+            let target = target.unwrap().unwrap();
+            let labels = |series: chronoxide_reader::Series<'_>| -> Vec<(Vec<u8>, Vec<u8>)> {
+                let owned = |label: chronoxide_reader::Label<'_>| (label.name.to_vec(), label.value.to_vec());
+                series.labels().map(|label| owned(label.unwrap())).collect()
+            };
+            let found = merged.series(target.series).unwrap().unwrap();
+            assert_eq!(labels(found), labels(series.unwrap()));
+        }
+    }
+}

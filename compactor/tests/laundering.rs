@@ -212,8 +212,14 @@ fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
     let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
     let job = JobFolder { system: &Disk, lock: &lock, verify: &verify_block, survey: &survey };
-    let compaction =
-        Compaction { system: &Disk, inputs: &views, options, scratch_memory: SCRATCH_MEMORY, observer: &Unwatched };
+    let compaction = Compaction {
+        system: &Disk,
+        inputs: &views,
+        options,
+        remaps: None,
+        scratch_memory: SCRATCH_MEMORY,
+        observer: &Unwatched,
+    };
     compaction.into_folder(&job, Some(&ids)).map(|(_, done)| done)
 }
 

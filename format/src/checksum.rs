@@ -40,6 +40,16 @@ pub fn checks_checksum(block: BlockId, checks: &[u8]) -> u32 {
     chunk_checksum(block, SectionKind::Checks.code(), 0, 0, checks)
 }
 
+/// The checksum of chunk `chunk` of a remap (remap spec, section 6).
+pub fn remap_checksum(input: &[u8; 16], job: &[u8; 16], chunk: u64, data: &[u8]) -> u32 {
+    let mut hasher = Hasher::new();
+    hasher.update(input);
+    hasher.update(job);
+    hasher.update(&chunk.to_le_bytes());
+    hasher.update(data);
+    hasher.finalize()
+}
+
 /// The chunks of a section of `length` bytes.
 pub const fn chunk_count(length: u64) -> u64 {
     length.div_ceil(CHUNK_LEN)

@@ -16,6 +16,7 @@
 //! | [`view`] | a block's bytes as meaning: symbols, tables, keysets, series, lookups |
 //! | [`build`] | meaning as a block's bytes |
 //! | [`verify`] | every rule of the spec |
+//! | [`remap`] | what became of the series of a block in a compaction |
 //!
 //! The crate opens no file, starts no thread and contains no unsafe code; views allocate nothing.
 //!
@@ -61,6 +62,7 @@ pub mod layout;
 pub mod metadata;
 mod number;
 pub mod policy;
+pub mod remap;
 pub mod rule;
 pub mod shard;
 pub mod verify;

@@ -142,7 +142,7 @@ impl Block {
 }
 
 /// The length of a file that may be a block; refuses folders and what cannot be addressed.
-fn file_len(file: &File, path: &Path) -> Result<usize, OpenError> {
+pub(crate) fn file_len(file: &File, path: &Path) -> Result<usize, OpenError> {
     let metadata = file.metadata().map_err(|source| OpenError::io(path, source))?;
     if metadata.is_dir() {
         return Err(OpenError::io(path, io::Error::from(io::ErrorKind::IsADirectory)));

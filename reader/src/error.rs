@@ -31,6 +31,14 @@ pub enum OpenError {
         /// Its length in bytes.
         len: u64,
     },
+    /// The file is no remap, not of a version that is known, or damaged.
+    #[error("{}: {source}", path.display())]
+    Remap {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: chronoxide_format::remap::RemapError,
+    },
     /// The file is no block, not of a version that is known, or damaged.
     #[error("{}: {source}", path.display())]
     Block {

@@ -13,6 +13,7 @@
 //! | `owned` | labels that outlive their block |
 //! | `folder` | [`Folder`]: all blocks of a folder, those left out that others stand for |
 //! | [`lineage`] | which blocks of a folder count, by what they say of their origin |
+//! | `remap` | [`Remap`]: where the series of a block are after a compaction |
 //! | `error` | what can go wrong at opening |
 //!
 //! ```
@@ -51,13 +52,16 @@ mod folder;
 pub mod lineage;
 mod mapping;
 mod owned;
+mod remap;
 mod text;
 
 pub use block::{Block, Checks};
 pub use chronoxide_format::identity::BlockId;
 pub use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+pub use chronoxide_format::remap::{RemapError, RemapPlace, RemapRule, RemapView, Target};
 pub use chronoxide_format::view::{BlockView, FindError, Job, Label, MetricRows, Metrics, Series, Text};
 pub use chronoxide_format::{Error, Rule, SeriesRef, SymbolId};
 pub use error::OpenError;
 pub use folder::{Entry, Folder, FolderError, Hidden};
 pub use owned::OwnedLabels;
+pub use remap::Remap;

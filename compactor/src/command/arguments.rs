@@ -41,6 +41,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) replan: bool,
 
+    /// Write for each input where its series are in the outputs, into this folder: a file named after the input's id
+    #[arg(long, value_name = "DIR")]
+    pub(crate) remap: Option<PathBuf>,
+
     /// Delete inputs once all outputs are in their places and verified, the oldest first
     #[arg(long)]
     pub(crate) delete_inputs: bool,
@@ -123,6 +127,7 @@ Examples:
   chronoxide-compact blocks/ --delete-inputs --memory-limit 1GiB --json
   chronoxide-compact hours/*.cx -o day/ --max-series-per-block 10000000
   chronoxide-compact hours/*.cx -o shards/ --shard 2/4
+  chronoxide-compact blocks/ --delete-inputs --remap remaps/
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
 
 /// What becomes of notes that users attached to blocks.

@@ -64,7 +64,7 @@ fn of_compact(error: &CompactError) -> Exit {
         CompactError::UnknownFeatures { .. } => Exit::Unsupported,
         CompactError::Spool(_) | CompactError::Write(_) => Exit::Io,
         CompactError::Input { source, .. } => source.exit(),
-        CompactError::Unbalanced { .. } => Exit::Corrupt,
+        CompactError::Unbalanced { .. } | CompactError::Unmapped { .. } => Exit::Corrupt,
         CompactError::Cancelled => Exit::Interrupted,
         _ => Exit::Usage,
     }

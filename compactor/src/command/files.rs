@@ -48,8 +48,14 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let paths: Vec<&Path> = chosen.iter().map(|(path, _)| *path).collect();
     let views: Vec<BlockView<'_>> = chosen.iter().map(|(_, block)| block.view()).collect();
     let options = arguments.options();
-    let compaction =
-        Compaction { system: &Disk, inputs: &views, options: &options, scratch_memory: SCRATCH_MEMORY, observer: bar };
+    let compaction = Compaction {
+        system: &Disk,
+        inputs: &views,
+        options: &options,
+        scratch_memory: SCRATCH_MEMORY,
+        remaps: arguments.remap.as_deref(),
+        observer: bar,
+    };
     let bytes_in = views.iter().map(|view| view.bytes().len() as u64).sum();
     let named = |error| Error::named(error, &paths);
 

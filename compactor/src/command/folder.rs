@@ -50,7 +50,8 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         return Ok(exit);
     };
     let jobs = JobFolder { system: &Disk, lock: &lock, verify: &blocks::verify, survey: &blocks::map_folder };
-    if arguments.delete_inputs {
+    // Inputs of a run that was killed may have no remaps yet: whoever wants these keeps them.
+    if arguments.delete_inputs && arguments.remap.is_none() {
         // What a run that was killed has merged already.
         jobs.delete_merged().map_err(|error| Error::Compaction(error.into()))?;
     }
@@ -81,8 +82,14 @@ fn merge(
     let paths: Vec<&Path> = entries.iter().map(|entry| entry.path()).collect();
     let views: Vec<BlockView<'_>> = entries.iter().map(|entry| entry.block().view()).collect();
     let options = arguments.options();
-    let compaction =
-        Compaction { system: &Disk, inputs: &views, options: &options, scratch_memory: SCRATCH_MEMORY, observer: bar };
+    let compaction = Compaction {
+        system: &Disk,
+        inputs: &views,
+        options: &options,
+        scratch_memory: SCRATCH_MEMORY,
+        remaps: arguments.remap.as_deref(),
+        observer: bar,
+    };
     let ids: Vec<BlockId> = entries.iter().map(|entry| entry.id()).collect();
     let delete = arguments.delete_inputs.then_some(&ids[..]);
     let done = compaction.into_folder(jobs, delete);

@@ -38,6 +38,11 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
     let interruption = Interruption::watch()?;
     let bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json, interruption.clone());
     interruption.begin();
+    if let Some(folder) = arguments.remap.as_ref().filter(|_| !arguments.dry_run) {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::new(Exit::Io, format!("{}: cannot make the folder: {error}", folder.display()))
+        })?;
+    }
     let done = pool.install(|| match &arguments.inputs[..] {
         [folder] if folder.is_dir() => folder::compact(&arguments, folder, &bar),
         _ => files::compact(&arguments, &bar),

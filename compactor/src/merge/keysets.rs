@@ -83,7 +83,7 @@ impl Tally {
 }
 
 /// Rows of one input, in order.
-enum SortedSource<'a> {
+pub(crate) enum SortedSource<'a> {
     /// As they are stored: what becomes of the codes of each column.
     Stored {
         input: usize,
@@ -138,20 +138,7 @@ impl<'a> Merging<'a> {
 
     fn open_source(&'a self, open: &mut OpenKeyset<'a>, source: &'a KeysetSource) -> Result<()> {
         if source.agrees {
-            let keyset: Keyset<'a> = self.context.inputs[source.input].keyset(source.keyset)?;
-            let table = keyset.table();
-            let codes = (0..table.column_count()).map(|column| {
-                Ok(match table.column(column)?.domain {
-                    Domain::Table(behind) => self.tables.codes(self.context.vocabulary, source.input, behind),
-                    Domain::Pool(pool) => self.lists.codes(source.input, pool),
-                    Domain::Arena => &[],
-                })
-            });
-            open.sources.push(SortedSource::Stored {
-                input: source.input,
-                table,
-                codes: codes.collect::<Result<_>>()?,
-            });
+            open.sources.push(self.open_stored(source)?);
             return Ok(());
         }
         let translation = Translation::new(self.context, source, open.choice, Some(self.tables))?;
@@ -162,6 +149,20 @@ impl<'a> Merging<'a> {
             open.sources.push(SortedSource::Translated { run });
         }
         Ok(())
+    }
+
+    /// A source whose rows stay what they are.
+    pub(crate) fn open_stored(&'a self, source: &KeysetSource) -> Result<SortedSource<'a>> {
+        let keyset: Keyset<'a> = self.context.inputs[source.input].keyset(source.keyset)?;
+        let table = keyset.table();
+        let codes = (0..table.column_count()).map(|column| {
+            Ok(match table.column(column)?.domain {
+                Domain::Table(behind) => self.tables.codes(self.context.vocabulary, source.input, behind),
+                Domain::Pool(pool) => self.lists.codes(source.input, pool),
+                Domain::Arena => &[],
+            })
+        });
+        Ok(SortedSource::Stored { input: source.input, table, codes: codes.collect::<Result<_>>()? })
     }
 
     /// The fingerprints of the rows of each column, that of lists included.
@@ -273,7 +274,7 @@ impl<'a> Merging<'a> {
 }
 
 impl SortedSource<'_> {
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Stored { table, .. } => table.row_count() as usize,
             Self::Translated { run } => run.len(),
@@ -281,7 +282,7 @@ impl SortedSource<'_> {
     }
 
     /// Rows as they are stored, in the codes of the outputs.
-    fn stored(&self, rows: Range<usize>) -> Result<Run> {
+    pub(crate) fn stored(&self, rows: Range<usize>) -> Result<Run> {
         let Self::Stored { table, codes, .. } = self else { return Ok(Run::default()) };
         let mut read = Vec::with_capacity(rows.len() * codes.len());
         table.push_codes(rows.start as u32..rows.end as u32, &mut read)?;

@@ -24,10 +24,10 @@ mod tables;
 mod translate;
 mod vocabulary;
 
-pub(crate) use filter::{Filter, MOST_SELECTORS};
+pub(crate) use filter::{Fate, Filter, MOST_SELECTORS};
 pub(crate) use keysets::{MergedRows, Merging, OpenKeyset, Piece, Tally};
-pub(crate) use lists::{MergedLists, MergedPool, Overlap};
-pub(crate) use plans::{Adopted, MergedKeyset, adopt, has_plan};
+pub(crate) use lists::{MergedLists, MergedPool, Overlap, PoolReader};
+pub(crate) use plans::{Adopted, KeysetSource, MergedKeyset, adopt, has_plan};
 pub(crate) use rows::Run;
 pub(crate) use sharding::{Sharding, cut};
 pub(crate) use symbols::merge as merge_symbols;

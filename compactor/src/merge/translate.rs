@@ -297,6 +297,53 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// Columns of the rows that series become.
+    pub(crate) fn width(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Calls `each` with what becomes of each series, its codes in the input's columns, and in those of the outputs if it is kept.
+    pub(crate) fn each(
+        &self,
+        tables: &MergedTables,
+        filter: &Filter,
+        mut each: impl FnMut(Fate, &[u32], &[u32]),
+    ) -> Result<()> {
+        let mut values = Vec::new();
+        let mut row = Vec::with_capacity(self.targets.len());
+        let mut remembered: Vec<Remembered> = self.targets.iter().map(Remembered::of).collect();
+        let possible = filter.of_keys(&self.own_keys);
+        self.for_each_series(0..self.keyset.table().row_count(), |codes| {
+            row.clear();
+            if !filter.keeps_all() {
+                let of_label = |(key, leaf): &(u32, Leaf)| filter.of_value(*key, self.value(leaf, codes));
+                let fate = filter.fate(self.asked.iter().fold(possible, |mask, asked| mask & of_label(asked)));
+                if fate != Fate::Kept {
+                    each(fate, codes, &row);
+                    return;
+                }
+            }
+            if self.targets.is_empty() {
+                // All its labels are dropped, and there is no series without labels.
+                each(Fate::Dropped, codes, &row);
+                return;
+            }
+            for (target, remembered) in self.targets.iter().zip(&mut remembered) {
+                row.push(match target {
+                    Target::Same { column, codes: known } => known[codes[*column] as usize],
+                    Target::Label(leaf) => self.value(leaf, codes),
+                    Target::Row(target) => remembered.get(target, codes, || {
+                        self.values(&target.leaves, codes, &mut values);
+                        let known = &tables.tables[target.table].by_values;
+                        let found = known.as_ref().and_then(|known| known.find(&values));
+                        found.expect("the table has been given this row")
+                    }),
+                });
+            }
+            each(Fate::Kept, codes, &row);
+        })
+    }
+
     /// All series, as rows in the columns of the outputs. `pool` has the lists that these end in.
     pub(crate) fn run(
         &self,
@@ -308,47 +355,20 @@ impl<'a> Translation<'a> {
         let width = self.targets.len();
         let mut tally = Tally::NONE;
         let mut rows: Vec<u32> = Vec::new();
-        let mut values = Vec::new();
-        let possible = filter.of_keys(&self.own_keys);
-        let mut remembered: Vec<Remembered> = self.targets.iter().map(Remembered::of).collect();
-        self.for_each_series(0..self.keyset.table().row_count(), |codes| {
+        self.each(tables, filter, |fate, codes, row| {
             let fingerprint = || {
                 self.columns
                     .iter()
                     .zip(codes)
                     .fold(Fingerprint::ONE, |product, (rows, &code)| product * rows.fingerprints[code as usize])
             };
-            if !filter.keeps_all() {
-                let of_label = |(key, leaf): &(u32, Leaf)| filter.of_value(*key, self.value(leaf, codes));
-                let fate = filter.fate(self.asked.iter().fold(possible, |mask, asked| mask & of_label(asked)));
-                if fate != Fate::Kept {
-                    tally.leave_out(fate, Overlap { series: 1, sum: fingerprint() });
-                    return;
-                }
-            }
-            if width == 0 {
-                // All its labels are dropped, and there is no series without labels.
-                tally.leave_out(Fate::Dropped, Overlap { series: 1, sum: fingerprint() });
+            if fate != Fate::Kept {
+                tally.leave_out(fate, Overlap { series: 1, sum: fingerprint() });
                 return;
             }
-            let start = rows.len();
-            for (target, remembered) in self.targets.iter().zip(&mut remembered) {
-                rows.push(match target {
-                    Target::Same { column, codes: known } => known[codes[*column] as usize],
-                    Target::Label(leaf) => self.value(leaf, codes),
-                    Target::Row(target) => {
-                        let find = || {
-                            self.values(&target.leaves, codes, &mut values);
-                            let known = &tables.tables[target.table].by_values;
-                            let found = known.as_ref().and_then(|known| known.find(&values));
-                            found.expect("the table has been given this row")
-                        };
-                        remembered.get(target, codes, find)
-                    }
-                });
-            }
+            rows.extend_from_slice(row);
             if self.source.is_rewritten {
-                let labels = part_fingerprints.iter().zip(&rows[start..]);
+                let labels = part_fingerprints.iter().zip(row);
                 let after = labels.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize]);
                 tally.rewritten = (tally.rewritten.0 + fingerprint(), tally.rewritten.1 + after);
             }

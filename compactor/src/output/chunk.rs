@@ -34,6 +34,7 @@ pub(crate) struct Chunk {
     /// The keyset, by its number among those that are merged.
     pub keyset: usize,
     pub rows: u32,
+    pub series: u64,
     offset: u64,
     len: usize,
     /// Of the bytes: rows that change while they wait would get checksums of their own.
@@ -161,7 +162,8 @@ impl PackedChunk {
         let offset = spool.byte_len();
         spool.append(&self.bytes)?;
         let checksum = crc(&self.bytes);
-        Ok(Chunk { keyset, rows: self.uses.rows as u32, offset, len: self.bytes.len(), checksum })
+        let (rows, series) = (self.uses.rows as u32, self.uses.series);
+        Ok(Chunk { keyset, rows, series, offset, len: self.bytes.len(), checksum })
     }
 }
 

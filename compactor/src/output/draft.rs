@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Seek, Write};
 
+use chronoxide_format::SeriesRef;
 use chronoxide_format::bits::BitWriter;
 use chronoxide_format::build::{BlockBuilder, BlockMeta, KeysetOutline, PackedRows, PreparedBlock, RowPacker};
 use chronoxide_format::identity::{BlockId, Fingerprint};
@@ -70,6 +71,7 @@ pub struct Draft<'a> {
     body: Body<'a>,
     series_count: u64,
     fingerprint: Fingerprint,
+    refs: Vec<SeriesRef>,
 }
 
 enum Body<'a> {
@@ -164,12 +166,18 @@ impl<'a> Draft<'a> {
             body: Body::Rows(Box::new(body)),
             series_count: rows.series,
             fingerprint: rows.fingerprint(),
+            refs: Vec::new(),
         })
     }
 
     /// A block of which all is known.
-    pub(crate) fn whole(prepared: PreparedBlock, rows: &OutputRows) -> Self {
-        Self { prepared, body: Body::Whole, series_count: rows.series, fingerprint: rows.fingerprint() }
+    pub(crate) fn whole(prepared: PreparedBlock, rows: &OutputRows, refs: Vec<SeriesRef>) -> Self {
+        Self { prepared, body: Body::Whole, series_count: rows.series, fingerprint: rows.fingerprint(), refs }
+    }
+
+    /// The series that each row became, if rows changed their order.
+    pub(crate) fn take_refs(&mut self) -> Vec<SeriesRef> {
+        std::mem::take(&mut self.refs)
     }
 
     /// The block's id.

@@ -12,6 +12,6 @@ mod draft;
 mod planned;
 mod used;
 
-pub(crate) use chunk::{Columns, PackedChunk, Uses, pack};
+pub(crate) use chunk::{Chunk, Columns, PackedChunk, Uses, pack, waiting_widths};
 pub use draft::Draft;
 pub(crate) use draft::OutputRows;

@@ -42,7 +42,7 @@ impl<'a> Draft<'a> {
         let (_, factored) = plan(&content);
         let mut builder = BlockBuilder::new(Layout::Factored.row_form());
         used.push_labels(merging, &mut builder)?;
-        factored.write(content.value_counts.len() as u32, &mut builder)?;
+        let refs = factored.write(content.value_counts.len() as u32, &mut builder)?;
         let prepared = builder.prepare(meta)?;
         // The planner has taken the rows apart: what it made of them must be the same series.
         let is_balanced = prepared.fingerprint() == rows.fingerprint();
@@ -55,6 +55,6 @@ impl<'a> Draft<'a> {
                 fingerprints: if is_balanced { "equal" } else { "different" },
             });
         }
-        Ok(Self::whole(prepared, rows))
+        Ok(Self::whole(prepared, rows, refs))
     }
 }

@@ -39,8 +39,14 @@ impl OneFile {
     ) -> Result<u64, CompactionError<OpenError>> {
         let inputs: Vec<BlockView<'_>> =
             self.scene.inputs.iter().map(|block| BlockView::open(block).unwrap()).collect();
-        let compaction =
-            Compaction { system, inputs: &inputs, options: &CompactOptions::default(), scratch_memory: 0, observer };
+        let compaction = Compaction {
+            system,
+            inputs: &inputs,
+            options: &CompactOptions::default(),
+            remaps: None,
+            scratch_memory: 0,
+            observer,
+        };
         let done = compaction.into_file(&folder.join(&self.target), self.existing, &verify_block);
         done.map(|(_, published)| published.byte_len)
     }

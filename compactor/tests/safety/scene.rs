@@ -139,7 +139,7 @@ impl Scene {
         let ids: Vec<BlockId> = inputs.iter().map(BlockView::block_id).collect();
         let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
         let job = JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey };
-        let compaction = Compaction { system, inputs: &inputs, options, scratch_memory: 0, observer };
+        let compaction = Compaction { system, inputs: &inputs, options, remaps: None, scratch_memory: 0, observer };
         compaction.into_folder(&job, self.delete.then_some(&ids[..]))
     }
 

@@ -40,7 +40,7 @@ impl<const N: usize> Records<N> {
         self.count <= 1 || self.stride() > 0
     }
 
-    fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.count) * self.stride()
     }
 

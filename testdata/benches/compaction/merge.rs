@@ -21,8 +21,14 @@ pub fn watched(inputs: &Inputs, observer: &dyn Observer) -> (Summary, u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let views = inputs.views();
     let options = CompactOptions { layout: inputs.layout, ..CompactOptions::default() };
-    let compaction =
-        Compaction { system: &Disk, inputs: &views, options: &options, scratch_memory: SCRATCH_MEMORY, observer };
+    let compaction = Compaction {
+        system: &Disk,
+        inputs: &views,
+        options: &options,
+        remaps: None,
+        scratch_memory: SCRATCH_MEMORY,
+        observer,
+    };
     let merged = compaction.into_file(&folder.path().join("merged.cx"), Existing::Refuse, &verify);
     let (summary, published) = merged.expect("sound blocks are merged");
     assert_eq!(summary.series_in, inputs.series_in);

@@ -1,0 +1,355 @@
+//! Where the series of each input are, found once the outputs are known.
+//!
+//! Rows of the inputs and merged rows are in one order. So a walk over both finds the merged rows of each row, whatever was united, cut, left out or spread over shards
+//! on the way: merging itself need not remember anything.
+
+use std::collections::BTreeMap;
+
+use chronoxide_format::SeriesRef;
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::remap::{KeysetTargets, RemapBuilder, RemapOutput};
+use chronoxide_format::view::BlockView;
+use chronoxide_publish::Contents;
+use rayon::prelude::*;
+
+use crate::CompactError;
+use crate::compact::Watch;
+use crate::merge::{Fate, KeysetSource, Merging, PoolReader, Translation};
+use crate::output::{Chunk, OutputRows, waiting_widths};
+use crate::progress::Phase;
+
+/// Rows of an input that are read at once.
+const ROWS_AT_ONCE: usize = 1 << 12;
+
+/// An output, as far as series are looked for in it.
+pub(crate) struct KnownOutput<'a> {
+    pub rows: &'a OutputRows,
+    pub shard: u32,
+    pub block_id: BlockId,
+    /// For each row the series that it became, if rows changed their order.
+    pub refs: Vec<SeriesRef>,
+}
+
+/// Rows of an output, and what comes before them in it.
+struct PlacedChunk {
+    chunk: Chunk,
+    rows_before: usize,
+    /// Series of this output and of all outputs before.
+    series_before: u64,
+}
+
+/// The rows of all outputs, by keysets.
+struct Placed<'a> {
+    merging: &'a Merging<'a>,
+    contents: Contents<'a>,
+    outputs: Vec<PlacedOutput<'a>>,
+}
+
+/// The rows of an output, by keysets.
+struct PlacedOutput<'a> {
+    refs: &'a [SeriesRef],
+    /// Series of all outputs before.
+    first: u64,
+    keysets: BTreeMap<usize, Vec<PlacedChunk>>,
+}
+
+/// Builds the remap of each input, and hands them to `each` in order. Returns how many series are in no output.
+pub(crate) fn remap<'a, E: From<CompactError>>(
+    inputs: &[BlockView<'_>],
+    merging: &'a Merging<'a>,
+    outputs: &'a [KnownOutput<'a>],
+    job: [u8; 16],
+    contents: Contents<'a>,
+    watch: &Watch<'_>,
+    each: &mut dyn FnMut(usize, Vec<u8>) -> Result<(), E>,
+) -> Result<u64, E> {
+    let of_remap = |output: &KnownOutput<'_>| RemapOutput {
+        block_id: output.block_id,
+        series_count: output.rows.series,
+        shard: output.shard,
+    };
+    let known: Vec<RemapOutput> = outputs.iter().map(of_remap).collect();
+    let placed = Placed::new(merging, outputs, contents);
+    let mut sources: Vec<Vec<Option<(usize, &KeysetSource)>>> =
+        inputs.iter().map(|view| vec![None; view.keyset_count() as usize]).collect();
+    for (number, keyset) in merging.keysets.iter().enumerate() {
+        for source in &keyset.sources {
+            sources[source.input][source.keyset as usize] = Some((number, source));
+        }
+    }
+    let build = |(view, keysets): (&BlockView<'_>, &Vec<Option<(usize, &KeysetSource)>>)| {
+        let mut builder = RemapBuilder::new(view.block_id(), job, &known).map_err(CompactError::from)?;
+        let (mut targets, mut gone) = (KeysetTargets::default(), 0);
+        for &(number, source) in keysets.iter().flatten() {
+            targets.clear();
+            gone += placed.follow(number, source, &mut targets)?;
+            builder.push_keyset(&targets).map_err(CompactError::from)?;
+        }
+        Ok((builder.finish().map_err(CompactError::from)?, gone))
+    };
+    let mut gone = 0;
+    let at_once = rayon::current_num_threads();
+    for (group, (views, keysets)) in inputs.chunks(at_once).zip(sources.chunks(at_once)).enumerate() {
+        watch.goes_on(Phase::Remap, (group * at_once) as u64, inputs.len() as u64)?;
+        let built = views.par_iter().zip(keysets).map(build).collect::<Result<Vec<(Vec<u8>, u64)>, CompactError>>()?;
+        for (input, (bytes, of_input)) in (group * at_once..).zip(built) {
+            gone += of_input;
+            each(input, bytes)?;
+        }
+    }
+    Ok(gone)
+}
+
+impl<'a> Placed<'a> {
+    fn new(merging: &'a Merging<'a>, known: &'a [KnownOutput<'a>], contents: Contents<'a>) -> Self {
+        let mut outputs = Vec::with_capacity(known.len());
+        let mut series_before = 0;
+        for output in known {
+            let first = series_before;
+            let mut rows_before = 0;
+            let mut keysets: BTreeMap<usize, Vec<PlacedChunk>> = BTreeMap::new();
+            for &chunk in &output.rows.chunks {
+                keysets.entry(chunk.keyset).or_default().push(PlacedChunk { chunk, rows_before, series_before });
+                rows_before += chunk.rows as usize;
+                series_before += chunk.series;
+            }
+            outputs.push(PlacedOutput { refs: &output.refs, first, keysets });
+        }
+        Self { merging, contents, outputs }
+    }
+
+    /// What became of the series of one input's keyset, which is merged keyset `number`. Returns how many are gone.
+    fn follow(&self, number: usize, source: &KeysetSource, targets: &mut KeysetTargets) -> Result<u64, CompactError> {
+        let choice = &self.merging.context.plan.keysets[number];
+        let pool = self.merging.pool(choice).map(|(_, pool)| pool.read());
+        let widths = waiting_widths(&self.merging.counts(choice), pool.is_some());
+        let cursors = self.outputs.iter().filter_map(|&PlacedOutput { refs, first, ref keysets }| {
+            let chunks = keysets.get(&number)?;
+            Some(Cursor { chunks: chunks.iter(), refs, first, codes: Vec::new(), row: 0, rows_before: 0, series: 0 })
+        });
+        let mut walk = Walk {
+            contents: &self.contents,
+            compared: choice.prefix.len(),
+            widths: &widths,
+            pool: pool.as_ref(),
+            cursors: cursors.collect(),
+            prefix: None,
+            found: Vec::new(),
+        };
+        if source.agrees {
+            self.follow_stored(number, source, &mut walk, targets)
+        } else {
+            self.follow_translated(number, source, &mut walk, targets)
+        }
+    }
+
+    fn follow_stored(
+        &self,
+        number: usize,
+        source: &KeysetSource,
+        walk: &mut Walk<'_, '_>,
+        targets: &mut KeysetTargets,
+    ) -> Result<u64, CompactError> {
+        let merging = self.merging;
+        let choice = &merging.context.plan.keysets[number];
+        let at = |error| CompactError::Input { input: source.input, source: error };
+        let stored = merging.open_stored(source).map_err(at)?;
+        let filter = (!merging.filter.keeps_all()).then_some(merging.filter);
+        let possible = filter.map_or(0, |filter| filter.of_keys(merging.keys(number)));
+        let mut gone = 0;
+        let mut members: Vec<Option<u64>> = Vec::new();
+        let mut start = 0;
+        while start < stored.len() {
+            let end = stored.len().min(start + ROWS_AT_ONCE);
+            let run = stored.stored(start..end).map_err(at)?;
+            for row in run.rows() {
+                let prefix = &row[..choice.prefix.len()];
+                walk.find(prefix)?;
+                let mask = filter.map_or(0, |filter| {
+                    let parts = choice.prefix.iter().zip(prefix);
+                    parts.fold(possible, |mask, (&part, &code)| mask & filter.of_part(merging.of_tables, part, code))
+                });
+                members.clear();
+                match (choice.list, walk.pool) {
+                    (Some(part), Some(pool)) => {
+                        let list = row[row.len() - 1];
+                        walk.members(list, &mut members);
+                        if let Some(filter) = filter {
+                            for (target, &member) in members.iter_mut().zip(pool.list(list)) {
+                                let mask = mask & filter.of_part(merging.of_tables, part, member);
+                                *target = target.filter(|_| filter.fate(mask) == Fate::Kept);
+                            }
+                        }
+                    }
+                    _ => {
+                        let is_kept = filter.is_none_or(|filter| filter.fate(mask) == Fate::Kept);
+                        members.push(walk.found.first().map(|found| found.first).filter(|_| is_kept));
+                    }
+                }
+                gone += members.iter().filter(|target| target.is_none()).count() as u64;
+                targets.push_row(members.iter().copied());
+            }
+            start = end;
+        }
+        Ok(gone)
+    }
+
+    /// Series that are factored otherwise, or rewritten: sorted as they are in the outputs, and put back into the order of the input.
+    fn follow_translated(
+        &self,
+        number: usize,
+        source: &KeysetSource,
+        walk: &mut Walk<'_, '_>,
+        targets: &mut KeysetTargets,
+    ) -> Result<u64, CompactError> {
+        let merging = self.merging;
+        let choice = &merging.context.plan.keysets[number];
+        let at = |error| CompactError::Input { input: source.input, source: error };
+        let translation = Translation::new(merging.context, source, choice, Some(merging.tables)).map_err(at)?;
+        let width = translation.width();
+        let (mut rows, mut kept, mut series_count) = (Vec::new(), Vec::new(), 0);
+        translation
+            .each(merging.tables, merging.filter, |fate, _, row| {
+                if fate == Fate::Kept {
+                    kept.push(series_count);
+                    rows.extend_from_slice(row);
+                }
+                series_count += 1;
+            })
+            .map_err(at)?;
+        let row = |place: u32| &rows[place as usize * width..(place as usize + 1) * width];
+        let mut order: Vec<u32> = (0..kept.len() as u32).collect();
+        order.par_sort_unstable_by(|&a, &b| row(a).cmp(row(b)));
+        let mut numbers: Vec<Option<u64>> = vec![None; series_count];
+        let mut found_count = 0;
+        for place in order {
+            let row = row(place);
+            walk.find(&row[..choice.prefix.len()])?;
+            let found = walk.series(row.get(choice.prefix.len()).copied());
+            found_count += u64::from(found.is_some());
+            numbers[kept[place as usize]] = found;
+        }
+        let keyset = merging.context.inputs[source.input].keyset(source.keyset).map_err(at)?;
+        let mut left = &numbers[..];
+        for row in 0..keyset.table().row_count() {
+            let len = keyset.list(row).map_err(at)?.map_or(1, |list| list.len() as usize);
+            let (of_row, rest) = left.split_at(len.min(left.len()));
+            left = rest;
+            targets.push_row(of_row.iter().copied());
+        }
+        Ok(series_count as u64 - found_count)
+    }
+}
+
+/// A merged row: the number of its first series among those of all outputs, and its list, if it ends in one.
+#[derive(Clone, Copy)]
+struct Found {
+    first: u64,
+    list: u32,
+}
+
+/// The merged rows of a keyset in each output, in the order in which they are looked for.
+struct Walk<'w, 'a> {
+    contents: &'w Contents<'a>,
+    /// Columns that rows are compared by.
+    compared: usize,
+    widths: &'w [u32],
+    pool: Option<&'w PoolReader<'w>>,
+    cursors: Vec<Cursor<'w>>,
+    /// What was looked for last, and where it is: in several outputs if its list was spread or cut.
+    prefix: Option<Vec<u32>>,
+    found: Vec<Found>,
+}
+
+/// Merged rows of one keyset in one output.
+struct Cursor<'w> {
+    chunks: std::slice::Iter<'w, PlacedChunk>,
+    refs: &'w [SeriesRef],
+    /// Series of all outputs before.
+    first: u64,
+    /// Rows of a chunk.
+    codes: Vec<u32>,
+    /// The first one of these that was not passed.
+    row: usize,
+    /// Rows of the output before the chunk.
+    rows_before: usize,
+    /// The number of the row's first series.
+    series: u64,
+}
+
+impl Walk<'_, '_> {
+    /// Finds a prefix, which must not come before the one that was looked for last.
+    fn find(&mut self, prefix: &[u32]) -> Result<(), CompactError> {
+        if self.prefix.as_deref() == Some(prefix) {
+            return Ok(());
+        }
+        self.found.clear();
+        for cursor in &mut self.cursors {
+            while let Some(row) = cursor.row(self.contents, self.widths)? {
+                let order = row[..self.compared].cmp(prefix);
+                if order.is_gt() {
+                    break;
+                }
+                let list = row.get(self.compared).copied().unwrap_or_default();
+                if order.is_eq() {
+                    self.found.push(Found { first: cursor.number(), list });
+                }
+                cursor.row += 1;
+                cursor.series += self.pool.map_or(1, |pool| pool.len(list));
+            }
+        }
+        let known = self.prefix.get_or_insert_default();
+        known.clear();
+        known.extend_from_slice(prefix);
+        Ok(())
+    }
+
+    /// What the prefix and a member of a list are together, or the prefix alone.
+    fn series(&self, member: Option<u32>) -> Option<u64> {
+        let (Some(member), Some(pool)) = (member, self.pool) else {
+            return self.found.first().map(|found| found.first);
+        };
+        self.found.iter().find_map(|found| {
+            let place = pool.list(found.list).binary_search(&member).ok()?;
+            Some(found.first + place as u64)
+        })
+    }
+
+    /// The same for all members of a list.
+    fn members(&self, list: u32, targets: &mut Vec<Option<u64>>) {
+        let Some(pool) = self.pool else { return };
+        if let &[found] = &self.found[..]
+            && found.list == list
+        {
+            targets.extend((found.first..found.first + pool.len(list)).map(Some));
+            return;
+        }
+        let mut lists: Vec<(u64, &[u32])> =
+            self.found.iter().map(|found| (found.first, pool.list(found.list))).collect();
+        targets.extend(pool.list(list).iter().map(|&member| {
+            lists.iter_mut().find_map(|(first, left)| {
+                let passed = left.iter().take_while(|&&other| other < member).count();
+                (*first, *left) = (*first + passed as u64, &left[passed..]);
+                (left.first() == Some(&member)).then_some(*first)
+            })
+        }));
+    }
+}
+
+impl Cursor<'_> {
+    /// The first row that was not passed.
+    fn row(&mut self, contents: &Contents<'_>, widths: &[u32]) -> Result<Option<&[u32]>, CompactError> {
+        while self.row * widths.len() >= self.codes.len() {
+            let Some(next) = self.chunks.next() else { return Ok(None) };
+            self.codes = next.chunk.read(contents, widths)?;
+            (self.row, self.rows_before, self.series) = (0, next.rows_before, next.series_before);
+        }
+        Ok(self.codes.get(self.row * widths.len()..(self.row + 1) * widths.len()))
+    }
+
+    /// The number of its first series.
+    fn number(&self) -> u64 {
+        // Who has refs has rows of one series.
+        self.refs.get(self.rows_before + self.row).map_or(self.series, |series| self.first + u64::from(series.0))
+    }
+}

@@ -1,0 +1,177 @@
+//! Every series of every input is followed to the outputs, against a model of what merging does to labels.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use chronoxide_compactor::{CompactError, CompactOptions, Rewrite, Shards, Unwatched, compact_with_remaps};
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::remap::RemapView;
+use chronoxide_format::shard::{Shard, shard_of};
+use chronoxide_format::view::BlockView;
+use chronoxide_planner::Layout;
+use chronoxide_publish::{Disk, Spool};
+use chronoxide_testdata::plan::{Labelset, build};
+use chronoxide_testdata::random::{Random, random_plan, random_series};
+use proptest::prelude::*;
+use support::{expected, random_options};
+
+mod support;
+
+/// What came out of a compaction.
+struct Merged {
+    outputs: Vec<Vec<u8>>,
+    remaps: Vec<Vec<u8>>,
+}
+
+fn merge(blocks: &[Vec<u8>], options: &CompactOptions) -> Merged {
+    let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let mut spool = Spool::new(&Disk, folder.path(), 1 << 12);
+    let (mut outputs, mut remaps) = (Vec::new(), Vec::new());
+    let publish = |_, draft: chronoxide_compactor::Draft<'_>| {
+        let mut out = std::io::Cursor::new(Vec::new());
+        draft.write_to(&mut out)?;
+        outputs.push(out.into_inner());
+        Ok::<(), CompactError>(())
+    };
+    let publish_remap = |input, remap| {
+        assert_eq!(input, remaps.len());
+        remaps.push(remap);
+        Ok(())
+    };
+    compact_with_remaps(&views, options, &mut spool, &Unwatched, publish, publish_remap).unwrap();
+    Merged { outputs, remaps }
+}
+
+/// The labels of all series of a block, by their refs.
+fn series(block: &[u8]) -> Vec<Labelset> {
+    let view = BlockView::open(block).unwrap();
+    let text = view.text().unwrap();
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+}
+
+fn id(block: &[u8]) -> BlockId {
+    BlockView::open(block).unwrap().block_id()
+}
+
+/// What becomes of a series, that other shards are not made included.
+fn expected_here(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
+    let after = expected(labels, options)?;
+    let Some(Shards { count, by, only: Some(only) }) = &options.shards else { return Some(after) };
+    let value = after.get(by).map_or("", |value| value);
+    (shard_of(value.as_bytes(), *count) == only.number()).then_some(after)
+}
+
+/// Follows all series; how many were mapped and how many are gone.
+fn follow_all(blocks: &[Vec<u8>], options: &CompactOptions) -> (usize, usize) {
+    let Merged { outputs, remaps } = merge(blocks, options);
+    assert_eq!(remaps.len(), blocks.len());
+    let labels_of: Vec<Vec<Labelset>> = outputs.iter().map(|output| series(output)).collect();
+    let (mut mapped, mut gone) = (0, 0);
+    for (block, remap) in blocks.iter().zip(&remaps) {
+        let remap = RemapView::open(remap).unwrap();
+        remap.verify().unwrap();
+        assert_eq!(remap.input_id(), id(block));
+        let known: Vec<_> = (0..remap.output_count()).map(|output| remap.output(output).unwrap()).collect();
+        let expected_outputs: Vec<_> =
+            outputs.iter().zip(&labels_of).map(|(output, labels)| (id(output), labels.len() as u64)).collect();
+        assert_eq!(known, expected_outputs);
+        let job = BlockView::open(&outputs[0]).unwrap().meta().unwrap().job().unwrap();
+        assert_eq!(remap.job_id(), job.id);
+        let all = series(block);
+        let targets: Vec<_> = remap.targets().unwrap().map(Result::unwrap).collect();
+        assert_eq!(targets.len(), all.len());
+        for (labels, target) in all.iter().zip(targets) {
+            let found = target.map(|target| &labels_of[target.output as usize][target.series.0 as usize]);
+            assert_eq!(found, expected_here(labels, options).as_ref(), "{labels:?}");
+            if found.is_some() { mapped += 1 } else { gone += 1 }
+        }
+    }
+    (mapped, gone)
+}
+
+fn random_blocks(count: usize, number: usize, random: &mut Random) -> Vec<Vec<u8>> {
+    let mut all: Vec<Labelset> = random_series(count, random).into_iter().collect();
+    (0..number)
+        .map(|_| {
+            // Some series that others have too, and some of its own.
+            random.shuffle(&mut all);
+            let mut series: BTreeSet<Labelset> = all[..random.below(all.len() + 1)].iter().cloned().collect();
+            let size = random.below(count / 3 + 1);
+            series.extend(random_series(size, random));
+            let plan = if random.percent(20) { Default::default() } else { random_plan(&series, random) };
+            let form = if random.percent(50) { RowForm::FixedWidth } else { RowForm::BitPacked };
+            build(&series, &plan, form, &BlockMeta::default()).unwrap()
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_series_is_where_its_remap_says(seed: u64, count in 0_usize..150, number in 1_usize..4) {
+        let mut random = Random::new(seed);
+        let mut options = random_options(&mut random);
+        if random.percent(30) {
+            options.max_series_per_block = NonZeroU32::new(1 + random.below(count + 1) as u32 * 16);
+        }
+        if random.percent(40) {
+            let count = NonZeroU32::new(1 + random.below(5) as u32).unwrap();
+            let by = ["__name__", "pod", "zone", "absent"][random.below(4)].to_owned();
+            let only = format!("{}/{count}", 1 + random.below(count.get() as usize)).parse::<Shard>().unwrap();
+            let only = (options.max_series_per_block.is_none() && random.percent(30)).then_some(only);
+            options.shards = Some(Shards { count, by, only });
+            // Labels by which series are spread are not rewritten.
+            options.rewrite = Rewrite::default();
+        }
+        let blocks = random_blocks(count, number, &mut random);
+        follow_all(&blocks, &options);
+    }
+}
+
+/// 40 pods with the same 300 points each, those of some pods from `first` on.
+fn fleet(pods: std::ops::Range<usize>, first: usize) -> Vec<u8> {
+    let label = |name: &str, value: String| (name.to_owned(), value);
+    let series: BTreeSet<Labelset> = pods
+        .flat_map(|pod| (first..300).map(move |point| (pod, point)))
+        .map(|(pod, point)| {
+            let labels = [
+                label("__name__", format!("metric_{}", point / 10)),
+                label("address", format!("10.0.0.{pod}")),
+                label("le", format!("{}", point % 10)),
+                label("node", format!("node-{}", pod / 5)),
+                label("pod", format!("pod-{pod}")),
+            ];
+            labels.into()
+        })
+        .collect();
+    let plain = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
+    let options = CompactOptions { layout: Layout::Factored, ..CompactOptions::default() };
+    merge(&[plain], &options).outputs.remove(0)
+}
+
+#[test]
+fn prefixes_that_agree_take_bits_and_not_bytes_a_series() {
+    let blocks = [fleet(0..30, 0), fleet(10..40, 100)];
+    let shards = Shards { count: NonZeroU32::new(4).unwrap(), by: "__name__".to_owned(), only: None };
+    for shards in [None, Some(shards)] {
+        let options = CompactOptions { layout: Layout::Factored, shards, ..CompactOptions::default() };
+        assert_eq!(follow_all(&blocks, &options), (30 * 300 + 30 * 200, 0));
+        for remap in merge(&blocks, &options).remaps {
+            let series = RemapView::open(&remap).unwrap().series_count().unwrap() as usize;
+            assert!(remap.len() * 2 < series, "{} bytes for {series} series", remap.len());
+        }
+    }
+}
+
+#[test]
+fn series_that_are_left_out_are_nowhere() {
+    let keep = vec![r#"{pod=~"pod-1.",le!="3"}"#.parse().unwrap()];
+    let options = CompactOptions { layout: Layout::Factored, keep, ..CompactOptions::default() };
+    let kept = 10 * 270;
+    assert_eq!(follow_all(&[fleet(0..30, 0)], &options), (kept, 30 * 300 - kept));
+}

@@ -1,0 +1,275 @@
+//! The bytes of a remap (remap spec).
+
+use zerocopy::IntoBytes;
+use zerocopy::byteorder::little_endian::{U16, U32, U64};
+
+use super::frame::{CHECKS_PLACE, HEADER_LEN};
+use super::layout::{
+    MAX_TARGET_WIDTH, OutputEntry, REMAP_GROUP_ROWS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader,
+};
+use super::plan::{KeysetPlan, Patterns};
+use crate::bits::{BitWriter, width};
+use crate::checksum::{crc, remap_checksum};
+use crate::identity::BlockId;
+use crate::number::{index, length, low32};
+
+/// The number of a target that is none.
+pub(super) const GONE: u64 = u64::MAX;
+
+/// An output of a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemapOutput {
+    /// Its id.
+    pub block_id: BlockId,
+    /// Its series.
+    pub series_count: u64,
+    /// Its shard, if series are spread over several: outputs of a shard follow one another. It is not kept, but remaps are smaller for it.
+    pub shard: u32,
+}
+
+/// What became of the series of a keyset of the input, row by row.
+#[derive(Clone, Debug, Default)]
+pub struct KeysetTargets {
+    pub(super) targets: Vec<u64>,
+    ends: Vec<usize>,
+}
+
+impl KeysetTargets {
+    /// Adds a row of the keyset's table: for each of its series, the number that it has among the series of all outputs, or nothing if it was dropped. A row without a list
+    /// has one series.
+    pub fn push_row(&mut self, targets: impl IntoIterator<Item = Option<u64>>) {
+        self.targets.extend(targets.into_iter().map(|target| target.unwrap_or(GONE)));
+        self.ends.push(self.targets.len());
+    }
+
+    /// Series of all rows.
+    pub fn series_count(&self) -> u64 {
+        length(self.targets.len())
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.targets.clear();
+        self.ends.clear();
+    }
+
+    pub(super) fn has_long_rows(&self) -> bool {
+        self.ends.len() < self.targets.len()
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = &[u64]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let row = self.targets.get(start..end).unwrap_or_default();
+            start = end;
+            row
+        })
+    }
+}
+
+/// Why a remap cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemapBuildError {
+    /// There is more of something than a remap can have.
+    #[error("too many {what} for a remap")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+    },
+    /// A series is mapped to a number that no series of the outputs has.
+    #[error("series {number} of {count} series of the outputs")]
+    NoSuchSeries {
+        /// The number.
+        number: u64,
+        /// Series of all outputs.
+        count: u64,
+    },
+    /// A keyset, or a row of one, has no series.
+    #[error("a keyset or a row without series")]
+    Empty,
+}
+
+/// Builds the remap of an input: outputs first, then keyset after keyset in the order of the input's refs.
+#[derive(Debug)]
+pub struct RemapBuilder {
+    input: BlockId,
+    job: [u8; 16],
+    outputs: Vec<OutputEntry>,
+    /// For each shard, the series of its outputs and those of all shards before it.
+    shard_ends: Vec<u64>,
+    target_count: u64,
+    keysets: Vec<[u64; 7]>,
+    parts: Vec<[u64; 3]>,
+    patterns: Patterns,
+    rows: BitWriter,
+    series: u64,
+}
+
+impl RemapBuilder {
+    /// The remap of this input: which job wrote which outputs.
+    ///
+    /// # Errors
+    /// Outputs with more series than can be numbered.
+    pub fn new(input: BlockId, job: [u8; 16], outputs: &[RemapOutput]) -> Result<Self, RemapBuildError> {
+        let mut builder = Self {
+            input,
+            job,
+            outputs: Vec::with_capacity(outputs.len()),
+            shard_ends: Vec::new(),
+            target_count: 0,
+            keysets: Vec::new(),
+            parts: Vec::new(),
+            patterns: Patterns::default(),
+            rows: BitWriter::new(),
+            series: 0,
+        };
+        u32::try_from(outputs.len()).map_err(|_| RemapBuildError::TooMany { what: "outputs" })?;
+        for of_shard in outputs.chunk_by(|a, b| a.shard == b.shard) {
+            for output in of_shard {
+                let end = builder.target_count.checked_add(output.series_count);
+                let end = end.filter(|&end| width(end) <= MAX_TARGET_WIDTH);
+                let is_block = u32::try_from(output.series_count).is_ok();
+                builder.target_count =
+                    end.filter(|_| is_block).ok_or(RemapBuildError::TooMany { what: "series of the outputs" })?;
+                let output_series_end = U64::new(builder.target_count);
+                builder.outputs.push(OutputEntry { output_id: output.block_id.0, output_series_end });
+            }
+            builder.shard_ends.push(builder.target_count);
+        }
+        Ok(builder)
+    }
+
+    /// Adds the next keyset of the input.
+    ///
+    /// # Errors
+    /// More series than a block has, a number that no series has, a row without series.
+    pub fn push_keyset(&mut self, targets: &KeysetTargets) -> Result<(), RemapBuildError> {
+        let series = length(targets.targets.len());
+        if series == 0 || targets.rows().any(<[u64]>::is_empty) {
+            return Err(RemapBuildError::Empty);
+        }
+        let series_end = self.series + series;
+        u32::try_from(series_end).map_err(|_| RemapBuildError::TooMany { what: "series" })?;
+        let count = self.target_count;
+        if let Some(&number) = targets.targets.iter().find(|&&target| target != GONE && target >= count) {
+            return Err(RemapBuildError::NoSuchSeries { number, count });
+        }
+        let plan = KeysetPlan::best(targets, &self.shard_ends, &self.patterns);
+        let numbers: Vec<u32> = plan.patterns.all.iter().map(|pattern| self.patterns.intern(pattern)).collect();
+        let pattern = numbers.iter().copied().min().unwrap_or(0);
+        let most = numbers.iter().copied().max().unwrap_or(0);
+        let pattern_width = width(u64::from(most - pattern));
+        let rows_bit = self.rows.bit_len();
+        self.write_rows(&plan, &numbers, pattern, pattern_width);
+        let of_part = |part: &super::plan::PartPlan| [part.first, part.group_width.into(), part.width.into()];
+        self.parts.extend(plan.parts.iter().map(of_part));
+        u32::try_from(self.parts.len()).map_err(|_| RemapBuildError::TooMany { what: "parts" })?;
+        self.series = series_end;
+        let part_end = length(self.parts.len());
+        let row_count = length(plan.rows.len());
+        let record = [series_end, row_count, plan.row_len, part_end, pattern.into(), pattern_width.into(), rows_bit];
+        self.keysets.push(record);
+        Ok(())
+    }
+
+    fn write_rows(&mut self, plan: &KeysetPlan, numbers: &[u32], pattern: u32, pattern_width: u32) {
+        let group_rows = index(REMAP_GROUP_ROWS);
+        for (group, rows) in plan.rows.chunks(group_rows).enumerate() {
+            let start = group * group_rows;
+            if let Some(&before) = plan.before.get(start) {
+                self.rows.push(before, plan.anchor_width());
+            }
+            let shifts = plan.parts.iter().map(|part| {
+                let shifts = part.shifts.get(start..start + rows.len()).unwrap_or_default();
+                (part, part.base(shifts), shifts)
+            });
+            for (part, base, _) in shifts.clone() {
+                self.rows.push(base - part.first, part.group_width);
+            }
+            for (row, local) in rows.iter().enumerate() {
+                let number = numbers.get(index(*local)).copied().unwrap_or(pattern);
+                self.rows.push(u64::from(number - pattern), pattern_width);
+                for (part, base, shifts) in shifts.clone() {
+                    let shift = shifts.get(row).copied().unwrap_or(base);
+                    self.rows.push(shift - base, part.width);
+                }
+            }
+        }
+    }
+
+    /// The bytes of the remap.
+    ///
+    /// # Errors
+    /// More patterns or runs than a remap can have.
+    pub fn finish(self) -> Result<Vec<u8>, RemapBuildError> {
+        let mut patterns: Vec<[u64; 2]> = Vec::with_capacity(self.patterns.all.len());
+        let mut runs: Vec<[u64; 3]> = Vec::new();
+        for pattern in &self.patterns.all {
+            runs.extend(pattern.runs.iter().map(|run| [run.start, run.part, run.place]));
+            patterns.push([pattern.length, length(runs.len())]);
+        }
+        let counts = [self.keysets.len(), self.parts.len(), patterns.len(), runs.len()];
+        let [keyset_count, part_count, pattern_count, run_count] = counts.map(|count| U32::new(low32(length(count))));
+        if counts.iter().any(|&count| u32::try_from(count).is_err()) || width(self.rows.bit_len()) > 48 {
+            return Err(RemapBuildError::TooMany { what: "patterns" });
+        }
+        let row_bits = self.rows.bit_len();
+        let mut body = self.outputs.as_bytes().to_vec();
+        let keyset_widths = push_records(&self.keysets, &mut body);
+        let part_widths = push_records(&self.parts, &mut body);
+        let pattern_widths = push_records(&patterns, &mut body);
+        let run_widths = push_records(&runs, &mut body);
+        body.extend_from_slice(&self.rows.finish());
+        let mut checks = Vec::with_capacity(body.len() / 2048 + 4);
+        for (chunk, number) in body.chunks(8192).zip(0..) {
+            checks.extend_from_slice(&remap_checksum(&self.input.0, &self.job, number, chunk).to_le_bytes());
+        }
+        let mut header = RemapHeader {
+            remap_magic: REMAP_MAGIC,
+            major: U16::new(REMAP_MAJOR),
+            minor: U16::new(REMAP_MINOR),
+            output_count: U32::new(low32(length(self.outputs.len()))),
+            input_id: self.input.0,
+            job_id: self.job,
+            file_len: U64::new(HEADER_LEN + length(body.len()) + length(checks.len())),
+            keyset_count,
+            part_count,
+            pattern_count,
+            run_count,
+            row_bits: U64::new(row_bits),
+            keyset_widths,
+            part_widths,
+            pattern_widths,
+            run_widths,
+            reserved: 0,
+            checks_checksum: U32::new(remap_checksum(&self.input.0, &self.job, CHECKS_PLACE, &checks)),
+            header_checksum: U32::new(0),
+        };
+        let checked = header.as_bytes().len() - size_of::<U32>();
+        header.header_checksum = U32::new(crc(header.as_bytes().get(..checked).unwrap_or_default()));
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.append(&mut body);
+        bytes.append(&mut checks);
+        Ok(bytes)
+    }
+}
+
+/// Appends records, and says how wide their fields are.
+fn push_records<const N: usize>(records: &[[u64; N]], bytes: &mut Vec<u8>) -> [u8; N] {
+    let mut most = [0; N];
+    for record in records {
+        for (most, &field) in most.iter_mut().zip(record) {
+            *most = field.max(*most);
+        }
+    }
+    let widths = most.map(width);
+    let mut writer = BitWriter::new();
+    for record in records {
+        for (&field, &width) in record.iter().zip(&widths) {
+            writer.push(field, width);
+        }
+    }
+    bytes.extend_from_slice(&writer.finish_aligned());
+    widths.map(|width| u8::try_from(width).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,88 @@
+//! What can be wrong with the bytes of a remap.
+
+use std::fmt;
+
+use super::RemapRule;
+use super::layout::{REMAP_MAJOR, REMAP_MINOR};
+
+/// Why a remap, or a part of it, is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemapError {
+    /// The bytes do not begin as a remap does.
+    #[error("not a Chronoxide remap: it does not begin with the magic bytes")]
+    NotARemap,
+    /// The remap has another version than this reader.
+    #[error("the remap has format version {major}.{minor}; this reader knows {REMAP_MAJOR}.{REMAP_MINOR} only")]
+    UnsupportedVersion {
+        /// Major version in the header.
+        major: u16,
+        /// Minor version in the header.
+        minor: u16,
+    },
+    /// The remap breaks a rule of its spec.
+    #[error("corrupt remap: {place}: found {found}, expected {expected} (rule {}: {rule})", rule.id())]
+    Corrupt {
+        /// The rule that is broken.
+        rule: RemapRule,
+        /// Where.
+        place: RemapPlace,
+        /// The value that was found.
+        found: u64,
+        /// The value, or the bound, that it breaks.
+        expected: u64,
+    },
+}
+
+impl RemapError {
+    /// The rule that the remap breaks. Every error of this type stands for one.
+    pub const fn rule(&self) -> RemapRule {
+        match self {
+            Self::NotARemap => RemapRule::Magic,
+            Self::UnsupportedVersion { .. } => RemapRule::Version,
+            Self::Corrupt { rule, .. } => *rule,
+        }
+    }
+}
+
+/// The place of a corruption in a remap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RemapPlace {
+    /// A byte of the file.
+    Byte(u64),
+    /// A chunk after the header.
+    Chunk(u64),
+    /// An output, by number.
+    Output(u64),
+    /// A keyset record, by number.
+    Keyset(u64),
+    /// A row of a keyset.
+    Row(u64, u64),
+    /// A part record, by number.
+    Part(u64),
+    /// A pattern, by number.
+    Pattern(u64),
+    /// A run, by number.
+    Run(u64),
+}
+
+impl fmt::Display for RemapPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Byte(n) => write!(f, "byte {n}"),
+            Self::Chunk(n) => write!(f, "chunk {n}"),
+            Self::Output(n) => write!(f, "output {n}"),
+            Self::Keyset(n) => write!(f, "keyset {n}"),
+            Self::Row(keyset, row) => write!(f, "keyset {keyset}, row {row}"),
+            Self::Part(n) => write!(f, "part {n}"),
+            Self::Pattern(n) => write!(f, "pattern {n}"),
+            Self::Run(n) => write!(f, "run {n}"),
+        }
+    }
+}
+
+#[cold]
+pub(super) fn corrupt(rule: RemapRule, place: RemapPlace, found: u64, expected: u64) -> RemapError {
+    RemapError::Corrupt { rule, place, found, expected }
+}

@@ -1,0 +1,54 @@
+//! What became of the series of a block in a compaction: a file that maps each of its series to a series of an output, or to nothing.
+//!
+//! Whoever keeps samples by series ref follows a compaction with it, without resolving a label. It is read in place like a block: a [`RemapView`]
+//! borrows the bytes, a lookup is a few binary searches and allocates nothing. The normative text is `spec/REMAP.md`.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `layout` | the structs and constants of the file |
+//! | `rule` | the rules of its spec |
+//! | `error` | what can be wrong with the bytes |
+//! | `frame` | what is checked when a remap is opened |
+//! | `view` | lookups |
+//! | `targets` | all series in order |
+//! | `plan` | ways to write the rows of a keyset, and what they take |
+//! | `build` | the bytes |
+//! | `verify` | every rule |
+//!
+//! ```
+//! use chronoxide_format::SeriesRef;
+//! use chronoxide_format::identity::BlockId;
+//! use chronoxide_format::remap::{KeysetTargets, RemapBuilder, RemapOutput, RemapView};
+//!
+//! let outputs = [RemapOutput { block_id: BlockId([1; 16]), series_count: 10, shard: 0 }];
+//! let mut builder = RemapBuilder::new(BlockId([0; 16]), [0; 16], &outputs)?;
+//! // A keyset with two prefixes: all series of the first are there, and the last of the second is not.
+//! let mut keyset = KeysetTargets::default();
+//! keyset.push_row([Some(2), Some(3), Some(5)]);
+//! keyset.push_row([Some(6), Some(7), None]);
+//! builder.push_keyset(&keyset)?;
+//! let bytes = builder.finish()?;
+//!
+//! let remap = RemapView::open(&bytes)?;
+//! remap.verify()?;
+//! let target = remap.get(SeriesRef(2))?.expect("it is in the output");
+//! assert_eq!((target.output, target.series), (0, SeriesRef(5)));
+//! assert_eq!(remap.get(SeriesRef(5))?, None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod build;
+mod error;
+mod frame;
+pub mod layout;
+mod plan;
+mod rule;
+mod targets;
+mod verify;
+mod view;
+
+pub use build::{KeysetTargets, RemapBuildError, RemapBuilder, RemapOutput};
+pub use error::{RemapError, RemapPlace};
+pub use rule::RemapRule;
+pub use targets::Targets;
+pub use view::{RemapView, Target};

@@ -1,0 +1,242 @@
+//! Ways to write the rows of a keyset, and what they take.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::build::{GONE, KeysetTargets};
+use super::layout::REMAP_GROUP_ROWS;
+use crate::bits::width;
+use crate::number::{index, length, low32};
+
+/// What the members of a row become, counted from the first series of the row in each part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Pattern {
+    pub length: u64,
+    pub runs: Vec<PatternRun>,
+}
+
+/// Members that stay together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PatternRun {
+    pub start: u64,
+    /// 1 + the part, or 0 for members that are gone.
+    pub part: u64,
+    pub place: u64,
+}
+
+/// Patterns, each once, in the order in which they come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Patterns {
+    numbers: HashMap<Pattern, u32>,
+    pub all: Vec<Pattern>,
+}
+
+impl Patterns {
+    pub(super) fn intern(&mut self, pattern: &Pattern) -> u32 {
+        if let Some(&number) = self.numbers.get(pattern) {
+            return number;
+        }
+        let number = low32(length(self.all.len()));
+        self.numbers.insert(pattern.clone(), number);
+        self.all.push(pattern.clone());
+        number
+    }
+
+    pub(super) fn has(&self, pattern: &Pattern) -> bool {
+        self.numbers.contains_key(pattern)
+    }
+}
+
+/// For each row, the number of its first series in a part: as the difference from the place where it would be if nothing came or went.
+#[derive(Debug)]
+pub(super) struct PartPlan {
+    /// For each row, the number of its first series among those of all outputs, plus the series of the rest of the keyset from this row on.
+    pub shifts: Vec<u64>,
+    pub first: u64,
+    /// 0 if all groups have the same base.
+    pub group_width: u32,
+    pub width: u32,
+}
+
+impl PartPlan {
+    /// Bases for each group, or one for all, whichever takes less.
+    fn new(shifts: Vec<u64>) -> Self {
+        let least = |shifts: &[u64]| shifts.iter().copied().min().unwrap_or(0);
+        let most = |shifts: &[u64]| shifts.iter().copied().max().unwrap_or(0);
+        let first = least(&shifts);
+        let flat = width(most(&shifts) - first);
+        let (mut group_width, mut in_group) = (0, 0);
+        for group in shifts.chunks(index(REMAP_GROUP_ROWS)) {
+            let base = least(group);
+            group_width = group_width.max(width(base - first));
+            in_group = in_group.max(width(most(group) - base));
+        }
+        let rows = length(shifts.len());
+        let bits =
+            |group: u32, row: u32| rows.div_ceil(REMAP_GROUP_ROWS.into()) * u64::from(group) + rows * u64::from(row);
+        let is_grouped = bits(group_width, in_group) < bits(0, flat);
+        let (group_width, width) = if is_grouped { (group_width, in_group) } else { (0, flat) };
+        Self { shifts, first, group_width, width }
+    }
+
+    /// The base of the group in which these shifts are.
+    pub(super) fn base(&self, group: &[u64]) -> u64 {
+        if self.group_width == 0 { self.first } else { group.iter().copied().min().unwrap_or(0) }
+    }
+
+    fn bits(&self) -> u64 {
+        let rows = length(self.shifts.len());
+        rows.div_ceil(REMAP_GROUP_ROWS.into()) * u64::from(self.group_width) + rows * u64::from(self.width)
+    }
+}
+
+/// A way to write the rows of a keyset.
+#[derive(Debug)]
+pub(super) struct KeysetPlan {
+    /// Series of each row if all have the same number, else 0.
+    pub row_len: u64,
+    /// Series before each row; empty if all rows have the same number.
+    pub before: Vec<u64>,
+    /// For each row, its pattern among these.
+    pub rows: Vec<u32>,
+    pub patterns: Patterns,
+    pub parts: Vec<PartPlan>,
+    pub series: u64,
+}
+
+impl KeysetPlan {
+    /// The best of what there is: with rows as they are, with a part for each shard or one for all, or with a row for each series.
+    pub(super) fn best(targets: &KeysetTargets, shard_ends: &[u64], known: &Patterns) -> Self {
+        let whole = [u64::MAX];
+        let singles = Self::new(targets, true, &whole);
+        let mut best = (singles.bits(known), singles);
+        let mut try_plan = |plan: Self| {
+            let bits = plan.bits(known);
+            if bits < best.0 {
+                best = (bits, plan);
+            }
+        };
+        if targets.has_long_rows() {
+            try_plan(Self::new(targets, false, &whole));
+            if shard_ends.len() > 1 {
+                try_plan(Self::new(targets, false, shard_ends));
+            }
+        }
+        best.1
+    }
+
+    fn new(targets: &KeysetTargets, is_single: bool, part_ends: &[u64]) -> Self {
+        let series = length(targets.targets.len());
+        let mut plan = Self {
+            row_len: 0,
+            before: Vec::new(),
+            rows: Vec::new(),
+            patterns: Patterns::default(),
+            parts: Vec::new(),
+            series,
+        };
+        let mut shifts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        let mut pattern = Pattern::default();
+        let mut firsts: Vec<(u64, u64)> = Vec::new();
+        let mut before = 0;
+        let mut lengths = Vec::new();
+        let mut add = |row: &[u64]| {
+            describe(row, part_ends, &mut firsts, &mut pattern);
+            let number = length(plan.rows.len());
+            for &(part, first) in &firsts {
+                let of_part = shifts.entry(part).or_default();
+                let shift = first + series - before;
+                // Rows that have nothing in the part have what those before them have.
+                let filler = of_part.last().copied().unwrap_or(shift);
+                of_part.resize(index(low32(number)), filler);
+                of_part.push(shift);
+            }
+            plan.before.push(before);
+            lengths.push(pattern.length);
+            plan.rows.push(plan.patterns.intern(&pattern));
+            before += pattern.length;
+        };
+        if is_single {
+            targets.targets.chunks(1).for_each(&mut add);
+        } else {
+            targets.rows().for_each(&mut add);
+        }
+        if let Some(&first) = lengths.first()
+            && lengths.iter().all(|&length| length == first)
+        {
+            plan.row_len = first;
+            plan.before = Vec::new();
+        }
+        let rows = plan.rows.len();
+        let numbers: BTreeMap<u64, u64> = shifts.keys().copied().zip(1..).collect();
+        plan.parts = shifts
+            .into_values()
+            .map(|mut shifts| {
+                let filler = shifts.last().copied().unwrap_or(0);
+                shifts.resize(rows, filler);
+                PartPlan::new(shifts)
+            })
+            .collect();
+        plan.patterns = renumbered(plan.patterns, &numbers);
+        plan
+    }
+
+    pub(super) fn anchor_width(&self) -> u32 {
+        if self.row_len > 0 { 0 } else { width(self.series) }
+    }
+
+    /// What it takes, with the patterns that are not known yet; about.
+    fn bits(&self, known: &Patterns) -> u64 {
+        let rows = length(self.rows.len());
+        let groups = rows.div_ceil(REMAP_GROUP_ROWS.into());
+        let pattern_width = width(length(self.patterns.all.len()).saturating_sub(1));
+        let of_rows = groups * u64::from(self.anchor_width()) + rows * u64::from(pattern_width);
+        let of_parts: u64 = self.parts.iter().map(|part| part.bits() + 48).sum();
+        let of_pattern = |pattern: &Pattern| {
+            let place = pattern.runs.iter().map(|run| width(run.place)).max().unwrap_or(0);
+            let run = width(pattern.length) + width(length(self.parts.len())) + place;
+            u64::from(width(pattern.length)) + 20 + length(pattern.runs.len()) * u64::from(run)
+        };
+        let of_patterns: u64 = self.patterns.all.iter().filter(|pattern| !known.has(pattern)).map(of_pattern).sum();
+        of_rows + of_parts + of_patterns
+    }
+}
+
+/// The pattern of a row, and the number of its first series in each part that it has any in.
+fn describe(row: &[u64], part_ends: &[u64], firsts: &mut Vec<(u64, u64)>, pattern: &mut Pattern) {
+    firsts.clear();
+    pattern.length = length(row.len());
+    pattern.runs.clear();
+    let part_of = |target: u64| length(part_ends.partition_point(|&end| end <= target));
+    for &target in row.iter().filter(|&&target| target != GONE) {
+        let part = part_of(target);
+        match firsts.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, first)) => *first = target.min(*first),
+            None => firsts.push((part, target)),
+        }
+    }
+    let mut expected = None;
+    for (&target, member) in row.iter().zip(0..) {
+        let part = (target != GONE).then(|| part_of(target));
+        if expected == Some((part, target)) {
+            // The run goes on.
+        } else if let Some(part) = part {
+            let first = firsts.iter().find(|(known, _)| *known == part).map_or(0, |&(_, first)| first);
+            pattern.runs.push(PatternRun { start: member, part: part + 1, place: target - first });
+        } else {
+            pattern.runs.push(PatternRun { start: member, part: 0, place: 0 });
+        }
+        expected = Some((part, if target == GONE { GONE } else { target + 1 }));
+    }
+}
+
+/// Patterns with the parts that there are counted from 1.
+fn renumbered(mut patterns: Patterns, numbers: &BTreeMap<u64, u64>) -> Patterns {
+    for run in patterns.all.iter_mut().flat_map(|pattern| &mut pattern.runs) {
+        if let Some(part) = run.part.checked_sub(1) {
+            run.part = numbers.get(&part).copied().unwrap_or(0);
+        }
+    }
+    // They stay distinct: who asks for a number asks the patterns of the whole file.
+    patterns.numbers = HashMap::new();
+    patterns
+}

@@ -1,0 +1,49 @@
+//! What became of each series of the input, in their order.
+
+use super::view::Stretch;
+use super::{RemapError, RemapView, Target};
+
+/// Iterates over what became of each series of the input; from [`RemapView::targets`]. Ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Targets<'v, 'a> {
+    view: &'v RemapView<'a>,
+    next: u32,
+    series_count: u32,
+    /// What is left of the stretch in which the next series is.
+    stretch: Stretch,
+}
+
+impl<'v, 'a> Targets<'v, 'a> {
+    pub(super) fn new(view: &'v RemapView<'a>, series_count: u32) -> Self {
+        Self { view, next: 0, series_count, stretch: Stretch { target: None, series: 0 } }
+    }
+
+    fn step(&mut self) -> Result<Option<Target>, RemapError> {
+        if self.stretch.series == 0 {
+            // All series have one, or there is an error.
+            self.stretch = self.view.stretch(self.next)?.unwrap_or(Stretch { target: None, series: 1 });
+        }
+        let target = self.stretch.target;
+        self.stretch = Stretch {
+            target: target.map(|target| target.saturating_add(1)),
+            series: self.stretch.series.saturating_sub(1),
+        };
+        self.next += 1;
+        target.map(|target| self.view.target(target)).transpose()
+    }
+}
+
+impl Iterator for Targets<'_, '_> {
+    type Item = Result<Option<Target>, RemapError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.series_count {
+            return None;
+        }
+        let step = self.step();
+        if step.is_err() {
+            self.next = self.series_count;
+        }
+        Some(step)
+    }
+}

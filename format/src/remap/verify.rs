@@ -1,0 +1,294 @@
+//! Every rule of the remap spec (its section 7).
+
+use super::RemapPlace::{Byte, Keyset as AtKeyset, Output, Part as AtPart, Pattern as AtPattern, Row, Run};
+use super::error::corrupt;
+use super::frame::HEADER_LEN;
+use super::layout::{MAX_TARGET_WIDTH, REMAP_GROUP_ROWS};
+use super::view::{Keyset, Part, RowsLayout};
+use super::{RemapError, RemapRule, RemapView};
+use crate::bits::{bytes_for, width};
+use crate::layout::STREAM_TAIL;
+use crate::view::Records;
+
+impl RemapView<'_> {
+    /// Checks every rule of the remap spec, without memory of its own.
+    ///
+    /// Cost: one pass over the bytes, and one step for each run of each row.
+    ///
+    /// # Errors
+    /// The first rule that is broken, with place and values.
+    pub fn verify(&self) -> Result<(), RemapError> {
+        self.check()?;
+        self.verify_outputs()?;
+        self.verify_widths()?;
+        self.verify_padding()?;
+        self.verify_patterns()?;
+        let mut so_far = SoFar::default();
+        for number in 0..self.frame.keysets.count {
+            self.verify_keyset(number, &mut so_far)?;
+        }
+        let header = &self.frame.header;
+        let ends = [
+            (RemapRule::Keysets, so_far.parts, header.part_count.get().into()),
+            (RemapRule::KeysetRows, so_far.row_bits, header.row_bits.get()),
+            (RemapRule::Patterns, so_far.patterns, header.pattern_count.get().into()),
+        ];
+        match ends.into_iter().find(|(_, found, expected)| found != expected) {
+            Some((rule, found, expected)) => Err(corrupt(rule, Byte(0), found, expected)),
+            None => Ok(()),
+        }
+    }
+
+    fn verify_outputs(&self) -> Result<(), RemapError> {
+        let mut before = 0;
+        for (output, number) in self.outputs.iter().zip(0..) {
+            let end = output.output_series_end.get();
+            let most = u64::from(u32::MAX);
+            if end.checked_sub(before).is_none_or(|series| series > most) || width(end) > MAX_TARGET_WIDTH {
+                return Err(corrupt(RemapRule::Outputs, Output(number), end, before));
+            }
+            before = end;
+        }
+        Ok(())
+    }
+
+    fn verify_widths(&self) -> Result<(), RemapError> {
+        let header = &self.frame.header;
+        self.verify_records(&self.frame.keysets, header.keyset_widths)?;
+        self.verify_records(&self.frame.parts, header.part_widths)?;
+        self.verify_records(&self.frame.patterns, header.pattern_widths)?;
+        self.verify_records(&self.frame.runs, header.run_widths)
+    }
+
+    fn verify_records<const N: usize>(&self, records: &Records<N>, widths: [u8; N]) -> Result<(), RemapError> {
+        let mut most = [0; N];
+        for number in 0..records.count {
+            // All records lie inside.
+            let Some(Ok(record)) = records.get(&self.bits, number) else { continue };
+            for (most, field) in most.iter_mut().zip(record) {
+                *most = field.max(*most);
+            }
+        }
+        for (most, stored) in most.into_iter().zip(widths) {
+            if width(most) != u32::from(stored) {
+                return Err(corrupt(RemapRule::RecordWidths, Byte(80), stored.into(), width(most).into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_padding(&self) -> Result<(), RemapError> {
+        let frame = &self.frame;
+        let rows_end = frame.rows_bit + frame.header.row_bits.get();
+        let gaps = [
+            frame.keysets.slack(),
+            frame.parts.slack(),
+            frame.patterns.slack(),
+            frame.runs.slack(),
+            (rows_end, (bytes_for(rows_end) + STREAM_TAIL) * 8),
+        ];
+        match gaps.into_iter().find_map(|(from, to)| self.bits.first_set(from, to)) {
+            Some(byte) => Err(corrupt(RemapRule::Padding, Byte(self.records_start() + byte), 1, 0)),
+            None => Ok(()),
+        }
+    }
+
+    /// The first byte of the records in the file.
+    fn records_start(&self) -> u64 {
+        HEADER_LEN + u64::from(self.output_count()) * 24
+    }
+
+    fn verify_patterns(&self) -> Result<(), RemapError> {
+        let mut run_end = 0;
+        for number in 0..u64::from(self.frame.patterns.count) {
+            let (length, runs) = self.pattern(number)?;
+            if length == 0 {
+                return Err(corrupt(RemapRule::Patterns, AtPattern(number), length, 1));
+            }
+            let mut before: Option<[u64; 3]> = None;
+            for run in runs.start..runs.end {
+                let [start, part, place] = self.run(run)?;
+                let is_start = match before {
+                    None => start == 0,
+                    Some([before, _, _]) => before < start && start < length,
+                };
+                let continues = before.is_some_and(|before| {
+                    let [before_start, before_part, before_place] = before;
+                    part == before_part
+                        && (part == 0 || before_place.saturating_add(start.saturating_sub(before_start)) == place)
+                });
+                if !is_start || continues || part == 0 && place != 0 {
+                    return Err(corrupt(RemapRule::Runs, Run(run), start, before.map_or(0, |[start, ..]| start + 1)));
+                }
+                before = Some([start, part, place]);
+            }
+            run_end = runs.end;
+        }
+        let run_count = u64::from(self.frame.header.run_count.get());
+        if run_end == run_count { Ok(()) } else { Err(corrupt(RemapRule::Patterns, Byte(0), run_end, run_count)) }
+    }
+
+    fn verify_keyset(&self, number: u32, so_far: &mut SoFar) -> Result<(), RemapError> {
+        let keyset = self.keyset(number)?;
+        let at = AtKeyset(number.into());
+        if keyset.series.start >= keyset.series.end || keyset.row_count == 0 {
+            return Err(corrupt(RemapRule::Keysets, at, keyset.series.end, keyset.series.start + 1));
+        }
+        if keyset.rows != so_far.row_bits {
+            return Err(corrupt(RemapRule::KeysetRows, at, keyset.rows, so_far.row_bits));
+        }
+        let layout = self.rows_layout(&keyset)?;
+        so_far.row_bits = so_far.row_bits.saturating_add(layout.len(keyset.row_count));
+        if so_far.row_bits > self.frame.header.row_bits.get() {
+            return Err(corrupt(RemapRule::KeysetRows, at, so_far.row_bits, self.frame.header.row_bits.get()));
+        }
+        so_far.parts = keyset.parts.end;
+        let series = keyset.row_len.checked_mul(keyset.row_count);
+        if keyset.row_len > 0 && series != Some(keyset.series.len()) {
+            return Err(corrupt(RemapRule::RowLengths, at, keyset.row_len, keyset.series.len()));
+        }
+        let anchored = self.verify_rows(&keyset, &layout, so_far)?;
+        if anchored != keyset.series.len() {
+            return Err(corrupt(RemapRule::RowLengths, at, anchored, keyset.series.len()));
+        }
+        let mut base_bit = u64::from(layout.anchor_width);
+        let mut bit = u64::from(keyset.pattern_width);
+        for part in keyset.parts.start..keyset.parts.end {
+            let record = self.part(part)?;
+            self.verify_part(&keyset, &layout, (part, record), (base_bit, bit))?;
+            base_bit += u64::from(record.group_width);
+            bit += u64::from(record.width);
+        }
+        Ok(())
+    }
+
+    /// Patterns, lengths and targets of all rows; the series of these.
+    fn verify_rows(&self, keyset: &Keyset, layout: &RowsLayout, so_far: &mut SoFar) -> Result<u64, RemapError> {
+        let mut before = 0_u64;
+        let (mut least, mut most, mut is_uniform) = (u64::MAX, 0, true);
+        let (first_len, _) = self.pattern(self.row_pattern(keyset, layout, 0)?)?;
+        let mut row = 0;
+        while row < keyset.row_count {
+            let at = Row(keyset.number.into(), row);
+            if keyset.row_len == 0 && row % u64::from(REMAP_GROUP_ROWS) == 0 {
+                let anchor = self.anchor(keyset, layout, row / u64::from(REMAP_GROUP_ROWS))?;
+                if anchor != before {
+                    return Err(corrupt(RemapRule::RowLengths, at, anchor, before));
+                }
+            }
+            let pattern = self.row_pattern(keyset, layout, row)?;
+            let (len, _) = self.pattern(pattern)?;
+            so_far.meet(pattern)?;
+            if keyset.row_len > 0 && len != keyset.row_len {
+                return Err(corrupt(RemapRule::RowLengths, at, len, keyset.row_len));
+            }
+            is_uniform &= len == first_len;
+            (least, most) = (least.min(pattern), most.max(pattern));
+            self.verify_targets(keyset, layout, row, before, pattern)?;
+            before = before.saturating_add(len);
+            row += 1;
+            // Rows without bits are alike: what holds for the first and the last holds for those between.
+            if layout.head == 0 && layout.row == 0 && row == 1 && keyset.row_count > 2 {
+                before = before.saturating_add((keyset.row_count - 2).saturating_mul(len));
+                row = keyset.row_count - 1;
+            }
+        }
+        if keyset.row_len == 0 && is_uniform {
+            return Err(corrupt(RemapRule::RowLengths, AtKeyset(keyset.number.into()), 0, first_len));
+        }
+        if least != keyset.pattern || width(most - least) != keyset.pattern_width {
+            let at = AtKeyset(keyset.number.into());
+            return Err(corrupt(RemapRule::RowFields, at, keyset.pattern_width.into(), width(most - least).into()));
+        }
+        Ok(before)
+    }
+
+    fn verify_targets(
+        &self,
+        keyset: &Keyset,
+        layout: &RowsLayout,
+        row: u64,
+        before: u64,
+        pattern: u64,
+    ) -> Result<(), RemapError> {
+        let (len, runs) = self.pattern(pattern)?;
+        for run in runs.start..runs.end {
+            let [start, part, place] = self.run(run)?;
+            let Some(part) = part.checked_sub(1) else { continue };
+            let end = if run + 1 < runs.end { self.run(run + 1)?[0] } else { len };
+            let first = self.row_first(keyset, layout, row, before, part)?;
+            let last = first.saturating_add(place).saturating_add(end.saturating_sub(start));
+            if last > self.target_count() {
+                return Err(corrupt(RemapRule::Targets, Row(keyset.number.into(), row), last, self.target_count()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bases and fields of a part: the smallest of each is 0, and the largest needs the width.
+    fn verify_part(
+        &self,
+        keyset: &Keyset,
+        layout: &RowsLayout,
+        (number, part): (u64, Part),
+        (base_bit, bit): (u64, u64),
+    ) -> Result<(), RemapError> {
+        let group_rows = u64::from(REMAP_GROUP_ROWS);
+        let (mut bases, mut fields) = (Range::NONE, Range::NONE);
+        let groups = if part.group_width == 0 && part.width == 0 { 0 } else { keyset.row_count.div_ceil(group_rows) };
+        for group in 0..groups {
+            bases.add(self.field(layout.group(group).saturating_add(base_bit), part.group_width, keyset)?);
+            let mut of_group = Range::NONE;
+            for row in group * group_rows..keyset.row_count.min((group + 1) * group_rows) {
+                of_group.add(self.field(layout.row(row).saturating_add(bit), part.width, keyset)?);
+            }
+            if part.group_width > 0 && of_group.least != 0 {
+                return Err(corrupt(RemapRule::RowFields, AtPart(number), of_group.least, 0));
+            }
+            fields = fields.and(of_group);
+        }
+        for (range, stored) in [(bases, part.group_width), (fields, part.width)] {
+            if groups > 0 && (range.least != 0 || width(range.most) != stored) {
+                return Err(corrupt(RemapRule::RowFields, AtPart(number), stored.into(), width(range.most).into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was seen of the keysets before.
+#[derive(Default)]
+struct SoFar {
+    parts: u64,
+    row_bits: u64,
+    patterns: u64,
+}
+
+impl SoFar {
+    fn meet(&mut self, pattern: u64) -> Result<(), RemapError> {
+        if pattern > self.patterns {
+            return Err(corrupt(RemapRule::Patterns, AtPattern(pattern), pattern, self.patterns));
+        }
+        self.patterns = self.patterns.max(pattern + 1);
+        Ok(())
+    }
+}
+
+/// The smallest and the largest of some numbers.
+#[derive(Clone, Copy)]
+struct Range {
+    least: u64,
+    most: u64,
+}
+
+impl Range {
+    const NONE: Self = Self { least: u64::MAX, most: 0 };
+
+    fn add(&mut self, number: u64) {
+        *self = self.and(Self { least: number, most: number });
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+}

@@ -1,0 +1,243 @@
+//! The remap spec and the code say the same, and the second reader, written from the spec alone, agrees. That needs `python3`; without it the tests say so and pass.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use chronoxide_format::checksum::{crc, remap_checksum};
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::remap::layout::{OutputEntry, RemapHeader};
+use chronoxide_format::remap::{KeysetTargets, RemapBuilder, RemapOutput, RemapRule, RemapView};
+use chronoxide_testdata::random::Random;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn spec() -> String {
+    std::fs::read_to_string(project().join("spec/REMAP.md")).expect("the spec is part of the project")
+}
+
+/// Runs the second reader; nothing where there is no Python.
+fn python(arguments: &[String]) -> Option<Output> {
+    match Command::new("python3").args(["-B", "remap.py"]).args(arguments).current_dir(project().join("spec")).output()
+    {
+        Ok(output) => Some(output),
+        Err(error) => {
+            eprintln!("skipped: python3 cannot be started: {error}");
+            None
+        }
+    }
+}
+
+/// The cells of the rows of the table that has this cell in its first row.
+fn table(cell: &str) -> Vec<Vec<String>> {
+    let spec = spec();
+    let rows = spec.lines().skip_while(|line| !line.split('|').any(|found| found.trim() == cell));
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect())
+        .collect()
+}
+
+/// Compares a struct with the field table that begins with its first field.
+macro_rules! assert_fields {
+    ($struct:ident { $($field:ident),* }) => {{
+        let fields = [$((stringify!($field), std::mem::offset_of!($struct, $field))),*];
+        let ends = fields.iter().skip(1).map(|(_, offset)| *offset).chain([size_of::<$struct>()]);
+        let declared: Vec<(String, String, String)> = fields
+            .iter()
+            .zip(ends)
+            .map(|((name, offset), end)| ((*name).to_owned(), offset.to_string(), (end - offset).to_string()))
+            .collect();
+        let stated: Vec<(String, String, String)> = table(&format!("`{}`", fields[0].0))
+            .into_iter()
+            .map(|row| (row[3].clone(), row[0].clone(), row[1].clone()))
+            .collect();
+        assert_eq!(stated, declared, stringify!($struct));
+    }};
+}
+
+#[test]
+fn structs_are_the_spec_s_field_tables() {
+    assert_fields!(RemapHeader {
+        remap_magic,
+        major,
+        minor,
+        output_count,
+        input_id,
+        job_id,
+        file_len,
+        keyset_count,
+        part_count,
+        pattern_count,
+        run_count,
+        row_bits,
+        keyset_widths,
+        part_widths,
+        pattern_widths,
+        run_widths,
+        reserved,
+        checks_checksum,
+        header_checksum
+    });
+    assert_fields!(OutputEntry { output_id, output_series_end });
+}
+
+#[test]
+fn rules_are_those_of_the_spec() {
+    let listed: Vec<String> = table("`magic`").into_iter().map(|row| row[0].clone()).collect();
+    let known: Vec<&str> = RemapRule::ALL.iter().map(|rule| rule.id()).collect();
+    assert_eq!(listed, known);
+    for rule in known {
+        assert!(spec().contains(&format!("`[{rule}]`")), "{rule} is listed and not stated");
+    }
+}
+
+/// The remap of section 8.
+fn worked() -> Vec<u8> {
+    let outputs = [RemapOutput { block_id: BlockId([0xBB; 16]), series_count: 10, shard: 0 }];
+    let mut builder = RemapBuilder::new(BlockId([0xAA; 16]), [0xCC; 16], &outputs).unwrap();
+    let mut moved = KeysetTargets::default();
+    (0..3).for_each(|series| moved.push_row([Some(series)]));
+    builder.push_keyset(&moved).unwrap();
+    let mut rows = KeysetTargets::default();
+    rows.push_row([Some(4), Some(5), None]);
+    rows.push_row([Some(6), Some(7), None]);
+    builder.push_keyset(&rows).unwrap();
+    builder.finish().unwrap()
+}
+
+/// Bytes as the spec shows them.
+fn hex(bytes: &[u8], from: usize) -> String {
+    let mut text = String::new();
+    for (line, chunk) in (from..).step_by(16).zip(bytes[from..].chunks(16)) {
+        let bytes: Vec<String> = chunk.iter().map(|byte| format!("{byte:02X}")).collect();
+        writeln!(text, "    {line:04X}  {}", bytes.join(" ")).unwrap();
+    }
+    text
+}
+
+#[test]
+fn the_worked_remap_is_the_builder_s() {
+    let spec = spec();
+    let worked = worked();
+    let section = &spec[spec.find("## 8. A worked remap\n").expect("the section")..];
+    let mut stated = Vec::new();
+    for line in section.lines().filter(|line| line.starts_with("    ")) {
+        let (offset, bytes) = line.trim().split_once("  ").expect("an offset and bytes");
+        assert_eq!(usize::from_str_radix(offset, 16).unwrap(), stated.len(), "{line}");
+        stated.extend(bytes.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()));
+    }
+    assert_eq!(stated, worked, "the worked remap is\n{}", hex(&worked, 0));
+    let view = RemapView::open(&worked).unwrap();
+    view.verify().unwrap();
+    let refs: Vec<Option<u32>> =
+        view.targets().unwrap().map(|target| target.unwrap().map(|target| target.series.0)).collect();
+    assert_eq!(refs, [0, 1, 2, 4, 5].map(Some).into_iter().chain([None, Some(6), Some(7), None]).collect::<Vec<_>>());
+}
+
+/// Keysets that agree, that were mixed up, spread over two shards or left out, and what was put in.
+fn random_remap(seed: u64) -> (Vec<u8>, String) {
+    let mut random = Random::new(seed);
+    let outputs = [(40, 0), (60, 0), (100, 1)].map(|(series_count, shard)| RemapOutput {
+        block_id: BlockId([shard as u8; 16]),
+        series_count,
+        shard,
+    });
+    let mut builder = RemapBuilder::new(BlockId([1; 16]), [2; 16], &outputs).unwrap();
+    let (mut dump, mut series) = (String::new(), 0);
+    let mut targets = KeysetTargets::default();
+    for _ in 0..random.below(5) {
+        targets.clear();
+        let list: Vec<Option<u64>> = (0..1 + random.below(6))
+            .map(|place| random.percent(80).then(|| place as u64 + 100 * random.below(2) as u64))
+            .collect();
+        let is_mixed = random.percent(30);
+        for row in 0..1 + random.below(40) {
+            let len = if random.percent(70) { list.len() } else { 1 + random.below(list.len()) };
+            let row: Vec<Option<u64>> = list[..len]
+                .iter()
+                .map(|place| Some((*place)? + if is_mixed { random.below(60) } else { row * 2 } as u64))
+                .collect();
+            for target in &row {
+                match target {
+                    None => writeln!(dump, "{series} gone").unwrap(),
+                    Some(number @ 0..40) => writeln!(dump, "{series} 0 {number}").unwrap(),
+                    Some(number @ 40..100) => writeln!(dump, "{series} 1 {}", number - 40).unwrap(),
+                    Some(number) => writeln!(dump, "{series} 2 {}", number - 100).unwrap(),
+                }
+                series += 1;
+            }
+            targets.push_row(row);
+        }
+        builder.push_keyset(&targets).unwrap();
+    }
+    (builder.finish().unwrap(), dump)
+}
+
+#[test]
+fn the_second_reader_reads_what_was_put_in() {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 0..40 {
+        let (remap, expected) = random_remap(seed);
+        RemapView::open(&remap).unwrap().verify().unwrap();
+        let path = folder.path().join(format!("{seed}.cxr"));
+        std::fs::write(&path, &remap).unwrap();
+        let Some(output) = python(&["dump".to_owned(), path.display().to_string()]) else { return };
+        assert!(output.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "seed {seed}");
+    }
+}
+
+/// Gives damage to header, records and rows fresh checksums, so that it is met by the rules behind them; for remaps of one chunk.
+fn refresh_checksums(bytes: &mut [u8]) {
+    let header = size_of::<RemapHeader>();
+    let checks = bytes.len() - 4;
+    let (input, job) = (bytes[16..32].try_into().unwrap(), bytes[32..48].try_into().unwrap());
+    let chunk = remap_checksum(&input, &job, 0, &bytes[header..checks]).to_le_bytes();
+    bytes[checks..].copy_from_slice(&chunk);
+    bytes[header - 8..header - 4].copy_from_slice(&remap_checksum(&input, &job, u64::MAX, &chunk).to_le_bytes());
+    let checksum = crc(&bytes[..header - 4]).to_le_bytes();
+    bytes[header - 4..header].copy_from_slice(&checksum);
+}
+
+#[test]
+fn both_readers_refuse_the_same_damage_and_every_rule_is_met() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut met, mut arguments, mut refused) = (BTreeSet::new(), vec!["verify".to_owned()], BTreeSet::new());
+    let mut try_damage = |bytes: &[u8], name: String| {
+        let path = folder.path().join(name).display().to_string();
+        std::fs::write(&path, bytes).unwrap();
+        if let Err(error) = RemapView::open(bytes).and_then(|view| view.verify()) {
+            met.insert(error.rule().id());
+            refused.insert(path.clone());
+        }
+        arguments.push(path);
+    };
+    for seed in [3, 7, 11] {
+        let (remap, _) = random_remap(seed);
+        for bit in 0..remap.len() * 8 {
+            let mut damaged = remap.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            if bit % 16 == 0 {
+                try_damage(&damaged, format!("{seed}-{bit}-flipped"));
+            }
+            refresh_checksums(&mut damaged);
+            try_damage(&damaged, format!("{seed}-{bit}"));
+        }
+    }
+    let known: BTreeSet<&str> = RemapRule::ALL.iter().map(|rule| rule.id()).collect();
+    assert_eq!(met, known);
+    assert!(arguments.len() > 2_000 && refused.len() < arguments.len() - 1, "{} cases", arguments.len());
+    let mut also_refused = BTreeSet::new();
+    for some in arguments[1..].chunks(500) {
+        let arguments: Vec<String> = arguments[..1].iter().chain(some).cloned().collect();
+        let Some(output) = python(&arguments) else { return };
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!text.contains("Traceback"), "{text}");
+        also_refused.extend(text.lines().map(|line| line.split(": ").next().unwrap_or_default().to_owned()));
+    }
+    let differing: Vec<&String> = refused.symmetric_difference(&also_refused).collect();
+    assert!(differing.is_empty(), "{differing:?}");
+}
