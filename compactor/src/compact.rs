@@ -22,7 +22,7 @@ use crate::output::{Draft, OutputRows};
 use crate::progress::{Observer, Phase, Timings, Unwatched};
 use crate::remap::{KnownOutput, remap};
 use crate::select::Selector;
-use crate::{CompactError, CompactOptions, Rewrite, memory, meta};
+use crate::{CompactError, CompactOptions, Rewrite, memory, meta, verification};
 
 /// What became of the series of a compaction.
 #[derive(Clone, Debug, Default)]
@@ -126,12 +126,17 @@ fn merge<E: From<CompactError>>(
     let watch = Watch { observer };
     check(options)?;
     let replan = options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
-    if let Some(limit) = options.memory_limit.map(|limit| limit as u64) {
-        let needed = memory::needed(inputs, options, replan)?;
-        if needed > limit {
-            return Err(CompactError::Memory { needed, limit }.into());
+    let of_remaps = if publish_remap.is_some() { memory::remaps(inputs) } else { Ok(0) };
+    let needed = match memory::needed(inputs, options, replan).and_then(|needed| Ok(needed.saturating_add(of_remaps?)))
+    {
+        Ok(needed) => needed,
+        Err(error) => {
+            // What cannot be told is damaged: verification names the rule that it breaks.
+            verify(inputs, &watch)?;
+            return Err(error.into());
         }
-    }
+    };
+    memory::check(needed, options)?;
     let started = Instant::now();
     let verified = verify(inputs, &watch)?;
     summary.timings.add(Phase::Verify, started.elapsed());
@@ -143,6 +148,7 @@ fn merge<E: From<CompactError>>(
     let vocabulary = Vocabulary::merge(inputs, symbols, &options.rewrite)?;
     watch.goes_on(Phase::Tables, 2, 4)?;
     let adopted = adopt(inputs, &vocabulary, &options.rewrite, options.layout == Layout::Factored && !replan)?;
+    memory::check(needed.saturating_add(memory::translation(&adopted)), options)?;
     let labels = AllLabelRows::new(inputs, &vocabulary);
     let changes = options.rewrite.key_changes(&vocabulary);
     let context = Context {
@@ -303,7 +309,7 @@ fn verify(inputs: &[BlockView<'_>], watch: &Watch<'_>) -> Result<Vec<ContentFing
     for group in inputs.chunks(rayon::current_num_threads() * 4) {
         let first = verified.len();
         watch.goes_on(Phase::Verify, first as u64, inputs.len() as u64)?;
-        let results: Vec<_> = group.par_iter().map(BlockView::verify).collect();
+        let results: Vec<_> = group.par_iter().map(verification::verify).collect();
         for (input, result) in (first..).zip(results) {
             verified.push(result.map_err(|source| CompactError::Input { input, source })?);
         }

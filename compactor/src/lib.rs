@@ -19,6 +19,7 @@
 //! | `output` | from merged rows to blocks |
 //! | `remap` | where the series of the inputs are in the outputs |
 //! | `meta` | what the outputs say of themselves |
+//! | `verification` | blocks verified on all threads |
 //! | `memory` | how much memory it takes at most |
 //! | `progress` | how far it is, and whether it is to go on |
 //! | [`job`] | many outputs published, and then the inputs deleted |
@@ -54,6 +55,7 @@ mod progress;
 mod remap;
 mod rewrite;
 pub mod select;
+mod verification;
 
 pub use compact::{Compacted, Summary, compact, compact_into, compact_with_remaps};
 pub use compaction::{Compaction, CompactionError, REMAP_EXTENSION, RemapRefused, SCRATCH_MEMORY};
@@ -62,3 +64,4 @@ pub use options::{CompactOptions, Shards, UserPairs};
 pub use output::Draft;
 pub use progress::{Observer, Phase, Timings, Unwatched};
 pub use rewrite::Rewrite;
+pub use verification::verify;

@@ -1,9 +1,10 @@
 //! How much memory a compaction takes at most, told from the inputs' catalogues before it begins.
 
 use chronoxide_format::view::BlockView;
-use chronoxide_format::{KeyId, PoolId, Result, TableId};
-use chronoxide_planner::Layout;
+use chronoxide_format::{KeyId, PoolId, TableId};
+use chronoxide_planner::{KeysetPlan, Layout};
 
+use crate::merge::{Adopted, MergedKeyset};
 use crate::{CompactError, CompactOptions, SCRATCH_MEMORY};
 
 /// Of a symbol: its place in the arenas that are united, two numbers, its hash, its end in the output.
@@ -23,7 +24,29 @@ const PLANNED: u64 = 16;
 /// Rows in work, and the program itself.
 const WORK: u64 = 96 << 20;
 
-/// Bytes that merging these blocks takes at most, about.
+/// Of a series that is translated, besides its codes: its place among those that are sorted, and what it has in common with others.
+const TRANSLATED: u64 = 48;
+
+/// Of a series whose place in the outputs is looked for, besides its codes: where it is, and the ways to write that.
+const REMAPPED: u64 = 120;
+
+/// Refuses what could take more memory than it may.
+pub(crate) fn check(needed: u64, options: &CompactOptions) -> Result<(), CompactError> {
+    match options.memory_limit.map(|limit| limit as u64) {
+        Some(limit) if needed > limit => Err(CompactError::Memory { needed, limit }),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that translating a keyset takes at most, about: its rows come in another order, and are sorted before they are merged.
+pub(crate) fn translation(adopted: &Adopted) -> u64 {
+    let of_keyset = |(keyset, choice): (&MergedKeyset, &KeysetPlan)| {
+        keyset.translated.saturating_mul(TRANSLATED + 3 * size_of::<u32>() as u64 * choice.width() as u64)
+    };
+    adopted.keysets.iter().zip(&adopted.plan.keysets).map(of_keyset).max().unwrap_or(0)
+}
+
+/// Bytes that merging these blocks takes at most, about, besides [`translation`].
 pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan: bool) -> Result<u64, CompactError> {
     // Lists are united pair by pair: each level of pairs may have all members once more.
     let levels = 1 + u64::from(inputs.len().max(1).ilog2());
@@ -36,7 +59,33 @@ pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan:
     Ok(bytes)
 }
 
-fn of_input(view: &BlockView<'_>, levels: u64, options: &CompactOptions, replan: bool) -> Result<u64> {
+/// Bytes that finding the series of the inputs in the outputs takes at most, about: one keyset at a time for each of some inputs, and what the planner made of each row.
+pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
+    let mut largest = Vec::with_capacity(inputs.len());
+    let mut series = 0_u64;
+    for (input, view) in inputs.iter().enumerate() {
+        let of_keyset = |keyset: u32| -> chronoxide_format::Result<u64> {
+            let keyset = view.keyset(keyset)?;
+            let codes = size_of::<u32>() as u64 * u64::from(keyset.table().leaf_count()?);
+            Ok((REMAPPED + codes).saturating_mul(keyset.series_count().into()))
+        };
+        let of_input =
+            (0..view.keyset_count()).map(of_keyset).try_fold(0, |most, bytes| bytes.map(|bytes| bytes.max(most)));
+        largest.push(of_input.map_err(|source| CompactError::Input { input, source })?);
+        let count = view.series_count().map_err(|source| CompactError::Input { input, source })?;
+        series = series.saturating_add(count.into());
+    }
+    largest.sort_unstable();
+    let at_once = largest.iter().rev().take(rayon::current_num_threads());
+    Ok(at_once.fold(series.saturating_mul(size_of::<u32>() as u64), |bytes, &more| bytes.saturating_add(more)))
+}
+
+fn of_input(
+    view: &BlockView<'_>,
+    levels: u64,
+    options: &CompactOptions,
+    replan: bool,
+) -> chronoxide_format::Result<u64> {
     let mut bytes = u64::from(view.symbols().count()) * SYMBOL + view.symbols().arena().len() as u64;
     for key in (0..view.key_count()).map(KeyId) {
         bytes += u64::from(view.dictionary(key)?.row_count()) * VALUE;

@@ -10,10 +10,10 @@ use crate::merge::{Adopted, MergedPool, MergedRows, Merging, OpenKeyset, Overlap
 use crate::output::{Columns, OutputRows, PackedChunk, Uses, pack};
 use crate::progress::Phase;
 
-/// Rows of sources that are open at once, about: series where they are translated.
-const BATCH_ROWS: u64 = 1 << 18;
+/// Codes of rows that are in work at once, about: 8 MiB of them as they are read, and as many again as they are merged.
+const BATCH_CODES: u64 = 1 << 21;
 
-/// Chunks that fit an output: so much of it at most stays empty because the next chunk is too large for it.
+/// Chunks that fit an output: so much of it at most stays empty because the next chunk is too large for it, unless that is one long list.
 const CHUNKS_AN_OUTPUT: u64 = 16;
 
 /// Merges the rows of all keysets into outputs.
@@ -36,14 +36,16 @@ impl<'a> Merger<'a> {
         let (mut from, mut done) = (0, 0);
         while from < rows.len() {
             self.watch.goes_on(Phase::Rows, done, all)?;
-            let mut batch_rows = 0;
-            let mut to = from;
-            while to < rows.len() && (to == from || batch_rows + rows[to] <= BATCH_ROWS) {
-                batch_rows += rows[to];
+            let (mut codes, mut to) = (0, from);
+            while to < rows.len() {
+                codes += rows[to] * adopted.plan.keysets[to].width() as u64;
+                if codes > BATCH_CODES && to > from {
+                    break;
+                }
                 to += 1;
             }
             self.merge_batch(adopted, from..to, spool)?;
-            done += batch_rows;
+            done += rows[from..to].iter().sum::<u64>();
             from = to;
         }
         self.watch.goes_on(Phase::Rows, done, all)
@@ -70,13 +72,12 @@ impl<'a> Merger<'a> {
             self.tally = self.tally.and(keyset.translated);
             pieces.extend(of_keyset.iter().map(|piece| (keyset, piece)));
         }
-        let group_rows = BATCH_ROWS as usize;
         let mut left = &pieces[..];
         while !left.is_empty() {
-            let mut rows = 0;
-            let group = left.iter().take_while(|(_, piece)| {
-                rows += piece.len();
-                rows <= group_rows
+            let mut codes = 0;
+            let group = left.iter().take_while(|(keyset, piece)| {
+                codes += (piece.len() * keyset.choice.width()) as u64;
+                codes <= BATCH_CODES
             });
             let (group, rest) = left.split_at(group.count().max(1));
             left = rest;
@@ -111,7 +112,8 @@ impl<'a> Merger<'a> {
         };
         let runs: Vec<(u32, Run)> = (spread.into_iter())
             .flat_map(|(shard, run)| {
-                cut(run, pool, self.max_series / CHUNKS_AN_OUTPUT).into_iter().map(move |run| (shard, run))
+                let chunk_series = self.max_series / CHUNKS_AN_OUTPUT;
+                cut(run, pool, chunk_series, self.max_series).into_iter().map(move |run| (shard, run))
             })
             .collect();
         let reader = pool.map(MergedPool::read);

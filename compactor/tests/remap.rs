@@ -1,5 +1,7 @@
 //! Every series of every input is followed to the outputs, against a model of what merging does to labels.
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
@@ -14,10 +16,8 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
-use model::{expected, random_options};
 use proptest::prelude::*;
-
-mod model;
+use support::{expected, random_options};
 
 /// What came out of a compaction.
 struct Merged {

@@ -1,5 +1,7 @@
 //! Series left out by selectors, labels dropped and renamed, against labelsets as plain maps.
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{CompactOptions, Rewrite, compact};
@@ -8,17 +10,8 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
-use model::{expected, random_options};
 use proptest::prelude::*;
-
-mod model;
-
-fn content(block: &[u8]) -> BTreeSet<Labelset> {
-    let view = BlockView::open(block).unwrap();
-    let text = view.text().unwrap();
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
-}
+use support::{content, expected, random_options};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() })]

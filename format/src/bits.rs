@@ -85,6 +85,19 @@ impl<'a> Bits<'a> {
         Some(self.peek(bit)? & mask(width))
     }
 
+    /// The `len` bits from bit `bit` on, of which fields can be read without another look at the whole stream; nothing where one of them could not be, see
+    /// [`Bits::peek`].
+    #[inline(always)]
+    pub(crate) fn window(&self, bit: u64, len: u64) -> Option<Window<'a>> {
+        let first = bit / 8;
+        let end = (bit + len) / 8 + STREAM_TAIL;
+        let bytes = self.bytes.get(usize::try_from(first).ok()?..usize::try_from(end).ok()?)?;
+        if let Some(proofs) = &self.proofs {
+            proofs.touch(first, end - first).ok()?;
+        }
+        Some(Window { bytes, start: bit % 8 })
+    }
+
     /// The 64 bits from the byte in which bit `bit` lies.
     #[inline(always)]
     fn word(&self, bit: u64) -> Result<u64> {
@@ -156,6 +169,23 @@ impl<'a> Bits<'a> {
             kept = u8::MAX;
         }
         None
+    }
+}
+
+/// Some bits of a stream.
+pub(crate) struct Window<'a> {
+    bytes: &'a [u8],
+    /// Where they start in the first byte.
+    start: u64,
+}
+
+impl Window<'_> {
+    /// The 57 bits and more from bit `bit` of them on, with anything above them.
+    #[inline(always)]
+    pub(crate) fn word(&self, bit: u64) -> Option<u64> {
+        let bit = self.start + bit;
+        let word = self.bytes.get(usize::try_from(bit / 8).ok()?..)?.first_chunk()?;
+        Some(u64::from_le_bytes(*word) >> (bit % 8))
     }
 }
 

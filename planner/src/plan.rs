@@ -37,6 +37,12 @@ pub struct KeysetPlan {
 }
 
 impl KeysetPlan {
+    /// Columns of its table, that of lists included.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.prefix.len() + usize::from(self.list.is_some())
+    }
+
     /// A column of value codes for each key.
     #[must_use]
     pub fn plain(keyset: &KeysetRows) -> Self {

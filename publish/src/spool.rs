@@ -190,6 +190,11 @@ impl<'a> Contents<'a> {
         self.file_len + self.tail.len() as u64
     }
 
+    /// The temporary file, or the folder while there is none.
+    pub fn path(&self) -> &'a Path {
+        self.path
+    }
+
     /// Fills `out` with the bytes from `offset` on.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Counts what each thread allocates; the system's allocator does the work.
 ///
@@ -33,7 +34,13 @@ thread_local! {
     static PEAK: Cell<i64> = const { Cell::new(0) };
 }
 
+/// Of all threads together.
+static LIVE_OF_PROCESS: AtomicI64 = AtomicI64::new(0);
+static PEAK_OF_PROCESS: AtomicI64 = AtomicI64::new(0);
+
 fn count(calls: u64, bytes: i64) {
+    let live = LIVE_OF_PROCESS.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    PEAK_OF_PROCESS.fetch_max(live, Ordering::Relaxed);
     // A thread that is being torn down has no counters any more.
     let _ = CALLS.try_with(|counter| counter.set(counter.get() + calls));
     let _ = LIVE.try_with(|live| {
@@ -43,7 +50,7 @@ fn count(calls: u64, bytes: i64) {
 }
 
 // SAFETY: every call is passed on to the system's allocator with the same arguments, and its answer is returned unchanged; counting touches
-// only cells of the thread, which are initialised without allocating.
+// only cells of the thread, which are initialised without allocating, and atomics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as i64);
@@ -71,4 +78,18 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Usage) {
     let result = work();
     let usage = Usage { calls: CALLS.get() - calls, peak: (PEAK.get() - live) as u64 };
     (result, usage)
+}
+
+/// Runs a piece of work and says what all threads allocated meanwhile; calls are not counted.
+pub fn measure_process<T>(work: impl FnOnce() -> T) -> (T, Usage) {
+    let live = LIVE_OF_PROCESS.load(Ordering::Relaxed);
+    PEAK_OF_PROCESS.store(live, Ordering::Relaxed);
+    let result = work();
+    let peak = PEAK_OF_PROCESS.load(Ordering::Relaxed) - live;
+    (result, Usage { calls: 0, peak: peak as u64 })
+}
+
+/// Bytes that are allocated now, by all threads together.
+pub fn live_of_process() -> u64 {
+    LIVE_OF_PROCESS.load(Ordering::Relaxed) as u64
 }

@@ -22,6 +22,7 @@ pub(crate) fn map_folder(path: &Path) -> Result<Folder, FolderError> {
 pub(crate) fn verify(path: &Path) -> Result<Lineage, OpenError> {
     let damaged = |source| OpenError::Block { path: path.to_owned(), source };
     let block = map(path)?;
-    block.verify().map_err(damaged)?;
-    Lineage::of(&block.view()).map_err(damaged)
+    let view = block.view();
+    chronoxide_compactor::verify(&view).map_err(damaged)?;
+    Lineage::of(&view).map_err(damaged)
 }

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
+use chronoxide_format::view::{BlockView, Domain, Table};
 use chronoxide_format::{Result, TableId};
 use chronoxide_planner::{KeysetPlan, Part, Plan, TablePlan};
+use rayon::prelude::*;
 
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
@@ -20,6 +21,8 @@ pub(crate) struct MergedKeyset {
     pub sources: Vec<KeysetSource>,
     /// Rows of all its sources: series of those that are factored otherwise.
     pub rows: u64,
+    /// Series of these.
+    pub translated: u64,
 }
 
 /// A keyset of an input.
@@ -55,11 +58,13 @@ struct KnownTables {
     keys: Vec<Vec<u32>>,
 }
 
-/// How one input is factored, in the keys of the vocabulary.
-struct InputPlan {
-    /// What the rows of each dictionary and inner table are.
-    parts: Vec<Part>,
-    keysets: Vec<KeysetPlan>,
+/// A keyset of an input, in the keys of the vocabulary.
+struct InputKeyset {
+    /// Its keys, increasing.
+    keys: Vec<u32>,
+    choice: KeysetPlan,
+    rows: u32,
+    series: u32,
 }
 
 /// Adopts the plan of the largest input, and for keysets that it does not have that of the next. If outputs are to be plain, plans do not matter.
@@ -70,13 +75,19 @@ pub(crate) fn adopt(
     factored: bool,
 ) -> std::result::Result<Adopted, CompactError> {
     let mut known = KnownTables::default();
-    let mut plans = Vec::with_capacity(inputs.len());
+    let mut parts = Vec::with_capacity(inputs.len());
     for (input, view) in inputs.iter().enumerate() {
-        let plan = input_plan(view, &vocabulary.key_maps[input], &mut known);
-        plans.push(plan.map_err(|source| CompactError::Input { input, source })?);
+        let of_input = input_parts(view, &vocabulary.key_maps[input], &mut known);
+        parts.push(of_input.map_err(|source| CompactError::Input { input, source })?);
     }
+    let plans = (inputs.par_iter().zip(&parts).enumerate())
+        .map(|(input, (view, parts))| {
+            let keysets = (0..view.keyset_count()).map(|keyset| input_keyset(view, keyset, parts, &known));
+            keysets.collect::<Result<_>>().map_err(|source| CompactError::Input { input, source })
+        })
+        .collect::<std::result::Result<Vec<Vec<InputKeyset>>, CompactError>>()?;
     let changes = rewrite.key_changes(vocabulary);
-    let keysets = keysets(inputs, vocabulary, &changes)?;
+    let keysets = keysets(&plans, &changes);
 
     let order = by_size(inputs)?;
     let rank = |input: usize| order.iter().position(|&other| other == input);
@@ -85,7 +96,7 @@ pub(crate) fn adopt(
         let largest = keyset.sources.iter().min_by_key(|source| rank(source.input));
         let plain = || KeysetPlan { prefix: keyset.keys.iter().copied().map(Part::Key).collect(), list: None };
         let own =
-            largest.filter(|_| factored).map(|source| (source, &plans[source.input].keysets[source.keyset as usize]));
+            largest.filter(|_| factored).map(|source| (source, &plans[source.input][source.keyset as usize].choice));
         chosen.push(match own {
             Some((source, own)) if source.is_rewritten => {
                 known.rewritten(own, &changes, &keyset.keys).unwrap_or_else(plain)
@@ -102,13 +113,13 @@ pub(crate) fn adopt(
     };
     let mut adopted = Adopted {
         keysets,
-        parts: plans.iter().map(|plan| plan.parts.iter().map(|&part| renumbered(part)).collect()).collect(),
+        parts: parts.iter().map(|parts| parts.iter().map(|&part| renumbered(part)).collect()).collect(),
         planner_version: 0,
         plan,
     };
     for (keyset, choice) in adopted.keysets.iter_mut().zip(&adopted.plan.keysets) {
         for source in keyset.sources.iter_mut().filter(|source| !source.is_rewritten) {
-            let own = &plans[source.input].keysets[source.keyset as usize];
+            let own = &plans[source.input][source.keyset as usize].choice;
             let same = |own: Part, chosen: Part| renumbered(own) == Some(chosen);
             source.agrees = own.prefix.len() == choice.prefix.len()
                 && own.prefix.iter().zip(&choice.prefix).all(|(&own, &chosen)| same(own, chosen))
@@ -118,9 +129,9 @@ pub(crate) fn adopt(
                 };
         }
         for source in &keyset.sources {
-            let at = |error| CompactError::Input { input: source.input, source: error };
-            let stored = inputs[source.input].keyset(source.keyset).map_err(at)?;
-            keyset.rows += u64::from(if source.agrees { stored.table().row_count() } else { stored.series_count() });
+            let stored = &plans[source.input][source.keyset as usize];
+            keyset.rows += u64::from(if source.agrees { stored.rows } else { stored.series });
+            keyset.translated += u64::from(if source.agrees { 0 } else { stored.series });
         }
     }
     if let (true, Some(&first)) = (factored, order.first()) {
@@ -150,7 +161,8 @@ pub(crate) fn has_plan(inputs: &[BlockView<'_>]) -> std::result::Result<bool, Co
     Ok(meta.planner_version() > 0 || inner > 0 || view.pool_count() > 0)
 }
 
-fn input_plan(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> Result<InputPlan> {
+/// What the rows of each dictionary and inner table are.
+fn input_parts(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = keys.iter().copied().map(Part::Key).collect();
     for table in view.key_count()..view.table_count() - view.keyset_count() {
         let table = view.table(TableId(table))?;
@@ -161,12 +173,22 @@ fn input_plan(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> Re
             _ => Part::Table(known.number(columns)),
         });
     }
-    let keyset = |keyset| {
-        let (prefix, list) = columns(view, &view.keyset(keyset)?.table(), &parts)?;
-        Ok(KeysetPlan { prefix, list })
-    };
-    let keysets = (0..view.keyset_count()).map(keyset).collect::<Result<_>>()?;
-    Ok(InputPlan { parts, keysets })
+    Ok(parts)
+}
+
+fn input_keyset(view: &BlockView<'_>, keyset: u32, parts: &[Part], known: &KnownTables) -> Result<InputKeyset> {
+    let keyset = view.keyset(keyset)?;
+    let (prefix, list) = columns(view, &keyset.table(), parts)?;
+    let mut keys = Vec::new();
+    for &part in prefix.iter().chain(&list) {
+        match part {
+            Part::Key(key) => keys.push(key),
+            Part::Table(table) => keys.extend_from_slice(&known.keys[table]),
+        }
+    }
+    keys.sort_unstable();
+    let (rows, series) = (keyset.table().row_count(), keyset.series_count());
+    Ok(InputKeyset { keys, choice: KeysetPlan { prefix, list }, rows, series })
 }
 
 /// What the columns of a table refer to, and what its lists are lists of.
@@ -296,25 +318,25 @@ fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
 }
 
 /// The keysets of all inputs by what becomes of their keys.
-fn keysets(
-    inputs: &[BlockView<'_>],
-    vocabulary: &Vocabulary<'_>,
-    changes: &KeyChanges,
-) -> std::result::Result<Vec<MergedKeyset>, CompactError> {
-    let mut merged: BTreeMap<Vec<u32>, Vec<KeysetSource>> = BTreeMap::new();
-    for (input, view) in inputs.iter().enumerate() {
-        for keyset in 0..view.keyset_count() {
-            let own = keys(&view.keyset(keyset), &vocabulary.key_maps[input]);
-            let own = own.map_err(|source| CompactError::Input { input, source })?;
-            let keys = changes.keys_after(&own);
-            let is_rewritten = keys != own;
-            merged.entry(keys).or_default().push(KeysetSource { input, keyset, agrees: false, is_rewritten });
+fn keysets(plans: &[Vec<InputKeyset>], changes: &KeyChanges) -> Vec<MergedKeyset> {
+    let all = plans
+        .iter()
+        .enumerate()
+        .flat_map(|(input, keysets)| (0..).zip(keysets).map(move |(number, own)| (input, number, own)));
+    let source = |(input, keyset, own): (usize, u32, &InputKeyset)| {
+        let keys = changes.keys_after(&own.keys);
+        let is_rewritten = keys != own.keys;
+        (keys, KeysetSource { input, keyset, agrees: false, is_rewritten })
+    };
+    let mut sources: Vec<(Vec<u32>, KeysetSource)> = all.map(source).collect();
+    // Stable: sources stay in the order of inputs.
+    sources.par_sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut merged: Vec<MergedKeyset> = Vec::new();
+    for (keys, source) in sources {
+        match merged.last_mut() {
+            Some(last) if last.keys == keys => last.sources.push(source),
+            _ => merged.push(MergedKeyset { keys, sources: vec![source], rows: 0, translated: 0 }),
         }
     }
-    Ok(merged.into_iter().map(|(keys, sources)| MergedKeyset { keys, sources, rows: 0 }).collect())
-}
-
-fn keys(keyset: &Result<Keyset<'_>>, map: &[u32]) -> Result<Vec<u32>> {
-    let keyset = keyset.as_ref().map_err(Clone::clone)?;
-    keyset.keys()?.map(|key| Ok(map[key?.0 as usize])).collect()
+    merged
 }

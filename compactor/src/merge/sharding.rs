@@ -131,8 +131,9 @@ impl Spread {
     }
 }
 
-/// Rows in runs of at most so many series, in order. Lists that are longer are cut.
-pub(crate) fn cut(run: Run, pool: Option<&MergedPool<'_>>, most: u64) -> Vec<Run> {
+/// Rows in runs of at most `most` series, in order. A list that is longer has a run of its own, and only one that is longer than `longest`, which is
+/// what an output takes, is cut: two parts of a list never meet in an output, where they would be two rows with the same prefix.
+pub(crate) fn cut(run: Run, pool: Option<&MergedPool<'_>>, most: u64, longest: u64) -> Vec<Run> {
     let most = most.max(1);
     let mut runs = vec![Run { width: run.width, ..Run::default() }];
     let mut series = 0;
@@ -153,13 +154,13 @@ pub(crate) fn cut(run: Run, pool: Option<&MergedPool<'_>>, most: u64) -> Vec<Run
         };
         let list = row[run.width - 1];
         let len = pool.read().len(list);
-        if len <= most {
+        if len <= longest {
             push(row, overlap, len);
             continue;
         }
         let members = pool.read().list(list).to_vec();
         let mut row = row.to_vec();
-        for (number, some) in members.chunks(usize::try_from(most).unwrap_or(usize::MAX)).enumerate() {
+        for (number, some) in members.chunks(usize::try_from(longest).unwrap_or(usize::MAX)).enumerate() {
             row[run.width - 1] = pool.intern(some);
             push(&row, if number == 0 { overlap } else { Overlap::NONE }, some.len() as u64);
         }

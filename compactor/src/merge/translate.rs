@@ -109,7 +109,57 @@ enum Target<'a> {
     /// One label.
     Label(Leaf),
     /// A row of this shared table.
-    Row { table: usize, leaves: Vec<Leaf> },
+    Row(RowTarget),
+}
+
+/// A row of a shared table, and the labels that it has.
+#[derive(Debug)]
+struct RowTarget {
+    table: usize,
+    leaves: Vec<Leaf>,
+    /// The input's columns that these are in.
+    columns: Vec<usize>,
+}
+
+impl RowTarget {
+    fn new(table: usize, leaves: Vec<Leaf>) -> Self {
+        let mut columns: Vec<usize> = leaves.iter().map(|leaf| leaf.column).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        Self { table, leaves, columns }
+    }
+}
+
+/// What became of rows of an input's columns: many series have the same.
+struct Remembered {
+    seen: InternedRows,
+    codes: Vec<u32>,
+    row: Vec<u32>,
+}
+
+impl Remembered {
+    fn new(target: &RowTarget) -> Self {
+        Self { seen: InternedRows::new(target.columns.len()), codes: Vec::new(), row: Vec::new() }
+    }
+
+    /// For a column of the outputs; there is something to remember only for rows of shared tables.
+    fn of(target: &Target<'_>) -> Self {
+        match target {
+            Target::Row(target) => Self::new(target),
+            _ => Self { seen: InternedRows::new(1), codes: Vec::new(), row: Vec::new() },
+        }
+    }
+
+    /// What became of these columns of a series, found out once.
+    fn get(&mut self, target: &RowTarget, codes: &[u32], find: impl FnOnce() -> u32) -> u32 {
+        self.row.clear();
+        self.row.extend(target.columns.iter().map(|&column| codes[column]));
+        let number = self.seen.intern(&self.row) as usize;
+        if number == self.codes.len() {
+            self.codes.push(find());
+        }
+        self.codes[number]
+    }
 }
 
 impl Target<'_> {
@@ -118,7 +168,7 @@ impl Target<'_> {
         match self {
             Self::Same { column, .. } => Some(*column) == list_column,
             Self::Label(leaf) => Some(leaf.column) == list_column,
-            Self::Row { leaves, .. } => leaves.iter().any(|leaf| Some(leaf.column) == list_column),
+            Self::Row(target) => target.columns.iter().any(|&column| Some(column) == list_column),
         }
     }
 }
@@ -201,7 +251,8 @@ impl<'a> Translation<'a> {
                 (_, Some(column)) => Target::Same { column, codes: codes[column] },
                 (Part::Key(key), None) => Target::Label(leaf(key)),
                 (Part::Table(table), None) => {
-                    Target::Row { table, leaves: keys_of(context.plan, table).into_iter().map(leaf).collect() }
+                    let leaves = keys_of(context.plan, table).into_iter().map(leaf).collect();
+                    Target::Row(RowTarget::new(table, leaves))
                 }
             }
         };
@@ -217,25 +268,30 @@ impl<'a> Translation<'a> {
     /// Adds the rows that shared tables must have for these series.
     pub(crate) fn add_rows(&self, more: &mut MoreRows) -> Result<()> {
         let mut values = Vec::new();
-        let wanted: Vec<&Target<'_>> =
-            self.targets.iter().filter(|target| matches!(target, Target::Row { .. })).collect();
-        let needs_series = wanted.iter().any(|target| target.needs(self.list_column));
-        let mut add = |targets: &[&Target<'_>], codes: &[u32]| {
-            for target in targets {
-                if let Target::Row { table, leaves } = target {
-                    self.values(leaves, codes, &mut values);
-                    more[*table].intern(&values);
-                }
-            }
-        };
+        let wanted = self.targets.iter().filter_map(|target| match target {
+            Target::Row(target) => Some((target, Remembered::new(target))),
+            _ => None,
+        });
+        let mut wanted: Vec<(&RowTarget, Remembered)> = wanted.collect();
         if wanted.is_empty() {
             return Ok(());
         }
+        let needs_series =
+            self.targets.iter().any(|target| matches!(target, Target::Row(_)) && target.needs(self.list_column));
+        let mut add = |codes: &[u32]| {
+            for (target, remembered) in &mut wanted {
+                remembered.get(target, codes, || {
+                    self.values(&target.leaves, codes, &mut values);
+                    more[target.table].intern(&values)
+                });
+            }
+        };
+        let rows = 0..self.keyset.table().row_count();
         if needs_series {
-            self.for_each_series(0..self.keyset.table().row_count(), |codes| add(&wanted, codes))
+            self.for_each_series(rows, add)
         } else {
-            self.for_each_row(0..self.keyset.table().row_count(), |_, codes| {
-                add(&wanted, codes);
+            self.for_each_row(rows, |_, codes| {
+                add(codes);
                 Ok(())
             })
         }
@@ -256,6 +312,7 @@ impl<'a> Translation<'a> {
         let mut values = Vec::new();
         let mut row = Vec::with_capacity(self.targets.len());
         let possible = filter.of_keys(&self.own_keys);
+        let mut remembered: Vec<Remembered> = self.targets.iter().map(Remembered::of).collect();
         self.for_each_series(0..self.keyset.table().row_count(), |codes| {
             row.clear();
             if !filter.keeps_all() {
@@ -271,15 +328,21 @@ impl<'a> Translation<'a> {
                 each(Fate::Dropped, codes, &row);
                 return;
             }
-            row.extend(self.targets.iter().map(|target| match target {
-                Target::Same { column, codes: known } => known[codes[*column] as usize],
-                Target::Label(leaf) => self.value(leaf, codes),
-                Target::Row { table, leaves } => {
-                    self.values(leaves, codes, &mut values);
-                    let known = tables.tables[*table].by_values.as_ref().and_then(|known| known.find(&values));
-                    known.expect("the table has been given this row")
-                }
-            }));
+            for (target, remembered) in self.targets.iter().zip(&mut remembered) {
+                row.push(match target {
+                    Target::Same { column, codes: known } => known[codes[*column] as usize],
+                    Target::Label(leaf) => self.value(leaf, codes),
+                    Target::Row(target) => {
+                        let find = || {
+                            self.values(&target.leaves, codes, &mut values);
+                            let known = &tables.tables[target.table].by_values;
+                            let found = known.as_ref().and_then(|known| known.find(&values));
+                            found.expect("the table has been given this row")
+                        };
+                        remembered.get(target, codes, find)
+                    }
+                });
+            }
             each(Fate::Kept, codes, &row);
         })
     }

@@ -1,9 +1,12 @@
 //! Merged rows until all of them are there: packed, in the order in which they will be written.
 
+use std::io;
+
 use chronoxide_format::Rule;
 use chronoxide_format::bits::{BitWriter, Bits, width};
+use chronoxide_format::checksum::crc;
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_publish::{Contents, Spool, SpoolError};
+use chronoxide_publish::{Contents, Spool, SpoolError, SpoolStep};
 use roaring::RoaringBitmap;
 
 use crate::merge::{Overlap, Run};
@@ -34,6 +37,8 @@ pub(crate) struct Chunk {
     pub series: u64,
     offset: u64,
     len: usize,
+    /// Of the bytes: rows that change while they wait would get checksums of their own.
+    checksum: u32,
 }
 
 /// What rows have in them.
@@ -156,15 +161,30 @@ impl PackedChunk {
     pub(crate) fn keep(&self, keyset: usize, spool: &mut Spool<'_>) -> Result<Chunk, SpoolError> {
         let offset = spool.byte_len();
         spool.append(&self.bytes)?;
-        Ok(Chunk { keyset, rows: self.uses.rows as u32, series: self.uses.series, offset, len: self.bytes.len() })
+        let checksum = crc(&self.bytes);
+        Ok(Chunk {
+            keyset,
+            rows: self.uses.rows as u32,
+            series: self.uses.series,
+            offset,
+            len: self.bytes.len(),
+            checksum,
+        })
     }
 }
 
 impl Chunk {
     /// The rows, one after the other, whose codes wait in these widths.
+    ///
+    /// # Errors
+    /// They cannot be read, or are not what was kept.
     pub(crate) fn read(&self, contents: &Contents<'_>, widths: &[u32]) -> Result<Vec<u32>, SpoolError> {
         let mut bytes = vec![0; self.len];
         contents.read_exact_at(self.offset, &mut bytes)?;
+        if crc(&bytes) != self.checksum {
+            let source = io::Error::new(io::ErrorKind::InvalidData, "it is not what was written");
+            return Err(SpoolError { path: contents.path().to_owned(), step: SpoolStep::Read, source });
+        }
         let bits = Bits::new(&bytes, Rule::TableExtent);
         let mut codes = Vec::with_capacity(self.rows as usize * widths.len());
         let mut bit = 0;

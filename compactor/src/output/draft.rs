@@ -105,19 +105,15 @@ impl<'a> Draft<'a> {
         let used = Used::of(merging, rows, is_all_used);
         let mut factored = used.factored(merging, rows);
         if layout == Layout::Factored {
-            let columns = rows.keysets.iter().enumerate().flat_map(|(number, (&keyset, uses))| {
+            let keysets: Vec<(usize, (&usize, &Uses))> = rows.keysets.iter().enumerate().collect();
+            let columns = keysets.par_iter().flat_map_iter(|&(number, (&keyset, uses))| {
                 let choice = &merging.context.plan.keysets[keyset];
-                let used = &used;
-                choice.prefix.iter().zip(&uses.codes).enumerate().map(move |(column, (&part, codes))| {
-                    let ranks = used.ranks(part);
-                    ColumnCodes {
-                        keyset: number,
-                        column,
-                        codes: codes.iter().map(|code| ranks.get(code)).collect(),
-                        uses: uses.rows,
-                    }
-                })
+                let columns = choice.prefix.iter().zip(&uses.codes).enumerate();
+                columns
+                    .filter_map(|(column, (&part, codes))| used.column(number, column, part, codes, uses.rows))
+                    .collect::<Vec<_>>()
             });
+            let columns: Vec<ColumnCodes> = columns.collect();
             factored.add_maps(&used.value_counts(), columns);
         }
         let mut builder = BlockBuilder::new(layout.row_form());

@@ -43,6 +43,18 @@ impl<'a> Draft<'a> {
         let mut builder = BlockBuilder::new(Layout::Factored.row_form());
         used.push_labels(merging, &mut builder)?;
         let refs = factored.write(content.value_counts.len() as u32, &mut builder)?;
-        Ok(Self::whole(builder.prepare(meta)?, rows, refs))
+        let prepared = builder.prepare(meta)?;
+        // The planner has taken the rows apart: what it made of them must be the same series.
+        let is_balanced = prepared.fingerprint() == rows.fingerprint();
+        if !is_balanced || prepared.series_count() != rows.series {
+            return Err(CompactError::Unbalanced {
+                series_in: rows.series,
+                duplicates: 0,
+                dropped: 0,
+                series_out: prepared.series_count(),
+                fingerprints: if is_balanced { "equal" } else { "different" },
+            });
+        }
+        Ok(Self::whole(prepared, rows, refs))
     }
 }

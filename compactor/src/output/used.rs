@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use bitvec::slice::BitSlice;
+use bitvec::vec::BitVec;
 use chronoxide_format::build::{BlockBuilder, BuildError};
 use chronoxide_format::{KeyId, SymbolId};
-use chronoxide_planner::{Factored, FactoredKeyset, FactoredPool, FactoredTable, Part};
+use chronoxide_planner::{ColumnCodes, Factored, FactoredKeyset, FactoredPool, FactoredTable, Part};
+use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
 use super::draft::OutputRows;
@@ -20,17 +23,16 @@ pub(crate) enum Ranks {
 }
 
 impl Ranks {
-    fn of(used: &RoaringBitmap, count: usize) -> Self {
-        if used.len() == count as u64 {
-            return Self::Same(count as u32);
+    fn of(used: &BitSlice) -> Self {
+        if used.all() {
+            return Self::Same(used.len() as u32);
         }
-        let mut ranks = Vec::with_capacity(count);
         let mut next = 0;
-        let mut used = used.iter().peekable();
-        for number in 0..count as u32 {
-            ranks.push(next);
-            next += u32::from(used.next_if_eq(&number).is_some());
-        }
+        let ranks = used.iter().by_vals().map(|is_used| {
+            next += u32::from(is_used);
+            next - u32::from(is_used)
+        });
+        let ranks = ranks.collect();
         Self::Of(ranks, next)
     }
 
@@ -50,15 +52,15 @@ impl Ranks {
 
 /// What an output uses.
 pub(crate) struct Used {
-    symbols: RoaringBitmap,
+    symbols: BitVec,
     symbol_ranks: Ranks,
     /// Of keys: old numbers, increasing.
     keys: Vec<u32>,
     /// For each key, the values that are used.
-    values: Vec<RoaringBitmap>,
+    values: Vec<BitVec>,
     pub value_ranks: Vec<Ranks>,
     /// For each shared table of the plan, its rows that are used, and its number if there are any.
-    rows: Vec<RoaringBitmap>,
+    rows: Vec<BitVec>,
     pub row_ranks: Vec<Ranks>,
     table_numbers: Vec<usize>,
     /// For each pool that is used, its lists by their members.
@@ -79,95 +81,58 @@ impl Used {
     pub(crate) fn of(merging: &Merging<'_>, rows: &OutputRows, is_all_used: bool) -> Self {
         let vocabulary = merging.vocabulary();
         let plan = merging.context.plan;
-        let all = |count: usize| -> RoaringBitmap { (0..count as u32).collect() };
-        let mut values: Vec<RoaringBitmap> = vocabulary
-            .keys
-            .iter()
-            .map(|key| if is_all_used { all(key.values.len()) } else { RoaringBitmap::new() })
-            .collect();
-        let mut table_rows: Vec<RoaringBitmap> = vec![RoaringBitmap::new(); plan.tables.len()];
+        let mut values: Vec<BitVec> =
+            vocabulary.keys.iter().map(|key| BitVec::repeat(is_all_used, key.values.len())).collect();
+        let mut table_rows: Vec<BitVec> =
+            merging.tables.tables.iter().map(|table| BitVec::repeat(false, table.fingerprints.len())).collect();
         let mut lists: BTreeMap<Part, RoaringBitmap> = BTreeMap::new();
         for (&keyset, uses) in &rows.keysets {
             let choice = &plan.keysets[keyset];
             for (&part, codes) in choice.prefix.iter().zip(&uses.codes) {
-                match part {
-                    Part::Key(key) => values[key as usize] |= codes,
-                    Part::Table(table) => table_rows[table] |= codes,
-                }
+                mark(of_part(part, &mut values, &mut table_rows), codes.iter());
             }
             if let (Some(part), Some(codes)) = (choice.list, uses.codes.last()) {
                 *lists.entry(part).or_default() |= codes;
             }
         }
-        let mut pools = BTreeMap::new();
-        for (number, (&part, of_part)) in lists.iter().enumerate() {
-            let reader = merging.lists.pool(part).read();
-            let mut sorted: Vec<u32> = of_part.iter().collect();
-            sorted.sort_unstable_by(|&a, &b| reader.list(a).cmp(reader.list(b)));
-            let mut ranks = vec![0; of_part.max().map_or(0, |most| most as usize + 1)];
-            let mut members = vec![false; merging.tables.fingerprints(vocabulary, part).len()];
-            for (rank, &list) in (0..).zip(&sorted) {
-                ranks[list as usize] = rank;
-                reader.list(list).iter().for_each(|&member| members[member as usize] = true);
-            }
-            let members = (0_u32..).zip(members).filter_map(|(member, is_used)| is_used.then_some(member));
-            match part {
-                Part::Key(key) => values[key as usize].extend(members),
-                Part::Table(table) => table_rows[table].extend(members),
-            }
-            pools.insert(part, UsedPool { number, lists: sorted, ranks });
+        let pools: Vec<(Part, UsedPool, BitVec)> =
+            lists.par_iter().map(|(&part, lists)| used_lists(merging, part, lists)).collect();
+        for (part, _, members) in &pools {
+            *of_part(*part, &mut values, &mut table_rows) |= members;
         }
         for table in (0..plan.tables.len()).rev() {
             let parts = &plan.tables[table].parts;
             let merged = &merging.tables.tables[table].rows;
+            let used = std::mem::take(&mut table_rows[table]);
             for (column, &part) in parts.iter().enumerate() {
-                let used = table_rows[table].iter().map(|row| merged[row as usize * parts.len() + column]);
-                match part {
-                    Part::Key(key) => mark(&mut values[key as usize], used, vocabulary.keys[key as usize].values.len()),
-                    Part::Table(below) => {
-                        let marked: Vec<u32> = used.collect();
-                        mark(
-                            &mut table_rows[below],
-                            marked.into_iter(),
-                            merging.tables.tables[below].fingerprints.len(),
-                        );
-                    }
-                }
+                let codes = used.iter_ones().map(|row| merged[row * parts.len() + column]);
+                mark(of_part(part, &mut values, &mut table_rows), codes);
             }
+            table_rows[table] = used;
         }
-        let keys: Vec<u32> = (0..).zip(&values).filter(|(_, values)| !values.is_empty()).map(|(key, _)| key).collect();
-        let mut is_used = vec![false; vocabulary.symbols.len()];
+        let keys: Vec<u32> = (0..).zip(&values).filter(|(_, values)| values.any()).map(|(key, _)| key).collect();
+        let mut symbols = BitVec::repeat(false, vocabulary.symbols.len());
         for &key in &keys {
             let merged = &vocabulary.keys[key as usize];
-            is_used[merged.name as usize] = true;
-            values[key as usize].iter().for_each(|value| is_used[merged.values[value as usize] as usize] = true);
+            let of_values = values[key as usize].iter_ones().map(|value| merged.values[value]);
+            mark(&mut symbols, of_values.chain([merged.name]));
         }
-        let symbols: RoaringBitmap =
-            (0_u32..).zip(is_used).filter_map(|(symbol, is_used)| is_used.then_some(symbol)).collect();
         let mut next = 0;
         let mut table_numbers = Vec::with_capacity(table_rows.len());
         for rows in &table_rows {
             table_numbers.push(next);
-            next += usize::from(!rows.is_empty());
+            next += usize::from(rows.any());
         }
         Self {
-            symbol_ranks: Ranks::of(&symbols, vocabulary.symbols.len()),
-            value_ranks: values
-                .iter()
-                .zip(&vocabulary.keys)
-                .map(|(used, key)| Ranks::of(used, key.values.len()))
-                .collect(),
-            row_ranks: table_rows
-                .iter()
-                .zip(&merging.tables.tables)
-                .map(|(used, table)| Ranks::of(used, table.fingerprints.len()))
-                .collect(),
+            symbol_ranks: Ranks::of(&symbols),
+            value_ranks: values.iter().map(|values| Ranks::of(values)).collect(),
+            row_ranks: table_rows.iter().map(|rows| Ranks::of(rows)).collect(),
+            pools: (0..).zip(pools).map(|(number, (part, pool, _))| (part, UsedPool { number, ..pool })).collect(),
             symbols,
             keys,
             values,
             rows: table_rows,
             table_numbers,
-            pools,
         }
     }
 
@@ -197,6 +162,21 @@ impl Used {
         }
     }
 
+    /// The codes of a keyset's column in the numbers of the output, if a map could make them smaller.
+    pub(crate) fn column(
+        &self,
+        keyset: usize,
+        column: usize,
+        part: Part,
+        codes: &RoaringBitmap,
+        uses: u64,
+    ) -> Option<ColumnCodes> {
+        let ranks = self.ranks(part);
+        let codes = codes.iter().map(|code| ranks.get(code)).collect();
+        let codes = ColumnCodes { keyset, column, codes, uses };
+        codes.may_gain(ranks.count().into()).then_some(codes)
+    }
+
     /// What the numbers of lists become.
     pub(crate) fn list_ranks(&self, part: Part) -> &[u32] {
         self.pools.get(&part).map_or(&[], |pool| &pool.ranks)
@@ -205,14 +185,14 @@ impl Used {
     /// Pushes symbols, keys and their dictionaries.
     pub(crate) fn push_labels(&self, merging: &Merging<'_>, builder: &mut BlockBuilder) -> Result<(), BuildError> {
         let vocabulary = merging.vocabulary();
-        for symbol in &self.symbols {
-            builder.push_symbol(vocabulary.symbols[symbol as usize])?;
+        for symbol in self.symbols.iter_ones() {
+            builder.push_symbol(vocabulary.symbols[symbol])?;
         }
         for &key in &self.keys {
             let merged = &vocabulary.keys[key as usize];
             let symbol = |symbol: u32| SymbolId(self.symbol_ranks.get(symbol));
             let values: Vec<SymbolId> =
-                self.values[key as usize].iter().map(|value| symbol(merged.values[value as usize])).collect();
+                self.values[key as usize].iter_ones().map(|value| symbol(merged.values[value])).collect();
             let _: KeyId = builder.push_key(symbol(merged.name), &values)?;
         }
         Ok(())
@@ -222,22 +202,10 @@ impl Used {
     pub(crate) fn factored(&self, merging: &Merging<'_>, rows: &OutputRows) -> Factored {
         let plan = merging.context.plan;
         let mut factored = Factored::default();
-        for (table, used) in self.rows.iter().enumerate().filter(|(_, used)| !used.is_empty()) {
-            let parts = &plan.tables[table].parts;
-            let merged = &merging.tables.tables[table].rows;
-            let row = |row: u32| {
-                let codes = &merged[row as usize * parts.len()..(row as usize + 1) * parts.len()];
-                parts.iter().zip(codes).map(|(&part, &code)| self.ranks(part).get(code))
-            };
-            let rows = used.iter().flat_map(row).collect();
-            factored.tables.push(FactoredTable { parts: parts.iter().map(|&part| self.part(part)).collect(), rows });
-        }
-        for (&part, pool) in &self.pools {
-            let reader = merging.lists.pool(part).read();
-            let ranks = self.ranks(part);
-            let list = |&list: &u32| reader.list(list).iter().map(|&member| ranks.get(member)).collect();
-            factored.pools.push(FactoredPool { part: self.part(part), lists: pool.lists.iter().map(list).collect() });
-        }
+        let tables: Vec<usize> = (0..self.rows.len()).filter(|&table| self.rows[table].any()).collect();
+        factored.tables = tables.par_iter().map(|&table| self.table(merging, table)).collect();
+        let pools: Vec<(&Part, &UsedPool)> = self.pools.iter().collect();
+        factored.pools = pools.par_iter().map(|&(&part, pool)| self.pool(merging, part, pool)).collect();
         for &keyset in rows.keysets.keys() {
             let choice = &plan.keysets[keyset];
             factored.keysets.push(FactoredKeyset {
@@ -248,14 +216,48 @@ impl Used {
         }
         factored
     }
+
+    fn table(&self, merging: &Merging<'_>, table: usize) -> FactoredTable {
+        let parts = &merging.context.plan.tables[table].parts;
+        let merged = &merging.tables.tables[table].rows;
+        let row = |row: usize| {
+            let codes = &merged[row * parts.len()..(row + 1) * parts.len()];
+            parts.iter().zip(codes).map(|(&part, &code)| self.ranks(part).get(code))
+        };
+        let rows = self.rows[table].iter_ones().flat_map(row).collect();
+        FactoredTable { parts: parts.iter().map(|&part| self.part(part)).collect(), rows }
+    }
+
+    fn pool(&self, merging: &Merging<'_>, part: Part, pool: &UsedPool) -> FactoredPool {
+        let reader = merging.lists.pool(part).read();
+        let ranks = self.ranks(part);
+        let list = |&list: &u32| reader.list(list).iter().map(|&member| ranks.get(member)).collect();
+        FactoredPool { part: self.part(part), lists: pool.lists.iter().map(list).collect() }
+    }
 }
 
-/// Adds numbers, of which there may be so many.
-fn mark(used: &mut RoaringBitmap, numbers: impl Iterator<Item = u32>, count: usize) {
-    if used.len() == count as u64 {
-        return;
+/// The set of a part's rows.
+fn of_part<'a>(part: Part, values: &'a mut [BitVec], rows: &'a mut [BitVec]) -> &'a mut BitVec {
+    match part {
+        Part::Key(key) => &mut values[key as usize],
+        Part::Table(table) => &mut rows[table],
     }
-    let mut is_used = vec![false; count];
-    numbers.for_each(|number| is_used[number as usize] = true);
-    used.extend((0_u32..).zip(is_used).filter_map(|(number, is_used)| is_used.then_some(number)));
+}
+
+fn mark(used: &mut BitVec, numbers: impl Iterator<Item = u32>) {
+    numbers.for_each(|number| used.set(number as usize, true));
+}
+
+/// Lists of a pool in the order of their members, and what members they have.
+fn used_lists(merging: &Merging<'_>, part: Part, lists: &RoaringBitmap) -> (Part, UsedPool, BitVec) {
+    let reader = merging.lists.pool(part).read();
+    let mut sorted: Vec<u32> = lists.iter().collect();
+    sorted.sort_unstable_by(|&a, &b| reader.list(a).cmp(reader.list(b)));
+    let mut ranks = vec![0; lists.max().map_or(0, |most| most as usize + 1)];
+    let mut members = BitVec::repeat(false, merging.tables.fingerprints(merging.vocabulary(), part).len());
+    for (rank, &list) in (0..).zip(&sorted) {
+        ranks[list as usize] = rank;
+        mark(&mut members, reader.list(list).iter().copied());
+    }
+    (part, UsedPool { number: 0, lists: sorted, ranks }, members)
 }

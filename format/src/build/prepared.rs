@@ -7,7 +7,7 @@ use super::members::{self, Anchors};
 use super::meta::Content;
 use super::{BlockBuilder, BlockMeta, BuildError, MetricRecords};
 use crate::bits::BitWriter;
-use crate::identity::BlockId;
+use crate::identity::{BlockId, Fingerprint};
 use crate::layout::SectionKind;
 use crate::number::length;
 
@@ -36,6 +36,8 @@ pub struct PreparedBlock {
     sections: Vec<Vec<u8>>,
     later: LaterTables,
     anchors: Vec<Anchors>,
+    series_count: u64,
+    fingerprint: Fingerprint,
 }
 
 const ROWS: usize = 3;
@@ -77,12 +79,23 @@ impl PreparedBlock {
             SectionOutline { kind: kind.code(), id: 0, len }
         });
         let file = FileOutline::new(block_id, [0; 3], outlines.collect());
-        Ok(Self { file, sections, later: builder.later, anchors: builder.anchors })
+        let Content { series_count, fingerprint, .. } = content;
+        Ok(Self { file, sections, later: builder.later, anchors: builder.anchors, series_count, fingerprint })
     }
 
     /// The block's id.
     pub const fn block_id(&self) -> BlockId {
         self.file.block_id
+    }
+
+    /// Series of the block.
+    pub const fn series_count(&self) -> u64 {
+        self.series_count
+    }
+
+    /// The sum of the fingerprints of its series: of those that were pushed, and what outlines say of the others.
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 
     /// Bytes of the whole file.
@@ -99,7 +112,7 @@ impl PreparedBlock {
         out: &mut W,
         mut rows: impl FnMut(&mut RowSink<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let Self { file, sections, later, mut anchors } = self;
+        let Self { file, sections, later, mut anchors, .. } = self;
         file.write(out, |number, writer| {
             let bytes = sections.get(number).map_or(&[][..], Vec::as_slice);
             writer.write(bytes)?;

@@ -48,9 +48,10 @@ impl ContentFingerprint {
         }
         for id in 0..view.keyset_count() {
             let keyset = view.keyset(id)?;
-            let rows = content.rows(&keyset.table())?;
+            let mut sum = Fingerprint::ZERO;
+            content.for_each_row(&keyset.table(), |product| sum = sum + product)?;
             let series_count = u64::from(keyset.series_count());
-            content.fingerprint = content.fingerprint + rows.into_iter().sum();
+            content.fingerprint = content.fingerprint + sum;
             content.series_count += series_count;
             content.label_count += series_count * u64::from(keyset.table().leaf_count()?);
         }
@@ -58,43 +59,60 @@ impl ContentFingerprint {
     }
 
     fn rows(&self, table: &Table<'_>) -> Result<Vec<Fingerprint>> {
-        let columns = (0..table.column_count()).map(|column| table.column(column)).collect::<Result<Vec<Column>>>()?;
         // Grown as rows are read, not sized by their count.
         let mut rows = Vec::new();
-        for row in 0..table.row_count() {
-            let mut product = Fingerprint::ONE;
-            for column in &columns {
-                product = product * self.factor(table, row, column)?;
-            }
-            rows.push(product);
-        }
+        self.for_each_row(table, |product| rows.push(product))?;
         Ok(rows)
     }
 
-    fn factor(&self, table: &Table<'_>, row: u32, column: &Column) -> Result<Fingerprint> {
-        let code = table.code(row, column)?;
+    /// Calls `each` with the product of each row.
+    fn for_each_row(&self, table: &Table<'_>, mut each: impl FnMut(Fingerprint)) -> Result<()> {
+        let columns = (0..table.column_count()).map(|column| table.column(column)).collect::<Result<Vec<Column>>>()?;
+        let behind: Vec<&[Fingerprint]> = columns.iter().map(|column| self.behind(column)).collect();
+        // The products over the first columns: neighbours have many of these in common.
+        let mut products = vec![Fingerprint::ONE; columns.len()];
+        let mut before: Vec<u32> = Vec::new();
+        table.for_each_block(&columns, |first, codes| {
+            for (row, number) in codes.chunks_exact(columns.len().max(1)).zip(first..) {
+                let same = row.iter().zip(&before).take_while(|(code, before)| code == before).count();
+                let last = same.checked_sub(1).and_then(|last| products.get(last)).copied();
+                let mut product = last.unwrap_or(Fingerprint::ONE);
+                for ((&code, behind), slot) in row.iter().zip(&behind).zip(&mut products).skip(same) {
+                    let Some(&factor) = behind.get(index(code)) else {
+                        let (place, count) = (Place::Row(table.id().0, number), length(behind.len()));
+                        return Err(corrupt(Rule::ColumnCode, place, code.into(), count));
+                    };
+                    product = product * factor;
+                    *slot = product;
+                }
+                before.clear();
+                before.extend_from_slice(row);
+                each(product);
+            }
+            Ok(())
+        })
+    }
+
+    /// The fingerprints that the codes of a column stand for.
+    fn behind(&self, column: &Column) -> &[Fingerprint] {
         let behind = match column.domain {
             Domain::Arena => None,
             Domain::Table(behind) => self.tables.get(index(behind.0)),
             Domain::Pool(pool) => self.lists.get(index(pool.0)),
         };
-        let count = behind.map_or(0, Vec::len);
-        behind
-            .and_then(|behind| behind.get(index(code)).copied())
-            .ok_or_else(|| corrupt(Rule::ColumnCode, Place::Row(table.id().0, row), code.into(), length(count)))
+        behind.map_or(&[], Vec::as_slice)
     }
 
     fn pool(&self, view: &BlockView<'_>, id: PoolId) -> Result<Vec<Fingerprint>> {
         let pool = view.pool(id)?;
         let rows = self.tables.get(index(pool.table_id().0)).map_or(&[][..], |rows| rows);
-        let mut lists = Vec::new();
+        let (mut lists, mut members) = (Vec::new(), Vec::new());
         for number in 0..pool.list_count() {
             let list = pool.list(number)?;
-            let mut sum = Fingerprint::ZERO;
-            for at in 0..list.len() {
-                sum = sum + rows.get(index(list.get(at)?)).copied().unwrap_or(Fingerprint::ZERO);
-            }
-            lists.push(sum);
+            members.clear();
+            list.push_members(&mut members)?;
+            let row = |&member: &u32| rows.get(index(member)).copied().unwrap_or(Fingerprint::ZERO);
+            lists.push(members.iter().map(row).sum());
         }
         Ok(lists)
     }

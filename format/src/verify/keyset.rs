@@ -6,14 +6,13 @@ use crate::layout::ANCHOR_ROWS;
 use crate::view::{BlockView, Keyset};
 use crate::{KeyId, Result, Rule};
 
-pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
-    let mut before: Vec<KeyId> = Vec::new();
-    for id in 0..view.keyset_count() {
+pub(super) fn verify(view: &BlockView<'_>, keys: &[Vec<KeyId>]) -> Result<()> {
+    let mut before: &[KeyId] = &[];
+    for (id, keys) in (0..view.keyset_count()).zip(keys) {
         let keyset = view.keyset(id)?;
         let place = Place::Keyset(id.into());
         expect(Rule::KeysetSeries, place, keyset.series_count().into(), count_series(&keyset)?)?;
-        let keys = keyset.keys()?.collect::<Result<Vec<KeyId>>>()?;
-        if before >= keys {
+        if before >= keys.as_slice() {
             return Err(corrupt(Rule::KeysetOrder, place, id.into(), id.into()));
         }
         before = keys;

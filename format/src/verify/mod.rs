@@ -33,16 +33,33 @@ impl BlockView<'_> {
     /// # Errors
     /// The first rule that is broken, with place and values.
     pub fn verify(&self) -> Result<ContentFingerprint> {
+        self.verify_structure()?;
+        let content = ContentFingerprint::of(self)?;
+        self.verify_identity(&content)?;
+        Ok(content)
+    }
+
+    /// The part of [`BlockView::verify`] that does not need the content's fingerprint: for those who compute that on another thread meanwhile.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn verify_structure(&self) -> Result<()> {
         self.frame().check_all(self.bytes())?;
         catalogue::verify(self)?;
         symbol::verify(self)?;
         let mut uses = Uses::new(self);
-        table::verify(self, &mut uses)?;
+        let keys = table::verify(self, &mut uses)?;
         pool::verify(self, &mut uses)?;
-        keyset::verify(self)?;
-        uses.verify()?;
-        let content = ContentFingerprint::of(self)?;
-        meta::verify(self, &content)?;
+        keyset::verify(self, &keys)?;
+        uses.verify()
+    }
+
+    /// The rest of it: what the block says of its content and of its metrics, and its id.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn verify_identity(&self, content: &ContentFingerprint) -> Result<()> {
+        meta::verify(self, content)?;
         metrics::verify(self)?;
         use SectionKind::{Catalogue, Meta, MetricMetadata};
         let section = |kind| self.frame().section(self.bytes(), kind);
@@ -52,9 +69,12 @@ impl BlockView<'_> {
             let first = |id: BlockId| u64::from_be_bytes(id.0.first_chunk().copied().unwrap_or_default());
             return Err(corrupt(Rule::BlockId, Place::Byte(24), first(self.block_id()), first(expected)));
         }
-        Ok(content)
+        Ok(())
     }
 }
+
+/// Bits of a word of a [`BitVec`].
+const WORD_BITS: usize = index(usize::BITS);
 
 /// What was seen to be used.
 struct Uses {
@@ -99,6 +119,23 @@ impl Uses {
     fn row(&mut self, table: u32, row: u32) {
         let start = self.row_starts.get(index(table)).copied();
         set(&mut self.rows, start.map(|start| start + index(row)));
+    }
+
+    /// The same for many rows of one table; neighbours are often the same.
+    fn rows(&mut self, table: u32, rows: impl Iterator<Item = u32>) {
+        let Some(&start) = self.row_starts.get(index(table)) else { return };
+        // One word at a time: a reference to a bit costs several times as much.
+        let words = self.rows.as_raw_mut_slice();
+        let mut last = None;
+        for row in rows {
+            if last != Some(row) {
+                let bit = start + index(row);
+                if let Some(word) = words.get_mut(bit / WORD_BITS) {
+                    *word |= 1 << (bit % WORD_BITS);
+                }
+                last = Some(row);
+            }
+        }
     }
 
     fn list(&mut self, pool: u32, list: u32) {

@@ -1,13 +1,11 @@
 //! List pools and the members section (spec, section 8).
 
-use std::cmp::Ordering;
-
 use super::catalogue::unused;
 use super::{Uses, expect, expect_below};
 use crate::error::{Place, corrupt};
 use crate::layout::SectionKind;
 use crate::number::length;
-use crate::view::{BlockView, List, Pool};
+use crate::view::{BlockView, Pool};
 use crate::{PoolId, Result, Rule};
 
 pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
@@ -56,14 +54,15 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
 fn verify_lists(pool: &Pool<'_>, uses: &mut Uses) -> Result<()> {
     let id = pool.id().0;
     let row_count = pool.table()?.row_count();
-    let (mut before, mut members): (Option<List<'_>>, u64) = (None, 0);
+    let (mut before, mut list): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut members: u64 = 0;
     expect_below(Rule::PoolLists, Place::Pool(id.into()), 0, pool.list_count().into())?;
     for number in 0..pool.list_count() {
         let place = Place::List(id, number);
-        let list = pool.list(number)?;
+        list.clear();
+        pool.list(number)?.push_members(&mut list)?;
         let mut last = None;
-        for at in 0..list.len() {
-            let member = list.get(at)?;
+        for &member in &list {
             expect_below(Rule::ListMembers, place, member.into(), row_count.into())?;
             if last >= Some(member) {
                 return Err(corrupt(Rule::ListMembers, place, member.into(), row_count.into()));
@@ -71,23 +70,12 @@ fn verify_lists(pool: &Pool<'_>, uses: &mut Uses) -> Result<()> {
             uses.row(pool.table_id().0, member);
             last = Some(member);
         }
-        if let Some(before) = before
-            && compare(&before, &list)? != Ordering::Less
-        {
+        // A list comes after its own beginnings.
+        if before >= list {
             return Err(corrupt(Rule::ListOrder, place, number.into(), number.into()));
         }
-        members += u64::from(list.len());
-        before = Some(list);
+        members += length(list.len());
+        std::mem::swap(&mut before, &mut list);
     }
     expect(Rule::PoolLists, Place::Pool(id.into()), pool.member_count().into(), members)
-}
-
-fn compare(a: &List<'_>, b: &List<'_>) -> Result<Ordering> {
-    for at in 0..a.len().min(b.len()) {
-        match a.get(at)?.cmp(&b.get(at)?) {
-            Ordering::Equal => {}
-            unequal => return Ok(unequal),
-        }
-    }
-    Ok(a.len().cmp(&b.len()))
 }

@@ -1,7 +1,5 @@
 //! Tables, their columns, leaves and rows (spec, section 7).
 
-use std::cmp::Ordering;
-
 use super::catalogue::unused;
 use super::{Uses, expect, expect_below};
 use crate::error::{Place, corrupt};
@@ -17,7 +15,8 @@ struct Known {
     is_map: bool,
 }
 
-pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
+/// Returns the keys of each keyset.
+pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<Vec<Vec<KeyId>>> {
     let catalogue = &view.frame.catalogue;
     let inner = catalogue.inner_end();
     let mut known: Vec<Known> = Vec::new();
@@ -43,7 +42,8 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
     let section_len = length(view.frame().section(view.bytes(), SectionKind::Rows).len());
     expect(Rule::RowsOffset, Place::Block, section_len, end_byte + 8)?;
     unused(&view.rows, Rule::RowsPadding, end_byte * 8, section_len * 8)?;
-    verify_keys(view, uses)
+    verify_keys(view, uses)?;
+    Ok(known.into_iter().skip(index(inner)).map(|keyset| keyset.keys).collect())
 }
 
 fn verify_keys(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
@@ -141,29 +141,35 @@ fn verify_rows(view: &BlockView<'_>, table: &Table<'_>, columns: &[Column], uses
         })
         .collect::<Result<Vec<u32>>>()?;
     let mut ranges = vec![(u32::MAX, 0); columns.len()];
-    let (mut row_codes, mut before) = (vec![0; columns.len()], vec![0; columns.len()]);
-    for row in 0..table.row_count() {
-        let place = Place::Row(table.id, row);
-        let mut order = Ordering::Equal;
-        let slots = row_codes.iter_mut().zip(&before).zip(&mut ranges);
-        for ((column, &count), ((code, &before), range)) in columns.iter().zip(&counts).zip(slots) {
-            *code = table.code(row, column)?;
-            expect_below(Rule::ColumnCode, place, (*code).into(), count.into())?;
-            *range = (range.0.min(*code), range.1.max(*code));
-            if !matches!(column.domain, Domain::Pool(_)) {
-                order = order.then((*code).cmp(&before));
+    let compared = columns.len() - usize::from(matches!(columns.last(), Some(Column { domain: Domain::Pool(_), .. })));
+    let mut before: Vec<u32> = Vec::new();
+    table.for_each_block(columns, |first, codes| {
+        for (row, number) in codes.chunks_exact(columns.len().max(1)).zip(first..) {
+            let row = row.get(..compared).unwrap_or_default();
+            if number > 0 && before.as_slice() >= row {
+                return Err(corrupt(Rule::RowsOrder, Place::Row(table.id, number), number.into(), number.into()));
             }
+            before.clear();
+            before.extend_from_slice(row);
+        }
+        for (place, ((column, &count), range)) in columns.iter().zip(&counts).zip(&mut ranges).enumerate() {
+            let of_column = || codes.chunks_exact(columns.len().max(1)).filter_map(|row| row.get(place).copied());
+            let (least, most) =
+                of_column().fold((u32::MAX, 0), |(least, most), code| (code.min(least), code.max(most)));
+            if most >= count {
+                for (code, row) in of_column().zip(first..) {
+                    expect_below(Rule::ColumnCode, Place::Row(table.id, row), code.into(), count.into())?;
+                }
+            }
+            *range = (range.0.min(least), range.1.max(most));
             match column.domain {
-                Domain::Arena => uses.symbol(*code),
-                Domain::Table(behind) => uses.row(behind.0, *code),
+                Domain::Arena => of_column().for_each(|code| uses.symbol(code)),
+                Domain::Table(behind) => uses.rows(behind.0, of_column()),
                 Domain::Pool(_) => {}
             }
         }
-        if row > 0 && order != Ordering::Greater {
-            return Err(corrupt(Rule::RowsOrder, place, row.into(), row.into()));
-        }
-        std::mem::swap(&mut row_codes, &mut before);
-    }
+        Ok(())
+    })?;
     for (column, (least, most)) in columns.iter().zip(ranges) {
         let place = Place::Table(table.id.into());
         expect(Rule::ColumnWidth, place, column.base.into(), least.into())?;

@@ -2,6 +2,7 @@
 
 use super::BlockView;
 use super::shape::Shape;
+use crate::bits::{Window, mask};
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
@@ -30,6 +31,9 @@ pub struct Column {
     /// Bits of its field, at most 32.
     pub width: u32,
 }
+
+/// Rows that are unpacked at once where all of them are read.
+const BLOCK_ROWS: u32 = 256;
 
 /// A table of a block: a value dictionary, a map, a shared table or the rows of a keyset.
 #[derive(Clone, Copy, Debug)]
@@ -250,24 +254,57 @@ impl<'v> Table<'v> {
     /// # Errors
     /// Damage to what was touched, or rows that the table does not have.
     pub fn push_codes(&self, rows: std::ops::Range<u32>, codes: &mut Vec<u32>) -> Result<()> {
+        let columns = (0..self.column_count()).map(|column| self.column(column)).collect::<Result<Vec<Column>>>()?;
+        self.push_columns(rows, &columns, codes)
+    }
+
+    /// The same for columns that are known.
+    pub(crate) fn push_columns(
+        &self,
+        rows: std::ops::Range<u32>,
+        columns: &[Column],
+        codes: &mut Vec<u32>,
+    ) -> Result<()> {
         if rows.end > self.row_count {
             let (found, count) = (rows.end.into(), self.row_count.into());
             return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), found, count));
         }
-        let columns = (0..self.column_count()).map(|column| self.column(column)).collect::<Result<Vec<Column>>>()?;
-        codes.reserve(rows.len() * columns.len());
-        let stream = &self.view.rows;
-        for row in rows {
-            let row_bit = self.first_bit + u64::from(row) * u64::from(self.row_bits);
-            for column in &columns {
-                // A field of at most 32 bits added to a code of as many: what does not fit is left to the slow way, which names the place.
-                let field = stream.peek_field(row_bit + u64::from(column.start_bit), column.width);
-                let code = field.and_then(|field| u32::try_from(field + u64::from(column.base)).ok());
-                codes.push(match code {
-                    Some(code) => code,
-                    None => self.code(row, column)?,
-                });
+        let start = codes.len();
+        codes.resize(start + rows.len() * columns.len(), 0);
+        let out = codes.get_mut(start..).unwrap_or_default();
+        let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
+        let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
+        let window = self.view.rows.window(first_bit, bits);
+        for (number, column) in columns.iter().enumerate() {
+            let read = window
+                .as_ref()
+                .and_then(|window| read_column(window, self.row_bits, column, number, columns.len(), out));
+            if read.is_none() {
+                // What is damaged, or does not fit, is left to the slow way, which names the place.
+                for (row, codes) in rows.clone().zip(out.chunks_exact_mut(columns.len())) {
+                    if let Some(code) = codes.get_mut(number) {
+                        *code = self.code(row, column)?;
+                    }
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the number of the first of some rows and the codes of all of these, until there are no more rows.
+    pub(crate) fn for_each_block(
+        &self,
+        columns: &[Column],
+        mut each: impl FnMut(u32, &[u32]) -> Result<()>,
+    ) -> Result<()> {
+        let mut codes = Vec::new();
+        let mut row = 0;
+        while row < self.row_count {
+            let end = self.row_count.min(row.saturating_add(BLOCK_ROWS));
+            codes.clear();
+            self.push_columns(row..end, columns, &mut codes)?;
+            each(row, &codes)?;
+            row = end;
         }
         Ok(())
     }
@@ -416,4 +453,26 @@ impl<'v> Table<'v> {
         }
         Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
     }
+}
+
+/// Reads a column of rows of so many bits into the place `number` of each of the rows of `width` codes; nothing where a code may not fit.
+#[inline]
+fn read_column(
+    window: &Window<'_>,
+    row_bits: u32,
+    column: &Column,
+    number: usize,
+    width: usize,
+    out: &mut [u32],
+) -> Option<()> {
+    // With this, no sum below wraps around.
+    let mask = u32::try_from(mask(column.width)).ok()?;
+    column.base.checked_add(mask)?;
+    let mut bit = u64::from(column.start_bit);
+    for row in out.chunks_exact_mut(width) {
+        let field = low32(window.word(bit)?) & mask;
+        *row.get_mut(number)? = column.base.wrapping_add(field);
+        bit += u64::from(row_bits);
+    }
+    Some(())
 }

@@ -69,6 +69,14 @@ pub struct ColumnCodes {
     pub uses: u64,
 }
 
+impl ColumnCodes {
+    /// Whether the column would need fewer bits through a map, if what it refers to has so many rows. Those that would not need not be told of.
+    #[must_use]
+    pub fn may_gain(&self, row_count: u64) -> bool {
+        user(Place::Keyset(self.keyset, self.column), &self.codes, self.uses, row_count).is_some()
+    }
+}
+
 impl Factored {
     /// Adds maps where they save bits: one for each set of codes that some places use, if these together save more than it takes. Keys have so many values.
     ///
@@ -102,8 +110,7 @@ impl Factored {
         // Few columns are worth a map: the codes of the others are not kept.
         let is_worth = |codes: &ColumnCodes| {
             let part = self.keysets[codes.keyset].parts[codes.column];
-            let place = Place::Keyset(codes.keyset, codes.column);
-            user(place, &codes.codes, codes.uses, self.row_count(part, &content.value_counts)).is_some()
+            codes.may_gain(self.row_count(part, &content.value_counts))
         };
         let of_keysets: Vec<ColumnCodes> =
             columns.map(|(keyset, number)| column(keyset, number)).filter(is_worth).collect();

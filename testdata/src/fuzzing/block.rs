@@ -25,6 +25,11 @@ pub fn block_repaired(bytes: &[u8]) {
     read_and_check(&block, is_thorough);
 }
 
+/// The block that a program makes of a golden; see [`block_repaired`]. Some of them are sound.
+pub fn mutated_block(program: &[u8]) -> Vec<u8> {
+    mutated(&mut Program(program))
+}
+
 fn read_and_check(bytes: &[u8], is_thorough: bool) {
     read_some(bytes, FIRST, is_thorough);
     if let Ok(view) = BlockView::open(bytes) {

@@ -22,7 +22,7 @@ mod prometheus;
 pub mod rebuild;
 mod sound;
 
-pub use block::{block_open, block_repaired, merge};
+pub use block::{block_open, block_repaired, merge, mutated_block};
 pub use input::{otlp_json, series_json};
 pub use otlp_proto::{Parts, otlp_proto};
 pub use prometheus::{prometheus_text, remote_write, tsdb_index};

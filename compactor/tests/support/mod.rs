@@ -1,13 +1,19 @@
-//! Random ways to merge, and what they make of a series as a plain map.
+//! What tests share: options at random, a model of what they do to a series, and what is in a block.
+
+// Each test binary uses its own part.
+#![allow(dead_code)]
+
+use std::collections::BTreeSet;
 
 use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{CompactOptions, Rewrite};
+use chronoxide_format::view::BlockView;
 use chronoxide_planner::Layout;
 use chronoxide_testdata::plan::Labelset;
 use chronoxide_testdata::random::Random;
 
 /// Selectors about labels that random series have, or do not have; values of which are theirs.
-const SELECTORS: [&str; 9] = [
+pub const SELECTORS: [&str; 9] = [
     r#"{pod="pod-3"}"#,
     r#"{pod=~"pod-[0-4]",node!="node-0"}"#,
     r#"{zone="1",code=""}"#,
@@ -19,6 +25,7 @@ const SELECTORS: [&str; 9] = [
     r#"{__name__!="",absent=""}"#,
 ];
 
+/// Old and new names of labels; some of them no series has.
 const RENAMES: [(&str, &str); 7] = [
     ("pod", "instance"),
     ("node", "zone"),
@@ -29,6 +36,7 @@ const RENAMES: [(&str, &str); 7] = [
     ("code", "code"),
 ];
 
+/// Labels to drop.
 const NAMES: [&str; 5] = ["pod", "__name__", "le", "größe", "absent"];
 
 fn some<T: Clone>(all: &[T], percent: usize, random: &mut Random) -> Vec<T> {
@@ -37,6 +45,7 @@ fn some<T: Clone>(all: &[T], percent: usize, random: &mut Random) -> Vec<T> {
     some
 }
 
+/// A layout, and now and then selectors, dropped and renamed labels.
 pub fn random_options(random: &mut Random) -> CompactOptions {
     let selectors = |percent, random: &mut Random| -> Vec<Selector> {
         some(&SELECTORS, percent, random).into_iter().map(|text| text.parse().unwrap()).collect()
@@ -83,4 +92,12 @@ pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset>
         }
     }
     (!after.is_empty()).then_some(after)
+}
+
+/// The series of a block.
+pub fn content(block: &[u8]) -> BTreeSet<Labelset> {
+    let view = BlockView::open(block).unwrap();
+    let text = view.text().unwrap();
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
 }

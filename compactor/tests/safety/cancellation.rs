@@ -1,0 +1,67 @@
+//! A compaction that is cancelled at any time it asks.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use chronoxide_compactor::{CompactError, CompactionError, Observer, Phase};
+use chronoxide_publish::Disk;
+
+use super::scene::{scenes, wide};
+
+/// Goes on so many times.
+struct Patience {
+    left: Mutex<usize>,
+    seen: Mutex<Vec<(Phase, u64, u64)>>,
+}
+
+impl Patience {
+    fn of(times: usize) -> Self {
+        Self { left: Mutex::new(times), seen: Mutex::default() }
+    }
+}
+
+impl Observer for Patience {
+    fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool {
+        self.seen.lock().unwrap().push((phase, done, of));
+        let mut left = self.left.lock().unwrap();
+        let goes_on = *left > 0;
+        *left = left.saturating_sub(1);
+        goes_on
+    }
+}
+
+#[test]
+fn a_cancelled_compaction_leaves_inputs_and_whole_outputs_only() {
+    let mut cases = 0;
+    for scene in scenes().iter().chain([&wide()]) {
+        let watched = Patience::of(usize::MAX);
+        scene.run_watched(&Disk, scene.folder().path(), &watched).unwrap();
+        let asked = watched.seen.into_inner().unwrap();
+        let phases: BTreeSet<Phase> = asked.iter().map(|(phase, ..)| *phase).collect();
+        assert_eq!(phases, Phase::ALL.into(), "{}", scene.name);
+        assert!(asked.iter().all(|(_, done, of)| done <= of), "{asked:?}");
+        for times in 0..asked.len() {
+            let folder = scene.folder();
+            let observer = Patience::of(times);
+            let done = scene.run_watched(&Disk, folder.path(), &observer);
+            let case = || format!("{times} of {}: {done:?}", asked.len());
+            assert!(
+                matches!(&done, Err(CompactionError::Compact(CompactError::Cancelled))),
+                "{}: {}",
+                scene.name,
+                case()
+            );
+            assert_eq!(observer.seen.lock().unwrap()[..], asked[..=times], "it is not asked again");
+            assert_eq!(scene.judge(folder.path(), &case), 0, "temporary files: {}", case());
+            // The outputs that were written before it was cancelled: the judge has seen that they are whole.
+            let written = asked[..times].iter().filter(|(phase, ..)| *phase == Phase::Write).count();
+            let blocks = super::scene::files(folder.path()).len();
+            assert_eq!(blocks, scene.inputs.len() + 1 + written, "{}: {}", scene.name, case());
+            scene.run(&Disk, folder.path()).unwrap();
+            scene.judge_end(folder.path(), &case);
+            cases += 1;
+        }
+    }
+    println!("{cases} cancellations");
+    assert!(cases >= 80, "only {cases} cases");
+}

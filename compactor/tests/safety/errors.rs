@@ -1,0 +1,93 @@
+//! Every call fails: the error says which file and why, inputs stay, and the compaction can be run again.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+
+use chronoxide_publish::faults::{Call, Effect, Fault, Outcome};
+
+use super::scene::{Done, EFFECTS, Scene, scenes, wide};
+
+const EINTR: i32 = 4;
+/// `EIO`, `EMFILE`, `ENOSPC`: the same numbers on all Unix systems.
+const ERRORS: [i32; 3] = [5, 24, 28];
+
+/// The error names a file of the folder, or the folder, says what could not be done with it, and has the system's error at its end.
+#[track_caller]
+fn assert_says_why(done: &Done, folder: &Path, code: i32) {
+    let error = done.as_ref().unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with(folder.to_str().unwrap()), "{text}");
+    assert!(text.contains(": cannot "), "{text}");
+    let mut last: &(dyn Error + 'static) = error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    let said = last.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+    assert_eq!(said, Some(code), "{text}: {last}");
+}
+
+fn try_error(scene: &Scene, at: usize, effect: Effect, outcome: Outcome) {
+    let (folder, done, temporaries) = scene.try_fault(Fault { at, effect, outcome });
+    let call = scene.calls[at];
+    if at == 0 && matches!(outcome, Outcome::ErrorOnce(_)) {
+        // A stale file that cannot be removed keeps nobody from working.
+        assert!(done.is_ok(), "{done:?}");
+        return;
+    }
+    let (Outcome::ErrorOnce(code) | Outcome::ErrorFromThenOn(code)) = outcome else { unreachable!() };
+    assert_says_why(&done, folder.path(), code);
+    if matches!(outcome, Outcome::ErrorOnce(_)) {
+        let unseen = call == Call::CreateTemporary && effect == Effect::Whole;
+        let kept = call == Call::Unlink && effect != Effect::Whole;
+        assert!(temporaries == 0 || unseen || kept, "{}: {temporaries} left: {at}, {call:?}, {effect:?}", scene.name);
+    }
+}
+
+#[test]
+fn every_call_fails() {
+    let mut cases = 0;
+    for scene in scenes() {
+        for at in 0..scene.calls.len() {
+            for effect in EFFECTS {
+                for code in ERRORS {
+                    for outcome in [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)] {
+                        try_error(&scene, at, effect, outcome);
+                        cases += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("{cases} failing calls");
+    assert!(cases >= 2_100, "only {cases} cases");
+}
+
+#[test]
+fn every_call_fails_with_much_scratch_data() {
+    let scene = wide();
+    let faults = scene.some_faults();
+    for (number, &(at, effect)) in faults.iter().enumerate() {
+        let code = ERRORS[number % 3];
+        let outcomes = [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)];
+        try_error(&scene, at, effect, outcomes[number % 2]);
+    }
+    println!("{} failing calls", faults.len());
+    assert!(faults.len() >= 40, "only {} cases", faults.len());
+}
+
+#[test]
+fn short_and_interrupted_writes_are_continued() {
+    let mut cases = 0;
+    for scene in scenes().iter().chain([&wide()]) {
+        for (at, _) in scene.calls.iter().enumerate().filter(|(_, call)| **call == Call::Write) {
+            for (effect, outcome) in [(Effect::Half, Outcome::Success), (Effect::Nothing, Outcome::ErrorOnce(EINTR))] {
+                let (_, done, temporaries) = scene.try_fault(Fault { at, effect, outcome });
+                assert!(done.is_ok() && temporaries == 0, "{}: {at}: {done:?}", scene.name);
+                cases += 1;
+            }
+        }
+    }
+    println!("{cases} continued writes");
+    assert!(cases >= 35, "only {cases} cases");
+}
