@@ -126,7 +126,16 @@ fn merge<E: From<CompactError>>(
     let watch = Watch { observer };
     check(options)?;
     let replan = options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
-    let needed = memory::needed(inputs, options, replan)?;
+    let of_remaps = if publish_remap.is_some() { memory::remaps(inputs) } else { Ok(0) };
+    let needed = match memory::needed(inputs, options, replan).and_then(|needed| Ok(needed.saturating_add(of_remaps?)))
+    {
+        Ok(needed) => needed,
+        Err(error) => {
+            // What cannot be told is damaged: verification names the rule that it breaks.
+            verify(inputs, &watch)?;
+            return Err(error.into());
+        }
+    };
     memory::check(needed, options)?;
     let started = Instant::now();
     let verified = verify(inputs, &watch)?;

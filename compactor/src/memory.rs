@@ -27,6 +27,9 @@ const WORK: u64 = 96 << 20;
 /// Of a series that is translated, besides its codes: its place among those that are sorted, and what it has in common with others.
 const TRANSLATED: u64 = 48;
 
+/// Of a series whose place in the outputs is looked for, besides its codes: where it is, and the ways to write that.
+const REMAPPED: u64 = 120;
+
 /// Refuses what could take more memory than it may.
 pub(crate) fn check(needed: u64, options: &CompactOptions) -> Result<(), CompactError> {
     match options.memory_limit.map(|limit| limit as u64) {
@@ -54,6 +57,27 @@ pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan:
         bytes = bytes.saturating_add(of_input);
     }
     Ok(bytes)
+}
+
+/// Bytes that finding the series of the inputs in the outputs takes at most, about: one keyset at a time for each of some inputs, and what the planner made of each row.
+pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
+    let mut largest = Vec::with_capacity(inputs.len());
+    let mut series = 0_u64;
+    for (input, view) in inputs.iter().enumerate() {
+        let of_keyset = |keyset: u32| -> chronoxide_format::Result<u64> {
+            let keyset = view.keyset(keyset)?;
+            let codes = size_of::<u32>() as u64 * u64::from(keyset.table().leaf_count()?);
+            Ok((REMAPPED + codes).saturating_mul(keyset.series_count().into()))
+        };
+        let of_input =
+            (0..view.keyset_count()).map(of_keyset).try_fold(0, |most, bytes| bytes.map(|bytes| bytes.max(most)));
+        largest.push(of_input.map_err(|source| CompactError::Input { input, source })?);
+        let count = view.series_count().map_err(|source| CompactError::Input { input, source })?;
+        series = series.saturating_add(count.into());
+    }
+    largest.sort_unstable();
+    let at_once = largest.iter().rev().take(rayon::current_num_threads());
+    Ok(at_once.fold(series.saturating_mul(size_of::<u32>() as u64), |bytes, &more| bytes.saturating_add(more)))
 }
 
 fn of_input(
