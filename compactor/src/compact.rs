@@ -1,7 +1,6 @@
 //! Inputs to outputs, with the balance of series.
 
 use std::io::Cursor;
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Instant;
 
@@ -125,11 +124,13 @@ fn merge<E: From<CompactError>>(
     let mut summary = Summary::default();
     let watch = Watch { observer };
     check(options)?;
-    let replan = options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
     let of_remaps = if publish_remap.is_some() { memory::remaps(inputs) } else { Ok(0) };
-    let needed = match memory::needed(inputs, options, replan).and_then(|needed| Ok(needed.saturating_add(of_remaps?)))
-    {
-        Ok(needed) => needed,
+    let planned = || -> Result<(bool, u64), CompactError> {
+        let replan = options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
+        Ok((replan, memory::needed(inputs, options, replan)?.saturating_add(of_remaps?)))
+    };
+    let (replan, needed) = match planned() {
+        Ok(planned) => planned,
         Err(error) => {
             // What cannot be told is damaged: verification names the rule that it breaks.
             verify(inputs, &watch)?;
@@ -142,6 +143,7 @@ fn merge<E: From<CompactError>>(
     summary.timings.add(Phase::Verify, started.elapsed());
 
     let started = Instant::now();
+    check_names(inputs, options)?;
     let new_names: Vec<&str> = options.rewrite.renamed().map(|(_, new)| new).collect();
     let symbols = merge_symbols(inputs, &new_names)?;
     watch.goes_on(Phase::Tables, 1, 4)?;
@@ -165,7 +167,7 @@ fn merge<E: From<CompactError>>(
     watch.goes_on(Phase::Tables, 3, 4)?;
     let lists = MergedLists::merge(inputs, &vocabulary, &adopted, &tables)?;
     let filter = filter(inputs, options, &vocabulary)?;
-    let of_tables = filter.of_tables(&adopted.plan, &tables);
+    let of_tables = if filter.keeps_all() { Vec::new() } else { filter.of_tables(&adopted.plan, &tables) };
     let merging = Merging {
         context,
         keysets: &adopted.keysets,
@@ -186,7 +188,7 @@ fn merge<E: From<CompactError>>(
     let mut merger = Merger {
         merging: &merging,
         sharding,
-        max_series: options.max_series_per_block.map_or(u32::MAX, NonZeroU32::get).into(),
+        max_series: options.max_series_per_block,
         with_codes,
         outputs: (0..of_shards.map_or(1, |shards| shards.count.get())).map(|_| vec![OutputRows::default()]).collect(),
         tally: Tally::NONE,
@@ -199,7 +201,7 @@ fn merge<E: From<CompactError>>(
     let outputs: Vec<OutputRows> = merger.outputs.into_iter().flatten().collect();
     summary.timings.add(Phase::Rows, started.elapsed());
 
-    summary.series_in = verified.iter().map(|content| content.series_count).sum();
+    summary.series_in = verified.series_count;
     summary.duplicates = tally.duplicates.series;
     summary.dropped = tally.dropped.series;
     summary.elsewhere = tally.elsewhere.series;
@@ -269,6 +271,19 @@ fn check(options: &CompactOptions) -> Result<(), CompactError> {
     Ok(())
 }
 
+/// Refuses names that are longer than those that the inputs' policy leaves whole.
+fn check_names(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<(), CompactError> {
+    let Some(first) = inputs.first() else { return Ok(()) };
+    let policy = first.meta().map_err(|source| CompactError::Input { input: 0, source })?.policy();
+    let most = policy.max_name_len() as usize;
+    match options.rewrite.renamed().find(|(_, new)| new.len() > most || new.is_empty()) {
+        Some(_) => Err(CompactError::Options {
+            what: "a label would get a name that is empty, or longer than the label policy of the blocks allows",
+        }),
+        None => Ok(()),
+    }
+}
+
 /// The options' selectors as they see values that the inputs' policy has cut.
 fn filter(
     inputs: &[BlockView<'_>],
@@ -298,21 +313,26 @@ impl Watch<'_> {
     }
 }
 
-fn verify(inputs: &[BlockView<'_>], watch: &Watch<'_>) -> Result<Vec<ContentFingerprint>, CompactError> {
+fn verify(inputs: &[BlockView<'_>], watch: &Watch<'_>) -> Result<Verified, CompactError> {
     for (input, view) in inputs.iter().enumerate() {
         if !view.may_be_compacted() {
             let [_, bits, _] = view.features();
             return Err(CompactError::UnknownFeatures { input, bits });
         }
     }
-    let mut verified = Vec::with_capacity(inputs.len());
+    let mut verified = Verified { series_count: 0, fingerprint: Fingerprint::ZERO };
+    let mut first = 0;
     for group in inputs.chunks(rayon::current_num_threads() * 4) {
-        let first = verified.len();
         watch.goes_on(Phase::Verify, first as u64, inputs.len() as u64)?;
-        let results: Vec<_> = group.par_iter().map(verification::verify).collect();
+        // What a block adds up to is all that is kept of it.
+        let sums = |content: ContentFingerprint| (content.series_count, content.fingerprint);
+        let results: Vec<_> = group.par_iter().map(|view| verification::verify(view).map(sums)).collect();
         for (input, result) in (first..).zip(results) {
-            verified.push(result.map_err(|source| CompactError::Input { input, source })?);
+            let (series_count, fingerprint) = result.map_err(|source| CompactError::Input { input, source })?;
+            verified.series_count += series_count;
+            verified.fingerprint = verified.fingerprint + fingerprint;
         }
+        first += group.len();
     }
     Ok(verified)
 }
@@ -350,14 +370,15 @@ fn more_rows(context: Context<'_>, adopted: &Adopted) -> Result<MoreRows, Compac
     Ok(more)
 }
 
+/// What all inputs add up to.
+struct Verified {
+    series_count: u64,
+    fingerprint: Fingerprint,
+}
+
 /// What went in must have come out, been met twice or been dropped.
-fn balance(
-    verified: &[ContentFingerprint],
-    outputs: &[OutputRows],
-    tally: &Tally,
-    summary: &Summary,
-) -> Result<(), CompactError> {
-    let went_in: Fingerprint = verified.iter().map(|content| content.fingerprint).sum();
+fn balance(verified: &Verified, outputs: &[OutputRows], tally: &Tally, summary: &Summary) -> Result<(), CompactError> {
+    let went_in = verified.fingerprint;
     let came_out: Fingerprint = outputs.iter().map(OutputRows::fingerprint).sum();
     let left_out = summary.dropped + summary.elsewhere;
     let (before, after) = tally.rewritten;

@@ -1,5 +1,7 @@
 //! The rows of all keysets merged, piece by piece, and handed to the outputs that they are for.
 
+use std::num::NonZeroU32;
+
 use chronoxide_format::build::BuildError;
 use chronoxide_publish::Spool;
 use rayon::prelude::*;
@@ -20,8 +22,8 @@ const CHUNKS_AN_OUTPUT: u64 = 16;
 pub(crate) struct Merger<'a> {
     pub merging: &'a Merging<'a>,
     pub sharding: Option<Sharding>,
-    /// Of an output.
-    pub max_series: u64,
+    /// Of an output; none for as many as a block holds.
+    pub max_series: Option<NonZeroU32>,
     pub with_codes: bool,
     /// By shards.
     pub outputs: Vec<Vec<OutputRows>>,
@@ -44,7 +46,7 @@ impl<'a> Merger<'a> {
                 }
                 to += 1;
             }
-            self.merge_batch(adopted, from..to, spool)?;
+            self.merge_batch(adopted, from..to, spool, (done, all))?;
             done += rows[from..to].iter().sum::<u64>();
             from = to;
         }
@@ -57,6 +59,7 @@ impl<'a> Merger<'a> {
         adopted: &'a Adopted,
         keysets: std::ops::Range<usize>,
         spool: &mut Spool<'_>,
+        (mut done, all): (u64, u64),
     ) -> Result<(), CompactError> {
         let merging = self.merging;
         let open = keysets
@@ -74,6 +77,7 @@ impl<'a> Merger<'a> {
         }
         let mut left = &pieces[..];
         while !left.is_empty() {
+            self.watch.goes_on(Phase::Rows, done.min(all), all)?;
             let mut codes = 0;
             let group = left.iter().take_while(|(keyset, piece)| {
                 codes += (piece.len() * keyset.choice.width()) as u64;
@@ -81,6 +85,7 @@ impl<'a> Merger<'a> {
             });
             let (group, rest) = left.split_at(group.count().max(1));
             left = rest;
+            done += group.iter().map(|(_, piece)| piece.len() as u64).sum::<u64>();
             let merged = (group.par_iter())
                 .map(|(keyset, piece)| self.merge_piece(keyset, piece))
                 .collect::<Result<Vec<(Vec<(u32, PackedChunk)>, Tally)>, CompactError>>()?;
@@ -112,8 +117,8 @@ impl<'a> Merger<'a> {
         };
         let runs: Vec<(u32, Run)> = (spread.into_iter())
             .flat_map(|(shard, run)| {
-                let chunk_series = self.max_series / CHUNKS_AN_OUTPUT;
-                cut(run, pool, chunk_series, self.max_series).into_iter().map(move |run| (shard, run))
+                let most = self.most_series();
+                cut(run, pool, most / CHUNKS_AN_OUTPUT, most).into_iter().map(move |run| (shard, run))
             })
             .collect();
         let reader = pool.map(MergedPool::read);
@@ -132,6 +137,10 @@ impl<'a> Merger<'a> {
         Ok((runs.into_iter().map(pack).collect(), tally))
     }
 
+    fn most_series(&self) -> u64 {
+        self.max_series.map_or(u32::MAX, NonZeroU32::get).into()
+    }
+
     /// Puts rows to the output of their shard that is being filled, or to the next if they are too many for it.
     fn keep(
         &mut self,
@@ -140,10 +149,10 @@ impl<'a> Merger<'a> {
         chunk: PackedChunk,
         spool: &mut Spool<'_>,
     ) -> Result<(), CompactError> {
+        let most = self.most_series();
         let outputs = &mut self.outputs[shard as usize];
-        let full = |output: &OutputRows| output.series + chunk.uses.series > self.max_series;
-        if outputs.last().is_some_and(full) {
-            if self.max_series == u64::from(u32::MAX) {
+        if outputs.last().is_some_and(|output| output.series + chunk.uses.series > most) {
+            if self.max_series.is_none() {
                 return Err(BuildError::TooMany { what: "series" }.into());
             }
             outputs.push(OutputRows::default());

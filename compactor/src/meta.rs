@@ -61,10 +61,12 @@ pub(crate) fn merge(inputs: &[BlockView<'_>], options: &CompactOptions) -> Resul
     }
     merged.user_pairs = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     let parents: BTreeSet<BlockId> = inputs.iter().map(BlockView::block_id).collect();
-    merged.parents = parents.into_iter().collect();
-    merged.ancestors = ancestors(&lineages).into_iter().collect();
-    let what = options.describe();
-    merged.job = Some(Job { id: job_id(&merged.parents, &what), output: 0, output_count: 1 });
+    let parents: Vec<BlockId> = parents.into_iter().collect();
+    merged.job = Some(Job { id: job_id(&parents, &options.describe()), output: 0, output_count: 1 });
+    if !(options.keeps_inputs && options.leaves_out()) {
+        merged.parents = parents;
+        merged.ancestors = ancestors(&lineages).into_iter().collect();
+    }
     Ok(merged)
 }
 

@@ -27,15 +27,33 @@ pub struct CompactOptions {
     pub rewrite: Rewrite,
     /// What becomes of what users attached to blocks, where it differs.
     pub user_pairs: UserPairs,
+    /// Inputs stay, and go on to count beside outputs from which something was left out: such outputs do not name them as what they were made of, since readers of a folder
+    /// would otherwise take them for all that the inputs hold.
+    pub keeps_inputs: bool,
     /// Refuse to begin what could take more bytes of memory than this.
     pub memory_limit: Option<usize>,
 }
 
 impl CompactOptions {
+    /// Whether outputs may hold less than the inputs do.
+    pub(crate) fn leaves_out(&self) -> bool {
+        !self.keep.is_empty() || !self.drop.is_empty() || !self.rewrite.is_empty()
+    }
+
     /// A text that says what is done with the inputs, as far as the outputs depend on it: part of the id of the job.
     pub(crate) fn describe(&self) -> String {
-        let Self { layout, replan, max_series_per_block, shards, keep, drop, rewrite, user_pairs, memory_limit: _ } =
-            self;
+        let Self {
+            layout,
+            replan,
+            max_series_per_block,
+            shards,
+            keep,
+            drop,
+            rewrite,
+            user_pairs,
+            keeps_inputs,
+            memory_limit: _,
+        } = self;
         let mut text = format!("merge, layout {}", layout.name());
         if *replan {
             text += ", planned afresh";
@@ -61,6 +79,9 @@ impl CompactOptions {
             UserPairs::MustAgree => {}
             UserPairs::First => text += ", first user pairs",
             UserPairs::Drop => text += ", no user pairs",
+        }
+        if *keeps_inputs && self.leaves_out() {
+            text += ", beside the inputs";
         }
         text
     }

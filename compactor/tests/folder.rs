@@ -139,6 +139,7 @@ fn a_folder_is_merged_in_place_until_nothing_is_left_to_merge() {
     // What is merged already is deleted by a later run that may, as after one that was killed before it could.
     let (_, stderr) = assert_exit(&blocks.run(&["--delete-inputs"]), 0);
     assert!(stderr.contains("nothing to merge"), "{stderr}");
+    assert_eq!(stderr.matches(": deleted, as it was merged before").count(), before.len() - 3);
     assert_eq!(blocks.names().len(), live);
     assert!(blocks.live().1 == blocks.series);
 }
@@ -186,7 +187,7 @@ fn one_job_works_in_a_folder_at_a_time() {
     let blocks = hours();
     let before = blocks.files();
     let lock = FolderLock::try_lock(blocks.path()).unwrap();
-    let (_, stderr) = assert_exit(&blocks.run(&[]), 2);
+    let (_, stderr) = assert_exit(&blocks.run(&[]), 1);
     assert!(stderr.contains("another job"), "{stderr}");
     assert!(blocks.files() == before);
     // Looking is allowed.
@@ -240,4 +241,78 @@ fn shards_are_made_in_a_folder_together_or_one_by_one() {
     );
     let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert!(report["outputs"].as_array().unwrap().iter().all(|output| output["was_there"] == true), "{report}");
+}
+
+#[test]
+fn a_part_of_a_block_beside_it_does_not_stand_for_it() {
+    let mut blocks = Blocks::new();
+    blocks.add(0, 1, "eu");
+    let input = blocks.path().join(blocks.names().first().unwrap());
+    let input = input.to_str().unwrap();
+    let part = blocks.path().join("part.cx");
+    let part = part.to_str().unwrap();
+    assert_exit(&run(&[input, "-o", part, "--keep", r#"{pod=~"pod-[0-3]"}"#]), 0);
+    let (live, series) = blocks.live();
+    assert_eq!(live, 2, "both count: one holds less than the other");
+    assert!(series == blocks.series);
+    assert_exit(&blocks.run(&["--delete-inputs"]), 0);
+    assert_eq!(blocks.names().len(), 2);
+
+    // Where the input goes, the part takes its place.
+    let other = blocks.path().join("other.cx");
+    let made = run(&[input, "-o", other.to_str().unwrap(), "--drop-label", "pod", "--delete-inputs"]);
+    assert_exit(&made, 0);
+    assert_eq!(blocks.names(), ["other.cx", "part.cx"].map(str::to_owned).into());
+    assert_eq!(blocks.live().0, 2);
+}
+
+#[test]
+fn an_input_that_holds_a_part_of_a_block_that_would_count_again_is_not_deleted() {
+    let mut blocks = Blocks::new();
+    blocks.add(0, 1, "eu");
+    let whole = blocks.path().join(blocks.names().first().unwrap());
+    let here = blocks.path().to_str().unwrap();
+    assert_exit(&run(&[whole.to_str().unwrap(), "-o", here, "--max-series-per-block", "20"]), 0);
+    let parts: Vec<String> = blocks.names().into_iter().filter(|name| !name.contains("-eu-")).collect();
+    assert!(parts.len() > 1);
+    let before = blocks.files();
+    let (part, out) = (blocks.path().join(&parts[0]), blocks.path().join("out.cx"));
+    let made = run(&[part.to_str().unwrap(), "-o", out.to_str().unwrap(), "--delete-inputs", "--layout", "fixed"]);
+    let (_, stderr) = assert_exit(&made, 2);
+    assert!(stderr.contains("would count again"), "{stderr}");
+    assert!(before.iter().all(|(name, bytes)| blocks.files().get(name) == Some(bytes)));
+}
+
+#[test]
+fn one_group_that_cannot_be_merged_does_not_hinder_the_others() {
+    let mut blocks = hours();
+    // The second cluster's day has a damaged block.
+    let name = blocks.names().into_iter().find(|name| name.contains("-us-")).unwrap();
+    let path = blocks.path().join(&name);
+    let mut bytes = fs::read(&path).unwrap();
+    let last = bytes.len() - 200;
+    bytes[last] ^= 4;
+    fs::write(&path, bytes).unwrap();
+    let (stdout, stderr) = assert_exit(&blocks.run(&["--delete-inputs", "--json"]), 3);
+    assert_eq!(stdout.lines().count(), 1, "the other group is merged: {stdout}");
+    assert!(stderr.contains(&format!("error: {}", path.display())), "{stderr}");
+    assert_eq!(blocks.names().iter().filter(|name| name.contains("-eu-")).count(), 2);
+    blocks.add(50, 51, "eu");
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let blocks = hours();
+    let before = blocks.files();
+    for (options, message) in [
+        (&["--drop", r#"{pod="a"}"#][..], "series are left out and labels rewritten in files"),
+        (&["--drop-label", "pod"], "series are left out and labels rewritten in files"),
+        (&["--force"], "--force is for a file"),
+        (&["--shard-by", "pod"], "--shard-by needs --shards"),
+        (&["--replan", "--layout", "fixed"], "--replan is for factored outputs"),
+    ] {
+        let (_, stderr) = assert_exit(&blocks.run(options), 2);
+        assert!(stderr.contains(message), "{stderr}");
+    }
+    assert!(blocks.files() == before);
 }

@@ -3,13 +3,15 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use chronoxide_cli::Layout;
 use chronoxide_cli::argument::{instant, pair, size};
+use chronoxide_cli::{Failure, Layout};
 use chronoxide_compactor::planning::{PlanOptions, Ranges};
 use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{CompactOptions, Rewrite, Shards, UserPairs};
 use chronoxide_format::shard::Shard;
 use clap::{Parser, ValueEnum};
+
+use crate::failure::usage;
 
 /// Merges blocks: each series once, in fewer files
 ///
@@ -77,9 +79,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "I/N", help_heading = "Several outputs")]
     pub(crate) shard: Option<Shard>,
 
-    /// The label by whose value series are spread
-    #[arg(long, value_name = "LABEL", default_value = "__name__", help_heading = "Several outputs")]
-    pub(crate) shard_by: String,
+    /// The label by whose value series are spread [default: __name__]
+    #[arg(long, value_name = "LABEL", help_heading = "Several outputs")]
+    pub(crate) shard_by: Option<String>,
 
     /// Keep only series that this PromQL selector selects, such as '{namespace="prod"}'; may be repeated: one of them is enough
     #[arg(long, value_name = "SELECTOR", help_heading = "Rewriting")]
@@ -115,7 +117,7 @@ pub(crate) struct Arguments {
 }
 
 const AFTER_HELP: &str = "\
-Selectors are those of PromQL, and see labels as they are in the inputs, before any is dropped or renamed. A folder is locked while a job works in it; \
+Selectors are those of PromQL, are for files that are named, and see labels as they are in the inputs, before any is dropped or renamed. A folder is locked while a job works in it; \
 a job that was killed can simply be run again. Blocks are merged only if they have equal external labels and were cut by the same label policy.
 
 Exit codes: 0 done; 1 a file cannot be read or written; 2 usage, or inputs that do not go together; 3 an input is damaged, or blocks of a folder are, and \
@@ -149,7 +151,11 @@ impl Arguments {
             layout: self.layout.into(),
             replan: self.replan,
             max_series_per_block: self.max_series_per_block,
-            shards: shards.map(|(count, only)| Shards { count, by: self.shard_by.clone(), only }),
+            shards: shards.map(|(count, only)| Shards {
+                count,
+                by: self.shard_by.clone().unwrap_or_else(|| "__name__".to_owned()),
+                only,
+            }),
             keep: self.keep.clone(),
             drop: self.drop.clone(),
             rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
@@ -158,8 +164,20 @@ impl Arguments {
                 Notes::First => UserPairs::First,
                 Notes::Drop => UserPairs::Drop,
             },
+            keeps_inputs: false,
             memory_limit: self.memory_limit,
         }
+    }
+
+    /// Refuses options that would do nothing.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.shard_by.is_some() && self.shards.is_none() && self.shard.is_none() {
+            return Err(usage("--shard-by needs --shards or --shard"));
+        }
+        if self.replan && self.layout != Layout::Factored {
+            return Err(usage("--replan is for factored outputs: plain ones have no plan"));
+        }
+        Ok(())
     }
 
     /// Which blocks of a folder are merged.

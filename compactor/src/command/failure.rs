@@ -53,7 +53,6 @@ impl HasExit for Error {
             Self::Inputs { error, .. } => of_compact(error),
             Self::Compaction(CompactionError::Compact(error)) => of_compact(error),
             Self::Compaction(CompactionError::Job(JobError::StillNeeded { .. })) => Exit::Usage,
-            Self::Lock(chronoxide_publish::LockError::InUse { .. }) => Exit::Usage,
             _ => Exit::Io,
         }
     }

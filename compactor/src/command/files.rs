@@ -1,18 +1,20 @@
 //! Files to a file, or to a folder.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
-use chronoxide_cli::{Exit, Failure, existing};
+use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::{Exit, Failure, existing, tell};
 use chronoxide_compactor::job::JobFolder;
-use chronoxide_compactor::{Compaction, SCRATCH_MEMORY};
+use chronoxide_compactor::{CompactOptions, Compaction, SCRATCH_MEMORY};
 use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Disk, FolderLock, recover, remove_files};
-use chronoxide_reader::{Block, BlockId};
+use chronoxide_publish::{Disk, FileSystem, FolderLock, recover};
+use chronoxide_reader::Block;
 
 use crate::arguments::Arguments;
 use crate::blocks;
+use crate::deletion;
 use crate::failure::{Error, usage};
 use crate::progress::Bar;
 use crate::report::{Report, Written};
@@ -36,18 +38,32 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     if arguments.delete_inputs && arguments.shard.is_some() {
         return Err(usage("--delete-inputs does not go with --shard: the other shards need them"));
     }
+    if is_folder && arguments.force {
+        return Err(usage("--force is for a file: blocks in a folder are named after their ids, and never replaced"));
+    }
+    if arguments.delete_inputs {
+        deletion::check(&arguments.inputs)?;
+    }
     let existing = if is_folder { None } else { Some(existing(output, arguments.force)?) };
+    // Before the inputs are opened, so that no other job deletes them meanwhile; a folder that is not there has none.
+    let mut lock = if is_folder && output.is_dir() { Some(lock(output)?) } else { None };
 
     let opened = (arguments.inputs.iter())
         .map(|path| Ok((path.as_path(), blocks::map(path)?)))
         .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
-    let chosen: Vec<(&Path, Block)> = opened.into_iter().filter(|(_, block)| is_between(arguments, block)).collect();
+    let (chosen, others): (Vec<_>, Vec<_>) = opened.into_iter().partition(|(_, block)| is_between(arguments, block));
+    for (path, _) in &others {
+        let path = path.display().to_string();
+        tell(|out| {
+            writeln!(out, "chronoxide-compact: {}: does not lie between the times that were given", Harmless(&path))
+        });
+    }
     if chosen.is_empty() {
         return Err(usage("no block lies between --min-time and --max-time"));
     }
     let paths: Vec<&Path> = chosen.iter().map(|(path, _)| *path).collect();
     let views: Vec<BlockView<'_>> = chosen.iter().map(|(_, block)| block.view()).collect();
-    let options = arguments.options();
+    let options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
     let compaction = Compaction {
         system: &Disk,
         inputs: &views,
@@ -65,20 +81,45 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
             (summary, vec![Written { path: published.path, bytes: published.byte_len, is_new: true }])
         }
         None => {
-            fs::create_dir_all(output).map_err(|error| {
-                Failure::new(Exit::Io, format!("{}: cannot make the folder: {error}", output.display()))
-            })?;
-            let lock = FolderLock::try_lock(output).map_err(Error::from)?;
-            recover(&Disk, output)?;
-            let folder = JobFolder { system: &Disk, lock: &lock, verify: &blocks::verify, survey: &blocks::map_folder };
+            if lock.is_none() {
+                make_folder(output)?;
+                lock = Some(self::lock(output)?);
+            }
+            let Some(lock) = &lock else { return Err(usage("the folder cannot be locked")) };
+            let folder = JobFolder { system: &Disk, lock, verify: &blocks::verify, survey: &blocks::map_folder };
             let (summary, done) = compaction.into_folder(&folder, None).map_err(named)?;
             (summary, done.outputs.into_iter().map(Written::from).collect())
         }
     };
-    let deleted = if arguments.delete_inputs { delete(&chosen, &outputs)? } else { Vec::new() };
+    let deleted = if arguments.delete_inputs {
+        let outputs: Vec<&Path> = outputs.iter().map(|output| output.path.as_path()).collect();
+        deletion::delete(&chosen, &outputs, lock.as_ref().map(FolderLock::folder))?
+    } else {
+        Vec::new()
+    };
     let report = Report { inputs: paths.len(), bytes_in, summary, outputs, deleted };
-    report.show(arguments)?;
+    bar.pause(|| report.show(arguments))?;
     Ok(Exit::Ok)
+}
+
+fn lock(folder: &Path) -> Result<FolderLock, Failure> {
+    let lock = FolderLock::try_lock(folder).map_err(Error::from)?;
+    recover(&Disk, folder)?;
+    Ok(lock)
+}
+
+/// Makes a folder, and those above it that are not there, for good: inputs may be deleted because of what will be in it.
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    let made: Vec<&Path> =
+        folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
+    let failed =
+        |error: io::Error| Failure::new(Exit::Io, format!("{}: cannot make the folder: {error}", folder.display()));
+    fs::create_dir_all(folder).map_err(failed)?;
+    for path in made {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Disk.sync_folder(parent).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Whether a path means a folder: one that ends as folders do, or that is there.
@@ -97,16 +138,4 @@ fn is_between(arguments: &Arguments, block: &Block) -> bool {
     let Ok(meta) = view.meta() else { return true };
     let time = meta.window().or(meta.time());
     time.is_some_and(|time| min_time.is_none_or(|min| time.start >= min) && max_time.is_none_or(|max| time.end <= max))
-}
-
-/// Deletes the inputs, the oldest first, but those that are outputs.
-fn delete(inputs: &[(&Path, Block)], outputs: &[Written]) -> Result<Vec<PathBuf>, Failure> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let kept: BTreeSet<PathBuf> = outputs.iter().map(|output| real(&output.path)).collect();
-    let mut doomed: Vec<(BlockId, PathBuf)> =
-        inputs.iter().map(|(path, block)| (block.view().block_id(), path.to_path_buf())).collect();
-    doomed.retain(|(_, path)| !kept.contains(&real(path)));
-    doomed.sort();
-    let paths: Vec<PathBuf> = doomed.into_iter().map(|(_, path)| path).collect();
-    Ok(remove_files(&Disk, &paths).map_err(Error::from)?.removed)
 }

@@ -1,7 +1,8 @@
 //! The blocks of a folder, merged in place.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, Message, print, tell};
 use chronoxide_compactor::job::JobFolder;
@@ -24,6 +25,15 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     if arguments.shards.is_some() || arguments.shard.is_some() {
         return Err(usage(
             "shards are made of files that are named: which of them go together must not change on the way",
+        ));
+    }
+    if arguments.force {
+        return Err(usage("--force is for a file: blocks in a folder are named after their ids, and never replaced"));
+    }
+    let options = arguments.options();
+    if !(options.keep.is_empty() && options.drop.is_empty() && options.rewrite.is_empty()) {
+        return Err(usage(
+            "series are left out and labels rewritten in files that are named: of a folder, only those blocks would change that happen to be merged",
         ));
     }
     let lock = if arguments.dry_run { None } else { Some(FolderLock::try_lock(path).map_err(Error::from)?) };
@@ -53,15 +63,32 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     // Inputs of a run that was killed may have no remaps yet: whoever wants these keeps them.
     if arguments.delete_inputs && arguments.remap.is_none() {
         // What a run that was killed has merged already.
-        jobs.delete_merged().map_err(|error| Error::Compaction(error.into()))?;
+        let deleted = jobs.delete_merged().map_err(|error| Error::Compaction(error.into()))?;
+        tell_deleted(&deleted);
     }
+    let mut exit = exit;
     for group in &plan.groups {
-        merge(arguments, &folder, group, &jobs, bar)?;
+        if let Err(failure) = merge(arguments, &folder, group, &jobs, bar) {
+            if bar.is_interrupted() {
+                return Err(failure);
+            }
+            // What is wrong with one group is no reason to leave the others.
+            bar.pause(|| tell(|out| writeln!(out, "chronoxide-compact: error: {}", Message(failure.error()))));
+            exit = if exit == Exit::Ok { failure.exit() } else { exit };
+        }
     }
     if plan.groups.is_empty() && !arguments.json {
         tell(|out| planning::write(&plan, Style::stderr(), out));
     }
     Ok(exit)
+}
+
+/// Says what a run before has merged already, and this one has deleted.
+fn tell_deleted(deleted: &[PathBuf]) {
+    for path in deleted {
+        let path = path.display().to_string();
+        tell(|out| writeln!(out, "{}: deleted, as it was merged before", Harmless(&path)));
+    }
 }
 
 fn warn_of_unreadable(folder: &Folder) {
@@ -101,6 +128,6 @@ fn merge(
         outputs: done.outputs.into_iter().map(Written::from).collect(),
         deleted: done.deleted,
     };
-    report.show(arguments)?;
+    bar.pause(|| report.show(arguments))?;
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`arguments`] | what the command understands |
 //! | [`blocks`] | blocks mapped |
+//! | [`deletion`] | inputs that were named deleted, once what was made of them stands |
 //! | [`files`] | files to a file, or to a folder |
 //! | [`folder`] | the blocks of a folder, merged in place |
 //! | [`failure`] | how errors end the command |
@@ -12,6 +13,7 @@
 
 mod arguments;
 mod blocks;
+mod deletion;
 mod failure;
 mod files;
 mod folder;
@@ -38,6 +40,7 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
     let interruption = Interruption::watch()?;
     let bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json, interruption.clone());
     interruption.begin();
+    arguments.check()?;
     if let Some(folder) = arguments.remap.as_ref().filter(|_| !arguments.dry_run) {
         std::fs::create_dir_all(folder).map_err(|error| {
             Failure::new(Exit::Io, format!("{}: cannot make the folder: {error}", folder.display()))

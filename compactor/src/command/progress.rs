@@ -22,6 +22,16 @@ impl Bar {
         Self { bar, phase: Mutex::new(None), interruption }
     }
 
+    /// Whether somebody pressed Ctrl-C.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interruption.is_there()
+    }
+
+    /// Prints something without the bar in between.
+    pub(crate) fn pause<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
     fn show(&self, phase: Phase, done: u64, of: u64) {
         let mut shown = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
         let since = match *shown {
@@ -30,6 +40,7 @@ impl Bar {
                 let template = "{prefix:>6} {bar:24} {percent:>3}% {msg} {eta} left";
                 let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
                 self.bar.set_style(style);
+                self.bar.set_message("");
                 self.bar.set_prefix(phase.name());
                 self.bar.reset_eta();
                 shown.insert((phase, Instant::now())).1

@@ -17,7 +17,10 @@ use super::vocabulary::Vocabulary;
 use crate::CompactError;
 
 /// Rows of all sources in a piece, about, at most.
-const PIECE_ROWS: usize = 1 << 14;
+const PIECE_ROWS: usize = SAMPLED_ROWS * SAMPLES_A_PIECE;
+/// One of so many rows of each source is looked at to find where to cut.
+const SAMPLED_ROWS: usize = 1 << 11;
+const SAMPLES_A_PIECE: usize = 8;
 
 /// All that is needed to merge rows.
 pub(crate) struct Merging<'a> {
@@ -101,6 +104,10 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
+    fn between(from: &[usize], to: &[usize]) -> Self {
+        Self { rows: from.iter().zip(to).map(|(&from, &to)| from..to).collect() }
+    }
+
     /// Rows of all sources.
     pub(crate) fn len(&self) -> usize {
         self.rows.iter().map(Range::len).sum()
@@ -314,38 +321,47 @@ impl SortedSource<'_> {
         Ok(low)
     }
 
-    fn input(&self) -> usize {
-        match self {
-            Self::Stored { input, .. } => *input,
-            Self::Translated { .. } => 0,
-        }
+    /// An error of reading it. Rows that were translated are in memory, and give none.
+    fn error(&self, source: chronoxide_format::Error) -> CompactError {
+        let input = if let Self::Stored { input, .. } = self { *input } else { 0 };
+        CompactError::Input { input, source }
     }
 }
 
 impl OpenKeyset<'_> {
-    /// Cuts the keyset between rows of its largest source.
+    /// Cuts the keyset between rows of its sources: at every so many of those that some of all sources' rows are, so that pieces are of like size wherever the rows of
+    /// each source lie.
     pub(crate) fn pieces(&self) -> std::result::Result<Vec<Piece>, CompactError> {
-        let all: usize = self.sources.iter().map(SortedSource::len).sum();
-        let Some(largest) = self.sources.iter().max_by_key(|source| source.len()) else { return Ok(Vec::new()) };
-        let count = all.div_ceil(PIECE_ROWS).clamp(1, largest.len());
-        let mut from = vec![0; self.sources.len()];
-        let mut pieces = Vec::with_capacity(count);
-        for number in 1..=count {
-            let to = if number == count {
-                self.sources.iter().map(SortedSource::len).collect()
-            } else {
-                self.cut_at(largest, largest.len() * number / count)?
-            };
-            pieces.push(Piece { rows: from.iter().zip(&to).map(|(&from, &to)| from..to).collect() });
+        let lens: Vec<usize> = self.sources.iter().map(SortedSource::len).collect();
+        let all: usize = lens.iter().sum();
+        let mut from = vec![0; lens.len()];
+        let mut pieces = Vec::new();
+        for cut in self.cuts(all)? {
+            let before = |source: &SortedSource<'_>| source.rows_before(&cut).map_err(|error| source.error(error));
+            let to = self.sources.iter().map(before).collect::<std::result::Result<Vec<usize>, CompactError>>()?;
+            pieces.push(Piece::between(&from, &to));
             from = to;
         }
+        pieces.push(Piece::between(&from, &lens));
+        pieces.retain(|piece| piece.len() > 0);
         Ok(pieces)
     }
 
-    /// For each source, how many rows come before a row of one of them.
-    fn cut_at(&self, source: &SortedSource<'_>, row: usize) -> std::result::Result<Vec<usize>, CompactError> {
-        let at = |input| move |source| CompactError::Input { input, source };
-        let row = source.row(row, self.choice.prefix.len()).map_err(at(source.input()))?;
-        self.sources.iter().map(|other| other.rows_before(&row).map_err(at(other.input()))).collect()
+    /// Rows to cut at, increasing.
+    fn cuts(&self, all: usize) -> std::result::Result<Vec<Vec<u32>>, CompactError> {
+        if all <= PIECE_ROWS {
+            return Ok(Vec::new());
+        }
+        let compared = self.choice.prefix.len();
+        let mut samples = Vec::with_capacity(all / SAMPLED_ROWS);
+        for source in &self.sources {
+            for row in (SAMPLED_ROWS..source.len()).step_by(SAMPLED_ROWS) {
+                samples.push(source.row(row, compared).map_err(|error| source.error(error))?);
+            }
+        }
+        samples.sort_unstable();
+        let mut cuts: Vec<Vec<u32>> = samples.into_iter().skip(SAMPLES_A_PIECE - 1).step_by(SAMPLES_A_PIECE).collect();
+        cuts.dedup();
+        Ok(cuts)
     }
 }

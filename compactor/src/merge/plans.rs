@@ -67,7 +67,7 @@ struct InputKeyset {
     series: u32,
 }
 
-/// Adopts the plan of the largest input, and for keysets that it does not have that of the next. If outputs are to be plain, plans do not matter.
+/// Adopts the plan of the largest input that was planned, and for keysets that it does not have that of the next. If outputs are to be plain, plans do not matter.
 pub(crate) fn adopt(
     inputs: &[BlockView<'_>],
     vocabulary: &Vocabulary<'_>,
@@ -141,24 +141,32 @@ pub(crate) fn adopt(
     Ok(adopted)
 }
 
-/// The inputs by their numbers of series, the largest first; equal ones by what is in them, so that their order as arguments does not matter.
+/// The inputs that were planned, then the others, each by their numbers of series, the largest first; equal ones by what is in them, so that their order as arguments does
+/// not matter.
 fn by_size(inputs: &[BlockView<'_>]) -> std::result::Result<Vec<usize>, CompactError> {
     let mut order: Vec<usize> = (0..inputs.len()).collect();
     let mut sizes = Vec::with_capacity(inputs.len());
     for (input, view) in inputs.iter().enumerate() {
-        sizes.push(view.series_count().map_err(|source| CompactError::Input { input, source })?);
+        let at = |source| CompactError::Input { input, source };
+        sizes.push((!is_planned(view).map_err(at)?, Reverse(view.series_count().map_err(at)?)));
     }
-    order.sort_by_key(|&input| (Reverse(sizes[input]), inputs[input].block_id()));
+    order.sort_by_key(|&input| (sizes[input], inputs[input].block_id()));
     Ok(order)
 }
 
-/// Whether the largest input was planned: whether it has a plan to adopt.
+/// Whether an input was planned, so that there is a plan to adopt.
 pub(crate) fn has_plan(inputs: &[BlockView<'_>]) -> std::result::Result<bool, CompactError> {
-    let Some(&first) = by_size(inputs)?.first() else { return Ok(false) };
-    let view = &inputs[first];
-    let meta = view.meta().map_err(|source| CompactError::Input { input: first, source })?;
+    for (input, view) in inputs.iter().enumerate() {
+        if is_planned(view).map_err(|source| CompactError::Input { input, source })? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn is_planned(view: &BlockView<'_>) -> Result<bool> {
     let inner = view.table_count() - view.key_count() - view.keyset_count();
-    Ok(meta.planner_version() > 0 || inner > 0 || view.pool_count() > 0)
+    Ok(view.meta()?.planner_version() > 0 || inner > 0 || view.pool_count() > 0)
 }
 
 /// What the rows of each dictionary and inner table are.

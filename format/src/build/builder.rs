@@ -221,7 +221,6 @@ impl BlockBuilder {
             return Err(BuildError::Shape { codes: ranges.len(), columns: domains.len() });
         }
         check_codes(ranges, &shape.counts)?;
-        check_codes(ranges, &shape.counts)?;
         let packer = RowPacker::new(ranges, self.form);
         let offset = self.rows.aligned_len() + self.later.len;
         self.later.tables.push(LaterRows { row_count, row_bits: packer.row_bits() });

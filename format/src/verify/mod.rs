@@ -39,6 +39,16 @@ impl BlockView<'_> {
         Ok(content)
     }
 
+    /// Whether the rows of all tables and the lists of all pools lie one after the other, so that their bytes bound how many there are: O(tables). A part of
+    /// [`BlockView::verify_structure`].
+    ///
+    /// # Errors
+    /// The first that does not begin where the one before it ends.
+    pub fn verify_extents(&self) -> Result<()> {
+        table::verify_extents(self)?;
+        pool::verify_extents(self)
+    }
+
     /// The part of [`BlockView::verify`] that does not need the content's fingerprint: for those who compute that on another thread meanwhile.
     ///
     /// # Errors

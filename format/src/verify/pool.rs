@@ -51,6 +51,17 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
     unused(&view.members, Rule::MembersPadding, end_byte * 8, section_len * 8)
 }
 
+/// Each pool begins where the one before it ends.
+pub(super) fn verify_extents(view: &BlockView<'_>) -> Result<()> {
+    let mut end_byte = 0;
+    for id in 0..view.pool_count() {
+        let pool = view.pool(PoolId(id))?;
+        expect(Rule::MembersExtent, Place::Pool(id.into()), pool.offset(), end_byte)?;
+        end_byte += pool.len();
+    }
+    Ok(())
+}
+
 fn verify_lists(pool: &Pool<'_>, uses: &mut Uses) -> Result<()> {
     let id = pool.id().0;
     let row_count = pool.table()?.row_count();

@@ -46,6 +46,17 @@ pub(super) fn verify(view: &BlockView<'_>, uses: &mut Uses) -> Result<Vec<Vec<Ke
     Ok(known.into_iter().skip(index(inner)).map(|keyset| keyset.keys).collect())
 }
 
+/// The rows of each table begin where those of the table before it end.
+pub(super) fn verify_extents(view: &BlockView<'_>) -> Result<()> {
+    let mut end_byte = 0;
+    for id in 0..view.frame.catalogue.table_count {
+        let table = Table::open(view, id)?;
+        expect(Rule::RowsOffset, Place::Table(id.into()), table.rows().start, end_byte)?;
+        end_byte = table.rows().end;
+    }
+    Ok(())
+}
+
 fn verify_keys(view: &BlockView<'_>, uses: &mut Uses) -> Result<()> {
     let mut before = None;
     for key in 0..view.key_count() {

@@ -1,0 +1,82 @@
+//! Inputs that were named deleted, once what was made of them stands.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use chronoxide_cli::Failure;
+use chronoxide_publish::{Disk, FolderLock, remove_files};
+use chronoxide_reader::lineage::{Lineage, Standing, judge};
+use chronoxide_reader::{Block, BlockId};
+
+use crate::blocks;
+use crate::failure::{Error, usage};
+
+/// Refuses inputs that cannot be deleted as they are named, before anything is done.
+pub(crate) fn check(inputs: &[PathBuf]) -> Result<(), Failure> {
+    match inputs.iter().find(|path| path.is_symlink()) {
+        Some(link) => Err(usage(format!("{}: is a link, and --delete-inputs deletes files", link.display()))),
+        None => Ok(()),
+    }
+}
+
+/// Deletes inputs, the oldest first, but those that are outputs. In each folder the same other blocks must count afterwards as before. `locked` is the folder that this job
+/// has locked already.
+pub(crate) fn delete(
+    inputs: &[(&Path, Block)],
+    outputs: &[&Path],
+    locked: Option<&Path>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let kept: BTreeSet<PathBuf> = outputs.iter().map(|path| real(path)).collect();
+    let mut of_folders: BTreeMap<PathBuf, BTreeMap<PathBuf, BlockId>> = BTreeMap::new();
+    for (path, block) in inputs {
+        let path = real(path);
+        let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+        if !kept.contains(&path) {
+            of_folders.entry(folder).or_default().insert(path, block.view().block_id());
+        }
+    }
+    let locked = locked.map(real);
+    let mut locks = Vec::new();
+    for (folder, doomed) in &of_folders {
+        if Some(folder) != locked.as_ref() {
+            locks.push(FolderLock::try_lock(folder).map_err(Error::from)?);
+        }
+        check_folder(folder, doomed)?;
+    }
+    let mut order: Vec<(BlockId, PathBuf)> = of_folders.into_values().flatten().map(|(path, id)| (id, path)).collect();
+    order.sort();
+    let paths: Vec<PathBuf> = order.into_iter().map(|(_, path)| path).collect();
+    Ok(remove_files(&Disk, &paths).map_err(Error::from)?.removed)
+}
+
+/// Refuses to delete what has become another block since it was merged, and what other blocks would count without that do not count now.
+fn check_folder(folder: &Path, doomed: &BTreeMap<PathBuf, BlockId>) -> Result<(), Failure> {
+    for (path, id) in doomed {
+        if blocks::map(path).map_err(Error::from)?.view().block_id() != *id {
+            return Err(usage(format!(
+                "{}: is another block than the one that was merged, and no input is deleted",
+                path.display()
+            )));
+        }
+    }
+    let survey = blocks::map_folder(folder).map_err(Error::from)?;
+    let live = |keep: &dyn Fn(&Path) -> bool| -> BTreeSet<BlockId> {
+        let lineages =
+            survey.lineages().iter().filter(|(path, _)| keep(&path.canonicalize().unwrap_or_else(|_| path.clone())));
+        let lineages: Vec<Lineage> = lineages.map(|(_, lineage)| lineage.clone()).collect();
+        let standings = judge(&lineages).standings;
+        let live = lineages.into_iter().zip(standings).filter(|(_, standing)| *standing == Standing::Live);
+        live.map(|(lineage, _)| lineage.id).collect()
+    };
+    let ids: BTreeSet<BlockId> = doomed.values().copied().collect();
+    let before: BTreeSet<BlockId> = live(&|_| true).difference(&ids).copied().collect();
+    let after = live(&|path| !doomed.contains_key(path));
+    match after.difference(&before).next() {
+        Some(id) => Err(usage(format!(
+            "{}: block {id} would count again without these inputs, which hold a part of it; no input is deleted",
+            folder.display()
+        ))),
+        None => Ok(()),
+    }
+}
