@@ -2,8 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
+use std::path::Path;
 
-use chronoxide_compactor::{CompactError, CompactOptions, Rewrite, Shards, Unwatched, compact_with_remaps};
+use chronoxide_compactor::job::JobFolder;
+use chronoxide_compactor::{
+    CompactError, CompactOptions, Compaction, Observer, Phase, Rewrite, Shards, Unwatched, compact_with_remaps,
+};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
@@ -11,7 +15,9 @@ use chronoxide_format::remap::RemapView;
 use chronoxide_format::shard::{Shard, shard_of};
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::Layout;
-use chronoxide_publish::{Disk, Spool};
+use chronoxide_publish::{Disk, FolderLock, Spool};
+use chronoxide_reader::lineage::Lineage;
+use chronoxide_reader::{Block, Checks, Folder, OpenError, Remap};
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
@@ -165,6 +171,57 @@ fn prefixes_that_agree_take_bits_and_not_bytes_a_series() {
             let series = RemapView::open(&remap).unwrap().series_count().unwrap() as usize;
             assert!(remap.len() * 2 < series, "{} bytes for {series} series", remap.len());
         }
+    }
+}
+
+/// Stops when remaps are begun.
+struct UntilRemaps;
+
+impl Observer for UntilRemaps {
+    fn goes_on(&self, phase: Phase, _done: u64, _of: u64) -> bool {
+        phase < Phase::Remap
+    }
+}
+
+#[test]
+fn inputs_are_there_until_their_remaps_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (blocks, remaps) = (folder.path().join("blocks"), folder.path().join("remaps"));
+    for folder in [&blocks, &remaps] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let inputs = [fleet(0..3, 0), fleet(2..5, 100)];
+    for input in &inputs {
+        std::fs::write(blocks.join(format!("{}.cx", id(input))), input).unwrap();
+    }
+    let views: Vec<BlockView<'_>> = inputs.iter().map(|input| BlockView::open(input).unwrap()).collect();
+    let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
+    let lock = FolderLock::try_lock(&blocks).unwrap();
+    let verify = |path: &Path| -> Result<Lineage, OpenError> {
+        let block = Block::read(path, Checks::Eager)?;
+        Ok(Lineage::of(&block.view()).unwrap())
+    };
+    let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
+    let job = JobFolder { system: &Disk, lock: &lock, verify: &verify, survey: &survey };
+    let run = |observer: &dyn Observer| {
+        let options = CompactOptions::default();
+        let remaps = Some(&*remaps);
+        let compaction =
+            Compaction { system: &Disk, inputs: &views, options: &options, scratch_memory: 0, remaps, observer };
+        compaction.into_folder(&job, Some(&ids))
+    };
+    let count = |folder: &Path, extension: &str| {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|found| found == extension)).count()
+    };
+    assert_eq!(run(&UntilRemaps).unwrap_err().to_string(), "cancelled");
+    assert_eq!((count(&blocks, "cx"), count(&remaps, "cxr")), (3, 0));
+    let (summary, done) = run(&Unwatched).unwrap();
+    assert_eq!((done.deleted.len(), count(&blocks, "cx"), count(&remaps, "cxr")), (2, 1, 2));
+    for input in &ids {
+        let remap = Remap::read(remaps.join(format!("{input}.cxr"))).unwrap();
+        let (_, series) = remap.view().unwrap().output(0).unwrap();
+        assert_eq!(series, summary.series_out);
     }
 }
 

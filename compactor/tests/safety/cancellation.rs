@@ -38,7 +38,9 @@ fn a_cancelled_compaction_leaves_inputs_and_whole_outputs_only() {
         scene.run_watched(&Disk, scene.folder().path(), &watched).unwrap();
         let asked = watched.seen.into_inner().unwrap();
         let phases: BTreeSet<Phase> = asked.iter().map(|(phase, ..)| *phase).collect();
-        assert_eq!(phases, Phase::ALL.into(), "{}", scene.name);
+        // No remaps are wanted.
+        let expected: BTreeSet<Phase> = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Remap).collect();
+        assert_eq!(phases, expected, "{}", scene.name);
         assert!(asked.iter().all(|(_, done, of)| done <= of), "{asked:?}");
         for times in 0..asked.len() {
             let folder = scene.folder();

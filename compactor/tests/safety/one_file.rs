@@ -132,7 +132,7 @@ impl Observer for Until {
 #[test]
 fn a_file_that_is_cancelled_stays_as_it_was() {
     for one in OneFile::all() {
-        for phase in Phase::ALL {
+        for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Remap) {
             let folder = one.scene.folder();
             let before = files(folder.path());
             let done = one.run(&Disk, folder.path(), &Until(phase));
