@@ -144,6 +144,7 @@ fn merge<E: From<CompactError>>(
 
     let started = Instant::now();
     check_names(inputs, options)?;
+    let merged_meta = meta::merge(inputs, options)?;
     let new_names: Vec<&str> = options.rewrite.renamed().map(|(_, new)| new).collect();
     let symbols = merge_symbols(inputs, &new_names)?;
     watch.goes_on(Phase::Tables, 1, 4)?;
@@ -212,7 +213,7 @@ fn merge<E: From<CompactError>>(
     balance(&verified, &outputs, &tally, &summary)?;
 
     let planner_version = if replan { Layout::Factored.planner_version() } else { adopted.planner_version };
-    let meta = BlockMeta { planner_version, ..meta::merge(inputs, options)? };
+    let meta = BlockMeta { planner_version, ..merged_meta };
     let contents = spool.contents();
     let only = options.shards.as_ref().and_then(|shards| shards.only);
     let (first, output_count) = only.map_or((0, summary.outputs), |shard| (shard.number(), shard.count().get()));
