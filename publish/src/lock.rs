@@ -24,8 +24,7 @@ use std::path::{Path, PathBuf};
 #[must_use = "the folder is locked for as long as this lives"]
 pub struct FolderLock {
     folder: PathBuf,
-    /// Its lock goes when it is closed.
-    _file: File,
+    file: File,
 }
 
 impl FolderLock {
@@ -37,7 +36,7 @@ impl FolderLock {
         let owned = || folder.to_path_buf();
         let file = open(folder).map_err(|source| LockError::Io { folder: owned(), source })?;
         match file.try_lock() {
-            Ok(()) => Ok(FolderLock { folder: owned(), _file: file }),
+            Ok(()) => Ok(FolderLock { folder: owned(), file }),
             Err(TryLockError::WouldBlock) => Err(LockError::InUse { folder: owned() }),
             Err(TryLockError::Error(source)) => Err(LockError::Io { folder: owned(), source }),
         }
@@ -46,6 +45,14 @@ impl FolderLock {
     /// The folder that is locked.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+}
+
+/// Closing would do, but for a process that is being started meanwhile: until it becomes another program it has whatever is open here, and the lock with it.
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // What cannot be given back goes with the file.
+        let _ = self.file.unlock();
     }
 }
 
