@@ -30,7 +30,7 @@ pub(crate) struct MergedKeyset {
 pub(crate) struct KeysetSource {
     pub input: usize,
     pub keyset: u32,
-    /// How it is factored there, if just so in the outputs.
+    /// Whether it is factored there just as in the outputs.
     pub agrees: bool,
     /// Whether labels of its series are dropped or renamed.
     pub is_rewritten: bool,
@@ -187,14 +187,7 @@ fn input_parts(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> R
 fn input_keyset(view: &BlockView<'_>, keyset: u32, parts: &[Part], known: &KnownTables) -> Result<InputKeyset> {
     let keyset = view.keyset(keyset)?;
     let (prefix, list) = columns(view, &keyset.table(), parts)?;
-    let mut keys = Vec::new();
-    for &part in prefix.iter().chain(&list) {
-        match part {
-            Part::Key(key) => keys.push(key),
-            Part::Table(table) => keys.extend_from_slice(&known.keys[table]),
-        }
-    }
-    keys.sort_unstable();
+    let keys = known.keys_of_all(prefix.iter().chain(&list));
     let (rows, series) = (keyset.table().row_count(), keyset.series_count());
     Ok(InputKeyset { keys, choice: KeysetPlan { prefix, list }, rows, series })
 }
@@ -217,9 +210,7 @@ impl KnownTables {
         let next = self.columns.len();
         let number = *self.numbers.entry(columns.clone()).or_insert(next);
         if number == next {
-            let mut keys: Vec<u32> = columns.iter().flat_map(|&part| self.keys_of(part).into_owned()).collect();
-            keys.sort_unstable();
-            self.keys.push(keys);
+            self.keys.push(self.keys_of_all(&columns));
             self.columns.push(columns);
         }
         number
@@ -233,6 +224,14 @@ impl KnownTables {
         }
     }
 
+    /// The keys of some parts, increasing.
+    fn keys_of_all<'p>(&self, parts: impl IntoIterator<Item = &'p Part>) -> Vec<u32> {
+        let mut keys = Vec::new();
+        parts.into_iter().for_each(|&part| keys.extend_from_slice(&self.keys_of(part)));
+        keys.sort_unstable();
+        keys
+    }
+
     /// A keyset's plan for what becomes of its keys, which are these afterwards; none if two of them meet that do not stand together.
     fn rewritten(&mut self, plan: &KeysetPlan, changes: &KeyChanges, keys: &[u32]) -> Option<KeysetPlan> {
         let mut prefix: Vec<Part> = plan.prefix.iter().filter_map(|&part| self.rewritten_part(part, changes)).collect();
@@ -242,16 +241,13 @@ impl KnownTables {
             prefix.extend(list.take());
         }
         self.sort_by_keys(&mut prefix);
-        let all = prefix.iter().chain(&list).flat_map(|&part| self.keys_of(part).into_owned());
-        let mut all: Vec<u32> = all.collect();
-        all.sort_unstable();
-        (all == keys).then_some(KeysetPlan { prefix, list })
+        (self.keys_of_all(prefix.iter().chain(&list)) == keys).then_some(KeysetPlan { prefix, list })
     }
 
     fn rewritten_part(&mut self, part: Part, changes: &KeyChanges) -> Option<Part> {
-        let Part::Table(table) = part else {
-            let Part::Key(key) = part else { return None };
-            return changes.key_after(key).map(Part::Key);
+        let table = match part {
+            Part::Key(key) => return changes.key_after(key).map(Part::Key),
+            Part::Table(table) => table,
         };
         let columns = self.columns[table].clone();
         let mut parts: Vec<Part> = columns.into_iter().filter_map(|part| self.rewritten_part(part, changes)).collect();
