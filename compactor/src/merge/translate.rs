@@ -17,6 +17,9 @@ use super::tables::{MergedTables, MoreRows, keys_of};
 use super::vocabulary::Vocabulary;
 use crate::rewrite::KeyChanges;
 
+/// Rows that are unpacked at once.
+const ROWS_AT_ONCE: usize = 1 << 10;
+
 /// The rows of an input's dictionary or inner table as labels.
 #[derive(Debug)]
 pub(crate) struct LabelRows {
@@ -382,16 +385,15 @@ impl<'a> Translation<'a> {
         Ok(Translated { run, tally })
     }
 
-    fn for_each_row(&self, rows: Range<u32>, mut each: impl FnMut(u32, &mut Vec<u32>) -> Result<()>) -> Result<()> {
+    fn for_each_row(&self, rows: Range<u32>, mut each: impl FnMut(u32, &mut [u32]) -> Result<()>) -> Result<()> {
         let table = self.keyset.table();
         let mut codes = Vec::new();
-        let mut row_codes = Vec::new();
-        for row in rows {
+        for first in rows.clone().step_by(ROWS_AT_ONCE) {
             codes.clear();
-            table.push_codes(row..row + 1, &mut codes)?;
-            row_codes.clear();
-            row_codes.extend_from_slice(&codes);
-            each(row, &mut row_codes)?;
+            table.push_codes(first..rows.end.min(first.saturating_add(ROWS_AT_ONCE as u32)), &mut codes)?;
+            for (row, codes) in (first..).zip(codes.chunks_exact_mut(self.columns.len())) {
+                each(row, codes)?;
+            }
         }
         Ok(())
     }
