@@ -75,6 +75,12 @@ impl HasExit for Unsound {
     }
 }
 
+/// Whether the path of an output means a folder: one that ends as folders do, or that is there.
+pub fn is_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
+        || path.is_dir()
+}
+
 /// What becomes of a file that has the output's name. Refuses before the work what publishing would refuse after it.
 ///
 /// # Errors

@@ -56,7 +56,7 @@ mod output;
 mod pages;
 pub mod style;
 
-pub use block::{Layout, Unsound, existing, publish_block, publish_text};
+pub use block::{Layout, Unsound, existing, is_folder, publish_block, publish_text};
 pub use command::run;
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use chronoxide_cli::escape::Harmless;
-use chronoxide_cli::{Exit, Failure, existing, tell};
+use chronoxide_cli::{Exit, Failure, existing, is_folder, tell};
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction, SCRATCH_MEMORY};
 use chronoxide_format::view::BlockView;
@@ -120,12 +120,6 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
         Disk.sync_folder(parent).map_err(failed)?;
     }
     Ok(())
-}
-
-/// Whether a path means a folder: one that ends as folders do, or that is there.
-fn is_folder(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
-        || path.is_dir()
 }
 
 /// Whether a block lies between the times that were given, as a whole; damaged meta are found later.

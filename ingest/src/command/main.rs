@@ -17,7 +17,7 @@ mod report;
 mod summary;
 
 use arguments::{Arguments, FormatChoice};
-use chronoxide_cli::{Exit, Failure, Interruption, existing, human, publish_text, run};
+use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, publish_text, run};
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
@@ -63,7 +63,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let timings = job.timings().cloned();
     let done = match read {
         // A stream is ended so: what it brought is kept, where there may be several blocks.
-        Err(IngestError::Interrupted) if output::is_folder(&arguments.output) => job.finish(),
+        Err(IngestError::Interrupted) if is_folder(&arguments.output) => job.finish(),
         read => read.and_then(|()| job.finish()),
     };
     let (report, output) = match done {
@@ -99,7 +99,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
 
 /// What the arguments say of the run.
 fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
-    let is_folder = output::is_folder(&arguments.output);
+    let is_folder = is_folder(&arguments.output);
     let many = [
         ("--window", arguments.window.is_some()),
         ("--max-series-per-block", arguments.max_series_per_block.is_some()),

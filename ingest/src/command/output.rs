@@ -1,7 +1,7 @@
 //! Where blocks go: one file, or a folder.
 
 use crate::report::Statistics;
-use chronoxide_cli::{Exit, Failure, Interruption, existing, publish_block};
+use chronoxide_cli::{Exit, Failure, Interruption, existing, is_folder, publish_block};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::{BlockSink, SealedBlock};
 use chronoxide_publish::Existing;
@@ -39,12 +39,6 @@ pub(crate) struct Output {
     pub(crate) written: WrittenBlocks,
     /// What the report says of the blocks, if there is to be one.
     pub(crate) statistics: Option<Statistics>,
-}
-
-/// Whether a path means a folder: one that ends as folders do, or that is there.
-pub(crate) fn is_folder(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
-        || path.is_dir()
 }
 
 impl Output {
