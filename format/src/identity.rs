@@ -6,6 +6,8 @@ use std::ops::{Add, Mul};
 
 use siphasher::sip::SipHasher24;
 
+use crate::number::low64;
+
 /// SipHash-2-4 with a fixed key.
 pub(crate) fn sip(key: &[u8; 16], parts: &[&[u8]]) -> u64 {
     let mut hasher = SipHasher24::new_with_key(key);
@@ -23,10 +25,10 @@ const P: u64 = (1 << 61) - 1;
 struct Residue(u64);
 
 impl Residue {
-    /// Both halves of a product of two residues are below 2^61.
-    fn from_u128(n: u128) -> Self {
-        let (low, high) = (n & u128::from(P), n >> 61);
-        let sum = u64::try_from(low + high).unwrap_or(0);
+    /// Of a product of two residues: both halves are below 2^61.
+    #[inline]
+    fn from_product(n: u128) -> Self {
+        let sum = (low64(n) & P) + low64(n >> 61);
         Self(if sum >= P { sum - P } else { sum })
     }
 }
@@ -44,7 +46,7 @@ impl Mul for Residue {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        Self::from_u128(u128::from(self.0) * u128::from(other.0))
+        Self::from_product(u128::from(self.0) * u128::from(other.0))
     }
 }
 

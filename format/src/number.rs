@@ -25,6 +25,13 @@ pub(crate) const fn low32(n: u64) -> u32 {
     n as u32
 }
 
+/// The low 64 bits of `n`.
+#[inline]
+#[expect(clippy::as_conversions, reason = "truncation is the meaning")]
+pub(crate) const fn low64(n: u128) -> u64 {
+    n as u64
+}
+
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

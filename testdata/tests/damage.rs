@@ -4,8 +4,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chronoxide_format::verify::Join;
 use chronoxide_format::view::BlockView;
 use chronoxide_testdata::allocation::{Counting, measure};
+use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::exercise::read_everything;
 use chronoxide_testdata::golden::{Golden, goldens};
 use chronoxide_testdata::hostile::{Field, boundary_values, fields, with_fields};
@@ -175,4 +177,51 @@ fn hostile_fields_with_right_checksums_do_no_harm() {
     println!("{} hostile blocks, {} bytes held at most", cases.len(), most.into_inner());
     assert!(cases.len() >= 229_900, "{} cases", cases.len());
     assert!(labels.into_inner() > 1_000_000, "most blocks were read no further than their header");
+}
+
+/// Pieces in the wrong order, on one thread.
+struct Backwards(usize);
+
+impl Join for Backwards {
+    fn join<A: Send, B: Send>(&self, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B + Send) -> (A, B) {
+        let second = second();
+        (first(), second)
+    }
+
+    fn pieces(&self) -> usize {
+        self.0
+    }
+}
+
+#[test]
+fn blocks_are_verified_alike_in_any_number_of_pieces() {
+    let (mut sound, mut refused) = (0, 0);
+    for golden in goldens() {
+        let view = BlockView::open(&golden.bytes).expect("a golden block");
+        let whole = view.verify().expect("a golden block");
+        for pieces in 1..=9 {
+            assert_eq!(view.verify_on(&Backwards(pieces)), Ok(whole), "{}, {pieces} pieces", golden.name);
+            sound += 1;
+        }
+    }
+    for broken in broken() {
+        let Ok(view) = BlockView::open(&broken.bytes) else { continue };
+        for pieces in 2..=9 {
+            let found = view.verify_on(&Backwards(pieces)).expect_err("a broken block");
+            assert_eq!(found.rule(), broken.rule, "{pieces} pieces");
+            refused += 1;
+        }
+    }
+    // Blocks in which more than one thing may be wrong: another one may be named.
+    for golden in small_goldens() {
+        for (place, field) in fields(&golden.bytes).into_iter().enumerate() {
+            let bytes = with_fields(&golden.bytes, &[(field, place % boundary_values(0).len())]);
+            let Ok(view) = BlockView::open(&bytes) else { continue };
+            let whole = view.verify().ok();
+            assert_eq!(view.verify_on(&Backwards(3)).ok(), whole, "{}: {field:?}", golden.name);
+            *if whole.is_some() { &mut sound } else { &mut refused } += 1;
+        }
+    }
+    println!("{sound} sound and {refused} broken blocks in pieces");
+    assert!(sound >= 150 && refused >= 1_000, "{sound} sound, {refused} refused");
 }

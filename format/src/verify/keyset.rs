@@ -1,38 +1,37 @@
-//! Keysets, their order, their series and their anchors (spec, sections 8 and 9).
+//! The series of a keyset and its anchors (spec, section 8).
 
 use super::expect;
-use crate::error::{Place, corrupt};
+use crate::error::Place;
 use crate::layout::ANCHOR_ROWS;
-use crate::view::{BlockView, Keyset};
-use crate::{KeyId, Result, Rule};
+use crate::view::{Keyset, Pool};
+use crate::{Result, Rule};
 
-pub(super) fn verify(view: &BlockView<'_>, keys: &[Vec<KeyId>]) -> Result<()> {
-    let mut before: &[KeyId] = &[];
-    for (id, keys) in (0..view.keyset_count()).zip(keys) {
-        let keyset = view.keyset(id)?;
-        let place = Place::Keyset(id.into());
-        expect(Rule::KeysetSeries, place, keyset.series_count().into(), count_series(&keyset)?)?;
-        if before >= keys.as_slice() {
-            return Err(corrupt(Rule::KeysetOrder, place, id.into(), id.into()));
-        }
-        before = keys;
-    }
-    Ok(())
+/// Counts the series of a keyset whose rows end in lists.
+pub(super) struct SeriesCount<'v> {
+    keyset: Keyset<'v>,
+    pool: Pool<'v>,
+    series: u64,
 }
 
-/// Counts the series of a keyset, and checks its anchors on the way.
-fn count_series(keyset: &Keyset<'_>) -> Result<u64> {
-    let rows = keyset.table().row_count();
-    if keyset.pool().is_none() {
-        return Ok(rows.into());
+impl<'v> SeriesCount<'v> {
+    pub(super) fn new(keyset: Keyset<'v>, pool: Pool<'v>) -> Self {
+        Self { keyset, pool, series: 0 }
     }
-    let mut series = 0;
-    for row in 0..rows {
-        if row % ANCHOR_ROWS == 0 {
-            let found = keyset.anchor(row / ANCHOR_ROWS)?;
-            expect(Rule::Anchors, Place::Keyset(keyset.id().into()), found.into(), series)?;
+
+    /// Counts the series of rows from row `first`, which end in these lists, and checks their anchors on the way.
+    pub(super) fn add(&mut self, first: u32, lists: &[u32]) -> Result<()> {
+        for (&list, row) in lists.iter().zip(first..) {
+            if row % ANCHOR_ROWS == 0 {
+                let found = self.keyset.anchor(row / ANCHOR_ROWS)?;
+                expect(Rule::Anchors, Place::Keyset(self.keyset.id().into()), found.into(), self.series)?;
+            }
+            self.series += u64::from(self.pool.list_len(list)?);
         }
-        series += keyset.list(row)?.map_or(0, |list| u64::from(list.len()));
+        Ok(())
     }
-    Ok(series)
+
+    pub(super) fn verify(&self) -> Result<()> {
+        let place = Place::Keyset(self.keyset.id().into());
+        expect(Rule::KeysetSeries, place, self.keyset.series_count().into(), self.series)
+    }
 }

@@ -4,7 +4,7 @@ use bitvec::vec::BitVec;
 use zerocopy::FromBytes;
 
 use super::catalogue::{ArrayRules, unused, verify_array};
-use super::{expect_below, set};
+use super::expect_below;
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, STREAM_TAIL, SectionKind};
 use crate::number::{index, length};
@@ -54,7 +54,7 @@ fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
 fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
     // Number 0 is the empty text, which need not be used.
     let mut used = BitVec::repeat(false, index(metrics.ends.count) + 1);
-    set(&mut used, Some(0));
+    mark(&mut used, Some(0));
     let mut before = [0; 6];
     for number in 0..metrics.len() {
         let place = Place::Metric(number.into());
@@ -69,12 +69,18 @@ fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
         let [name, _, _, _, unit, description] = record;
         for text in [name, unit, description] {
             expect_below(Rule::MetricValues, place, text, u64::from(metrics.ends.count) + 1)?;
-            set(&mut used, usize::try_from(text).ok());
+            mark(&mut used, usize::try_from(text).ok());
         }
         before = record;
     }
     match used.first_zero() {
         Some(text) => Err(corrupt(Rule::MetricTextUsed, Place::MetricText(length(text) - 1), 0, 1)),
         None => Ok(()),
+    }
+}
+
+fn mark(bits: &mut BitVec, bit: Option<usize>) {
+    if let Some(mut bit) = bit.and_then(|bit| bits.get_mut(bit)) {
+        *bit = true;
     }
 }

@@ -4,18 +4,22 @@ use super::catalogue::unused;
 use super::expect;
 use crate::bits::width;
 use crate::error::{Place, corrupt};
+use crate::identity::SymbolHash;
 use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SectionKind};
 use crate::number::length;
 use crate::view::BlockView;
 use crate::{Result, Rule, SymbolId};
 
-pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
+/// Returns the hash of each symbol.
+pub(super) fn verify(view: &BlockView<'_>) -> Result<Vec<SymbolHash>> {
     let symbols = view.symbols();
     let count = symbols.count();
     let mut start = symbols.start(0)?;
     expect(Rule::SymbolsStarts, Place::Symbol(0), start, 0)?;
     let (mut base, mut largest_base, mut largest_difference) = (start, start, 0);
     let mut before: Option<&[u8]> = None;
+    // Grown as symbols are read, not sized by their count.
+    let mut hashes = Vec::new();
     for id in 0..count {
         let place = Place::Symbol(id.into());
         let end = symbols.start(id + 1)?;
@@ -36,6 +40,7 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
         if let Err(error) = std::str::from_utf8(symbol) {
             return Err(corrupt(Rule::SymbolsUtf8, place, length(error.valid_up_to()), len));
         }
+        hashes.push(SymbolHash::of(symbol));
         before = Some(symbol);
         start = end;
     }
@@ -44,5 +49,6 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     expect(Rule::SymbolsWidths, Place::Byte(4), starts.base_width.into(), width(largest_base).into())?;
     expect(Rule::SymbolsWidths, Place::Byte(5), starts.difference_width.into(), width(largest_difference).into())?;
     let section_len = length(view.frame().section(view.bytes(), SectionKind::Symbols).len());
-    unused(&symbols.bits, Rule::SymbolsPadding, starts.end_bit(), section_len * 8)
+    unused(&symbols.bits, Rule::SymbolsPadding, starts.end_bit(), section_len * 8)?;
+    Ok(hashes)
 }

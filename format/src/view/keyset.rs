@@ -21,11 +21,14 @@ pub struct Keyset<'v> {
 
 impl<'v> Keyset<'v> {
     pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
-        let catalogue = &view.frame.catalogue;
+        Self::with_table(view, id, Table::open(view, view.frame.catalogue.inner_end() + id)?)
+    }
+
+    /// The same with its table, which is open already.
+    pub(crate) fn with_table(view: &'v BlockView<'v>, id: u32, table: Table<'v>) -> Result<Self> {
         let place = Place::Keyset(id.into());
         let [series_end, anchors] = view.keyset_record(id)?;
         let first = if id == 0 { 0 } else { view.keyset_record(id - 1)?[0] };
-        let table = Table::open(view, catalogue.inner_end() + id)?;
         let last = table.column(table.column_count() - 1)?;
         let lists = match last.domain {
             Domain::Pool(pool) => Some((last, view.pool(pool)?)),

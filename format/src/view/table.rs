@@ -32,9 +32,6 @@ pub struct Column {
     pub width: u32,
 }
 
-/// Rows that are unpacked at once where all of them are read.
-const BLOCK_ROWS: u32 = 256;
-
 /// A table of a block: a value dictionary, a map, a shared table or the rows of a keyset.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'v> {
@@ -255,16 +252,6 @@ impl<'v> Table<'v> {
     /// Damage to what was touched, or rows that the table does not have.
     pub fn push_codes(&self, rows: std::ops::Range<u32>, codes: &mut Vec<u32>) -> Result<()> {
         let columns = (0..self.column_count()).map(|column| self.column(column)).collect::<Result<Vec<Column>>>()?;
-        self.push_columns(rows, &columns, codes)
-    }
-
-    /// The same for columns that are known.
-    pub(crate) fn push_columns(
-        &self,
-        rows: std::ops::Range<u32>,
-        columns: &[Column],
-        codes: &mut Vec<u32>,
-    ) -> Result<()> {
         if rows.end > self.row_count {
             let (found, count) = (rows.end.into(), self.row_count.into());
             return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), found, count));
@@ -272,9 +259,7 @@ impl<'v> Table<'v> {
         let start = codes.len();
         codes.resize(start + rows.len() * columns.len(), 0);
         let out = codes.get_mut(start..).unwrap_or_default();
-        let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
-        let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
-        let window = self.view.rows.window(first_bit, bits);
+        let window = self.window(&rows);
         for (number, column) in columns.iter().enumerate() {
             let read = window
                 .as_ref()
@@ -291,22 +276,23 @@ impl<'v> Table<'v> {
         Ok(())
     }
 
-    /// Calls `each` with the number of the first of some rows and the codes of all of these, until there are no more rows.
-    pub(crate) fn for_each_block(
-        &self,
-        columns: &[Column],
-        mut each: impl FnMut(u32, &[u32]) -> Result<()>,
-    ) -> Result<()> {
-        let mut codes = Vec::new();
-        let mut row = 0;
-        while row < self.row_count {
-            let end = self.row_count.min(row.saturating_add(BLOCK_ROWS));
-            codes.clear();
-            self.push_columns(row..end, columns, &mut codes)?;
-            each(row, &codes)?;
-            row = end;
+    /// The codes of one column in as many rows as `codes` has room for; see [`Table::push_codes`].
+    pub(crate) fn read_column(&self, rows: std::ops::Range<u32>, column: &Column, codes: &mut [u32]) -> Result<()> {
+        let window = self.window(&rows);
+        let read = window.and_then(|window| read_column(&window, self.row_bits, column, 0, 1, codes));
+        if read.is_none() {
+            for (row, code) in rows.zip(codes) {
+                *code = self.code(row, column)?;
+            }
         }
         Ok(())
+    }
+
+    /// The bits of some rows.
+    fn window(&self, rows: &std::ops::Range<u32>) -> Option<Window<'v>> {
+        let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
+        let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
+        self.view.rows.window(first_bit, bits)
     }
 
     /// The table whose rows, or members, a column's codes stand for; none for the arena.

@@ -10,7 +10,7 @@ use chronoxide_format::Rule;
 use chronoxide_format::build::{BlockMeta, MetricRecords, Records, SectionBytes};
 use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm, SectionKind};
 use chronoxide_format::metadata::OwnedMetricMetadata;
-use chronoxide_format::verify::ContentFingerprint;
+use chronoxide_format::verify::InTurn;
 use chronoxide_format::view::BlockView;
 
 use super::program::Program;
@@ -116,7 +116,7 @@ fn corrected(block: &[u8], mut surgeon: Surgeon) -> Option<Vec<u8>> {
     if !matches!(error.rule(), Rule::MetaCounts | Rule::Fingerprint) {
         return None;
     }
-    let content = ContentFingerprint::of(&view).ok()?;
+    let content = view.verify_content(&InTurn).ok()?;
     let [first, second] = content.fingerprint.to_parts();
     let fields = [content.series_count, content.label_count, first, second];
     let header: Vec<u8> = fields.into_iter().flat_map(u64::to_le_bytes).collect();

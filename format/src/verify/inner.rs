@@ -1,0 +1,139 @@
+//! Symbols, dictionaries, inner tables and pools: what the rows of keysets are made of (spec, sections 6 to 8).
+
+use super::catalogue::unused;
+use super::rows::RowReader;
+use super::table::{Known, verify_keys, verify_leaves, verify_map};
+use super::uses::Marks;
+use super::{expect, pool, symbol};
+use crate::error::{Place, corrupt};
+use crate::identity::{Fingerprint, SymbolHash};
+use crate::number::{index, length};
+use crate::view::{BlockView, Column, Domain, Table};
+use crate::{KeyId, PoolId, Result, Rule, TableId};
+
+/// What was found out about them.
+pub(super) struct Inner {
+    /// Of each dictionary and inner table.
+    pub known: Vec<Known>,
+    /// Of each row of each of these: the product over its labels.
+    products: Vec<Vec<Fingerprint>>,
+    /// Of each list of each pool: the sum over its members.
+    sums: Vec<Vec<Fingerprint>>,
+    /// Symbols that are names, or in dictionaries.
+    symbols: Marks,
+    /// Rows of dictionaries and inner tables that are used among them.
+    pub rows: Marks,
+    /// Lists, which only keysets use.
+    pub lists: Marks,
+    /// Where the rows of the last of these tables end in their section.
+    pub rows_end: u64,
+    /// Where the last pool ends in the members section.
+    pub members_end: u64,
+}
+
+impl Inner {
+    pub(super) fn verify(view: &BlockView<'_>) -> Result<Self> {
+        let hashes = symbol::verify(view)?;
+        let mut inner = Self {
+            known: Vec::new(),
+            products: Vec::new(),
+            sums: Vec::new(),
+            symbols: Marks::new(),
+            rows: Marks::new(),
+            lists: Marks::new(),
+            rows_end: 0,
+            members_end: 0,
+        };
+        inner.symbols.add_group(view.symbols().count());
+        verify_keys(view, &mut inner.symbols)?;
+        for id in 0..view.frame.catalogue.inner_end() {
+            inner.table(view, id, &hashes)?;
+        }
+        let mut before = None;
+        for id in 0..view.pool_count() {
+            let pool = view.pool(PoolId(id))?;
+            let place = Place::Pool(id.into());
+            if before >= Some(pool.table_id()) {
+                return Err(corrupt(Rule::PoolTable, place, pool.table_id().0.into(), id.into()));
+            }
+            before = Some(pool.table_id());
+            expect(Rule::MembersExtent, place, pool.offset(), inner.members_end)?;
+            for (from, to) in pool.slack() {
+                unused(&view.members, Rule::MembersPadding, from, to)?;
+                inner.members_end = to / 8;
+            }
+            let of_rows = inner.products.get(index(pool.table_id().0)).map_or(&[][..], |rows| rows);
+            inner.sums.push(pool::verify(&pool, of_rows, &mut inner.rows)?);
+            inner.lists.add_group(pool.list_count());
+        }
+        Ok(inner)
+    }
+
+    fn table(&mut self, view: &BlockView<'_>, id: u32, symbols: &[SymbolHash]) -> Result<()> {
+        let table = Table::open(view, id)?;
+        expect(Rule::RowsOffset, Place::Table(id.into()), table.rows().start, self.rows_end)?;
+        self.rows_end = table.rows().end;
+        let columns = (0..table.column_count()).map(|column| table.column(column)).collect::<Result<Vec<Column>>>()?;
+        let known = verify_leaves(view, &table, &columns, &self.known)?;
+        if table.is_map() {
+            verify_map(view, &table, &columns, &self.known)?;
+        }
+        let name = if table.is_dictionary() { Some(hash_of(symbols, view.key_symbol(KeyId(id))?.0)?) } else { None };
+        // Grown as rows are read, not sized by their count.
+        let mut products = Vec::new();
+        let Self { symbols: used_symbols, rows: used_rows, products: before, .. } = self;
+        let mark = |domain, codes: &[u32]| match domain {
+            Domain::Arena => used_symbols.mark(0, codes.iter().copied()),
+            Domain::Table(TableId(behind)) => used_rows.mark(behind, codes.iter().copied()),
+            Domain::Pool(_) => {}
+        };
+        let factors = |domain| match domain {
+            Domain::Table(behind) => before.get(index(behind.0)).map_or(&[][..], |rows| rows),
+            Domain::Arena | Domain::Pool(_) => &[],
+        };
+        RowReader::new().read(&table, &columns, factors, mark, |block| {
+            let Some(name) = name else { return block.for_each_product(|product| products.push(product)) };
+            for &symbol in block.last_codes() {
+                products.push(Fingerprint::of_label(name, hash_of(symbols, symbol)?));
+            }
+            Ok(())
+        })?;
+        let (from, to) = table.slack();
+        unused(&view.rows, Rule::RowsPadding, from, to)?;
+        self.rows.add_group(table.row_count());
+        self.products.push(products);
+        self.known.push(known);
+        Ok(())
+    }
+
+    /// What the codes of a column stand for.
+    pub(super) fn factors(&self, domain: Domain) -> &[Fingerprint] {
+        let factors = match domain {
+            Domain::Arena => None,
+            Domain::Table(behind) => self.products.get(index(behind.0)),
+            Domain::Pool(pool) => self.sums.get(index(pool.0)),
+        };
+        factors.map_or(&[], Vec::as_slice)
+    }
+
+    /// All that there is must be used, by others of these or by keysets.
+    pub(super) fn verify_uses(mut self, rows: &Marks, lists: &Marks) -> Result<()> {
+        self.rows.unite(rows);
+        self.lists.unite(lists);
+        if let Some((_, symbol)) = self.symbols.first_unmarked() {
+            return Err(corrupt(Rule::SymbolsUsed, Place::Symbol(symbol), 0, 1));
+        }
+        if let Some((table, _)) = self.rows.first_unmarked() {
+            return Err(corrupt(Rule::RowsUsed, Place::Table(table), 0, 1));
+        }
+        if let Some((pool, _)) = self.lists.first_unmarked() {
+            return Err(corrupt(Rule::ListUsed, Place::Pool(pool), 0, 1));
+        }
+        Ok(())
+    }
+}
+
+fn hash_of(symbols: &[SymbolHash], id: u32) -> Result<SymbolHash> {
+    let unknown = || corrupt(Rule::ColumnCode, Place::Symbol(id.into()), id.into(), length(symbols.len()));
+    symbols.get(index(id)).copied().ok_or_else(unknown)
+}

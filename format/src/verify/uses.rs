@@ -1,0 +1,66 @@
+//! What was seen to be used.
+
+use bitvec::vec::BitVec;
+
+use crate::number::{index, length};
+
+/// Bits of a word of a [`BitVec`].
+const WORD_BITS: usize = index(usize::BITS);
+
+/// One bit for each item of some groups, one group after the other: rows of tables, lists of pools.
+#[derive(Clone, Debug)]
+pub(super) struct Marks {
+    bits: BitVec,
+    /// Where the items of each group start, and where the last ends.
+    starts: Vec<usize>,
+}
+
+impl Marks {
+    pub(super) fn new() -> Self {
+        Self { bits: BitVec::new(), starts: vec![0] }
+    }
+
+    /// Makes room for the next group; its items must have been found to lie in the block.
+    pub(super) fn add_group(&mut self, items: u32) {
+        self.bits.resize(self.bits.len() + index(items), false);
+        self.starts.push(self.bits.len());
+    }
+
+    /// Marks items of a group; neighbours are often the same.
+    #[inline]
+    pub(super) fn mark(&mut self, group: u32, items: impl IntoIterator<Item = u32>) {
+        let Some(&start) = self.starts.get(index(group)) else { return };
+        // One word at a time: a reference to a bit costs several times as much.
+        let words = self.bits.as_raw_mut_slice();
+        // No bit has the last number.
+        let mut last = usize::MAX;
+        for item in items {
+            let bit = start + index(item);
+            if bit != last
+                && let Some(word) = words.get_mut(bit / WORD_BITS)
+            {
+                *word |= 1 << (bit % WORD_BITS);
+            }
+            last = bit;
+        }
+    }
+
+    /// The same groups with nothing marked.
+    pub(super) fn unmarked(&self) -> Self {
+        Self { bits: BitVec::repeat(false, self.bits.len()), starts: self.starts.clone() }
+    }
+
+    /// Marks what others marked in the same groups.
+    pub(super) fn unite(&mut self, other: &Self) {
+        for (word, other) in self.bits.as_raw_mut_slice().iter_mut().zip(other.bits.as_raw_slice()) {
+            *word |= other;
+        }
+    }
+
+    /// The first group in which something is not marked, and what.
+    pub(super) fn first_unmarked(&self) -> Option<(u64, u64)> {
+        let item = self.bits.first_zero()?;
+        let group = self.starts.partition_point(|&start| start <= item) - 1;
+        Some((length(group), length(item - self.starts.get(group)?)))
+    }
+}
