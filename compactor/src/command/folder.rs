@@ -10,7 +10,7 @@ use chronoxide_compactor::planning::{self, Description, Group, plan};
 use chronoxide_compactor::{Compaction, CompactionError, SCRATCH_MEMORY};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, recover};
-use chronoxide_reader::{BlockId, Entry, Folder};
+use chronoxide_reader::{Block, BlockId, Folder};
 
 use crate::arguments::Arguments;
 use crate::blocks;
@@ -49,6 +49,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
             described.map_err(|source| Error::Input { path: entry.path().to_owned(), source })
         })
         .collect::<Result<Vec<Description>, Error>>()?;
+    drop(folder);
     let options = arguments.plan_options();
     let plan = plan(&described, &options);
     let Some(lock) = lock else {
@@ -68,7 +69,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     }
     let mut exit = exit;
     for group in &plan.groups {
-        if let Err(failure) = merge(arguments, &folder, group, &jobs, bar) {
+        if let Err(failure) = merge(arguments, group, &jobs, bar) {
             if bar.is_interrupted() {
                 return Err(failure);
             }
@@ -97,17 +98,18 @@ fn warn_of_unreadable(folder: &Folder) {
     }
 }
 
+/// Maps the blocks of a group, and merges them; they are unmapped afterwards, so that those that were deleted free their space.
 fn merge(
     arguments: &Arguments,
-    folder: &Folder,
     group: &Group<'_>,
     jobs: &JobFolder<'_, chronoxide_reader::OpenError>,
     bar: &Bar,
 ) -> Result<(), Failure> {
-    let is_of_group = |entry: &&Entry| group.blocks.iter().any(|block| block.file == entry.path());
-    let entries: Vec<&Entry> = folder.live().iter().filter(is_of_group).collect();
-    let paths: Vec<&Path> = entries.iter().map(|entry| entry.path()).collect();
-    let views: Vec<BlockView<'_>> = entries.iter().map(|entry| entry.block().view()).collect();
+    let opened = (group.blocks.iter())
+        .map(|block| Ok((block.file.as_path(), blocks::map(&block.file)?)))
+        .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
+    let paths: Vec<&Path> = opened.iter().map(|(path, _)| *path).collect();
+    let views: Vec<BlockView<'_>> = opened.iter().map(|(_, block)| block.view()).collect();
     let options = arguments.options();
     let compaction = Compaction {
         system: &Disk,
@@ -117,7 +119,7 @@ fn merge(
         remaps: arguments.remap.as_deref(),
         observer: bar,
     };
-    let ids: Vec<BlockId> = entries.iter().map(|entry| entry.id()).collect();
+    let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
     let delete = arguments.delete_inputs.then_some(&ids[..]);
     let done = compaction.into_folder(jobs, delete);
     let (summary, done) = done.map_err(|error: CompactionError<_>| Error::named(error, &paths))?;
