@@ -7,6 +7,7 @@ use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{PoolId, Result};
 use chronoxide_planner::{InternedLists, Part};
+use foldhash::fast::FixedState;
 use rayon::prelude::*;
 
 use super::plans::Adopted;
@@ -42,7 +43,7 @@ struct Store {
     lists: InternedLists,
     sums: Vec<Fingerprint>,
     /// By the smaller and the larger number.
-    unions: HashMap<(u32, u32), (u32, Overlap)>,
+    unions: HashMap<(u32, u32), (u32, Overlap), FixedState>,
 }
 
 /// All lists.
