@@ -1,5 +1,6 @@
 //! Inputs to outputs, with the balance of series.
 
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
 use std::time::Instant;
@@ -340,34 +341,30 @@ fn verify(inputs: &[BlockView<'_>], watch: &Watch<'_>) -> Result<Verified, Compa
 
 /// The rows that shared tables must have for series that are factored otherwise in their inputs.
 fn more_rows(context: Context<'_>, adopted: &Adopted) -> Result<MoreRows, CompactError> {
-    let empty = || -> MoreRows {
-        let width = |table| keys_of(&adopted.plan, table).len();
-        (0..adopted.plan.tables.len()).map(|table| InternedRows::new(width(table))).collect()
-    };
-    if adopted.plan.tables.is_empty() {
-        return Ok(empty());
+    let plan = &adopted.plan;
+    let mut more: MoreRows =
+        (0..plan.tables.len()).map(|table| InternedRows::new(keys_of(plan, table).len())).collect();
+    if plan.tables.is_empty() {
+        return Ok(more);
     }
     let of_keyset = |(keyset, choice): (&MergedKeyset, &KeysetPlan)| {
-        let mut more = None;
+        let mut more = BTreeMap::new();
         for source in keyset.sources.iter().filter(|source| !source.agrees) {
             let at = |error| CompactError::Input { input: source.input, source: error };
             let translation = Translation::new(context, source, choice, None).map_err(at)?;
-            translation.add_rows(more.get_or_insert_with(empty)).map_err(at)?;
+            translation.add_rows(&mut more).map_err(at)?;
         }
         Ok(more)
     };
-    let found = (adopted.keysets.par_iter().zip(&adopted.plan.keysets))
+    let found = (adopted.keysets.par_iter().zip(&plan.keysets))
         .map(of_keyset)
-        .collect::<Result<Vec<Option<MoreRows>>, CompactError>>()?;
-    let mut more = empty();
-    for of_keyset in found.into_iter().flatten() {
-        for (all, found) in more.iter_mut().zip(&of_keyset) {
-            for row in found.rows() {
-                all.intern(row);
-            }
+        .collect::<Result<Vec<BTreeMap<usize, InternedRows>>, CompactError>>()?;
+    for (table, found) in found.into_iter().flatten() {
+        for row in found.rows() {
+            more[table].intern(row);
         }
     }
-    add_rows_below(&adopted.plan, &mut more);
+    add_rows_below(plan, &mut more);
     Ok(more)
 }
 

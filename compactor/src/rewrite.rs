@@ -57,12 +57,15 @@ impl KeyChanges {
         self.after[key as usize]
     }
 
-    /// The keys of series that had these, increasing.
-    pub(crate) fn keys_after(&self, keys: &[u32]) -> Vec<u32> {
+    /// The keys of series that had these, increasing, and whether they are others.
+    pub(crate) fn keys_after(&self, keys: Vec<u32>) -> (Vec<u32>, bool) {
+        if keys.iter().all(|&key| self.key_after(key) == Some(key)) {
+            return (keys, false);
+        }
         let mut after: Vec<u32> = keys.iter().filter_map(|&key| self.after[key as usize]).collect();
         after.sort_unstable();
         after.dedup();
-        after
+        (after, true)
     }
 
     /// Which of its keys gives a series the value of a key that it has afterwards.

@@ -1,6 +1,5 @@
 //! How inputs are factored, and whose plan the outputs adopt.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -80,14 +79,14 @@ pub(crate) fn adopt(
         let of_input = input_parts(view, &vocabulary.key_maps[input], &mut known);
         parts.push(of_input.map_err(|source| CompactError::Input { input, source })?);
     }
-    let plans = (inputs.par_iter().zip(&parts).enumerate())
+    let mut plans = (inputs.par_iter().zip(&parts).enumerate())
         .map(|(input, (view, parts))| {
             let keysets = (0..view.keyset_count()).map(|keyset| input_keyset(view, keyset, parts, &known));
             keysets.collect::<Result<_>>().map_err(|source| CompactError::Input { input, source })
         })
         .collect::<std::result::Result<Vec<Vec<InputKeyset>>, CompactError>>()?;
     let changes = rewrite.key_changes(vocabulary);
-    let keysets = keysets(&plans, &changes);
+    let keysets = keysets(&mut plans, &changes);
 
     let order = by_size(inputs)?;
     let rank = |input: usize| order.iter().position(|&other| other == input);
@@ -216,18 +215,15 @@ impl KnownTables {
         number
     }
 
-    /// The keys of a part, increasing.
-    fn keys_of(&self, part: Part) -> Cow<'_, [u32]> {
-        match part {
-            Part::Key(key) => vec![key].into(),
-            Part::Table(table) => (&self.keys[table]).into(),
-        }
-    }
-
     /// The keys of some parts, increasing.
     fn keys_of_all<'p>(&self, parts: impl IntoIterator<Item = &'p Part>) -> Vec<u32> {
         let mut keys = Vec::new();
-        parts.into_iter().for_each(|&part| keys.extend_from_slice(&self.keys_of(part)));
+        for part in parts {
+            match part {
+                Part::Key(key) => keys.push(*key),
+                Part::Table(table) => keys.extend_from_slice(&self.keys[*table]),
+            }
+        }
         keys.sort_unstable();
         keys
     }
@@ -261,7 +257,10 @@ impl KnownTables {
 
     /// Columns stand in the order of their first keys.
     fn sort_by_keys(&self, parts: &mut [Part]) {
-        parts.sort_by_key(|&part| self.keys_of(part).first().copied());
+        parts.sort_by_key(|&part| match part {
+            Part::Key(key) => Some(key),
+            Part::Table(table) => self.keys[table].first().copied(),
+        });
     }
 }
 
@@ -321,18 +320,15 @@ fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
     used
 }
 
-/// The keysets of all inputs by what becomes of their keys.
-fn keysets(plans: &[Vec<InputKeyset>], changes: &KeyChanges) -> Vec<MergedKeyset> {
-    let all = plans
-        .iter()
-        .enumerate()
-        .flat_map(|(input, keysets)| (0..).zip(keysets).map(move |(number, own)| (input, number, own)));
-    let source = |(input, keyset, own): (usize, u32, &InputKeyset)| {
-        let keys = changes.keys_after(&own.keys);
-        let is_rewritten = keys != own.keys;
-        (keys, KeysetSource { input, keyset, agrees: false, is_rewritten })
-    };
-    let mut sources: Vec<(Vec<u32>, KeysetSource)> = all.map(source).collect();
+/// The keysets of all inputs by what becomes of their keys, which are taken from them.
+fn keysets(plans: &mut [Vec<InputKeyset>], changes: &KeyChanges) -> Vec<MergedKeyset> {
+    let mut sources: Vec<(Vec<u32>, KeysetSource)> = Vec::new();
+    for (input, keysets) in plans.iter_mut().enumerate() {
+        for (keyset, own) in (0..).zip(keysets) {
+            let (keys, is_rewritten) = changes.keys_after(std::mem::take(&mut own.keys));
+            sources.push((keys, KeysetSource { input, keyset, agrees: false, is_rewritten }));
+        }
+    }
     // Stable: sources stay in the order of inputs.
     sources.par_sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut merged: Vec<MergedKeyset> = Vec::new();

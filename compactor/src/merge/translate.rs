@@ -1,5 +1,6 @@
 //! Series of an input whose keyset is factored otherwise, or rewritten, in the columns of the outputs.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -21,43 +22,45 @@ use crate::rewrite::KeyChanges;
 const ROWS_AT_ONCE: usize = 1 << 10;
 
 /// The rows of an input's dictionary or inner table as labels.
-#[derive(Debug)]
-pub(crate) struct LabelRows {
+#[derive(Clone, Copy, Debug)]
+struct LabelRows<'a> {
     /// The keys of the labels, increasing.
-    keys: Vec<u32>,
+    keys: &'a [u32],
     /// A value for each of them, row after row.
+    values: &'a [u32],
+}
+
+/// Those of an inner table.
+struct InnerRows {
+    keys: Vec<u32>,
     values: Vec<u32>,
-    /// The product over the labels of each row.
-    fingerprints: Vec<Fingerprint>,
 }
 
 /// The same for all tables of all inputs, made when it is first asked for.
 pub(crate) struct AllLabelRows<'a> {
     inputs: &'a [BlockView<'a>],
     vocabulary: &'a Vocabulary<'a>,
-    rows: Vec<Vec<OnceLock<Result<LabelRows>>>>,
+    inner: Vec<Vec<OnceLock<Result<InnerRows>>>>,
 }
 
 impl<'a> AllLabelRows<'a> {
     pub(crate) fn new(inputs: &'a [BlockView<'a>], vocabulary: &'a Vocabulary<'a>) -> Self {
-        let tables =
-            |view: &BlockView<'_>| (0..view.table_count() - view.keyset_count()).map(|_| OnceLock::new()).collect();
-        Self { inputs, vocabulary, rows: inputs.iter().map(tables).collect() }
+        let inner = |view: &BlockView<'_>| view.table_count() - view.keyset_count() - view.key_count();
+        let tables = |view: &BlockView<'_>| (0..inner(view)).map(|_| OnceLock::new()).collect();
+        Self { inputs, vocabulary, inner: inputs.iter().map(tables).collect() }
     }
 
-    fn of(&self, input: usize, table: TableId) -> Result<&LabelRows> {
-        let rows = self.rows[input][table.0 as usize].get_or_init(|| self.make(input, table));
-        rows.as_ref().map_err(|error| *error)
-    }
-
-    fn make(&self, input: usize, table: TableId) -> Result<LabelRows> {
-        let codes = &self.vocabulary.code_maps[input];
-        if let Some(values) = codes.get(table.0 as usize) {
-            let key = self.vocabulary.key_maps[input][table.0 as usize];
-            let labels = &self.vocabulary.keys[key as usize].labels;
-            let fingerprints = values.iter().map(|&value| labels[value as usize]).collect();
-            return Ok(LabelRows { keys: vec![key], values: values.clone(), fingerprints });
+    fn of(&self, input: usize, table: TableId) -> Result<LabelRows<'_>> {
+        let (keys, codes) = (&self.vocabulary.key_maps[input], &self.vocabulary.code_maps[input]);
+        let number = table.0 as usize;
+        if let (Some(key), Some(values)) = (keys.get(number), codes.get(number)) {
+            return Ok(LabelRows { keys: std::slice::from_ref(key), values });
         }
+        let inner = self.inner[input][number - keys.len()].get_or_init(|| self.make(input, table));
+        inner.as_ref().map(|InnerRows { keys, values }| LabelRows { keys, values }).map_err(|error| *error)
+    }
+
+    fn make(&self, input: usize, table: TableId) -> Result<InnerRows> {
         let stored = self.inputs[input].table(table)?;
         let mut behind = Vec::new();
         for column in 0..stored.column_count() {
@@ -70,27 +73,20 @@ impl<'a> AllLabelRows<'a> {
         let keys = behind.iter().flat_map(|rows| rows.keys.iter().copied());
         let mut order: Vec<(u32, usize)> = keys.zip(0..).collect();
         order.sort_unstable();
-        let mut made = LabelRows {
-            keys: order.iter().map(|&(key, _)| key).collect(),
-            values: Vec::with_capacity(rows.len() / behind.len() * order.len()),
-            fingerprints: Vec::with_capacity(rows.len() / behind.len()),
-        };
-        let mut values = Vec::with_capacity(order.len());
+        let mut values = Vec::with_capacity(rows.len() / behind.len() * order.len());
+        let mut of_row = Vec::with_capacity(order.len());
         for row in rows.chunks_exact(behind.len()) {
-            values.clear();
-            let mut product = Fingerprint::ONE;
+            of_row.clear();
             for (rows, &code) in behind.iter().zip(row) {
-                values.extend_from_slice(rows.row(code));
-                product = product * rows.fingerprints[code as usize];
+                of_row.extend_from_slice(rows.row(code));
             }
-            made.values.extend(order.iter().map(|&(_, place)| values[place]));
-            made.fingerprints.push(product);
+            values.extend(order.iter().map(|&(_, place)| of_row[place]));
         }
-        Ok(made)
+        Ok(InnerRows { keys: order.iter().map(|&(key, _)| key).collect(), values })
     }
 }
 
-impl LabelRows {
+impl LabelRows<'_> {
     fn row(&self, number: u32) -> &[u32] {
         &self.values[number as usize * self.keys.len()..(number as usize + 1) * self.keys.len()]
     }
@@ -180,13 +176,14 @@ impl Target<'_> {
 pub(crate) struct Translation<'a> {
     keyset: Keyset<'a>,
     /// What its columns refer to, that of lists included.
-    columns: Vec<&'a LabelRows>,
+    columns: Vec<LabelRows<'a>>,
     list_column: Option<usize>,
     targets: Vec<Target<'a>>,
-    /// For each label that a selector may ask about: its key, and where it is.
-    asked: Vec<(u32, Leaf)>,
+    /// For each label that the series have in the input: its key, and where it is.
+    own: Vec<(u32, Leaf)>,
     own_keys: Vec<u32>,
     source: &'a KeysetSource,
+    vocabulary: &'a Vocabulary<'a>,
 }
 
 /// What became of the series of a keyset.
@@ -233,7 +230,7 @@ impl<'a> Translation<'a> {
             parts.push(context.parts[source.input][behind.0 as usize]);
             codes.push(tables.map_or(&[][..], |tables| tables.codes(context.vocabulary, source.input, behind)));
         }
-        let mut own_keys: Vec<u32> = columns.iter().flat_map(|rows| &rows.keys).copied().collect();
+        let mut own_keys: Vec<u32> = columns.iter().flat_map(|rows| rows.keys).copied().collect();
         own_keys.sort_unstable();
 
         let place = |key: u32| {
@@ -264,12 +261,12 @@ impl<'a> Translation<'a> {
             let (column, place) = place(key);
             (key, Leaf { column, place, renamed: None })
         };
-        let asked = own_keys.iter().map(own_leaf).collect();
-        Ok(Self { keyset, columns, list_column, targets, asked, own_keys, source })
+        let own = own_keys.iter().map(own_leaf).collect();
+        Ok(Self { keyset, columns, list_column, targets, own, own_keys, source, vocabulary: context.vocabulary })
     }
 
-    /// Adds the rows that shared tables must have for these series.
-    pub(crate) fn add_rows(&self, more: &mut MoreRows) -> Result<()> {
+    /// Adds the rows that shared tables must have for these series, by the numbers of the tables.
+    pub(crate) fn add_rows(&self, more: &mut BTreeMap<usize, InternedRows>) -> Result<()> {
         let mut values = Vec::new();
         let wanted = self.targets.iter().filter_map(|target| match target {
             Target::Row(target) => Some((target, Remembered::new(target))),
@@ -285,7 +282,8 @@ impl<'a> Translation<'a> {
             for (target, remembered) in &mut wanted {
                 remembered.get(target, codes, || {
                     self.values(&target.leaves, codes, &mut values);
-                    more[target.table].intern(&values)
+                    let more = more.entry(target.table).or_insert_with(|| InternedRows::new(values.len()));
+                    more.intern(&values)
                 });
             }
         };
@@ -320,7 +318,7 @@ impl<'a> Translation<'a> {
             row.clear();
             if !filter.keeps_all() {
                 let of_label = |(key, leaf): &(u32, Leaf)| filter.of_value(*key, self.value(leaf, codes));
-                let fate = filter.fate(self.asked.iter().fold(possible, |mask, asked| mask & of_label(asked)));
+                let fate = filter.fate(self.own.iter().fold(possible, |mask, own| mask & of_label(own)));
                 if fate != Fate::Kept {
                     each(fate, codes, &row);
                     return;
@@ -359,21 +357,15 @@ impl<'a> Translation<'a> {
         let mut tally = Tally::NONE;
         let mut rows: Vec<u32> = Vec::new();
         self.each(tables, filter, |fate, codes, row| {
-            let fingerprint = || {
-                self.columns
-                    .iter()
-                    .zip(codes)
-                    .fold(Fingerprint::ONE, |product, (rows, &code)| product * rows.fingerprints[code as usize])
-            };
             if fate != Fate::Kept {
-                tally.leave_out(fate, Overlap { series: 1, sum: fingerprint() });
+                tally.leave_out(fate, Overlap { series: 1, sum: self.fingerprint(codes) });
                 return;
             }
             rows.extend_from_slice(row);
             if self.source.is_rewritten {
                 let labels = part_fingerprints.iter().zip(row);
                 let after = labels.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize]);
-                tally.rewritten = (tally.rewritten.0 + fingerprint(), tally.rewritten.1 + after);
+                tally.rewritten = (tally.rewritten.0 + self.fingerprint(codes), tally.rewritten.1 + after);
             }
         })?;
         let mut sorted: Vec<&[u32]> = rows.chunks_exact(width.max(1)).collect();
@@ -415,6 +407,13 @@ impl<'a> Translation<'a> {
                 each(codes);
             }
             Ok(())
+        })
+    }
+
+    /// Of a series as the input has it.
+    fn fingerprint(&self, codes: &[u32]) -> Fingerprint {
+        self.own.iter().fold(Fingerprint::ONE, |product, (key, leaf)| {
+            product * self.vocabulary.keys[*key as usize].labels[self.value(leaf, codes) as usize]
         })
     }
 
