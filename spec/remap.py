@@ -6,8 +6,9 @@ import sys
 import zlib
 
 MAGIC = b"\x89CXR\r\n\x1a\n"
-HEADER = struct.Struct("<8sHHI16s16sQIIIIQ7s3s2s3sBII")
+HEADER = struct.Struct("<8sHHI16s16sQIIIIQ4s5s4s2s3s2sII")
 GROUP_ROWS = 16
+GROUP_KEYSETS = 8
 CHUNK_LEN = 8192
 
 
@@ -30,6 +31,12 @@ def crc(*parts):
     return value
 
 
+def block_id_text(value):
+    """The 26 characters of a ULID."""
+    number = int.from_bytes(value, "big")
+    return "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[number >> shift & 31] for shift in range(125, -1, -5))
+
+
 class Stream:
     """A bit stream as one large number."""
 
@@ -47,16 +54,19 @@ class Remap:
         must(data[:8] == MAGIC, "magic")
         must(len(data) >= HEADER.size, "file-len")
         (_, major, minor, outputs, self.input_id, self.job_id, file_len, keysets, parts, patterns, runs, row_bits,
-         keyset_widths, part_widths, pattern_widths, run_widths, reserved, checks_checksum,
+         group_widths, keyset_widths, part_widths, pattern_widths, run_widths, reserved, checks_checksum,
          header_checksum) = HEADER.unpack_from(data)
         must((major, minor) == (0, 1), "version")
         must(crc(data[:HEADER.size - 4]) == header_checksum, "header-checksum")
         must(file_len == len(data), "file-len")
-        wide = (keyset_widths[6], part_widths[0], run_widths[2])
-        small = (keyset_widths[5], part_widths[1], part_widths[2])
-        rest = (*keyset_widths[:5], *pattern_widths, *run_widths[:2])
-        must(max(wide) <= 48 and max(small) <= 6 and max(rest) <= 32 and row_bits < 1 << 48 and reserved == 0, "header")
-        arrays = ((keysets, keyset_widths), (parts, part_widths), (patterns, pattern_widths), (runs, run_widths))
+        self.file_len = file_len
+        wide = (group_widths[1], group_widths[3], part_widths[0], run_widths[2])
+        small = (keyset_widths[3], part_widths[1], part_widths[2])
+        rest = (group_widths[0], group_widths[2], *keyset_widths[:3], keyset_widths[4], *pattern_widths, *run_widths[:2])
+        must(max(wide) <= 48 and max(small) <= 6 and max(rest) <= 32 and part_widths[3] <= 1, "header")
+        must(row_bits < 1 << 48 and reserved == bytes(2), "header")
+        arrays = ((-(-keysets // GROUP_KEYSETS), group_widths), (keysets, keyset_widths), (parts, part_widths),
+                  (patterns, pattern_widths), (runs, run_widths))
         lengths = [-(-count * sum(widths) // 8) for count, widths in arrays]
         body_len = outputs * 24 + sum(lengths) + -(-row_bits // 8) + 8
         must(HEADER.size + body_len + -(-body_len // CHUNK_LEN) * 4 == len(data), "length")
@@ -68,7 +78,7 @@ class Remap:
         for (count, widths), length in zip(arrays, lengths):
             records.append(self.records(data[byte:byte + length], count, widths))
             byte += length
-        self.keysets, self.parts, self.patterns, self.runs = records
+        self.groups, self.keysets, self.parts, self.patterns, self.runs = records
         self.rows = Stream(data, byte * 8)
         self.row_bits = row_bits
         tail = data[byte + row_bits // 8:HEADER.size + body_len]
@@ -118,14 +128,23 @@ class Remap:
             must(before <= end < min(before + (1 << 32), 1 << 47), "outputs")
             before = end
         patterns = list(self.read_patterns())
-        series_start = part_start = bit = seen = 0
-        for series_end, row_count, row_len, part_end, pattern, pattern_width, rows in self.keysets:
-            must(series_start < series_end and row_count and part_start <= part_end <= len(self.parts), "keysets")
-            must(rows == bit, "keyset-rows")
-            series, parts = series_end - series_start, self.parts[part_start:part_end]
+        series_start = part_start = bit = seen = base = 0
+        for number, (series, row_len, pattern, pattern_width, part_count) in enumerate(self.keysets):
+            if number % GROUP_KEYSETS == 0:
+                before, rows, parts_before, base = self.groups[number // GROUP_KEYSETS]
+                must((before, parts_before) == (series_start, part_start), "groups")
+                must(rows == bit, "keyset-rows")
+                of_group = self.part_range(part_start, self.keysets[number:number + GROUP_KEYSETS])
+                must(min((part[0] for part in of_group), default=1) == 1 and (of_group or not base), "groups")
+            must(series and series_start + series < 1 << 32 and part_start + part_count <= len(self.parts), "keysets")
+            parts = self.parts[part_start:part_start + part_count]
             must(pattern_width <= 32 and all(part[1] <= 48 and part[2] <= 48 for part in parts), "row-fields")
+            must(all(width or not summed for _, _, width, summed in parts), "row-fields")
+            row_count = series // row_len if row_len else self.rows.get(bit, series.bit_length())
+            must(row_count and (not row_len or series % row_len == 0), "row-lengths")
+            bit += 0 if row_len else series.bit_length()
             place, lengths, numbers = 0, set(), []
-            bases, fields = [[] for _ in parts], [[] for _ in parts]
+            bases, fields, sums = [[] for _ in parts], [[] for _ in parts], [0] * len(parts)
             for row in range(row_count):
                 if row % GROUP_ROWS == 0:
                     if row_len == 0:
@@ -135,13 +154,17 @@ class Remap:
                         of_part.append(self.rows.get(bit, part[1]))
                         of_fields.append([])
                         bit += part[1]
+                    sums = [0] * len(parts)
                 numbers.append(pattern + self.rows.get(bit, pattern_width))
                 bit += pattern_width
                 firsts = []
-                for part, of_part, of_fields in zip(parts, bases, fields):
-                    of_fields[-1].append(self.rows.get(bit, part[2]))
-                    bit += part[2]
-                    firsts.append(part[0] + of_part[-1] + of_fields[-1][-1] - series + place)
+                for n, (first, _, width, summed) in enumerate(parts):
+                    field = self.rows.get(bit, width)
+                    bit += width
+                    fields[n][-1].append(field)
+                    sums[n] += field
+                    shift = base + first + bases[n][-1] + (sums[n] if summed else field)
+                    firsts.append(shift - series + place)
                 must(bit <= self.row_bits, "keyset-rows")
                 must(numbers[-1] <= seen and numbers[-1] < len(patterns), "patterns")
                 seen = max(seen, numbers[-1] + 1)
@@ -156,10 +179,28 @@ class Remap:
                 must(min(of_part) == 0 and max(of_part).bit_length() == part[1], "row-fields")
                 must(min(all_fields) == 0 and max(all_fields).bit_length() == part[2], "row-fields")
                 must(not part[1] or all(min(group) == 0 for group in of_fields), "row-fields")
-            series_start, part_start = series_end, part_end
+                must(not part[3] or all(group[0] == 0 for group in of_fields), "row-fields")
+            series_start, part_start = series_start + series, part_start + part_count
         must(part_start == len(self.parts), "keysets")
         must(bit == self.row_bits, "keyset-rows")
         must(seen == len(patterns), "patterns")
+
+    def part_range(self, start, keysets):
+        """The parts of some keysets."""
+        return self.parts[start:start + sum(keyset[4] for keyset in keysets)]
+
+    def dump(self):
+        """Section 9."""
+        print("remap %s\nformat 0.1\nfile %d bytes" % (block_id_text(self.input_id), self.file_len))
+        print("job %s" % (self.job_id.hex() if any(self.job_id) else "none"))
+        print("outputs %d" % len(self.outputs))
+        before = 0
+        for number, (output_id, end) in enumerate(self.outputs):
+            print("  %d %s series %d" % (number, block_id_text(output_id), end - before))
+            before = end
+        print("series %d" % len(self.targets))
+        for ref, target in enumerate(self.targets):
+            print("  %d %s" % (ref, "gone" if target is None else "%d %d" % target))
 
     def follow(self, length, runs, firsts):
         for (start, part, place), end in zip(runs, [run[0] for run in runs[1:]] + [length]):
@@ -194,8 +235,7 @@ def main(arguments):
             code = max(code, 1)
             continue
         if arguments[0] == "dump":
-            for ref, target in enumerate(remap.targets):
-                print("%d %s" % (ref, "gone" if target is None else "%d %d" % target))
+            remap.dump()
     return code
 
 

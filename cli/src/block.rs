@@ -21,12 +21,20 @@ impl HasExit for chronoxide_format::Error {
     }
 }
 
+impl HasExit for RemapError {
+    fn exit(&self) -> Exit {
+        match self {
+            RemapError::UnsupportedVersion { .. } => Exit::Unsupported,
+            _ => Exit::Corrupt,
+        }
+    }
+}
+
 impl HasExit for OpenError {
     fn exit(&self) -> Exit {
         match self {
             OpenError::Block { source, .. } => source.exit(),
-            OpenError::Remap { source: RemapError::UnsupportedVersion { .. }, .. } => Exit::Unsupported,
-            OpenError::Remap { .. } => Exit::Corrupt,
+            OpenError::Remap { source, .. } => source.exit(),
             _ => Exit::Io,
         }
     }

@@ -55,12 +55,19 @@ pub const fn chunk_count(length: u64) -> u64 {
     length.div_ceil(CHUNK_LEN)
 }
 
-/// A section and the checksums of its chunks.
+/// What the checksums of chunks are bound to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owner {
+    /// A section of a block: its kind and id.
+    Section { block: BlockId, kind: u32, id: u32 },
+    /// A remap: its input and job.
+    Remap { input: [u8; 16], job: [u8; 16] },
+}
+
+/// A section, or all of a remap behind its header, and the checksums of its chunks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckedSection<'a> {
-    pub block: BlockId,
-    pub kind: u32,
-    pub id: u32,
+    pub owner: Owner,
     pub bytes: &'a [u8],
     pub checks: &'a [U32],
 }
@@ -72,7 +79,10 @@ impl CheckedSection<'_> {
         let index = usize::try_from(chunk).map_err(|_| outside())?;
         let data = self.bytes.chunks(8192).nth(index).ok_or_else(outside)?;
         let stored = self.checks.get(index).ok_or_else(outside)?.get();
-        let computed = chunk_checksum(self.block, self.kind, self.id, chunk, data);
+        let computed = match &self.owner {
+            Owner::Section { block, kind, id } => chunk_checksum(*block, *kind, *id, chunk, data),
+            Owner::Remap { input, job } => remap_checksum(input, job, chunk, data),
+        };
         if stored == computed { Ok(()) } else { Err(self.damaged(chunk, computed, stored)) }
     }
 
@@ -85,7 +95,10 @@ impl CheckedSection<'_> {
     fn damaged(&self, chunk: u64, found: u32, expected: u32) -> Error {
         Error::Corrupt(Corruption {
             rule: Rule::ChunkChecksum,
-            section: SectionKind::from_code(self.kind),
+            section: match self.owner {
+                Owner::Section { kind, .. } => SectionKind::from_code(kind),
+                Owner::Remap { .. } => None,
+            },
             place: Place::Chunk(chunk),
             found: found.into(),
             expected: expected.into(),
@@ -192,7 +205,8 @@ mod tests {
             .map(|(data, chunk)| U32::new(chunk_checksum(block, 4, 0, chunk, data)))
             .collect();
         let proofs = ChunkProofs::new(bytes.len());
-        let section = CheckedSection { block, kind: 4, id: 0, bytes: &bytes, checks: &checks };
+        let owner = Owner::Section { block, kind: 4, id: 0 };
+        let section = CheckedSection { owner, bytes: &bytes, checks: &checks };
         let right = SectionProofs { section, proofs: &proofs, first_chunk: 0 };
         assert_eq!(right.touch(100, 8), Ok(()));
         assert!(proofs.is_proved(0) && !proofs.is_proved(1));

@@ -6,17 +6,18 @@ use chronoxide_inspect::series::Format;
 use chronoxide_inspect::tables::TableKind;
 use clap::{Args, Parser, Subcommand};
 
-/// Shows what is inside a block
+/// Shows what is inside a block or a remap
 ///
-/// Without a subcommand it prints a summary and the first entries of each list of the dump.
+/// Without a subcommand it prints a summary and the first entries of each list of the dump. A remap, which `chronoxide-compact --remap` writes,
+/// says where the series of a block are after a compaction: `summary`, `dump` and `verify` take either, `follow` a remap, and all others a block.
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// The block; `-` is standard input
-    #[arg(value_name = "BLOCK")]
-    pub(crate) block: Option<PathBuf>,
+    /// The block or remap; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
     /// Entries of each list to show; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) first: u32,
@@ -33,9 +34,10 @@ Examples:
   chronoxide-inspect metrics week.cx --name http.server.request.duration
   chronoxide-inspect tables week.cx --kind shared
   chronoxide-inspect plan week.cx --first 20
-  chronoxide-inspect verify *.cx
+  chronoxide-inspect verify *.cx remaps/*.cxr
+  chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
 
-Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a block is damaged, 4 a block is of a version
+Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a file is damaged, 4 a file is of a version
 that is not known. `verify` looks at all files and ends with the code of the worst.";
 
 const TABLES: &str = "\
@@ -50,12 +52,20 @@ Examples:
   chronoxide-inspect plan week.cx --json | jq 'select(.type == \"balance\").gained_bytes'
   chronoxide-inspect plan week.cx --json | jq 'select(.type == \"keyset\" and .gained_bytes < 0)'";
 
+const FOLLOW: &str = "\
+Examples:
+  chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
+  chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 --json | jq .block_id";
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// What the block is: counts, times, and where its bytes go
-    Summary(One),
-    /// Symbols, keys, tables with their rows, lists, keysets, series
+    /// What the block or remap is: counts, times or outputs, and where its bytes go
+    Summary(Either),
+    /// Symbols, keys, tables with their rows, lists, keysets, series; of a remap outputs and series
     Dump(Show),
+    /// What became of series in a compaction, by their refs: the block in which each is now and its ref there, or `gone`
+    #[command(after_help = FOLLOW)]
+    Follow(FollowArguments),
     /// The sections of the file
     Sections(One),
     /// The series, one line each
@@ -86,9 +96,19 @@ pub(crate) struct One {
 }
 
 #[derive(Args)]
+pub(crate) struct Either {
+    /// The block or remap; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print JSON: one object, or one a line where there are many
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct Show {
     #[command(flatten)]
-    pub(crate) one: One,
+    pub(crate) either: Either,
     /// Entries of each list to show; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) first: u32,
@@ -137,11 +157,24 @@ pub(crate) struct PlanArguments {
 }
 
 #[derive(Args)]
+pub(crate) struct FollowArguments {
+    /// The remap; `-` is standard input
+    #[arg(value_name = "REMAP")]
+    pub(crate) remap: PathBuf,
+    /// Refs of series in the remap's input
+    #[arg(required = true, value_name = "REF")]
+    pub(crate) series: Vec<u32>,
+    /// Print one JSON object a series
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct Many {
-    /// The blocks; `-` is standard input
-    #[arg(required = true, value_name = "BLOCK")]
-    pub(crate) blocks: Vec<PathBuf>,
-    /// Print one JSON object a block
+    /// The blocks and remaps; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print one JSON object a file
     #[arg(long)]
     pub(crate) json: bool,
 }

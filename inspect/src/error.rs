@@ -1,16 +1,19 @@
-//! Why showing a block stopped.
+//! Why showing a block or a remap stopped.
 
 use std::io;
 
 use chronoxide_cli::{Exit, HasExit};
 
-/// Why showing a block stopped.
+/// Why showing a block or a remap stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {
     /// The block is damaged.
     #[error(transparent)]
     Block(#[from] chronoxide_format::Error),
+    /// The remap is damaged.
+    #[error(transparent)]
+    Remap(#[from] chronoxide_format::remap::RemapError),
     /// The text could not be written.
     #[error("cannot write")]
     Write(#[from] io::Error),
@@ -20,6 +23,7 @@ impl HasExit for InspectError {
     fn exit(&self) -> Exit {
         match self {
             Self::Block(error) => error.exit(),
+            Self::Remap(error) => error.exit(),
             Self::Write(error) => error.exit(),
         }
     }

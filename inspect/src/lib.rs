@@ -1,4 +1,4 @@
-//! Shows what is inside a block: the library behind `chronoxide-inspect`.
+//! Shows what is inside a block or a remap: the library behind `chronoxide-inspect`.
 //!
 //! | module | what it is for |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | [`metrics`] | what it says of its metrics: type, unit, description |
 //! | [`tables`] | its tables and list pools, what they take, and who refers to them |
 //! | [`plan`] | what its planner gained by them |
+//! | [`remap`] | what a remap says: a summary, a dump, what became of one series |
 //! | [`name`] | label names as a person reads them |
 //! | [`series`] | its series as a table, as JSON lines or in Prometheus's notation |
 //!
@@ -29,6 +30,7 @@ mod error;
 pub mod metrics;
 pub mod name;
 pub mod plan;
+pub mod remap;
 pub mod series;
 pub mod summary;
 pub mod tables;

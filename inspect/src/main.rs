@@ -1,14 +1,16 @@
-//! `chronoxide-inspect`: shows what is inside a block.
+//! `chronoxide-inspect`: shows what is inside a block or a remap.
 
 mod arguments;
+mod opened;
+mod remaps;
 mod screen;
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{
-    Arguments, Command, Many, MetricsArguments, One, PlanArguments, SeriesArguments, Show, TablesArguments,
+    Arguments, Command, Either, Many, MetricsArguments, One, PlanArguments, SeriesArguments, Show, TablesArguments,
 };
 use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
@@ -22,49 +24,43 @@ use chronoxide_inspect::summary::Summary;
 use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_inspect::{InspectError, section_name};
 use chronoxide_reader::{Block, Checks, OpenError};
+use opened::{Opened, standard_input};
 
 fn main() -> ExitCode {
     run(inspect)
 }
 
 fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
-    match (arguments.command, arguments.block) {
-        (Some(Command::Summary(one)), _) => summary(&one),
-        (Some(Command::Dump(show)), _) => dump_block(&show),
+    match (arguments.command, arguments.file) {
+        (Some(Command::Summary(either)), _) => summary(&either),
+        (Some(Command::Dump(show)), _) => dump_file(&show),
+        (Some(Command::Follow(follow)), _) => remaps::follow(&follow),
         (Some(Command::Sections(one)), _) => sections(&one),
         (Some(Command::Series(series)), _) => print_series(&series),
         (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics),
         (Some(Command::Tables(tables)), _) => print_tables(&tables),
         (Some(Command::Plan(plan)), _) => print_plan(&plan),
         (Some(Command::Verify(many)), _) => verify(&many),
-        (None, Some(block)) if arguments.json => summary(&One { block, json: true }),
-        (None, Some(block)) => overview(&block, arguments.first),
-        (None, None) => Err(Failure::new(Exit::Usage, "no block was named; see --help")),
+        (None, Some(file)) if arguments.json => summary(&Either { file, json: true }),
+        (None, Some(file)) => overview(&file, arguments.first),
+        (None, None) => Err(Failure::new(Exit::Usage, "no block or remap was named; see --help")),
     }
 }
 
 /// Opens a block whose checksums are right: what is shown can be trusted as far as they can tell.
 fn open(path: &Path) -> Result<Block, OpenError> {
-    read(path, Checks::Eager)
-}
-
-/// Reads a block from a file or, as `-`, from standard input.
-fn read(path: &Path, checks: Checks) -> Result<Block, OpenError> {
     if path != Path::new("-") {
-        return Block::read(path, checks);
+        return Block::read(path, Checks::Eager);
     }
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
-    Block::from_vec(bytes, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+    let block = Block::from_vec(standard_input(path)?, Checks::Eager);
+    block.map_err(|source| OpenError::Block { path: path.to_owned(), source })
 }
 
 /// Names the file in an error about its content.
 fn in_file(path: &Path) -> impl Fn(InspectError) -> Failure + '_ {
     move |error| match error {
         InspectError::Block(source) => OpenError::Block { path: path.to_owned(), source }.into(),
+        InspectError::Remap(source) => OpenError::Remap { path: path.to_owned(), source }.into(),
         other => other.into(),
     }
 }
@@ -75,9 +71,14 @@ fn show(
     write: impl FnOnce(&BlockView<'_>, &mut dyn Write) -> Result<(), InspectError>,
 ) -> Result<Exit, Failure> {
     let block = open(path)?;
+    write_out(path, |out| write(&block.view(), out))
+}
+
+/// Writes to standard output what is in a file.
+fn write_out(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), InspectError>) -> Result<Exit, Failure> {
     let mut result = Ok(());
     print(|out| {
-        result = write(&block.view(), out);
+        result = write(out);
         match &mut result {
             Err(InspectError::Write(error)) => Err(std::mem::replace(error, std::io::ErrorKind::Other.into())),
             _ => Ok(()),
@@ -103,20 +104,32 @@ fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal:
     Ok(())
 }
 
-fn summary(one: &One) -> Result<Exit, Failure> {
-    show(&one.block, |view, out| {
-        let summary = Summary::of(view)?;
-        if one.json { json_line(out, &summary) } else { Ok(screen::summary::write(&summary, Style::stdout(), out)?) }
-    })
+fn summary(either: &Either) -> Result<Exit, Failure> {
+    let path = &either.file;
+    match Opened::read(path, Checks::Eager)? {
+        Opened::Block(block) => write_out(path, |out| {
+            let summary = Summary::of(&block.view())?;
+            if either.json {
+                json_line(out, &summary)
+            } else {
+                Ok(screen::summary::write(&summary, Style::stdout(), out)?)
+            }
+        }),
+        Opened::Remap(remap) => remaps::summary(path, &remap, either.json),
+    }
 }
 
 /// The summary, and the beginning of the dump.
-fn overview(block: &Path, first: u32) -> Result<Exit, Failure> {
-    show(block, |view, out| {
-        screen::summary::write(&Summary::of(view)?, Style::stdout(), out)?;
-        writeln!(out)?;
-        dump(view, limit(first), out)
-    })
+fn overview(path: &Path, first: u32) -> Result<Exit, Failure> {
+    match Opened::read(path, Checks::Eager)? {
+        Opened::Block(block) => write_out(path, |out| {
+            let view = block.view();
+            screen::summary::write(&Summary::of(&view)?, Style::stdout(), out)?;
+            writeln!(out)?;
+            dump(&view, limit(first), out)
+        }),
+        Opened::Remap(remap) => remaps::overview(path, &remap, limit(first)),
+    }
 }
 
 /// 0 stands for all.
@@ -124,13 +137,18 @@ fn limit(first: u32) -> Option<u32> {
     (first > 0).then_some(first)
 }
 
-fn dump_block(arguments: &Show) -> Result<Exit, Failure> {
-    show(&arguments.one.block, |view, out| {
-        if !arguments.one.json {
-            return dump(view, limit(arguments.first), out);
-        }
-        dump_entries(view, limit(arguments.first), &mut |entry| json_line(out, &entry))
-    })
+fn dump_file(arguments: &Show) -> Result<Exit, Failure> {
+    let (path, first) = (&arguments.either.file, limit(arguments.first));
+    match Opened::read(path, Checks::Eager)? {
+        Opened::Block(block) => write_out(path, |out| {
+            let view = block.view();
+            if !arguments.either.json {
+                return dump(&view, first, out);
+            }
+            dump_entries(&view, first, &mut |entry| json_line(out, &entry))
+        }),
+        Opened::Remap(remap) => remaps::dump_remap(path, &remap, first, arguments.either.json),
+    }
 }
 
 fn sections(one: &One) -> Result<Exit, Failure> {
@@ -187,29 +205,28 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Verifies all blocks, and ends with the code of the worst.
+/// Verifies all blocks and remaps, and ends with the code of the worst.
 fn verify(many: &Many) -> Result<Exit, Failure> {
     let mut worst = Exit::Ok;
     let style = Style::stdout();
-    for path in &many.blocks {
-        let found = read(path, Checks::Never)
-            .and_then(|block| block.verify().map_err(|source| OpenError::Block { path: path.clone(), source }));
+    for path in &many.files {
+        let found = Opened::read(path, Checks::Never).and_then(|opened| opened.verify(path));
         let shown = path.display().to_string();
         let harmless = Harmless(&shown);
         print(|out| match (&found, many.json) {
-            (Ok(content), false) => {
-                let series = chronoxide_cli::human::count(content.series_count);
+            (&Ok(series), false) => {
+                let series = chronoxide_cli::human::count(series);
                 writeln!(out, "{harmless}: {}, {series} series", style.good("sound"))
             }
-            (Ok(content), true) => {
-                writeln!(
-                    out,
-                    "{}",
-                    serde_json::json!({ "block": shown, "sound": true, "series": content.series_count })
-                )
+            (Ok(series), true) => {
+                writeln!(out, "{}", serde_json::json!({ "block": shown, "sound": true, "series": series }))
             }
             (Err(error), true) => {
-                let rule = if let OpenError::Block { source, .. } = error { Some(source.rule().id()) } else { None };
+                let rule = match error {
+                    OpenError::Block { source, .. } => Some(source.rule().id()),
+                    OpenError::Remap { source, .. } => Some(source.rule().id()),
+                    _ => None,
+                };
                 let json = serde_json::json!({ "block": shown, "sound": false, "rule": rule, "error": Message(error).to_string() });
                 writeln!(out, "{json}")
             }

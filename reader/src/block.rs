@@ -15,7 +15,7 @@ use crate::backing::Backing;
 use crate::mapping;
 use crate::text::ArenaText;
 
-/// When the checksums of a block are checked. Header and directory always are, when it is opened.
+/// When the checksums of a block or a remap are checked. Its header and its directory always are, when it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Checks {
     /// Each chunk of 8 KiB when it is first touched: opening costs O(sections), and nothing comes from a damaged chunk.

@@ -4,20 +4,21 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use chronoxide_format::remap::{RemapError, RemapView};
+use chronoxide_format::checksum::ChunkProofs;
+use chronoxide_format::remap::{RemapError, RemapFrame, RemapView};
 
 use crate::OpenError;
 use crate::backing::Backing;
-use crate::block::file_len;
+use crate::block::{Checks, file_len};
 use crate::mapping;
 
 /// What became of the series of a block in a compaction, open to be read by any number of threads.
 ///
 /// ```no_run
-/// use chronoxide_reader::{Remap, SeriesRef};
+/// use chronoxide_reader::{Checks, Remap, SeriesRef};
 ///
-/// let remap = Remap::read("remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr")?;
-/// let view = remap.view()?;
+/// let remap = Remap::read("remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr", Checks::Lazy)?;
+/// let view = remap.view();
 /// match view.get(SeriesRef(7))? {
 ///     Some(target) => println!("series {} of {}", target.series, view.output(target.output).expect("it is one of them").0),
 ///     None => println!("dropped"),
@@ -27,17 +28,20 @@ use crate::mapping;
 #[derive(Debug)]
 pub struct Remap {
     backing: Backing,
+    frame: RemapFrame,
+    /// Which chunks were checked, for lazy checks.
+    proofs: Option<ChunkProofs>,
 }
 
 impl Remap {
-    /// Opens a remap as a memory map, and checks its checksums.
+    /// Opens a remap as a memory map: O(outputs), whatever its size, unless `checks` asks for more.
     ///
     /// # Safety
     /// As for [`Block::map`](crate::Block::map): for as long as the remap lives, the file must be neither truncated nor changed.
     ///
     /// # Errors
-    /// A file that cannot be opened or mapped, is no remap, or is damaged.
-    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+    /// A file that cannot be opened or mapped, is no remap, or is damaged where it was looked at.
+    pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let io = |source| OpenError::io(path, source);
         let file = File::open(path).map_err(io)?;
@@ -48,41 +52,64 @@ impl Remap {
             // SAFETY: the caller keeps the same contract.
             Backing::Map(unsafe { mapping::map(&file) }.map_err(io)?)
         };
-        Self::open(backing).map_err(|source| OpenError::Remap { path: path.to_owned(), source })
+        Self::open(backing, checks).map_err(|source| OpenError::Remap { path: path.to_owned(), source })
     }
 
-    /// Opens a remap by reading it into memory, and checks its checksums.
+    /// Opens a remap by reading it into memory.
     ///
     /// # Errors
-    /// A file that cannot be opened or read, is no remap, or is damaged.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+    /// A file that cannot be opened or read, is no remap, or is damaged where it was looked at.
+    pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let io = |source| OpenError::io(path, source);
         let mut file = File::open(path).map_err(io)?;
         file_len(&file, path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
-        Self::from_vec(bytes).map_err(|source| OpenError::Remap { path: path.to_owned(), source })
+        Self::from_vec(bytes, checks).map_err(|source| OpenError::Remap { path: path.to_owned(), source })
     }
 
-    /// Opens a remap that lies in memory, and checks its checksums.
+    /// Opens a remap that lies in memory.
     ///
     /// # Errors
-    /// Bytes that are no remap, or are damaged.
-    pub fn from_vec(bytes: Vec<u8>) -> Result<Self, RemapError> {
-        Self::open(Backing::Heap(bytes))
+    /// Bytes that are no remap, or are damaged where they were looked at.
+    pub fn from_vec(bytes: Vec<u8>, checks: Checks) -> Result<Self, RemapError> {
+        Self::open(Backing::Heap(bytes), checks)
     }
 
-    fn open(backing: Backing) -> Result<Self, RemapError> {
-        RemapView::open(backing.bytes())?.check()?;
-        Ok(Self { backing })
+    fn open(backing: Backing, checks: Checks) -> Result<Self, RemapError> {
+        let frame = RemapFrame::parse(backing.bytes())?;
+        let proofs = match checks {
+            Checks::Lazy => Some(ChunkProofs::new(backing.bytes().len())),
+            Checks::Eager => {
+                frame.check_all(backing.bytes())?;
+                None
+            }
+            Checks::Never => None,
+        };
+        let remap = Self { backing, frame, proofs };
+        if remap.proofs.is_some() {
+            remap.view().prove_outputs()?;
+        }
+        Ok(remap)
+    }
+
+    /// The bytes of the remap.
+    pub fn bytes(&self) -> &[u8] {
+        self.backing.bytes()
     }
 
     /// What the remap says: made in some nanoseconds. Make one per query, not one per series.
+    #[inline]
+    pub fn view(&self) -> RemapView<'_> {
+        RemapView::with_frame(self.backing.bytes(), &self.frame, self.proofs.as_ref())
+    }
+
+    /// Checks every rule of the format; see [`RemapView::verify`].
     ///
     /// # Errors
-    /// None: what cannot be viewed was not opened.
-    pub fn view(&self) -> Result<RemapView<'_>, RemapError> {
-        RemapView::open(self.backing.bytes())
+    /// The first rule that is broken.
+    pub fn verify(&self) -> Result<(), RemapError> {
+        RemapView::with_frame(self.backing.bytes(), &self.frame, None).verify()
     }
 }

@@ -1,4 +1,4 @@
-//! Golden and broken blocks, and the command that makes them.
+//! Golden and broken blocks and remaps, and the command that makes them.
 //!
 //! | module | what it is for |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
+//! | [`remap`] | golden and broken remaps |
 //! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
 //! | [`surgeon`] | blocks taken apart and put together again |
 
@@ -24,4 +25,5 @@ pub mod golden;
 pub mod hostile;
 pub mod plan;
 pub mod random;
+pub mod remap;
 pub mod surgeon;

@@ -10,14 +10,16 @@ use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::dump;
 use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::remap::broken::broken_remaps;
+use chronoxide_testdata::remap::golden::golden_remaps;
 
-/// Makes the golden and the broken blocks of the format
+/// Makes the golden and the broken blocks and remaps of the format
 ///
 /// Files that exist are left alone, whatever is in them: a golden file changes only by being deleted and made again, in a commit of its own.
 #[derive(clap::Parser)]
 #[command(name = "chronoxide-goldens", version)]
 struct Arguments {
-    /// Folder in which `golden/` and `broken/` are
+    /// Folder in which `golden/` and `broken/` are, and both again in `remaps/`
     #[arg(default_value = "testdata")]
     folder: PathBuf,
 }
@@ -28,8 +30,10 @@ fn main() -> ExitCode {
 
 fn make(arguments: Arguments) -> Result<Exit, Failure> {
     let (golden_folder, broken_folder) = (arguments.folder.join("golden"), arguments.folder.join("broken"));
-    std::fs::create_dir_all(&golden_folder)?;
-    std::fs::create_dir_all(&broken_folder)?;
+    let remap_folders = ["remaps/golden", "remaps/broken"].map(|folder| arguments.folder.join(folder));
+    for folder in remap_folders.iter().chain([&golden_folder, &broken_folder]) {
+        std::fs::create_dir_all(folder)?;
+    }
     for golden in goldens() {
         let view = BlockView::open(&golden.bytes).map_err(|error| Failure::new(error.exit(), error))?;
         let mut text = Vec::new();
@@ -39,6 +43,13 @@ fn make(arguments: Arguments) -> Result<Exit, Failure> {
     }
     for broken in broken() {
         create(&broken_folder.join(broken.rule.id()).with_extension("cx"), &broken.bytes)?;
+    }
+    for golden in golden_remaps() {
+        create(&remap_folders[0].join(golden.name).with_extension("cxr"), &golden.bytes)?;
+        create(&remap_folders[0].join(golden.name).with_extension("txt"), golden.text.as_bytes())?;
+    }
+    for broken in broken_remaps() {
+        create(&remap_folders[1].join(broken.rule.id()).with_extension("cxr"), &broken.bytes)?;
     }
     Ok(Exit::Ok)
 }

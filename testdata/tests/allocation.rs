@@ -1,10 +1,12 @@
-//! Resolving allocates nothing, from opening a block to its last label.
+//! Resolving allocates nothing, from opening a block to its last label; nor does following series through a remap.
 
 use chronoxide_format::SeriesRef;
+use chronoxide_format::remap::RemapView;
 use chronoxide_format::view::BlockView;
 use chronoxide_reader::{Block, Checks, OwnedLabels};
 use chronoxide_testdata::allocation::{Counting, Usage, measure};
 use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::remap::golden::golden_remaps;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -56,6 +58,28 @@ fn a_mapped_block_allocates_little_at_open_and_nothing_after() {
             assert!(bytes > 0 || golden.series.is_empty());
             assert_eq!(usage, Usage::default(), "{} {checks:?}", golden.name);
         }
+    }
+}
+
+/// Follows every series in order and one by one, and verifies the remap. Returns how many were followed.
+fn follow_everything(bytes: &[u8]) -> u64 {
+    let view = RemapView::open(bytes).expect("a golden remap");
+    view.verify().expect("a golden remap");
+    let mut followed = 0;
+    for (series, target) in (0..).zip(view.targets().expect("a golden remap")) {
+        assert_eq!(view.get(SeriesRef(series)), target);
+        followed += 1;
+    }
+    assert_eq!(view.get(SeriesRef(u32::MAX)), Ok(None));
+    followed
+}
+
+#[test]
+fn following_and_verifying_a_remap_allocates_nothing() {
+    for golden in golden_remaps() {
+        let (followed, usage) = measure(|| follow_everything(&golden.bytes));
+        assert!(golden.text.contains(&format!("\nseries {followed}\n")), "{}: {followed}", golden.name);
+        assert_eq!(usage, Usage::default(), "{}", golden.name);
     }
 }
 

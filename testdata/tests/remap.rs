@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use chronoxide_format::checksum::{crc, remap_checksum};
-use chronoxide_format::identity::BlockId;
 use chronoxide_format::remap::layout::{OutputEntry, RemapHeader};
-use chronoxide_format::remap::{KeysetTargets, RemapBuilder, RemapOutput, RemapRule, RemapView};
+use chronoxide_format::remap::{RemapRule, RemapView};
 use chronoxide_testdata::random::Random;
+use chronoxide_testdata::remap::golden::Model;
+use chronoxide_testdata::remap::surgeon::reseal_all;
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -73,6 +73,7 @@ fn structs_are_the_spec_s_field_tables() {
         pattern_count,
         run_count,
         row_bits,
+        group_widths,
         keyset_widths,
         part_widths,
         pattern_widths,
@@ -96,16 +97,9 @@ fn rules_are_those_of_the_spec() {
 
 /// The remap of section 8.
 fn worked() -> Vec<u8> {
-    let outputs = [RemapOutput { block_id: BlockId([0xBB; 16]), series_count: 10, shard: 0 }];
-    let mut builder = RemapBuilder::new(BlockId([0xAA; 16]), [0xCC; 16], &outputs).unwrap();
-    let mut moved = KeysetTargets::default();
-    (0..3).for_each(|series| moved.push_row([Some(series)]));
-    builder.push_keyset(&moved).unwrap();
-    let mut rows = KeysetTargets::default();
-    rows.push_row([Some(4), Some(5), None]);
-    rows.push_row([Some(6), Some(7), None]);
-    builder.push_keyset(&rows).unwrap();
-    builder.finish().unwrap()
+    let moved = (0..3).map(|series| vec![Some(series)]).collect();
+    let rows = vec![vec![Some(4), Some(5), None], vec![Some(6), Some(7), None]];
+    Model { job: [0xCC; 16], outputs: vec![(10, 0)], keysets: vec![moved, rows] }.build()
 }
 
 /// Bytes as the spec shows them.
@@ -137,69 +131,40 @@ fn the_worked_remap_is_the_builder_s() {
     assert_eq!(refs, [0, 1, 2, 4, 5].map(Some).into_iter().chain([None, Some(6), Some(7), None]).collect::<Vec<_>>());
 }
 
-/// Keysets that agree, that were mixed up, spread over two shards or left out, and what was put in.
-fn random_remap(seed: u64) -> (Vec<u8>, String) {
+/// Keysets that agree, that were mixed up, spread over two shards or left out.
+fn random_model(seed: u64, most_keysets: usize) -> Model {
     let mut random = Random::new(seed);
-    let outputs = [(40, 0), (60, 0), (100, 1)].map(|(series_count, shard)| RemapOutput {
-        block_id: BlockId([shard as u8; 16]),
-        series_count,
-        shard,
-    });
-    let mut builder = RemapBuilder::new(BlockId([1; 16]), [2; 16], &outputs).unwrap();
-    let (mut dump, mut series) = (String::new(), 0);
-    let mut targets = KeysetTargets::default();
-    for _ in 0..random.below(5) {
-        targets.clear();
+    let keysets = (0..random.below(most_keysets)).map(|_| {
         let list: Vec<Option<u64>> = (0..1 + random.below(6))
             .map(|place| random.percent(80).then(|| place as u64 + 100 * random.below(2) as u64))
             .collect();
         let is_mixed = random.percent(30);
-        for row in 0..1 + random.below(40) {
+        let rows = (0..1 + random.below(40)).map(|row| {
             let len = if random.percent(70) { list.len() } else { 1 + random.below(list.len()) };
-            let row: Vec<Option<u64>> = list[..len]
+            list[..len]
                 .iter()
                 .map(|place| Some((*place)? + if is_mixed { random.below(60) } else { row * 2 } as u64))
-                .collect();
-            for target in &row {
-                match target {
-                    None => writeln!(dump, "{series} gone").unwrap(),
-                    Some(number @ 0..40) => writeln!(dump, "{series} 0 {number}").unwrap(),
-                    Some(number @ 40..100) => writeln!(dump, "{series} 1 {}", number - 40).unwrap(),
-                    Some(number) => writeln!(dump, "{series} 2 {}", number - 100).unwrap(),
-                }
-                series += 1;
-            }
-            targets.push_row(row);
-        }
-        builder.push_keyset(&targets).unwrap();
-    }
-    (builder.finish().unwrap(), dump)
+                .collect()
+        });
+        rows.collect()
+    });
+    let keysets = keysets.collect();
+    Model { job: [2; 16], outputs: vec![(40, 0), (60, 0), (100, 1)], keysets }
 }
 
 #[test]
 fn the_second_reader_reads_what_was_put_in() {
     let folder = tempfile::tempdir().unwrap();
     for seed in 0..40 {
-        let (remap, expected) = random_remap(seed);
+        let model = random_model(seed, 20);
+        let remap = model.build();
         RemapView::open(&remap).unwrap().verify().unwrap();
         let path = folder.path().join(format!("{seed}.cxr"));
         std::fs::write(&path, &remap).unwrap();
         let Some(output) = python(&["dump".to_owned(), path.display().to_string()]) else { return };
         assert!(output.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "seed {seed}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), model.dump(remap.len()), "seed {seed}");
     }
-}
-
-/// Gives damage to header, records and rows fresh checksums, so that it is met by the rules behind them; for remaps of one chunk.
-fn refresh_checksums(bytes: &mut [u8]) {
-    let header = size_of::<RemapHeader>();
-    let checks = bytes.len() - 4;
-    let (input, job) = (bytes[16..32].try_into().unwrap(), bytes[32..48].try_into().unwrap());
-    let chunk = remap_checksum(&input, &job, 0, &bytes[header..checks]).to_le_bytes();
-    bytes[checks..].copy_from_slice(&chunk);
-    bytes[header - 8..header - 4].copy_from_slice(&remap_checksum(&input, &job, u64::MAX, &chunk).to_le_bytes());
-    let checksum = crc(&bytes[..header - 4]).to_le_bytes();
-    bytes[header - 4..header].copy_from_slice(&checksum);
 }
 
 #[test]
@@ -216,14 +181,14 @@ fn both_readers_refuse_the_same_damage_and_every_rule_is_met() {
         arguments.push(path);
     };
     for seed in [3, 7, 11] {
-        let (remap, _) = random_remap(seed);
+        let remap = random_model(seed, 5).build();
         for bit in 0..remap.len() * 8 {
             let mut damaged = remap.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             if bit % 16 == 0 {
                 try_damage(&damaged, format!("{seed}-{bit}-flipped"));
             }
-            refresh_checksums(&mut damaged);
+            reseal_all(&mut damaged);
             try_damage(&damaged, format!("{seed}-{bit}"));
         }
     }

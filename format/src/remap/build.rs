@@ -5,7 +5,8 @@ use zerocopy::byteorder::little_endian::{U16, U32, U64};
 
 use super::frame::{CHECKS_PLACE, HEADER_LEN};
 use super::layout::{
-    MAX_TARGET_WIDTH, OutputEntry, REMAP_GROUP_ROWS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader,
+    MAX_TARGET_WIDTH, OutputEntry, REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR,
+    RemapHeader,
 };
 use super::plan::{KeysetPlan, Patterns};
 use crate::bits::{BitWriter, width};
@@ -99,8 +100,9 @@ pub struct RemapBuilder {
     /// For each shard, the series of its outputs and those of all shards before it.
     shard_ends: Vec<u64>,
     target_count: u64,
-    keysets: Vec<[u64; 7]>,
-    parts: Vec<[u64; 3]>,
+    groups: Vec<[u64; 4]>,
+    keysets: Vec<[u64; 5]>,
+    parts: Vec<[u64; 4]>,
     patterns: Patterns,
     rows: BitWriter,
     series: u64,
@@ -118,6 +120,7 @@ impl RemapBuilder {
             outputs: Vec::with_capacity(outputs.len()),
             shard_ends: Vec::new(),
             target_count: 0,
+            groups: Vec::new(),
             keysets: Vec::new(),
             parts: Vec::new(),
             patterns: Patterns::default(),
@@ -160,21 +163,39 @@ impl RemapBuilder {
         let pattern = numbers.iter().copied().min().unwrap_or(0);
         let most = numbers.iter().copied().max().unwrap_or(0);
         let pattern_width = width(u64::from(most - pattern));
-        let rows_bit = self.rows.bit_len();
+        if self.keysets.len().is_multiple_of(index(REMAP_GROUP_KEYSETS)) {
+            self.groups.push([self.series, self.rows.bit_len(), length(self.parts.len()), 0]);
+        }
         self.write_rows(&plan, &numbers, pattern, pattern_width);
-        let of_part = |part: &super::plan::PartPlan| [part.first, part.group_width.into(), part.width.into()];
+        let of_part = |part: &super::plan::PartPlan| {
+            [part.first, part.group_width.into(), part.width.into(), part.is_summed.into()]
+        };
         self.parts.extend(plan.parts.iter().map(of_part));
         u32::try_from(self.parts.len()).map_err(|_| RemapBuildError::TooMany { what: "parts" })?;
         self.series = series_end;
-        let part_end = length(self.parts.len());
-        let row_count = length(plan.rows.len());
-        let record = [series_end, row_count, plan.row_len, part_end, pattern.into(), pattern_width.into(), rows_bit];
-        self.keysets.push(record);
+        let part_count = length(plan.parts.len());
+        self.keysets.push([series, plan.row_len, pattern.into(), pattern_width.into(), part_count]);
         Ok(())
+    }
+
+    /// Counts the `first` of the parts of each group from what is one less than the smallest.
+    fn place_bases(&mut self) {
+        let starts = self.groups.iter().map(|&[_, _, part, _]| index(low32(part)));
+        let ends: Vec<usize> = starts.skip(1).chain([self.parts.len()]).collect();
+        let mut left = &mut self.parts[..];
+        let mut start = 0;
+        for (group, end) in self.groups.iter_mut().zip(ends) {
+            let (parts, rest) = std::mem::take(&mut left).split_at_mut_checked(end - start).unwrap_or_default();
+            (left, start) = (rest, end);
+            let base = parts.iter().map(|&[first, ..]| first - 1).min().unwrap_or(0);
+            parts.iter_mut().for_each(|[first, ..]| *first -= base);
+            group[3] = base;
+        }
     }
 
     fn write_rows(&mut self, plan: &KeysetPlan, numbers: &[u32], pattern: u32, pattern_width: u32) {
         let group_rows = index(REMAP_GROUP_ROWS);
+        self.rows.push(if plan.row_len > 0 { 0 } else { length(plan.rows.len()) }, plan.anchor_width());
         for (group, rows) in plan.rows.chunks(group_rows).enumerate() {
             let start = group * group_rows;
             if let Some(&before) = plan.before.get(start) {
@@ -192,7 +213,8 @@ impl RemapBuilder {
                 self.rows.push(u64::from(number - pattern), pattern_width);
                 for (part, base, shifts) in shifts.clone() {
                     let shift = shifts.get(row).copied().unwrap_or(base);
-                    self.rows.push(shift - base, part.width);
+                    let before = row.checked_sub(1).filter(|_| part.is_summed).and_then(|row| shifts.get(row));
+                    self.rows.push(shift - before.copied().unwrap_or(base), part.width);
                 }
             }
         }
@@ -202,7 +224,8 @@ impl RemapBuilder {
     ///
     /// # Errors
     /// More patterns or runs than a remap can have.
-    pub fn finish(self) -> Result<Vec<u8>, RemapBuildError> {
+    pub fn finish(mut self) -> Result<Vec<u8>, RemapBuildError> {
+        self.place_bases();
         let mut patterns: Vec<[u64; 2]> = Vec::with_capacity(self.patterns.all.len());
         let mut runs: Vec<[u64; 3]> = Vec::new();
         for pattern in &self.patterns.all {
@@ -216,6 +239,7 @@ impl RemapBuilder {
         }
         let row_bits = self.rows.bit_len();
         let mut body = self.outputs.as_bytes().to_vec();
+        let group_widths = push_records(&self.groups, &mut body);
         let keyset_widths = push_records(&self.keysets, &mut body);
         let part_widths = push_records(&self.parts, &mut body);
         let pattern_widths = push_records(&patterns, &mut body);
@@ -238,11 +262,12 @@ impl RemapBuilder {
             pattern_count,
             run_count,
             row_bits: U64::new(row_bits),
+            group_widths,
             keyset_widths,
             part_widths,
             pattern_widths,
             run_widths,
-            reserved: 0,
+            reserved: [0; 2],
             checks_checksum: U32::new(remap_checksum(&self.input.0, &self.job, CHECKS_PLACE, &checks)),
             header_checksum: U32::new(0),
         };

@@ -55,6 +55,8 @@ pub enum RemapPlace {
     Chunk(u64),
     /// An output, by number.
     Output(u64),
+    /// A group record, by number.
+    Group(u64),
     /// A keyset record, by number.
     Keyset(u64),
     /// A row of a keyset.
@@ -73,6 +75,7 @@ impl fmt::Display for RemapPlace {
             Self::Byte(n) => write!(f, "byte {n}"),
             Self::Chunk(n) => write!(f, "chunk {n}"),
             Self::Output(n) => write!(f, "output {n}"),
+            Self::Group(n) => write!(f, "group {n}"),
             Self::Keyset(n) => write!(f, "keyset {n}"),
             Self::Row(keyset, row) => write!(f, "keyset {keyset}, row {row}"),
             Self::Part(n) => write!(f, "part {n}"),

@@ -1,42 +1,50 @@
 //! Where the arrays of a remap are: what is checked when it is opened.
 
-use zerocopy::FromBytes;
 use zerocopy::byteorder::little_endian::U32;
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::error::corrupt;
-use super::layout::{OutputEntry, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader};
+use super::layout::{OutputEntry, REMAP_GROUP_KEYSETS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader};
 use super::{RemapError, RemapPlace, RemapRule};
 use crate::bits::bytes_for;
-use crate::checksum::{crc, remap_checksum};
+use crate::checksum::{CheckedSection, Owner, crc, remap_checksum};
+use crate::error::Place;
 use crate::layout::{CHUNK_LEN, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL};
 use crate::number::length;
 use crate::view::Records;
+use crate::{Corruption, Error};
 
 /// Bits of `group_width` and `width` are numbers up to 48, and so is `pattern_width`.
 const MAX_WIDTH_WIDTH: u8 = 6;
 /// Number of the place whose checksum is that of the checksums.
 pub(super) const CHECKS_PLACE: u64 = u64::MAX;
 
-/// Places in a remap that was opened. All of them lie in its bytes.
+/// Places in a remap that was opened, all of them inside its bytes, without borrows, so that whoever owns the bytes can keep them beside these.
+/// [`RemapView::with_frame`](super::RemapView::with_frame) puts the two together again at no cost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    pub header: RemapHeader,
-    pub keysets: Records<7>,
-    pub parts: Records<3>,
-    pub patterns: Records<2>,
-    pub runs: Records<3>,
-    /// First bit of the rows, counted from the first byte of the records.
-    pub rows_bit: u64,
+pub struct RemapFrame {
+    pub(super) header: RemapHeader,
+    pub(super) groups: Records<4>,
+    pub(super) keysets: Records<5>,
+    pub(super) parts: Records<4>,
+    pub(super) patterns: Records<2>,
+    pub(super) runs: Records<3>,
+    /// First bit of the rows, counted like those of records from the first byte behind the header.
+    pub(super) rows_bit: u64,
     /// First byte of the checksums.
-    pub checks_start: u64,
+    checks_start: u64,
 }
 
 /// The bytes of the header.
 pub(super) const HEADER_LEN: u64 = length(size_of::<RemapHeader>());
 const OUTPUT_LEN: u64 = length(size_of::<OutputEntry>());
 
-impl Frame {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, RemapError> {
+impl RemapFrame {
+    /// Checks the header and the lengths: O(1), no allocation.
+    ///
+    /// # Errors
+    /// What is no remap, of another version, or damaged in its header.
+    pub fn parse(bytes: &[u8]) -> Result<Self, RemapError> {
         if !bytes.starts_with(&REMAP_MAGIC) {
             return Err(RemapError::NotARemap);
         }
@@ -63,7 +71,10 @@ impl Frame {
 
     /// Places the arrays; the file must be as long as they are.
     fn place(header: RemapHeader, file_len: u64) -> Result<Self, RemapError> {
-        let mut byte = 0;
+        let mut byte = u64::from(header.output_count.get()) * OUTPUT_LEN;
+        let group_count = header.keyset_count.get().div_ceil(REMAP_GROUP_KEYSETS);
+        let groups = Records::new(byte * 8, group_count, header.group_widths);
+        byte = bytes_for(groups.end());
         let keysets = Records::new(byte * 8, header.keyset_count.get(), header.keyset_widths);
         byte = bytes_for(keysets.end());
         let parts = Records::new(byte * 8, header.part_count.get(), header.part_widths);
@@ -74,63 +85,104 @@ impl Frame {
         byte = bytes_for(runs.end());
         let rows_bit = byte * 8;
         byte += bytes_for(header.row_bits.get()) + STREAM_TAIL;
-        let body = u64::from(header.output_count.get()) * OUTPUT_LEN + byte;
-        let checks_start = HEADER_LEN + body;
-        let expected = checks_start + body.div_ceil(CHUNK_LEN) * 4;
+        let checks_start = HEADER_LEN + byte;
+        let expected = checks_start + byte.div_ceil(CHUNK_LEN) * 4;
         if expected != file_len {
             return Err(corrupt(RemapRule::Length, RemapPlace::Byte(0), file_len, expected));
         }
         // With this the length of the file bounds every count but that of rows.
-        let bounded = [keysets.is_bounded(), parts.is_bounded(), patterns.is_bounded(), runs.is_bounded()];
+        let bounded =
+            [groups.is_bounded(), keysets.is_bounded(), parts.is_bounded(), patterns.is_bounded(), runs.is_bounded()];
         if bounded.contains(&false) {
             return Err(corrupt(RemapRule::RecordWidths, RemapPlace::Byte(80), 0, 1));
         }
-        Ok(Self { header, keysets, parts, patterns, runs, rows_bit, checks_start })
+        Ok(Self { header, groups, keysets, parts, patterns, runs, rows_bit, checks_start })
     }
 
-    /// The outputs, and the arrays after them.
-    pub(super) fn split<'a>(&self, bytes: &'a [u8]) -> (&'a [OutputEntry], &'a [u8]) {
+    /// All between header and checksums, with these.
+    pub(super) fn body<'a>(&self, bytes: &'a [u8]) -> CheckedSection<'a> {
         let end = usize::try_from(self.checks_start).unwrap_or(usize::MAX);
-        let body = bytes.get(size_of::<RemapHeader>()..end).unwrap_or_default();
+        CheckedSection {
+            owner: Owner::Remap { input: self.header.input_id, job: self.header.job_id },
+            bytes: bytes.get(size_of::<RemapHeader>()..end).unwrap_or_default(),
+            checks: <[U32]>::ref_from_bytes(bytes.get(end..).unwrap_or_default()).unwrap_or_default(),
+        }
+    }
+
+    /// The outputs at the beginning of the body.
+    pub(super) fn outputs<'a>(&self, body: &'a [u8]) -> &'a [OutputEntry] {
         let count = usize::try_from(self.header.output_count.get()).unwrap_or(usize::MAX);
-        <[OutputEntry]>::ref_from_prefix_with_elems(body, count).unwrap_or((&[], &[]))
+        <[OutputEntry]>::ref_from_prefix_with_elems(body, count).map_or(&[], |(outputs, _)| outputs)
+    }
+
+    /// Bytes of the outputs.
+    pub(super) fn outputs_len(&self) -> u64 {
+        u64::from(self.header.output_count.get()) * OUTPUT_LEN
+    }
+
+    /// What each part of the file takes, in its order.
+    pub(super) fn sizes(&self, file_len: u64) -> [(&'static str, u64); 9] {
+        let ends = [
+            ("header", HEADER_LEN),
+            ("outputs", HEADER_LEN + self.outputs_len()),
+            ("groups", HEADER_LEN + bytes_for(self.groups.end())),
+            ("keysets", HEADER_LEN + bytes_for(self.keysets.end())),
+            ("parts", HEADER_LEN + bytes_for(self.parts.end())),
+            ("patterns", HEADER_LEN + bytes_for(self.patterns.end())),
+            ("runs", HEADER_LEN + bytes_for(self.runs.end())),
+            ("rows", self.checks_start),
+            ("checksums", file_len),
+        ];
+        let mut start = 0;
+        ends.map(|(name, end)| {
+            let bytes = end.saturating_sub(start);
+            start = end;
+            (name, bytes)
+        })
     }
 
     /// Checks all checksums but the header's, which was checked.
-    pub(super) fn check_all(&self, bytes: &[u8]) -> Result<(), RemapError> {
-        let end = usize::try_from(self.checks_start).unwrap_or(usize::MAX);
-        let body = bytes.get(size_of::<RemapHeader>()..end).unwrap_or_default();
-        let checks = bytes.get(end..).unwrap_or_default();
+    ///
+    /// # Errors
+    /// The first one that is wrong.
+    pub fn check_all(&self, bytes: &[u8]) -> Result<(), RemapError> {
+        let body = self.body(bytes);
         let (input, job) = (&self.header.input_id, &self.header.job_id);
-        let (computed, stored) = (remap_checksum(input, job, CHECKS_PLACE, checks), self.header.checks_checksum.get());
+        let computed = remap_checksum(input, job, CHECKS_PLACE, body.checks.as_bytes());
+        let stored = self.header.checks_checksum.get();
         if computed != stored {
             let place = RemapPlace::Byte(self.checks_start);
             return Err(corrupt(RemapRule::ChecksChecksum, place, computed.into(), stored.into()));
         }
-        let checks = <[U32]>::ref_from_bytes(checks).unwrap_or_default();
-        for ((chunk, stored), number) in body.chunks(8192).zip(checks).zip(0..) {
-            let computed = remap_checksum(input, job, number, chunk);
-            if computed != stored.get() {
-                let place = RemapPlace::Chunk(number);
-                return Err(corrupt(RemapRule::ChunkChecksum, place, computed.into(), stored.get().into()));
-            }
+        body.check_all().map_err(damaged_chunk)
+    }
+}
+
+/// The error of a chunk as one of a remap.
+pub(super) fn damaged_chunk(error: Error) -> RemapError {
+    match error {
+        Error::Corrupt(Corruption { place: Place::Chunk(chunk), found, expected, .. }) => {
+            corrupt(RemapRule::ChunkChecksum, RemapPlace::Chunk(chunk), found, expected)
         }
-        Ok(())
+        // Whatever else is wrong with a field is that it lies outside, which is found before.
+        _ => corrupt(RemapRule::Length, RemapPlace::Byte(0), 0, 0),
     }
 }
 
 fn check_header(header: &RemapHeader) -> Result<(), RemapError> {
-    let [series_end, row_count, row_len, part_end, pattern, pattern_width, rows] = header.keyset_widths;
-    let [first, group_width, part_width] = header.part_widths;
+    let [series_start, rows, part_start, base] = header.group_widths;
+    let [series, row_len, pattern, pattern_width, part_count] = header.keyset_widths;
+    let [first, group_width, part_width, summed] = header.part_widths;
     let [pattern_length, run_end] = header.pattern_widths;
     let [start, part, place] = header.run_widths;
     let limits = [
         (
             MAX_CODE_WIDTH,
-            &[series_end, row_count, row_len, part_end, pattern, pattern_length, run_end, start, part][..],
+            &[series_start, part_start, series, row_len, pattern, part_count, pattern_length, run_end, start, part][..],
         ),
-        (MAX_OFFSET_WIDTH, &[rows, first, place]),
+        (MAX_OFFSET_WIDTH, &[rows, base, first, place]),
         (MAX_WIDTH_WIDTH, &[pattern_width, group_width, part_width]),
+        (1, &[summed]),
     ];
     for (limit, widths) in limits {
         if let Some(&width) = widths.iter().find(|&&width| width > limit) {
@@ -141,8 +193,9 @@ fn check_header(header: &RemapHeader) -> Result<(), RemapError> {
     if row_bits >> MAX_OFFSET_WIDTH > 0 {
         return Err(corrupt(RemapRule::Header, RemapPlace::Byte(72), row_bits, 1 << MAX_OFFSET_WIDTH));
     }
-    if header.reserved != 0 {
-        return Err(corrupt(RemapRule::Header, RemapPlace::Byte(95), header.reserved.into(), 0));
+    if header.reserved != [0; 2] {
+        let reserved = u16::from_le_bytes(header.reserved);
+        return Err(corrupt(RemapRule::Header, RemapPlace::Byte(98), reserved.into(), 0));
     }
     Ok(())
 }

@@ -12,6 +12,8 @@ pub const REMAP_MINOR: u16 = 1;
 
 /// Rows that share a base.
 pub const REMAP_GROUP_ROWS: u32 = 16;
+/// Keysets that share a GROUP record. A lookup passes those of the group that come before, so that there are fewer of them than rows.
+pub const REMAP_GROUP_KEYSETS: u32 = 8;
 /// Series of all outputs together are fewer than two to this power.
 pub const MAX_TARGET_WIDTH: u32 = 47;
 
@@ -43,16 +45,18 @@ pub struct RemapHeader {
     pub run_count: U32,
     /// Bits of the rows.
     pub row_bits: U64,
-    /// Widths of `series_end`, `row_count`, `row_len`, `part_end`, `pattern`, `pattern_width`, `rows`.
-    pub keyset_widths: [u8; 7],
-    /// Widths of `first`, `group_width`, `width`.
-    pub part_widths: [u8; 3],
+    /// Widths of `series_start`, `rows`, `part_start`, `base`.
+    pub group_widths: [u8; 4],
+    /// Widths of `series`, `row_len`, `pattern`, `pattern_width`, `part_count`.
+    pub keyset_widths: [u8; 5],
+    /// Widths of `first`, `group_width`, `width`, `summed`.
+    pub part_widths: [u8; 4],
     /// Widths of `length`, `run_end`.
     pub pattern_widths: [u8; 2],
     /// Widths of `start`, `part`, `place`.
     pub run_widths: [u8; 3],
     /// Zero.
-    pub reserved: u8,
+    pub reserved: [u8; 2],
     /// Checksum of the checksums at the end.
     pub checks_checksum: U32,
     /// CRC of the bytes of the header before it.

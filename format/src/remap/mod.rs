@@ -9,6 +9,7 @@
 //! | `rule` | the rules of its spec |
 //! | `error` | what can be wrong with the bytes |
 //! | `frame` | what is checked when a remap is opened |
+//! | `keyset` | where keysets begin, and how their rows lie |
 //! | `view` | lookups |
 //! | `targets` | all series in order |
 //! | `plan` | ways to write the rows of a keyset, and what they take |
@@ -40,6 +41,7 @@
 mod build;
 mod error;
 mod frame;
+mod keyset;
 pub mod layout;
 mod plan;
 mod rule;
@@ -49,6 +51,7 @@ mod view;
 
 pub use build::{KeysetTargets, RemapBuildError, RemapBuilder, RemapOutput};
 pub use error::{RemapError, RemapPlace};
+pub use frame::RemapFrame;
 pub use rule::RemapRule;
 pub use targets::Targets;
 pub use view::{RemapView, Target};

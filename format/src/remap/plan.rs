@@ -55,27 +55,35 @@ pub(super) struct PartPlan {
     /// 0 if all groups have the same base.
     pub group_width: u32,
     pub width: u32,
+    /// Whether fields count from the row before, and not from the base.
+    pub is_summed: bool,
 }
 
 impl PartPlan {
-    /// Bases for each group, or one for all, whichever takes less.
+    /// Bases for each group, or one for all, or bases and steps from row to row, whichever takes least.
     fn new(shifts: Vec<u64>) -> Self {
         let least = |shifts: &[u64]| shifts.iter().copied().min().unwrap_or(0);
         let most = |shifts: &[u64]| shifts.iter().copied().max().unwrap_or(0);
         let first = least(&shifts);
         let flat = width(most(&shifts) - first);
-        let (mut group_width, mut in_group) = (0, 0);
+        let (mut group_width, mut in_group, mut step) = (0, 0, Some(0));
         for group in shifts.chunks(index(REMAP_GROUP_ROWS)) {
             let base = least(group);
             group_width = group_width.max(width(base - first));
             in_group = in_group.max(width(most(group) - base));
+            // Whatever was inserted before a row moves all rows after it, so that shifts mostly rise.
+            let mut steps = group.iter().zip(group.iter().skip(1)).map(|(&before, &shift)| shift.checked_sub(before));
+            step =
+                steps.try_fold(step.unwrap_or(0), |most, step| Some(most.max(width(step?)))).filter(|_| step.is_some());
         }
         let rows = length(shifts.len());
         let bits =
             |group: u32, row: u32| rows.div_ceil(REMAP_GROUP_ROWS.into()) * u64::from(group) + rows * u64::from(row);
-        let is_grouped = bits(group_width, in_group) < bits(0, flat);
-        let (group_width, width) = if is_grouped { (group_width, in_group) } else { (0, flat) };
-        Self { shifts, first, group_width, width }
+        let ways =
+            [Some((0, flat, false)), Some((group_width, in_group, false)), step.map(|step| (group_width, step, true))];
+        let best = ways.into_iter().flatten().min_by_key(|&(group, row, _)| bits(group, row));
+        let (group_width, width, is_summed) = best.unwrap_or((0, flat, false));
+        Self { shifts, first, group_width, width, is_summed: is_summed && width > 0 }
     }
 
     /// The base of the group in which these shifts are.
@@ -190,7 +198,7 @@ impl KeysetPlan {
         let groups = rows.div_ceil(REMAP_GROUP_ROWS.into());
         let pattern_width = width(length(self.patterns.all.len()).saturating_sub(1));
         let of_rows = groups * u64::from(self.anchor_width()) + rows * u64::from(pattern_width);
-        let of_parts: u64 = self.parts.iter().map(|part| part.bits() + 48).sum();
+        let of_parts: u64 = self.parts.iter().map(|part| part.bits() + 24).sum();
         let of_pattern = |pattern: &Pattern| {
             let place = pattern.runs.iter().map(|run| width(run.place)).max().unwrap_or(0);
             let run = width(pattern.length) + width(length(self.parts.len())) + place;

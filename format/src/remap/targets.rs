@@ -1,5 +1,6 @@
 //! What became of each series of the input, in their order.
 
+use super::keyset::Keyset;
 use super::view::Stretch;
 use super::{RemapError, RemapView, Target};
 
@@ -9,19 +10,28 @@ pub struct Targets<'v, 'a> {
     view: &'v RemapView<'a>,
     next: u32,
     series_count: u32,
+    /// The keyset in which the last series was.
+    keyset: Option<Keyset>,
     /// What is left of the stretch in which the next series is.
     stretch: Stretch,
 }
 
 impl<'v, 'a> Targets<'v, 'a> {
     pub(super) fn new(view: &'v RemapView<'a>, series_count: u32) -> Self {
-        Self { view, next: 0, series_count, stretch: Stretch { target: None, series: 0 } }
+        Self { view, next: 0, series_count, keyset: None, stretch: Stretch { target: None, series: 0 } }
     }
 
     fn step(&mut self) -> Result<Option<Target>, RemapError> {
         if self.stretch.series == 0 {
+            let series = self.next.into();
+            if self.keyset.is_none_or(|keyset| keyset.series.end <= series) {
+                self.keyset = self.view.keyset_of(series)?;
+            }
             // All series have one, or there is an error.
-            self.stretch = self.view.stretch(self.next)?.unwrap_or(Stretch { target: None, series: 1 });
+            self.stretch = match &self.keyset {
+                Some(keyset) => self.view.stretch(keyset, series)?,
+                None => Stretch { target: None, series: 1 },
+            };
         }
         let target = self.stretch.target;
         self.stretch = Stretch {

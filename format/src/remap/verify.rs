@@ -1,10 +1,12 @@
 //! Every rule of the remap spec (its section 7).
 
-use super::RemapPlace::{Byte, Keyset as AtKeyset, Output, Part as AtPart, Pattern as AtPattern, Row, Run};
+use super::RemapPlace::{
+    Byte, Group as AtGroup, Keyset as AtKeyset, Output, Part as AtPart, Pattern as AtPattern, Row, Run,
+};
 use super::error::corrupt;
 use super::frame::HEADER_LEN;
-use super::layout::{MAX_TARGET_WIDTH, REMAP_GROUP_ROWS};
-use super::view::{Keyset, Part, RowsLayout};
+use super::keyset::{Keyset, Part, Start};
+use super::layout::{MAX_TARGET_WIDTH, REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS};
 use super::{RemapError, RemapRule, RemapView};
 use crate::bits::{bytes_for, width};
 use crate::layout::STREAM_TAIL;
@@ -23,14 +25,14 @@ impl RemapView<'_> {
         self.verify_widths()?;
         self.verify_padding()?;
         self.verify_patterns()?;
-        let mut so_far = SoFar::default();
-        for number in 0..self.frame.keysets.count {
-            self.verify_keyset(number, &mut so_far)?;
+        let mut so_far = SoFar { next: Start { series: 0, rows: 0, part: 0, base: 0 }, patterns: 0 };
+        for group in 0..self.frame.groups.count {
+            self.verify_group(group, &mut so_far)?;
         }
         let header = &self.frame.header;
         let ends = [
-            (RemapRule::Keysets, so_far.parts, header.part_count.get().into()),
-            (RemapRule::KeysetRows, so_far.row_bits, header.row_bits.get()),
+            (RemapRule::Keysets, so_far.next.part, header.part_count.get().into()),
+            (RemapRule::KeysetRows, so_far.next.rows, header.row_bits.get()),
             (RemapRule::Patterns, so_far.patterns, header.pattern_count.get().into()),
         ];
         match ends.into_iter().find(|(_, found, expected)| found != expected) {
@@ -54,6 +56,7 @@ impl RemapView<'_> {
 
     fn verify_widths(&self) -> Result<(), RemapError> {
         let header = &self.frame.header;
+        self.verify_records(&self.frame.groups, header.group_widths)?;
         self.verify_records(&self.frame.keysets, header.keyset_widths)?;
         self.verify_records(&self.frame.parts, header.part_widths)?;
         self.verify_records(&self.frame.patterns, header.pattern_widths)?;
@@ -81,6 +84,7 @@ impl RemapView<'_> {
         let frame = &self.frame;
         let rows_end = frame.rows_bit + frame.header.row_bits.get();
         let gaps = [
+            frame.groups.slack(),
             frame.keysets.slack(),
             frame.parts.slack(),
             frame.patterns.slack(),
@@ -88,14 +92,9 @@ impl RemapView<'_> {
             (rows_end, (bytes_for(rows_end) + STREAM_TAIL) * 8),
         ];
         match gaps.into_iter().find_map(|(from, to)| self.bits.first_set(from, to)) {
-            Some(byte) => Err(corrupt(RemapRule::Padding, Byte(self.records_start() + byte), 1, 0)),
+            Some(byte) => Err(corrupt(RemapRule::Padding, Byte(HEADER_LEN + byte), 1, 0)),
             None => Ok(()),
         }
-    }
-
-    /// The first byte of the records in the file.
-    fn records_start(&self) -> u64 {
-        HEADER_LEN + u64::from(self.output_count()) * 24
     }
 
     fn verify_patterns(&self) -> Result<(), RemapError> {
@@ -128,34 +127,57 @@ impl RemapView<'_> {
         if run_end == run_count { Ok(()) } else { Err(corrupt(RemapRule::Patterns, Byte(0), run_end, run_count)) }
     }
 
+    /// A group says where its first keyset begins, and its base is the largest that there can be.
+    fn verify_group(&self, number: u32, so_far: &mut SoFar) -> Result<(), RemapError> {
+        let at = AtGroup(number.into());
+        let start = self.group(number)?;
+        let next = so_far.next;
+        if (start.series, start.part) != (next.series, next.part) {
+            let is_series = start.series != next.series;
+            let (found, expected) = if is_series { (start.series, next.series) } else { (start.part, next.part) };
+            return Err(corrupt(RemapRule::Groups, at, found, expected));
+        }
+        if start.rows != next.rows {
+            return Err(corrupt(RemapRule::KeysetRows, at, start.rows, next.rows));
+        }
+        so_far.next = start;
+        let first = number.saturating_mul(REMAP_GROUP_KEYSETS);
+        for keyset in first..self.frame.keysets.count.min(first.saturating_add(REMAP_GROUP_KEYSETS)) {
+            self.verify_keyset(keyset, so_far)?;
+        }
+        let parts = (start.part..so_far.next.part).map(|part| self.part(part).map(|part| part.first));
+        let least = parts.reduce(|a, b| Ok(a?.min(b?))).transpose()?;
+        match least {
+            None if start.base != 0 => Err(corrupt(RemapRule::Groups, at, start.base, 0)),
+            Some(least) if least != 1 => Err(corrupt(RemapRule::Groups, at, least, 1)),
+            _ => Ok(()),
+        }
+    }
+
     fn verify_keyset(&self, number: u32, so_far: &mut SoFar) -> Result<(), RemapError> {
-        let keyset = self.keyset(number)?;
+        let keyset = self.keyset(number, so_far.next)?;
         let at = AtKeyset(number.into());
-        if keyset.series.start >= keyset.series.end || keyset.row_count == 0 {
-            return Err(corrupt(RemapRule::Keysets, at, keyset.series.end, keyset.series.start + 1));
+        let series = keyset.series.len();
+        if series == 0 || keyset.series.end > u64::from(u32::MAX) {
+            return Err(corrupt(RemapRule::Keysets, at, keyset.series.end, u32::MAX.into()));
         }
-        if keyset.rows != so_far.row_bits {
-            return Err(corrupt(RemapRule::KeysetRows, at, keyset.rows, so_far.row_bits));
+        so_far.next = keyset.end();
+        if so_far.next.rows > self.frame.header.row_bits.get() {
+            return Err(corrupt(RemapRule::KeysetRows, at, so_far.next.rows, self.frame.header.row_bits.get()));
         }
-        let layout = self.rows_layout(&keyset)?;
-        so_far.row_bits = so_far.row_bits.saturating_add(layout.len(keyset.row_count));
-        if so_far.row_bits > self.frame.header.row_bits.get() {
-            return Err(corrupt(RemapRule::KeysetRows, at, so_far.row_bits, self.frame.header.row_bits.get()));
+        let is_divided = series.checked_rem(keyset.row_len).is_none_or(|rest| rest == 0);
+        if keyset.row_count == 0 || !is_divided {
+            return Err(corrupt(RemapRule::RowLengths, at, keyset.row_len, series));
         }
-        so_far.parts = keyset.parts.end;
-        let series = keyset.row_len.checked_mul(keyset.row_count);
-        if keyset.row_len > 0 && series != Some(keyset.series.len()) {
-            return Err(corrupt(RemapRule::RowLengths, at, keyset.row_len, keyset.series.len()));
+        let anchored = self.verify_rows(&keyset, so_far)?;
+        if anchored != series {
+            return Err(corrupt(RemapRule::RowLengths, at, anchored, series));
         }
-        let anchored = self.verify_rows(&keyset, &layout, so_far)?;
-        if anchored != keyset.series.len() {
-            return Err(corrupt(RemapRule::RowLengths, at, anchored, keyset.series.len()));
-        }
-        let mut base_bit = u64::from(layout.anchor_width);
+        let mut base_bit = u64::from(keyset.layout.anchor_width);
         let mut bit = u64::from(keyset.pattern_width);
         for part in keyset.parts.start..keyset.parts.end {
             let record = self.part(part)?;
-            self.verify_part(&keyset, &layout, (part, record), (base_bit, bit))?;
+            self.verify_part(&keyset, (part, record), (base_bit, bit))?;
             base_bit += u64::from(record.group_width);
             bit += u64::from(record.width);
         }
@@ -163,20 +185,20 @@ impl RemapView<'_> {
     }
 
     /// Patterns, lengths and targets of all rows; the series of these.
-    fn verify_rows(&self, keyset: &Keyset, layout: &RowsLayout, so_far: &mut SoFar) -> Result<u64, RemapError> {
+    fn verify_rows(&self, keyset: &Keyset, so_far: &mut SoFar) -> Result<u64, RemapError> {
         let mut before = 0_u64;
         let (mut least, mut most, mut is_uniform) = (u64::MAX, 0, true);
-        let (first_len, _) = self.pattern(self.row_pattern(keyset, layout, 0)?)?;
+        let (first_len, _) = self.pattern(self.row_pattern(keyset, 0)?)?;
         let mut row = 0;
         while row < keyset.row_count {
             let at = Row(keyset.number.into(), row);
             if keyset.row_len == 0 && row % u64::from(REMAP_GROUP_ROWS) == 0 {
-                let anchor = self.anchor(keyset, layout, row / u64::from(REMAP_GROUP_ROWS))?;
+                let anchor = self.anchor(keyset, row / u64::from(REMAP_GROUP_ROWS))?;
                 if anchor != before {
                     return Err(corrupt(RemapRule::RowLengths, at, anchor, before));
                 }
             }
-            let pattern = self.row_pattern(keyset, layout, row)?;
+            let pattern = self.row_pattern(keyset, row)?;
             let (len, _) = self.pattern(pattern)?;
             so_far.meet(pattern)?;
             if keyset.row_len > 0 && len != keyset.row_len {
@@ -184,11 +206,11 @@ impl RemapView<'_> {
             }
             is_uniform &= len == first_len;
             (least, most) = (least.min(pattern), most.max(pattern));
-            self.verify_targets(keyset, layout, row, before, pattern)?;
+            self.verify_targets(keyset, row, before, pattern)?;
             before = before.saturating_add(len);
             row += 1;
             // Rows without bits are alike: what holds for the first and the last holds for those between.
-            if layout.head == 0 && layout.row == 0 && row == 1 && keyset.row_count > 2 {
+            if keyset.layout.head == 0 && keyset.layout.row == 0 && row == 1 && keyset.row_count > 2 {
                 before = before.saturating_add((keyset.row_count - 2).saturating_mul(len));
                 row = keyset.row_count - 1;
             }
@@ -203,20 +225,13 @@ impl RemapView<'_> {
         Ok(before)
     }
 
-    fn verify_targets(
-        &self,
-        keyset: &Keyset,
-        layout: &RowsLayout,
-        row: u64,
-        before: u64,
-        pattern: u64,
-    ) -> Result<(), RemapError> {
+    fn verify_targets(&self, keyset: &Keyset, row: u64, before: u64, pattern: u64) -> Result<(), RemapError> {
         let (len, runs) = self.pattern(pattern)?;
         for run in runs.start..runs.end {
             let [start, part, place] = self.run(run)?;
             let Some(part) = part.checked_sub(1) else { continue };
             let end = if run + 1 < runs.end { self.run(run + 1)?[0] } else { len };
-            let first = self.row_first(keyset, layout, row, before, part)?;
+            let first = self.row_first(keyset, row, before, part)?;
             let last = first.saturating_add(place).saturating_add(end.saturating_sub(start));
             if last > self.target_count() {
                 return Err(corrupt(RemapRule::Targets, Row(keyset.number.into(), row), last, self.target_count()));
@@ -229,27 +244,34 @@ impl RemapView<'_> {
     fn verify_part(
         &self,
         keyset: &Keyset,
-        layout: &RowsLayout,
         (number, part): (u64, Part),
         (base_bit, bit): (u64, u64),
     ) -> Result<(), RemapError> {
+        let (layout, at) = (&keyset.layout, AtPart(number));
+        if part.is_summed && part.width == 0 {
+            return Err(corrupt(RemapRule::RowFields, at, 1, 0));
+        }
         let group_rows = u64::from(REMAP_GROUP_ROWS);
         let (mut bases, mut fields) = (Range::NONE, Range::NONE);
         let groups = if part.group_width == 0 && part.width == 0 { 0 } else { keyset.row_count.div_ceil(group_rows) };
         for group in 0..groups {
-            bases.add(self.field(layout.group(group).saturating_add(base_bit), part.group_width, keyset)?);
+            bases.add(self.field(layout.group(group).saturating_add(base_bit), part.group_width, keyset.number)?);
             let mut of_group = Range::NONE;
             for row in group * group_rows..keyset.row_count.min((group + 1) * group_rows) {
-                of_group.add(self.field(layout.row(row).saturating_add(bit), part.width, keyset)?);
+                of_group.add(self.field(layout.row(row).saturating_add(bit), part.width, keyset.number)?);
+                // The base is the first one's shift.
+                if part.is_summed && of_group.least != 0 {
+                    return Err(corrupt(RemapRule::RowFields, at, of_group.least, 0));
+                }
             }
             if part.group_width > 0 && of_group.least != 0 {
-                return Err(corrupt(RemapRule::RowFields, AtPart(number), of_group.least, 0));
+                return Err(corrupt(RemapRule::RowFields, at, of_group.least, 0));
             }
             fields = fields.and(of_group);
         }
         for (range, stored) in [(bases, part.group_width), (fields, part.width)] {
             if groups > 0 && (range.least != 0 || width(range.most) != stored) {
-                return Err(corrupt(RemapRule::RowFields, AtPart(number), stored.into(), width(range.most).into()));
+                return Err(corrupt(RemapRule::RowFields, at, stored.into(), width(range.most).into()));
             }
         }
         Ok(())
@@ -257,10 +279,9 @@ impl RemapView<'_> {
 }
 
 /// What was seen of the keysets before.
-#[derive(Default)]
 struct SoFar {
-    parts: u64,
-    row_bits: u64,
+    /// Where the next keyset must begin.
+    next: Start,
     patterns: u64,
 }
 

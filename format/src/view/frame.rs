@@ -5,7 +5,7 @@ use zerocopy::byteorder::little_endian::U32;
 
 use super::record::Catalogue;
 use super::symbol::Starts;
-use crate::checksum::{CheckedSection, checks_checksum, chunk_count, crc, directory_checksum, expect_checksum};
+use crate::checksum::{CheckedSection, Owner, checks_checksum, chunk_count, crc, directory_checksum, expect_checksum};
 use crate::error::{Place, corrupt};
 use crate::identity::BlockId;
 use crate::layout::{
@@ -133,9 +133,7 @@ impl Frame {
         let checks = <[U32]>::ref_from_bytes(self.section(block, SectionKind::Checks)).unwrap_or_default();
         let first = usize::try_from(extent.first_chunk).unwrap_or(usize::MAX);
         CheckedSection {
-            block: self.block_id,
-            kind,
-            id,
+            owner: Owner::Section { block: self.block_id, kind, id },
             bytes: extent.of(block).unwrap_or_default(),
             checks: checks.get(first..).unwrap_or_default(),
         }

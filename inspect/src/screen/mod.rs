@@ -2,6 +2,7 @@
 
 mod list;
 pub(crate) mod plan;
+pub(crate) mod remap;
 pub(crate) mod summary;
 pub(crate) mod tables;
 

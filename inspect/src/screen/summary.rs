@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use chronoxide_cli::escape::Escaped;
 use chronoxide_cli::human;
 use chronoxide_cli::style::Style;
-use chronoxide_inspect::summary::{Summary, Times};
+use chronoxide_inspect::summary::{Part, Summary, Times};
 
 /// Writes a summary.
 pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -45,17 +45,23 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
     if !summary.parents.is_empty() {
         writeln!(out, "  made of    {} blocks", count(summary.parents.len() as u64))?;
     }
-    writeln!(out, "{}", style.heading("where the bytes go"))?;
-    for part in &summary.parts {
-        let share = 100.0 * part.bytes as f64 / summary.bytes as f64;
-        let per_series = part.bytes_per_series.map_or_else(|| "-".to_owned(), human::per);
-        writeln!(out, "  {:28} {:>14} {share:>5.1} % {per_series:>10} a series", part.name, count(part.bytes))?;
-    }
+    parts(&summary.parts, summary.bytes, style, out)?;
     if !summary.top_keys.is_empty() {
         writeln!(out, "{}", style.heading("keys with the most values"))?;
         for key in &summary.top_keys {
             writeln!(out, "  {:28} {:>14}", Escaped(&key.name).to_string(), count(key.values.into()))?;
         }
+    }
+    Ok(())
+}
+
+/// Writes where the bytes of a file go.
+pub(super) fn parts(parts: &[Part], bytes: u64, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", style.heading("where the bytes go"))?;
+    for part in parts {
+        let share = 100.0 * part.bytes as f64 / bytes as f64;
+        let per_series = part.bytes_per_series.map_or_else(|| "-".to_owned(), human::per);
+        writeln!(out, "  {:28} {:>14} {share:>5.1} % {per_series:>10} a series", part.name, human::count(part.bytes))?;
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
-//! What reading a block costs: opening it, resolving a million series in order and at random, step by step, and finding them again.
+//! What reading a block costs: opening it, resolving a million series in order and at random, step by step, finding them again, and following them through a
+//! compaction.
 //!
 //! The baseline is what one would build without this crate: each series as a flat array of pairs of symbol ids, with `u32` offsets, in memory
 //! ([`FlatPairs`]).
 //! Every function touches every byte of every label that it resolves.
 
+mod follow;
 mod workload;
 
 use std::hint::black_box;
@@ -219,5 +221,5 @@ fn find(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, open, resolve, steps, bounds_checks, find);
+criterion_group!(benches, open, resolve, steps, bounds_checks, find, follow::follow);
 criterion_main!(benches);

@@ -1,0 +1,47 @@
+//! What became of one series.
+
+use std::fmt;
+
+use chronoxide_format::SeriesRef;
+use chronoxide_format::remap::{RemapError, RemapView};
+use serde::Serialize;
+
+/// What became of a series of the input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Followed {
+    /// Its ref in the input.
+    #[serde(rename = "ref")]
+    pub series_ref: u32,
+    /// The block id of the output in which it is now; none if it was dropped.
+    pub block_id: Option<String>,
+    /// The number of that output.
+    pub output: Option<u32>,
+    /// Its ref there.
+    pub series: Option<u32>,
+}
+
+impl fmt::Display for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.block_id, self.series) {
+            (Some(block_id), Some(series)) => write!(f, "{} {block_id} {series}", self.series_ref),
+            _ => write!(f, "{} gone", self.series_ref),
+        }
+    }
+}
+
+/// Follows a series; nothing if the input has no such series. One lookup, in place.
+///
+/// # Errors
+/// Damage to what was touched.
+pub fn follow(view: &RemapView<'_>, series: u32) -> Result<Option<Followed>, RemapError> {
+    if u64::from(series) >= view.series_count()? {
+        return Ok(None);
+    }
+    let target = view.get(SeriesRef(series))?;
+    Ok(Some(Followed {
+        series_ref: series,
+        block_id: target.and_then(|target| view.output(target.output)).map(|(id, _)| id.to_string()),
+        output: target.map(|target| target.output),
+        series: target.map(|target| target.series.0),
+    }))
+}

@@ -1,0 +1,86 @@
+//! What a remap is, on one screen.
+
+use chronoxide_format::remap::{RemapError, RemapView};
+use serde::Serialize;
+
+use crate::summary::{Part, per};
+
+/// What a remap is. Costs one pass over all series.
+#[derive(Clone, Debug, Serialize)]
+pub struct RemapSummary {
+    /// The block whose series are mapped.
+    pub input_id: String,
+    /// The job that wrote the outputs, if it is known.
+    pub job: Option<String>,
+    /// Length of the file in bytes.
+    pub bytes: u64,
+    /// Series of the input.
+    pub series: u64,
+    /// Those of them that are series of an output.
+    pub mapped: u64,
+    /// Those of them that are in no output.
+    pub dropped: u64,
+    /// Keysets of the input.
+    pub keysets: u32,
+    /// What the compaction wrote.
+    pub outputs: Vec<OutputSummary>,
+    /// Where the bytes go; adds up to `bytes`.
+    pub parts: Vec<Part>,
+}
+
+/// An output of the compaction.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutputSummary {
+    /// Its block id.
+    pub block_id: String,
+    /// Its series.
+    pub series: u64,
+    /// Series of the input that are in it.
+    pub mapped: u64,
+}
+
+impl RemapSummary {
+    /// Looks at a remap.
+    ///
+    /// # Errors
+    /// Damage to what was touched.
+    pub fn of(view: &RemapView<'_>) -> Result<Self, RemapError> {
+        let (mut series, mut mapped) = (0, 0);
+        let outputs = (0..view.output_count()).filter_map(|output| view.output(output));
+        let mut outputs: Vec<OutputSummary> =
+            outputs.map(|(id, series)| OutputSummary { block_id: id.to_string(), series, mapped: 0 }).collect();
+        for target in view.targets()? {
+            series += 1;
+            if let Some(target) = target? {
+                mapped += 1;
+                if let Some(output) = outputs.get_mut(target.output as usize) {
+                    output.mapped += 1;
+                }
+            }
+        }
+        let part =
+            |(name, bytes): (&str, u64)| Part { name: name.to_owned(), bytes, bytes_per_series: per(bytes, series) };
+        Ok(Self {
+            input_id: view.input_id().to_string(),
+            job: job(view),
+            bytes: view.bytes().len() as u64,
+            series,
+            mapped,
+            dropped: series - mapped,
+            keysets: view.keyset_count(),
+            outputs,
+            parts: view.sizes().into_iter().filter(|&(_, bytes)| bytes > 0).map(part).collect(),
+        })
+    }
+
+    /// The whole file's bytes per series; none for an input without series.
+    pub fn bytes_per_series(&self) -> Option<f64> {
+        per(self.bytes, self.series)
+    }
+}
+
+/// The job as hexadecimal digits; zero stands for none.
+pub(super) fn job(view: &RemapView<'_>) -> Option<String> {
+    let job = view.job_id();
+    (job != [0; 16]).then(|| job.iter().map(|byte| format!("{byte:02x}")).collect())
+}
