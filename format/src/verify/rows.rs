@@ -4,11 +4,8 @@ use super::{expect, expect_below};
 use crate::error::{Place, corrupt};
 use crate::identity::Fingerprint;
 use crate::number::{index, length};
-use crate::view::{BlockView, Column, Domain, Table};
+use crate::view::{BLOCK_ROWS, BlockView, Column, Domain, Table};
 use crate::{Result, Rule};
-
-/// Rows that are unpacked at once.
-const BLOCK_ROWS: u32 = 256;
 
 /// The codes of a column in the rows of a block, after the one of the row before them.
 const STRIDE: usize = index(BLOCK_ROWS) + 1;
@@ -83,8 +80,8 @@ impl<'a> RowReader<'a> {
             mark(column.domain, &[column.base]);
             self.constant = self.constant * factor(factors, column.base, id, 0)?;
         }
-        self.codes.clear();
-        self.codes.resize(self.columns.len() * STRIDE, 0);
+        // What the table before has left there is written over before it is looked at, but for the code before the first row, which nobody asks for.
+        self.codes.resize(self.codes.len().max(self.columns.len() * STRIDE), 0);
         self.products.clear();
         self.products.resize(self.columns.len(), Fingerprint::ONE);
         let mut row = 0;
