@@ -292,12 +292,7 @@ impl SortedSource<'_> {
     pub(crate) fn stored(&self, rows: Range<usize>) -> Result<Run> {
         let Self::Stored { table, codes, .. } = self else { return Ok(Run::default()) };
         let mut read = Vec::with_capacity(rows.len() * codes.len());
-        table.push_codes(rows.start as u32..rows.end as u32, &mut read)?;
-        for row in read.chunks_exact_mut(codes.len()) {
-            for (code, column) in row.iter_mut().zip(codes) {
-                *code = column[*code as usize];
-            }
-        }
+        table.push_other_codes(rows.start as u32..rows.end as u32, codes, &mut read)?;
         Ok(Run::new(codes.len(), read))
     }
 

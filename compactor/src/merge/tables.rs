@@ -111,9 +111,8 @@ impl MergedTables {
                 }
                 let mut codes = Vec::new();
                 let Domain::Table(behind) = table.column(0).map_err(at)?.domain else { continue };
-                table.push_codes(0..table.row_count(), &mut codes).map_err(at)?;
                 let known = self.codes(vocabulary, input, behind);
-                codes.iter_mut().for_each(|code| *code = known[*code as usize]);
+                table.push_other_codes(0..table.row_count(), &[known], &mut codes).map_err(at)?;
                 self.inner_maps[input][(number - view.key_count()) as usize] = codes;
             }
         }
@@ -185,15 +184,15 @@ impl MergedTables {
         input: usize,
         table: &Table<'_>,
     ) -> chronoxide_format::Result<Vec<u32>> {
-        let mut rows = Vec::new();
-        table.push_codes(0..table.row_count(), &mut rows)?;
+        let mut others = Vec::new();
         for column in 0..table.column_count() {
-            if let Domain::Table(behind) = table.column(column)?.domain {
-                let known = self.codes(vocabulary, input, behind);
-                let codes = rows.iter_mut().skip(column as usize).step_by(table.column_count() as usize);
-                codes.for_each(|code| *code = known[*code as usize]);
-            }
+            others.push(match table.column(column)?.domain {
+                Domain::Table(behind) => self.codes(vocabulary, input, behind),
+                _ => &[],
+            });
         }
+        let mut rows = Vec::new();
+        table.push_other_codes(0..table.row_count(), &others, &mut rows)?;
         Ok(rows)
     }
 

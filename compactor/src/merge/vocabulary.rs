@@ -115,16 +115,16 @@ fn values_of(
     maps: &[Vec<u32>],
 ) -> std::result::Result<Vec<Vec<u32>>, CompactError> {
     let of_input = |&(input, key): &(usize, KeyId)| {
-        let symbols = symbols_of(&inputs[input], key).map_err(|source| CompactError::Input { input, source })?;
-        Ok(symbols.into_iter().map(|symbol| maps[input][symbol as usize]).collect())
+        symbols_of(&inputs[input], key, &maps[input]).map_err(|source| CompactError::Input { input, source })
     };
     sources.iter().map(of_input).collect()
 }
 
-fn symbols_of(view: &BlockView<'_>, key: KeyId) -> Result<Vec<u32>> {
+/// The values of a key of an input, as symbols of all.
+fn symbols_of(view: &BlockView<'_>, key: KeyId, map: &[u32]) -> Result<Vec<u32>> {
     let dictionary = view.dictionary(key)?;
     let mut symbols = Vec::new();
-    dictionary.push_codes(0..dictionary.row_count(), &mut symbols)?;
+    dictionary.push_other_codes(0..dictionary.row_count(), &[map], &mut symbols)?;
     Ok(symbols)
 }
 

@@ -12,6 +12,7 @@
 //! | `shape` | the columns of a table and the order of its leaves |
 //! | `symbol` | symbols by id, ids by symbol |
 //! | `table` | rows of codes |
+//! | `rows` | many of them at a time |
 //! | `pool` | lists of rows |
 //! | `keyset` | keysets and their anchors |
 //! | `series` | from a series ref to labels |
@@ -30,6 +31,7 @@ mod metrics;
 mod pool;
 mod record;
 mod resolver;
+mod rows;
 mod series;
 mod shape;
 mod symbol;
@@ -45,6 +47,7 @@ pub use metrics::{MetricRows, Metrics};
 pub use pool::{List, Pool};
 pub(crate) use record::Records;
 pub use resolver::Resolver;
+pub(crate) use rows::BLOCK_ROWS;
 pub use series::{AllSeries, KeysetSeries, Label, LabelIds, LabelIdsIter, Labels, Series};
 pub use symbol::Symbols;
 pub use table::{Column, Domain, Table};

@@ -2,7 +2,6 @@
 
 use super::BlockView;
 use super::shape::Shape;
-use crate::bits::{Window, mask};
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
@@ -41,7 +40,7 @@ pub struct Table<'v> {
     shape: Option<Shape>,
     pub(crate) row_count: u32,
     /// First bit of the rows in the rows section.
-    first_bit: u64,
+    pub(super) first_bit: u64,
     pub(crate) row_bits: u32,
     /// The smallest code of a dictionary.
     base: u32,
@@ -246,55 +245,6 @@ impl<'v> Table<'v> {
         self.code(row, &self.column(column)?)
     }
 
-    /// Appends the codes of some rows, row after row: faster than one by one.
-    ///
-    /// # Errors
-    /// Damage to what was touched, or rows that the table does not have.
-    pub fn push_codes(&self, rows: std::ops::Range<u32>, codes: &mut Vec<u32>) -> Result<()> {
-        let columns = (0..self.column_count()).map(|column| self.column(column)).collect::<Result<Vec<Column>>>()?;
-        if rows.end > self.row_count {
-            let (found, count) = (rows.end.into(), self.row_count.into());
-            return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), found, count));
-        }
-        let start = codes.len();
-        codes.resize(start + rows.len() * columns.len(), 0);
-        let out = codes.get_mut(start..).unwrap_or_default();
-        let window = self.window(&rows);
-        for (number, column) in columns.iter().enumerate() {
-            let read = window
-                .as_ref()
-                .and_then(|window| read_column(window, self.row_bits, column, number, columns.len(), out));
-            if read.is_none() {
-                // What is damaged, or does not fit, is left to the slow way, which names the place.
-                for (row, codes) in rows.clone().zip(out.chunks_exact_mut(columns.len())) {
-                    if let Some(code) = codes.get_mut(number) {
-                        *code = self.code(row, column)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The codes of one column in as many rows as `codes` has room for; see [`Table::push_codes`].
-    pub(crate) fn read_column(&self, rows: std::ops::Range<u32>, column: &Column, codes: &mut [u32]) -> Result<()> {
-        let window = self.window(&rows);
-        let read = window.and_then(|window| read_column(&window, self.row_bits, column, 0, 1, codes));
-        if read.is_none() {
-            for (row, code) in rows.zip(codes) {
-                *code = self.code(row, column)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The bits of some rows.
-    fn window(&self, rows: &std::ops::Range<u32>) -> Option<Window<'v>> {
-        let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
-        let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
-        self.view.rows.window(first_bit, bits)
-    }
-
     /// The table whose rows, or members, a column's codes stand for; none for the arena.
     ///
     /// # Errors
@@ -439,26 +389,4 @@ impl<'v> Table<'v> {
         }
         Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
     }
-}
-
-/// Reads a column of rows of so many bits into the place `number` of each of the rows of `width` codes; nothing where a code may not fit.
-#[inline]
-fn read_column(
-    window: &Window<'_>,
-    row_bits: u32,
-    column: &Column,
-    number: usize,
-    width: usize,
-    out: &mut [u32],
-) -> Option<()> {
-    // With this, no sum below wraps around.
-    let mask = u32::try_from(mask(column.width)).ok()?;
-    column.base.checked_add(mask)?;
-    let mut bit = u64::from(column.start_bit);
-    for row in out.chunks_exact_mut(width) {
-        let field = low32(window.word(bit)?) & mask;
-        *row.get_mut(number)? = column.base.wrapping_add(field);
-        bit += u64::from(row_bits);
-    }
-    Some(())
 }

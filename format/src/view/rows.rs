@@ -1,0 +1,138 @@
+//! The codes of many rows of a table at a time: faster than one by one.
+
+use std::ops::Range;
+
+use super::{Column, Table};
+use crate::bits::{Window, mask};
+use crate::error::{Place, corrupt};
+use crate::number::{index, low32};
+use crate::{Result, Rule};
+
+/// Rows that are unpacked at once, so that their codes stay in the processor's nearest memory.
+pub(crate) const BLOCK_ROWS: u32 = 256;
+
+impl<'v> Table<'v> {
+    /// Appends the codes of some rows, row after row.
+    ///
+    /// # Errors
+    /// Damage to what was touched, or rows that the table does not have.
+    pub fn push_codes(&self, rows: Range<u32>, codes: &mut Vec<u32>) -> Result<()> {
+        self.push_each(rows, codes, |_| Some)
+    }
+
+    /// The same in other codes: instead of each code what stands in its place in `others`, which has as many slices as the table has columns.
+    ///
+    /// # Errors
+    /// As [`Table::push_codes`], and a code for which nothing stands there.
+    pub fn push_other_codes(&self, rows: Range<u32>, others: &[&[u32]], codes: &mut Vec<u32>) -> Result<()> {
+        self.push_each(rows, codes, |column| {
+            let others = others.get(column).copied().unwrap_or_default();
+            |code| others.get(index(code)).copied()
+        })
+    }
+
+    /// Appends rows; `other` says for a column what to write instead of a code.
+    fn push_each<F: Fn(u32) -> Option<u32>>(
+        &self,
+        rows: Range<u32>,
+        codes: &mut Vec<u32>,
+        other: impl Fn(usize) -> F,
+    ) -> Result<()> {
+        let columns = (0..self.column_count()).map(|column| self.column(column)).collect::<Result<Vec<Column>>>()?;
+        if rows.end > self.row_count {
+            let (found, count) = (rows.end.into(), self.row_count.into());
+            return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), found, count));
+        }
+        let start = codes.len();
+        codes.resize(start + rows.len() * columns.len(), 0);
+        let out = codes.get_mut(start..).unwrap_or_default();
+        let first = rows.clone().step_by(index(BLOCK_ROWS));
+        for (first, out) in first.zip(out.chunks_mut(index(BLOCK_ROWS) * columns.len())) {
+            let rows = first..rows.end.min(first.saturating_add(BLOCK_ROWS));
+            for (number, column) in columns.iter().enumerate() {
+                self.read(
+                    rows.clone(),
+                    column,
+                    &mut Places { codes: out, number, width: columns.len() },
+                    &other(number),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The codes of one column in as many rows as `codes` has room for.
+    ///
+    /// # Errors
+    /// As [`Table::push_codes`].
+    pub(crate) fn read_column(&self, rows: Range<u32>, column: &Column, codes: &mut [u32]) -> Result<()> {
+        self.read(rows, column, &mut Places { codes, number: 0, width: 1 }, &Some)
+    }
+
+    #[inline(always)]
+    fn read(
+        &self,
+        rows: Range<u32>,
+        column: &Column,
+        out: &mut Places<'_>,
+        other: &impl Fn(u32) -> Option<u32>,
+    ) -> Result<()> {
+        let read = self.window(&rows).and_then(|window| read_fields(&window, self.row_bits, column, out, other));
+        if read.is_none() {
+            // What is damaged, or may not fit, is left to the slow way, which names the place.
+            for (row, out) in rows.zip(out.iter()) {
+                let code = self.code(row, column)?;
+                let unknown = || corrupt(Rule::ColumnCode, Place::Row(self.id, row), code.into(), 0);
+                *out = other(code).ok_or_else(unknown)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bits of some rows.
+    fn window(&self, rows: &Range<u32>) -> Option<Window<'v>> {
+        let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
+        let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
+        self.view.rows.window(first_bit, bits)
+    }
+}
+
+/// Where the codes of a column go: into the place `number` of each of some rows of `width` codes.
+struct Places<'c> {
+    codes: &'c mut [u32],
+    number: usize,
+    width: usize,
+}
+
+impl Places<'_> {
+    #[inline(always)]
+    fn iter(&mut self) -> impl Iterator<Item = &mut u32> {
+        self.codes.chunks_exact_mut(self.width).filter_map(|row| row.get_mut(self.number))
+    }
+}
+
+/// Reads a column of rows of so many bits; nothing where a code may not fit.
+#[inline(always)]
+fn read_fields(
+    window: &Window<'_>,
+    row_bits: u32,
+    column: &Column,
+    out: &mut Places<'_>,
+    other: &impl Fn(u32) -> Option<u32>,
+) -> Option<()> {
+    if column.width == 0 {
+        let code = other(column.base)?;
+        out.iter().for_each(|out| *out = code);
+        return Some(());
+    }
+    // With this, no sum below wraps around.
+    let mask = u32::try_from(mask(column.width)).ok()?;
+    column.base.checked_add(mask)?;
+    let mut bit = u64::from(column.start_bit);
+    for out in out.iter() {
+        let field = low32(window.word(bit)?) & mask;
+        *out = other(column.base.wrapping_add(field))?;
+        bit += u64::from(row_bits);
+    }
+    Some(())
+}
