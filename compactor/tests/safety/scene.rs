@@ -19,10 +19,11 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults};
 use chronoxide_publish::{Disk, FileSystem, FolderLock, is_temporary_name, recover};
 use chronoxide_reader::{BlockId, Checks, Folder, OpenError};
+use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 
-use crate::support::{content, expected};
+use crate::support::{content, empty_folder};
 
 pub type Done = Result<(Summary, JobDone), CompactionError<OpenError>>;
 
@@ -107,9 +108,9 @@ impl Scene {
         self.inputs.iter().chain([&self.bystander])
     }
 
-    /// The folder before the compaction. In memory where that is to be had: on a disk durable files would take minutes.
+    /// The folder before the compaction.
     pub fn folder(&self) -> tempfile::TempDir {
-        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let folder = empty_folder();
         for block in self.originals() {
             fs::write(folder.path().join(name_of(block)), block).unwrap();
         }
