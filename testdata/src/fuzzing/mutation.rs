@@ -209,6 +209,8 @@ impl Patient {
                 } else {
                     change_field(&mut shape.columns, program)
                 }
+                // Shapes may have become longer or shorter. Tables that say otherwise come of changes to tables.
+                self.surgeon.records.place_shapes();
             }
             6 => change_field(pools, program),
             _ if program.byte().is_multiple_of(2) => change_field(keysets, program),
@@ -236,6 +238,7 @@ impl Patient {
                 } else {
                     change_list(&mut shape.leaves, program)
                 }
+                self.surgeon.records.place_shapes();
             }
             3 => change_list(pools, program),
             4 => change_list(keysets, program),
@@ -359,7 +362,7 @@ mod tests {
             }
         }
         println!("{sound} sound blocks, {} rules broken: {broken:?}", broken.len());
-        assert!(sound >= 110 && broken.len() >= 58, "{sound} sound blocks, {} rules", broken.len());
+        assert!(sound >= 130 && broken.len() >= 66, "{sound} sound blocks, {} rules", broken.len());
     }
 
     #[test]
