@@ -10,11 +10,11 @@ use rayon::prelude::*;
 const FILES: [(&str, usize); 10] = [
     ("block_open", 196),
     ("block_repaired", 637),
-    ("merge", 245),
+    ("merge", 534),
     ("otlp_json", 607),
     ("otlp_proto", 5),
     ("prometheus_text", 21),
-    ("remap", 1),
+    ("remap", 105),
     ("remote_write", 24),
     ("series_json", 674),
     ("tsdb_index", 24),

@@ -58,14 +58,19 @@ const SHARDED_BY: [&str; 6] = ["__name__", "pod", "zone", "le", "code", "absent"
 /// # Panics
 /// If a promise of merging is broken.
 pub fn merge(bytes: &[u8]) {
+    let _ = merge_and_judge(bytes);
+}
+
+/// What came of it, if anything did.
+fn merge_and_judge(bytes: &[u8]) -> Option<Done> {
     let mut program = Program(bytes);
     let choices = program.byte();
     let options = options(choices, &mut program);
     let blocks = blocks(choices, &mut program);
     let views: Result<Vec<BlockView<'_>>, _> = blocks.iter().map(|block| BlockView::open(block)).collect();
-    let Ok(mut views) = views else { return };
+    let mut views = views.ok()?;
     let with_remaps = choices & 64 != 0;
-    let Some(done) = attempt(&views, &options, with_remaps) else { return };
+    let done = attempt(&views, &options, with_remaps)?;
     if choices & 2 != 0 {
         views.reverse();
         let reversed = attempt(&views, &options, false).expect("the order of inputs does not matter");
@@ -73,6 +78,7 @@ pub fn merge(bytes: &[u8]) {
         views.reverse();
     }
     judge(&views, &options, &done, with_remaps);
+    Some(done)
 }
 
 /// What options the bytes ask for. Where the high bits are not set, the rest means what it did before there were these options.
@@ -102,7 +108,7 @@ fn options(choices: u8, program: &mut Program<'_>) -> CompactOptions {
         let count = NonZeroU32::new(program.below(6) as u32);
         options.shards = count.map(|count| {
             let by = SHARDED_BY[program.below(SHARDED_BY.len())].to_owned();
-            Shards { count, by, only: Shard::all(count).nth(program.below(256)) }
+            Shards { count, by, only: Shard::all(count).nth(program.below(8)) }
         });
     }
     options
@@ -317,5 +323,37 @@ fn judge_remaps(views: &[BlockView<'_>], outputs: &[BlockView<'_>], options: &Co
             assert_eq!(remap.get(series), Ok(*target), "{labels:?}");
         }
         assert_eq!(remap.get(SeriesRef(labels.len() as u32)), Ok(None));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_the_corpus_merge_in_many_ways() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/merge");
+        let (mut merged, mut refused, mut ways) = (0, 0, [0; 5]);
+        for file in std::fs::read_dir(folder).expect("the corpus is part of the project") {
+            let program = std::fs::read(file.expect("a file").path()).expect("a readable file");
+            let Some(Done { summary, remaps, .. }) = merge_and_judge(&program) else {
+                refused += 1;
+                continue;
+            };
+            merged += 1;
+            let met = [
+                summary.duplicates > 0,
+                summary.dropped > 0 && summary.series_out > 0,
+                summary.elsewhere > 0,
+                summary.outputs > 1,
+                !remaps.is_empty(),
+            ];
+            ways.iter_mut().zip(met).for_each(|(count, met)| *count += u32::from(met));
+        }
+        println!("{merged} merged, {refused} refused, ways {ways:?}");
+        assert!(
+            merged >= 240 && refused >= 200 && ways.iter().all(|&count| count >= 10),
+            "{merged}, {refused}, {ways:?}"
+        );
     }
 }
