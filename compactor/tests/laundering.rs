@@ -23,11 +23,12 @@ use chronoxide_testdata::broken::{Broken, broken};
 use chronoxide_testdata::fuzzing::mutated_block;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::hostile::{boundary_values, fields, with_fields};
+use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use chronoxide_testdata::surgeon::Surgeon;
 use rayon::prelude::*;
-use support::{content, expected, random_options};
+use support::{content, random_options};
 
 /// A damaged block, and what was done to it.
 struct Case {

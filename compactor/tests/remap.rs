@@ -12,16 +12,17 @@ use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::remap::RemapView;
-use chronoxide_format::shard::{Shard, shard_of};
+use chronoxide_format::shard::Shard;
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock, Spool};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, OpenError, Remap};
+use chronoxide_testdata::merging::expected_here;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
-use support::{expected, random_options};
+use support::random_options;
 
 mod support;
 
@@ -61,14 +62,6 @@ fn series(block: &[u8]) -> Vec<Labelset> {
 
 fn id(block: &[u8]) -> BlockId {
     BlockView::open(block).unwrap().block_id()
-}
-
-/// What becomes of a series, that other shards are not made included.
-fn expected_here(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
-    let after = expected(labels, options)?;
-    let Some(Shards { count, by, only: Some(only) }) = &options.shards else { return Some(after) };
-    let value = after.get(by).map_or("", |value| value);
-    (shard_of(value.as_bytes(), *count) == only.number()).then_some(after)
 }
 
 /// Follows all series; how many were mapped and how many are gone.

@@ -8,10 +8,11 @@ use chronoxide_compactor::{CompactOptions, Rewrite, compact};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
-use support::{content, expected, random_options};
+use support::{content, random_options};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() })]

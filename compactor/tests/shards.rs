@@ -17,10 +17,11 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::BlockId;
+use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{KeysetPlan, Labelset, Plan, build, key};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
-use support::{content, expected, random_options};
+use support::{content, random_options};
 
 /// Labels to spread by: of all series or most, of some keysets, in tables and lists as plans have it, and of none.
 const LABELS: [&str; 9] = ["__name__", "a", "a.b", "code", "le", "node", "pod", "größe", "absent"];

@@ -1,4 +1,4 @@
-//! A file system that fails, or dies, at a chosen call.
+//! A file system that fails, or dies, at a chosen call, or whose disk is full at a chosen byte.
 //!
 //! For tests that try every point of failure: run once with [`Faults::none`] and count the calls, then once for
 //! each call and each fault.
@@ -28,6 +28,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::file_system::{Disk, FileSystem};
+
+/// Errors of the operating system to try each call with: `EPERM`, `EIO`, `ENOMEM`, `EACCES`, `EBUSY`, `ENFILE`, `EMFILE`, `ENOSPC`, `EROFS`, `EDQUOT`. All but the
+/// last have these numbers on all Unix systems.
+pub const ERRORS: [i32; 10] = [1, 5, 12, 13, 16, 23, 24, ENOSPC, 30, EDQUOT];
+
+const ENOSPC: i32 = 28;
+const EDQUOT: i32 = if cfg!(any(target_os = "linux", target_os = "android")) { 122 } else { 69 };
 
 /// A method of [`FileSystem`] that was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -79,41 +86,60 @@ pub struct Fault {
     pub outcome: Outcome,
 }
 
-/// [`Disk`], with at most one [`Fault`].
+/// [`Disk`], with at most one [`Fault`], or with room for so many bytes.
 #[derive(Debug)]
 pub struct Faults {
     fault: Option<Fault>,
-    calls: Mutex<Vec<Call>>,
+    /// Bytes that can be written.
+    room: u64,
+    seen: Mutex<Seen>,
+}
+
+/// What was done so far.
+#[derive(Debug, Default)]
+struct Seen {
+    calls: Vec<Call>,
+    written: u64,
 }
 
 impl Faults {
     /// No fault: counts only.
     pub fn none() -> Self {
-        Faults { fault: None, calls: Mutex::default() }
+        Self::full_after(u64::MAX)
     }
 
     /// This fault.
     pub fn with(fault: Fault) -> Self {
-        Faults { fault: Some(fault), calls: Mutex::default() }
+        Faults { fault: Some(fault), ..Self::none() }
+    }
+
+    /// No fault, but a disk that is full after so many bytes: what does not fit is written in part, and from then on there is `ENOSPC`. Files that are removed make no room.
+    pub fn full_after(room: u64) -> Self {
+        Faults { fault: None, room, seen: Mutex::default() }
     }
 
     /// The calls so far, those included that had no effect.
     pub fn calls(&self) -> Vec<Call> {
-        self.lock().clone()
+        self.lock().calls.clone()
+    }
+
+    /// Bytes that were written so far, those included that were written over others.
+    pub fn written(&self) -> u64 {
+        self.lock().written
     }
 
     /// Whether the fault's call was reached.
     pub fn struck(&self) -> bool {
-        self.fault.is_some_and(|fault| fault.at < self.lock().len())
+        self.fault.is_some_and(|fault| fault.at < self.lock().calls.len())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Call>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts the call and decides how much of it happens and what its caller sees instead of its result.
     fn enter(&self, call: Call) -> (Effect, Option<io::Error>) {
-        let mut calls = self.lock();
+        let calls = &mut self.lock().calls;
         let number = calls.len();
         calls.push(call);
         let Some(fault) = self.fault.filter(|fault| fault.at <= number) else {
@@ -128,6 +154,19 @@ impl Faults {
             Outcome::ErrorFromThenOn(code) => (effect, Some(io::Error::from_raw_os_error(code))),
             Outcome::Death => (effect, Some(io::Error::other("the process is dead"))),
         }
+    }
+
+    /// Writes all of the bytes that there is room for, so that a run makes the same number of calls whatever the system does.
+    fn write_all(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+        let written = &mut self.lock().written;
+        let room = usize::try_from(self.room.saturating_sub(*written)).unwrap_or(usize::MAX);
+        if room == 0 && !bytes.is_empty() {
+            return Err(io::Error::from_raw_os_error(ENOSPC));
+        }
+        let some = &bytes[..bytes.len().min(room)];
+        io::Write::write_all(&mut file, some)?;
+        *written += some.len() as u64;
+        Ok(some.len())
     }
 
     fn run<T>(&self, call: Call, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
@@ -148,8 +187,8 @@ impl FileSystem for Faults {
         let (effect, error) = self.enter(Call::Write);
         let count = match effect {
             Effect::Nothing => 0,
-            Effect::Half => write_all(file, &bytes[..bytes.len() / 2])?,
-            Effect::Whole => write_all(file, bytes)?,
+            Effect::Half => self.write_all(file, &bytes[..bytes.len() / 2])?,
+            Effect::Whole => self.write_all(file, bytes)?,
         };
         error.map_or(Ok(count), Err)
     }
@@ -181,10 +220,4 @@ impl FileSystem for Faults {
     fn unlink(&self, path: &Path) -> io::Result<()> {
         self.run(Call::Unlink, || Disk.unlink(path))
     }
-}
-
-/// All of them, so that a run makes the same number of calls whatever the system does.
-fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
-    io::Write::write_all(&mut file, bytes)?;
-    Ok(bytes.len())
 }

@@ -5,9 +5,9 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use chronoxide_publish::faults::{Call, Effect, Fault, Faults, Outcome};
+use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, Existing, PublishError, Published, Step, recover};
-use support::{Differs, EIO, ERRORS, content, content_of, publish_bytes, publish_header_last, temporaries};
+use support::{Differs, EIO, ENOSPC, content, content_of, publish_bytes, publish_header_last, temporaries};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +130,7 @@ fn every_call_fails_with_every_error() {
         }
     }
     println!("{cases} failing calls");
-    assert!(cases >= 1_600, "only {cases} cases");
+    assert!(cases >= 2_000, "only {cases} cases");
 }
 
 #[test]
@@ -165,6 +165,38 @@ fn short_and_interrupted_writes_are_continued() {
     }
     println!("{cases} continued writes");
     assert!(cases >= 26, "only {cases} cases");
+}
+
+#[test]
+fn a_disk_that_is_full_at_any_4_kib_leaves_what_was_there() {
+    let mut cases = 0;
+    for scene in SCENES {
+        // A header that is written last is written over zeros.
+        let written = content(2).len() as u64 + if scene.header_last { 4096 } else { 0 };
+        for room in (0..=written).step_by(4096).chain([written - 1, written]) {
+            let folder = tempfile::tempdir().expect("a folder");
+            let target = folder.path().join("week.cx");
+            let old = scene.exists.then(|| content(1));
+            if let Some(old) = &old {
+                fs::write(&target, old).expect("the old file");
+            }
+            let system = Faults::full_after(room);
+            let result = publish_scene(&system, &target, scene, &content(2));
+            let case = format!("{scene:?}, room for {room} bytes: {result:?}");
+            assert_eq!(system.written(), room, "{case}");
+            if room == written {
+                assert_eq!(content_of(&target), Some(content(2)), "{case}");
+            } else {
+                assert_eq!(content_of(&target), old, "{case}");
+                let Err(PublishError::Io { path, step, source }) = result else { panic!("{case}") };
+                assert_eq!((&path, step, source.raw_os_error()), (&target, Step::Write, Some(ENOSPC)));
+            }
+            assert!(temporaries(folder.path(), &target).is_empty(), "{case}");
+            cases += 1;
+        }
+    }
+    println!("{cases} full disks");
+    assert!(cases >= 590, "only {cases} cases");
 }
 
 #[test]

@@ -5,9 +5,9 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use chronoxide_publish::faults::{Call, Effect, Fault, Faults, Outcome};
+use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, remove_files};
-use support::{EIO, ERRORS};
+use support::EIO;
 
 /// Three files in one folder and one in another.
 fn scene(folder: &Path) -> Vec<PathBuf> {

@@ -6,9 +6,9 @@ use std::io::Read;
 use std::path::Path;
 use std::thread;
 
-use chronoxide_publish::faults::{Call, Effect, Fault, Faults, Outcome};
+use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, FileSystem, Spool, SpoolError, SpoolStep, recover};
-use support::{ENOSPC, ERRORS, content, temporaries};
+use support::{ENOSPC, content, temporaries};
 
 /// Lengths around those of a piece, and appends of any length.
 const LENGTHS: [usize; 9] = [0, 1, 7, 4096, 65_535, 65_536, 65_537, 200_000, 600_000];

@@ -10,6 +10,7 @@
 //! | [`flat`] | series as pairs of ids in memory, which benches compare with |
 //! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
+//! | [`merging`] | what becomes of series when blocks are merged: a model |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
 //! | [`remap`] | golden and broken remaps |
 //! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
@@ -23,6 +24,7 @@ pub mod flat;
 pub mod fuzzing;
 pub mod golden;
 pub mod hostile;
+pub mod merging;
 pub mod plan;
 pub mod random;
 pub mod remap;

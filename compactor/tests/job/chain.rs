@@ -14,6 +14,8 @@ use chronoxide_reader::lineage::{Lineage, ancestors};
 use chronoxide_reader::{BlockId, Checks, Folder, Job, OpenError};
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 
+use super::support::empty_folder;
+
 /// A block's id and its bytes.
 pub type Block = (BlockId, Vec<u8>);
 
@@ -125,11 +127,6 @@ impl Chain {
             kept.iter().chain(&self.steps[1].outputs).map(|(id, _)| format!("{id}.cx")).collect();
         assert_eq!(names(folder), expected, "{}", case());
     }
-}
-
-/// In memory where that is to be had: what is judged is which calls are made, and on a disk durable files would take minutes.
-fn empty_folder() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 pub fn run_step(system: &dyn FileSystem, lock: &FolderLock, step: &Step) -> Result<JobDone, JobError<OpenError>> {

@@ -1,15 +1,13 @@
 //! Every call fails, or is the last: readers see each series once, and the jobs can be run again.
 
-use chronoxide_publish::Disk;
-use chronoxide_publish::faults::{Call, Effect, Fault, Faults, Outcome};
+use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
+use chronoxide_publish::{Disk, is_temporary_name};
 
-use super::chain::Chain;
+use super::chain::{Chain, names};
 
 /// Outputs of both jobs, and whether the first deletes its inputs.
 const SCENES: [([u32; 2], bool); 5] = [([1, 1], true), ([3, 3], true), ([3, 1], true), ([1, 3], true), ([3, 3], false)];
 const EFFECTS: [Effect; 3] = [Effect::Nothing, Effect::Half, Effect::Whole];
-/// `EIO`, `EMFILE`, `ENOSPC`: the same numbers on all Unix systems.
-const ERRORS: [i32; 3] = [5, 24, 28];
 
 fn calls_of(chain: &Chain) -> Vec<Call> {
     let folder = chain.folder();
@@ -111,7 +109,7 @@ fn every_call_fails() {
         }
     }
     println!("{cases} failing calls");
-    assert!(cases >= 3_300, "only {cases} cases");
+    assert!(cases >= 11_700, "only {cases} cases");
 }
 
 #[test]
@@ -129,4 +127,27 @@ fn short_and_interrupted_writes_are_continued() {
     }
     println!("{cases} continued writes");
     assert!(cases >= 88, "only {cases} cases");
+}
+
+#[test]
+fn a_full_disk_ends_a_job_without_harm() {
+    let mut cases = 0;
+    for (counts, first_deletes) in SCENES {
+        let chain = Chain::new(counts, first_deletes);
+        let whole = Faults::none();
+        chain.run(&whole, chain.folder().path()).unwrap();
+        for room in (0..whole.written()).step_by(64) {
+            let (folder, system) = (chain.folder(), Faults::full_after(room));
+            let result = chain.run(&system, folder.path());
+            let case = || format!("room for {room} bytes, {:?}, {result:?}", system.calls());
+            assert!(result.as_ref().is_err_and(|error| error.contains(": cannot write")), "{}", case());
+            chain.judge(folder.path(), &case);
+            assert!(!names(folder.path()).iter().any(|name| is_temporary_name(name)), "{}", case());
+            chain.run(&Disk, folder.path()).unwrap();
+            chain.judge_end(folder.path(), &case);
+            cases += 1;
+        }
+    }
+    println!("{cases} full disks");
+    assert!(cases >= 220, "only {cases} cases");
 }

@@ -3,3 +3,5 @@
 mod chain;
 mod faults;
 mod files;
+#[path = "../support/mod.rs"]
+mod support;

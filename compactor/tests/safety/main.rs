@@ -5,6 +5,8 @@
 mod cancellation;
 mod deaths;
 mod errors;
+mod full_disk;
+mod kills;
 mod leftovers;
 mod one_file;
 mod scene;

@@ -19,10 +19,11 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults};
 use chronoxide_publish::{Disk, FileSystem, FolderLock, is_temporary_name, recover};
 use chronoxide_reader::{BlockId, Checks, Folder, OpenError};
+use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 
-use crate::support::{content, expected};
+use crate::support::{content, empty_folder};
 
 pub type Done = Result<(Summary, JobDone), CompactionError<OpenError>>;
 
@@ -50,6 +51,8 @@ pub struct Scene {
     pub outputs: Files,
     /// Of that run.
     pub calls: Vec<Call>,
+    /// The bytes that it wrote.
+    pub written: u64,
 }
 
 impl Scene {
@@ -71,14 +74,15 @@ impl Scene {
             after.clone_from(&before);
         }
         let outputs = Files::new();
-        let mut scene = Self { name, inputs, bystander, options, delete, before, after, outputs, calls: Vec::new() };
+        let calls = Vec::new();
+        let mut scene = Self { name, inputs, bystander, options, delete, before, after, outputs, calls, written: 0 };
         let (folder, system) = (scene.folder(), Faults::none());
         let (summary, done) = scene.run(&system, folder.path()).unwrap();
         for output in &done.outputs {
             let name = output.path.file_name().unwrap().to_str().unwrap().to_owned();
             scene.outputs.insert(name, fs::read(&output.path).unwrap());
         }
-        scene.calls = system.calls();
+        (scene.calls, scene.written) = (system.calls(), system.written());
         assert_eq!(
             (scene.outputs.len(), summary.outputs as usize),
             (output_count, output_count),
@@ -107,9 +111,9 @@ impl Scene {
         self.inputs.iter().chain([&self.bystander])
     }
 
-    /// The folder before the compaction. In memory where that is to be had: on a disk durable files would take minutes.
+    /// The folder before the compaction.
     pub fn folder(&self) -> tempfile::TempDir {
-        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let folder = empty_folder();
         for block in self.originals() {
             fs::write(folder.path().join(name_of(block)), block).unwrap();
         }
@@ -195,6 +199,26 @@ impl Scene {
         assert_eq!(count, self.after.len() as u64, "{}: {}", self.name, case());
     }
 
+    /// Runs on a disk that is full after so many bytes, judges, and runs again to the end. Returns what the first run said, and how many temporary files it left.
+    pub fn try_full_disk(&self, room: u64) -> (tempfile::TempDir, Done, usize) {
+        let folder = self.folder();
+        let system = Faults::full_after(room);
+        let done = self.run(&system, folder.path());
+        let case = || format!("room for {room} bytes, {:?}, {done:?}", system.calls());
+        let temporaries = self.judge(folder.path(), &case);
+        let is_there = |name: &String| folder.path().join(name).exists();
+        let is_done = self.outputs.keys().all(is_there);
+        assert_eq!(is_done, done.is_ok(), "{}: {}", self.name, case());
+        assert!(
+            is_done || self.originals().map(|block| name_of(block)).all(|name| is_there(&name)),
+            "inputs: {}",
+            case()
+        );
+        self.run(&Disk, folder.path()).unwrap();
+        self.judge_end(folder.path(), &case);
+        (folder, done, temporaries)
+    }
+
     /// Runs with one fault, judges, and runs again to the end. Returns what the first run said, and how many temporary files it left.
     pub fn try_fault(&self, fault: Fault) -> (tempfile::TempDir, Done, usize) {
         let folder = self.folder();
@@ -217,7 +241,7 @@ fn digest<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>) -> u64 {
 }
 
 /// The series of a block.
-fn digests(block: &[u8]) -> Vec<u64> {
+pub fn digests(block: &[u8]) -> Vec<u64> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
     view.all_series().map(|series| digest(text.labels(&series.unwrap()).map(Result::unwrap))).collect()

@@ -1,4 +1,4 @@
-//! What tests share: options at random, a model of what they do to a series, and what is in a block.
+//! What tests share: options at random, folders, and what is in a block.
 
 // Each test binary uses its own part.
 #![allow(dead_code)]
@@ -9,35 +9,9 @@ use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{CompactOptions, Rewrite};
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::Layout;
+use chronoxide_testdata::merging::{NAMES, RENAMES, SELECTORS};
 use chronoxide_testdata::plan::Labelset;
 use chronoxide_testdata::random::Random;
-
-/// Selectors about labels that random series have, or do not have; values of which are theirs.
-pub const SELECTORS: [&str; 9] = [
-    r#"{pod="pod-3"}"#,
-    r#"{pod=~"pod-[0-4]",node!="node-0"}"#,
-    r#"{zone="1",code=""}"#,
-    r#"{node=~"node-[12]"}"#,
-    r#"{__name__=~".+",le!~"x+"}"#,
-    r#"{"a.b"=~".*[0-9]"}"#,
-    r#"{"größe"!="",pod!~"pod-1."}"#,
-    r#"{absent="a"}"#,
-    r#"{__name__!="",absent=""}"#,
-];
-
-/// Old and new names of labels; some of them no series has.
-const RENAMES: [(&str, &str); 7] = [
-    ("pod", "instance"),
-    ("node", "zone"),
-    ("zone", "a"),
-    ("a", "b"),
-    ("le", "a"),
-    ("absent", "pod"),
-    ("code", "code"),
-];
-
-/// Labels to drop.
-const NAMES: [&str; 5] = ["pod", "__name__", "le", "größe", "absent"];
 
 fn some<T: Clone>(all: &[T], percent: usize, random: &mut Random) -> Vec<T> {
     let mut some: Vec<T> = all.iter().filter(|_| random.percent(percent)).cloned().collect();
@@ -69,29 +43,9 @@ pub fn random_options(random: &mut Random) -> CompactOptions {
     }
 }
 
-/// What becomes of a series, as the documentation of the options says it.
-pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
-    let selects = |selector: &Selector| selector.matches_labels(labels.iter().map(|(name, value)| (&**name, &**value)));
-    if !options.keep.is_empty() && !options.keep.iter().any(selects) || options.drop.iter().any(selects) {
-        return None;
-    }
-    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
-    let renamed = |name: &str| rename_labels.iter().rev().find(|(old, _)| old == name).map(|(_, new)| new);
-    let left = labels.iter().filter(|(name, _)| !drop_labels.contains(name));
-    let mut after: Labelset = left
-        .clone()
-        .filter(|(name, _)| renamed(name).is_none())
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    // In the order in which they were given, so that the last wins.
-    for (old, new) in rename_labels {
-        if renamed(old) == Some(new)
-            && let Some((_, value)) = left.clone().find(|(name, _)| *name == old)
-        {
-            after.insert(new.clone(), value.clone());
-        }
-    }
-    (!after.is_empty()).then_some(after)
+/// A folder, in memory where that is to be had: what is judged is which calls are made, and on a disk durable files would take minutes.
+pub fn empty_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// The series of a block.

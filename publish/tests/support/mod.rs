@@ -14,8 +14,6 @@ use chronoxide_publish::{
 
 pub const ENOSPC: i32 = 28;
 pub const EIO: i32 = 5;
-/// `EPERM`, `EIO`, `ENOMEM`, `EACCES`, `EBUSY`, `EMFILE`, `ENOSPC`, `EROFS`: the same numbers on all Unix systems.
-pub const ERRORS: [i32; 8] = [1, EIO, 12, 13, 16, 24, ENOSPC, 30];
 
 /// The verifier read something else than was to be written.
 #[derive(Debug, PartialEq, Eq)]

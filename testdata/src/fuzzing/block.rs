@@ -1,8 +1,6 @@
 //! Targets that read blocks.
 
-use chronoxide_compactor::{CompactError, CompactOptions, compact};
 use chronoxide_format::view::BlockView;
-use chronoxide_labels::Layout;
 
 use super::mutation::mutated;
 use super::program::Program;
@@ -35,43 +33,4 @@ fn read_and_check(bytes: &[u8], is_thorough: bool) {
     if let Ok(view) = BlockView::open(bytes) {
         sound::check(&view, is_thorough);
     }
-}
-
-/// Two programs, the first as long as the second byte says: if both blocks verify, they are merged, and the result has the series of
-/// both, whatever their order.
-///
-/// # Panics
-/// If a promise of merging is broken.
-pub fn merge(bytes: &[u8]) {
-    let mut program = Program(bytes);
-    let options = program.byte();
-    let len = program.below(256);
-    let blocks = [mutated(&mut Program(program.bytes(len))), mutated(&mut program)];
-    let (Ok(first), Ok(second)) = (BlockView::open(&blocks[0]), BlockView::open(&blocks[1])) else { return };
-    let layout = match options & 5 {
-        0 => Layout::Factored,
-        1 => Layout::FixedWidth,
-        _ => Layout::BitPacked,
-    };
-    let compact_options = CompactOptions { layout, ..CompactOptions::default() };
-    let merged = match compact(&[first, second], &compact_options) {
-        Ok(merged) => merged,
-        Err(CompactError::Differs { .. } | CompactError::UnknownFeatures { .. }) => return,
-        Err(CompactError::Input { input: damaged @ 0..2, .. }) => {
-            assert!([first, second][damaged].verify().is_err(), "a sound input is called damaged");
-            return;
-        }
-        Err(error) => panic!("two sound blocks cannot be merged: {error}"),
-    };
-    let output = BlockView::open(&merged.block).expect("a merged block opens");
-    output.verify().expect("a merged block verifies");
-    if options & 2 != 0 {
-        let swapped = compact(&[second, first], &compact_options).expect("the order of inputs does not matter");
-        assert!(merged.block == swapped.block, "the order of inputs shows");
-    }
-    let (Some(in_first), Some(in_second)) = (sound::series(&first), sound::series(&second)) else { return };
-    if let Some(in_output) = sound::series(&output) {
-        assert_eq!(in_output, in_first.union(&in_second).cloned().collect());
-    }
-    assert_eq!(merged.summary.duplicates, in_first.intersection(&in_second).count() as u64);
 }

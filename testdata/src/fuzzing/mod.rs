@@ -4,40 +4,47 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `block` | blocks: any bytes, mutated goldens with right checksums, two of them merged |
+//! | `block` | blocks: any bytes, mutated goldens with right checksums |
 //! | `input` | inputs of ingest: a request of OTLP, a capture of series |
+//! | `merge` | a few such blocks merged, with any options |
 //! | `mutation` | goldens changed as a program of bytes says |
 //! | `otlp_proto` | a request of OTLP as protobuf, beside a generated decoder |
 //! | `program` | bytes read as choices and numbers |
 //! | `prometheus` | what Prometheus writes: text, requests of remote write, indices of blocks |
 //! | `rebuild` | blocks built anew from what is read from them |
+//! | `remap` | remaps: any bytes, and built ones that are changed, with right checksums |
 //! | `sound` | what must hold for a block that verifies |
 
 mod block;
 mod input;
+mod merge;
 mod mutation;
 mod otlp_proto;
 mod program;
 mod prometheus;
 pub mod rebuild;
+mod remap;
 mod sound;
 
-pub use block::{block_open, block_repaired, merge, mutated_block};
+pub use block::{block_open, block_repaired, mutated_block};
 pub use input::{otlp_json, series_json};
+pub use merge::merge;
 pub use otlp_proto::{Parts, otlp_proto};
 pub use prometheus::{prometheus_text, remote_write, tsdb_index};
+pub use remap::remap;
 
 /// What a fuzzer calls: any bytes in, and a panic if a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("block_open", block_open),
     ("block_repaired", block_repaired),
     ("merge", merge),
     ("otlp_json", otlp_json),
     ("otlp_proto", otlp_proto),
     ("prometheus_text", prometheus_text),
+    ("remap", remap),
     ("remote_write", remote_write),
     ("series_json", series_json),
     ("tsdb_index", tsdb_index),

@@ -61,6 +61,15 @@ pub fn series(view: &BlockView<'_>) -> Option<BTreeSet<Labelset>> {
     Some(all)
 }
 
+/// The series of a sound block by their refs.
+///
+/// # Panics
+/// If one cannot be read.
+pub fn series_in_order(view: &BlockView<'_>) -> Vec<Labelset> {
+    let series = |series: Result<Series<'_>>| labels(&series.expect("a sound block has its series"));
+    view.all_series().map(series).collect::<Result<_>>().expect("a sound block has its labels")
+}
+
 fn labels(series: &Series<'_>) -> Result<Labelset> {
     let mut labels = Labelset::new();
     for label in series.labels() {

@@ -46,14 +46,16 @@ pub fn reseal_all(file: &mut [u8]) {
     // 8192 bytes and their checksum, over and over.
     let chunks = (file.len() - header).div_ceil(8196);
     let (input, job) = (file[16..32].try_into().expect("16 bytes"), file[32..48].try_into().expect("16 bytes"));
-    let start = file.len() - chunks * 4;
-    for chunk in 0..chunks {
-        let data = header + chunk * 8192..(header + (chunk + 1) * 8192).min(start);
-        let checksum = remap_checksum(&input, &job, chunk as u64, &file[data]);
-        file[start + chunk * 4..start + chunk * 4 + 4].copy_from_slice(&checksum.to_le_bytes());
+    // A length that no remap has may leave no room for them.
+    if let Some(start) = file.len().checked_sub(chunks * 4).filter(|&start| start >= header) {
+        for chunk in 0..chunks {
+            let data = header + chunk * 8192..(header + (chunk + 1) * 8192).min(start);
+            let checksum = remap_checksum(&input, &job, chunk as u64, &file[data]);
+            file[start + chunk * 4..start + chunk * 4 + 4].copy_from_slice(&checksum.to_le_bytes());
+        }
+        let checks = remap_checksum(&input, &job, u64::MAX, &file[start..]);
+        file[header - 8..header - 4].copy_from_slice(&checks.to_le_bytes());
     }
-    let checks = remap_checksum(&input, &job, u64::MAX, &file[start..]);
-    file[header - 8..header - 4].copy_from_slice(&checks.to_le_bytes());
     reseal(file);
 }
 

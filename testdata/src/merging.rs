@@ -1,0 +1,84 @@
+//! What becomes of a series when blocks are merged: the model that mergers are held to, and selectors and names to try it with.
+
+use std::collections::BTreeSet;
+
+use chronoxide_compactor::select::Selector;
+use chronoxide_compactor::{CompactOptions, Rewrite, Shards};
+use chronoxide_format::shard::shard_of;
+
+use crate::plan::Labelset;
+
+/// Selectors about labels that random series have, or do not have; values of which are theirs.
+pub const SELECTORS: [&str; 9] = [
+    r#"{pod="pod-3"}"#,
+    r#"{pod=~"pod-[0-4]",node!="node-0"}"#,
+    r#"{zone="1",code=""}"#,
+    r#"{node=~"node-[12]"}"#,
+    r#"{__name__=~".+",le!~"x+"}"#,
+    r#"{"a.b"=~".*[0-9]"}"#,
+    r#"{"größe"!="",pod!~"pod-1."}"#,
+    r#"{absent="a"}"#,
+    r#"{__name__!="",absent=""}"#,
+];
+
+/// Old and new names of labels; some of them no series has.
+pub const RENAMES: [(&str, &str); 7] = [
+    ("pod", "instance"),
+    ("node", "zone"),
+    ("zone", "a"),
+    ("a", "b"),
+    ("le", "a"),
+    ("absent", "pod"),
+    ("code", "code"),
+];
+
+/// Labels to drop.
+pub const NAMES: [&str; 5] = ["pod", "__name__", "le", "größe", "absent"];
+
+/// What becomes of a series, as the documentation of the options says it.
+pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
+    let selects = |selector: &Selector| selector.matches_labels(labels.iter().map(|(name, value)| (&**name, &**value)));
+    if !options.keep.is_empty() && !options.keep.iter().any(selects) || options.drop.iter().any(selects) {
+        return None;
+    }
+    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
+    let renamed = |name: &str| rename_labels.iter().rev().find(|(old, _)| old == name).map(|(_, new)| new);
+    let left = labels.iter().filter(|(name, _)| !drop_labels.contains(name));
+    let mut after: Labelset = left
+        .clone()
+        .filter(|(name, _)| renamed(name).is_none())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    // In the order in which they were given, so that the last wins.
+    for (old, new) in rename_labels {
+        if renamed(old) == Some(new)
+            && let Some((_, value)) = left.clone().find(|(name, _)| *name == old)
+        {
+            after.insert(new.clone(), value.clone());
+        }
+    }
+    (!after.is_empty()).then_some(after)
+}
+
+/// The shard of a series that is left.
+pub fn shard(labels: &Labelset, shards: &Shards) -> u32 {
+    shard_of(labels.get(&shards.by).map_or("", |value| value).as_bytes(), shards.count)
+}
+
+/// What becomes of a series, where other shards are not made.
+pub fn expected_here(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
+    let after = expected(labels, options)?;
+    let only = options.shards.as_ref().and_then(|shards| Some((shards, shards.only?)));
+    only.is_none_or(|(shards, only)| shard(&after, shards) == only.number()).then_some(after)
+}
+
+/// The series that the outputs of each shard have together; one shard if there are none.
+pub fn merged<'a>(series: impl Iterator<Item = &'a Labelset>, options: &CompactOptions) -> Vec<BTreeSet<Labelset>> {
+    let of_all = options.shards.as_ref().filter(|shards| shards.only.is_none());
+    let mut merged = vec![BTreeSet::new(); of_all.map_or(1, |shards| shards.count.get() as usize)];
+    for after in series.filter_map(|labels| expected_here(labels, options)) {
+        let shard = of_all.map_or(0, |shards| shard(&after, shards));
+        merged[shard as usize].insert(after);
+    }
+    merged
+}
