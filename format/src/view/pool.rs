@@ -186,12 +186,16 @@ impl List<'_> {
     /// # Errors
     /// Damage to what was touched.
     pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
-        for place in 0..self.len {
-            let bit = self.first_bit + u64::from(place) * u64::from(self.width);
-            members.push(match self.view.members.peek_field(bit, self.width) {
-                Some(member) => low32(member),
-                None => self.get(place)?,
-            });
+        let Some(window) = self.view.members.window(self.first_bit, u64::from(self.len) * u64::from(self.width)) else {
+            // What is damaged is left to the slow way, which names the place.
+            return (0..self.len).try_for_each(|place| Ok(members.push(self.get(place)?)));
+        };
+        let mask = mask(self.width);
+        let mut bit = 0;
+        for _ in 0..self.len {
+            // The window has all of them.
+            members.push(low32(window.word(bit).unwrap_or_default() & mask));
+            bit += u64::from(self.width);
         }
         Ok(())
     }
