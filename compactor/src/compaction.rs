@@ -6,12 +6,12 @@ use std::path::Path;
 
 use chronoxide_format::remap::{RemapError, RemapView};
 use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Candidate, Existing, FileSystem, PublishError, Published, Spool, publish};
+use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, PublishError, Published, Spool, publish};
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Lineage;
 
 use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
-use crate::{CompactError, CompactOptions, Draft, Observer, Summary, compact_into, compact_with_remaps};
+use crate::{CompactError, CompactOptions, Draft, Observer, Summary, Unwatched, compact_into, compact_with_remaps};
 
 /// Bytes of merged rows that wait in memory, unless something else is asked for; more of them wait in a temporary file.
 pub const SCRATCH_MEMORY: usize = 16 << 20;
@@ -20,6 +20,45 @@ pub const SCRATCH_MEMORY: usize = 16 << 20;
 pub const REMAP_EXTENSION: &str = "cxr";
 
 /// What is merged, and how; the inputs stay as they are.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// use chronoxide_compactor::job::verify_block;
+/// use chronoxide_compactor::{CompactOptions, Compaction, Observer, Phase};
+/// use chronoxide_publish::Existing;
+/// use chronoxide_reader::{Block, Checks};
+///
+/// /// Tells how far it is, and ends it once somebody has asked for that.
+/// struct Watch(AtomicBool);
+///
+/// impl Observer for Watch {
+///     fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool {
+///         eprintln!("{phase}: {done} of {of}");
+///         !self.0.load(Ordering::Relaxed)
+///     }
+/// }
+///
+/// # let golden = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/"));
+/// # let folder = tempfile::tempdir()?;
+/// let names = ["plain-bitpacked.cx", "lists-fixedwidth.cx"];
+/// let [a, b] = names.map(|name| Block::read(&golden.join(name), Checks::Never));
+/// let (a, b) = (a?, b?);
+/// let (views, options) = ([a.view(), b.view()], CompactOptions::default());
+/// let watch = Watch(AtomicBool::new(false));
+/// let compaction = Compaction { observer: &watch, ..Compaction::new(&views, &options) };
+///
+/// let target = folder.path().join("merged.cx");
+/// let (summary, _) = compaction.into_file(&target, Existing::Refuse, &verify_block)?;
+/// let merged = Block::read(&target, Checks::Eager)?;
+/// assert_eq!(summary.series_out, u64::from(merged.view().series_count()?));
+///
+/// watch.0.store(true, Ordering::Relaxed);
+/// let other = folder.path().join("other.cx");
+/// assert!(compaction.into_file(&other, Existing::Refuse, &verify_block).is_err());
+/// assert!(!other.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Compaction<'a> {
     /// The seam that every change of a file goes through, called from one thread.
@@ -35,6 +74,13 @@ pub struct Compaction<'a> {
     pub remaps: Option<&'a Path>,
     /// Who watches, and may stop it.
     pub observer: &'a dyn Observer,
+}
+
+impl<'a> Compaction<'a> {
+    /// On the disk, with [`SCRATCH_MEMORY`], without remaps and unwatched.
+    pub fn new(inputs: &'a [BlockView<'a>], options: &'a CompactOptions) -> Self {
+        Self { system: &Disk, inputs, options, scratch_memory: SCRATCH_MEMORY, remaps: None, observer: &Unwatched }
+    }
 }
 
 impl fmt::Debug for Compaction<'_> {

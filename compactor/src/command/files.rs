@@ -7,7 +7,7 @@ use std::path::Path;
 use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::{Exit, Failure, existing, is_folder, tell};
 use chronoxide_compactor::job::JobFolder;
-use chronoxide_compactor::{CompactOptions, Compaction, SCRATCH_MEMORY};
+use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FileSystem, FolderLock, recover};
 use chronoxide_reader::Block;
@@ -64,14 +64,8 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let paths: Vec<&Path> = chosen.iter().map(|(path, _)| *path).collect();
     let views: Vec<BlockView<'_>> = chosen.iter().map(|(_, block)| block.view()).collect();
     let options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
-    let compaction = Compaction {
-        system: &Disk,
-        inputs: &views,
-        options: &options,
-        scratch_memory: SCRATCH_MEMORY,
-        remaps: arguments.remap.as_deref(),
-        observer: bar,
-    };
+    let remaps = arguments.remap.as_deref();
+    let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };
     let bytes_in = views.iter().map(|view| view.bytes().len() as u64).sum();
     let named = |error| Error::named(error, &paths);
 

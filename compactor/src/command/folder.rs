@@ -7,7 +7,7 @@ use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, Message, print, tell};
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::planning::{self, Description, Group, plan};
-use chronoxide_compactor::{Compaction, CompactionError, SCRATCH_MEMORY};
+use chronoxide_compactor::{Compaction, CompactionError};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, recover};
 use chronoxide_reader::{Block, BlockId, Folder};
@@ -111,14 +111,8 @@ fn merge(
     let paths: Vec<&Path> = opened.iter().map(|(path, _)| *path).collect();
     let views: Vec<BlockView<'_>> = opened.iter().map(|(_, block)| block.view()).collect();
     let options = arguments.options();
-    let compaction = Compaction {
-        system: &Disk,
-        inputs: &views,
-        options: &options,
-        scratch_memory: SCRATCH_MEMORY,
-        remaps: arguments.remap.as_deref(),
-        observer: bar,
-    };
+    let remaps = arguments.remap.as_deref();
+    let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
     let delete = arguments.delete_inputs.then_some(&ids[..]);
     let done = compaction.into_folder(jobs, delete);

@@ -188,7 +188,10 @@ impl List<'_> {
     pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
         let Some(window) = self.view.members.window(self.first_bit, u64::from(self.len) * u64::from(self.width)) else {
             // What is damaged is left to the slow way, which names the place.
-            return (0..self.len).try_for_each(|place| Ok(members.push(self.get(place)?)));
+            for place in 0..self.len {
+                members.push(self.get(place)?);
+            }
+            return Ok(());
         };
         let mask = mask(self.width);
         let mut bit = 0;
