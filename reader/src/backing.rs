@@ -1,10 +1,15 @@
-//! The closed set of places where a block's bytes may lie.
+//! The closed set of places where the bytes of a block or a remap may lie.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use memmap2::Mmap;
 
-/// The bytes of a block. All variants give the same immutable bytes each time they are asked, which is why what was checked once stays true.
+use crate::{OpenError, mapping};
+
+/// The bytes of a block or a remap. All variants give the same immutable bytes each time they are asked, which is why what was checked once stays true.
 #[derive(Debug)]
 pub(crate) enum Backing {
     Map(Mmap),
@@ -13,6 +18,27 @@ pub(crate) enum Backing {
 }
 
 impl Backing {
+    /// Those of a file, mapped.
+    ///
+    /// # Safety
+    /// As [`mapping::map`].
+    pub(crate) unsafe fn map(path: &Path) -> Result<Self, OpenError> {
+        let (file, len) = open(path)?;
+        if len == 0 {
+            // An empty file cannot be mapped, and is no block anyway.
+            return Ok(Self::Heap(Vec::new()));
+        }
+        // SAFETY: the caller keeps the same contract.
+        Ok(Self::Map(unsafe { mapping::map(&file) }.map_err(|source| OpenError::io(path, source))?))
+    }
+
+    /// Those of a file, read into memory.
+    pub(crate) fn read(path: &Path) -> Result<Self, OpenError> {
+        let mut bytes = Vec::new();
+        open(path)?.0.read_to_end(&mut bytes).map_err(|source| OpenError::io(path, source))?;
+        Ok(Self::Heap(bytes))
+    }
+
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
@@ -21,4 +47,17 @@ impl Backing {
             Self::Shared(bytes) => bytes,
         }
     }
+}
+
+/// Opens a file and says how long it is; refuses folders and what cannot be addressed.
+fn open(path: &Path) -> Result<(File, usize), OpenError> {
+    let io = |source| OpenError::io(path, source);
+    let file = File::open(path).map_err(io)?;
+    let metadata = file.metadata().map_err(io)?;
+    if metadata.is_dir() {
+        return Err(io(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    let len = metadata.len();
+    let addressed = usize::try_from(len).map_err(|_| OpenError::TooLarge { path: path.to_owned(), len })?;
+    Ok((file, addressed))
 }

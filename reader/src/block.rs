@@ -1,7 +1,5 @@
 //! A block and the bytes that it is.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,22 +8,9 @@ use chronoxide_format::checksum::ChunkProofs;
 use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::{BlockView, Frame, Text};
 
-use crate::OpenError;
 use crate::backing::Backing;
-use crate::mapping;
 use crate::text::ArenaText;
-
-/// When the checksums of a block or a remap are checked. Its header and its directory always are, when it is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Checks {
-    /// Each chunk of 8 KiB when it is first touched: opening costs O(sections), and nothing comes from a damaged chunk.
-    #[default]
-    Lazy,
-    /// All of them at opening: one pass over the block at some 20 GB/s, and no further cost.
-    Eager,
-    /// Never: for bytes that were checked before. Whatever they say, nothing worse than an error or a wrong answer follows.
-    Never,
-}
+use crate::{Checks, OpenError};
 
 /// A block of labelsets, open to be read by any number of threads.
 #[derive(Debug)]
@@ -48,16 +33,8 @@ impl Block {
     /// A file that cannot be opened or mapped, is no block, or is damaged where it was looked at.
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let io = |source| OpenError::io(path, source);
-        let file = File::open(path).map_err(io)?;
-        let len = file_len(&file, path)?;
-        let backing = if len == 0 {
-            // An empty file cannot be mapped, and is no block anyway.
-            Backing::Heap(Vec::new())
-        } else {
-            // SAFETY: the caller keeps the same contract.
-            Backing::Map(unsafe { mapping::map(&file) }.map_err(io)?)
-        };
+        // SAFETY: the caller keeps the same contract.
+        let backing = unsafe { Backing::map(path) }?;
         Self::open(backing, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
     }
 
@@ -67,12 +44,7 @@ impl Block {
     /// A file that cannot be opened or read, is no block, or is damaged where it was looked at.
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let io = |source| OpenError::io(path, source);
-        let mut file = File::open(path).map_err(io)?;
-        file_len(&file, path)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
-        Self::open(Backing::Heap(bytes), checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+        Self::open(Backing::read(path)?, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
     }
 
     /// Opens a block that lies in memory.
@@ -93,14 +65,7 @@ impl Block {
 
     fn open(backing: Backing, checks: Checks) -> Result<Self, Error> {
         let frame = Frame::parse(backing.bytes())?;
-        let proofs = match checks {
-            Checks::Lazy => Some(ChunkProofs::new(backing.bytes().len())),
-            Checks::Eager => {
-                frame.check_all(backing.bytes())?;
-                None
-            }
-            Checks::Never => None,
-        };
+        let proofs = checks.begin(backing.bytes(), |bytes| frame.check_all(bytes))?;
         let block = Self { backing, frame, proofs, arena_text: ArenaText::default() };
         if block.proofs.is_some() {
             block.view().prove_frame()?;
@@ -139,14 +104,4 @@ impl Block {
     pub fn verify(&self) -> Result<ContentFingerprint, Error> {
         BlockView::with_frame(self.backing.bytes(), &self.frame, None).verify()
     }
-}
-
-/// The length of a file that may be a block; refuses folders and what cannot be addressed.
-pub(crate) fn file_len(file: &File, path: &Path) -> Result<usize, OpenError> {
-    let metadata = file.metadata().map_err(|source| OpenError::io(path, source))?;
-    if metadata.is_dir() {
-        return Err(OpenError::io(path, io::Error::from(io::ErrorKind::IsADirectory)));
-    }
-    let len = metadata.len();
-    usize::try_from(len).map_err(|_| OpenError::TooLarge { path: path.to_owned(), len })
 }

@@ -7,7 +7,8 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `block` | [`Block`]: opening, checking, views and text |
-//! | `backing` | the closed set of places where a block's bytes may lie |
+//! | `backing` | the closed set of places where the bytes of a block or a remap may lie |
+//! | `checks` | [`Checks`]: when checksums are checked |
 //! | `mapping` | the memory map, and the contract of whoever asks for one |
 //! | `text` | labels as `&str`, checked once |
 //! | `owned` | labels that outlive their block |
@@ -47,6 +48,7 @@
 
 mod backing;
 mod block;
+mod checks;
 mod error;
 mod folder;
 pub mod lineage;
@@ -55,7 +57,8 @@ mod owned;
 mod remap;
 mod text;
 
-pub use block::{Block, Checks};
+pub use block::Block;
+pub use checks::Checks;
 pub use chronoxide_format::identity::BlockId;
 pub use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 pub use chronoxide_format::remap::{RemapError, RemapPlace, RemapRule, RemapView, Target};

@@ -1,16 +1,12 @@
 //! A remap and the bytes that it is.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use chronoxide_format::checksum::ChunkProofs;
 use chronoxide_format::remap::{RemapError, RemapFrame, RemapView};
 
-use crate::OpenError;
 use crate::backing::Backing;
-use crate::block::{Checks, file_len};
-use crate::mapping;
+use crate::{Checks, OpenError};
 
 /// What became of the series of a block in a compaction, open to be read by any number of threads.
 ///
@@ -43,15 +39,8 @@ impl Remap {
     /// A file that cannot be opened or mapped, is no remap, or is damaged where it was looked at.
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let io = |source| OpenError::io(path, source);
-        let file = File::open(path).map_err(io)?;
-        let backing = if file_len(&file, path)? == 0 {
-            // An empty file cannot be mapped, and is no remap anyway.
-            Backing::Heap(Vec::new())
-        } else {
-            // SAFETY: the caller keeps the same contract.
-            Backing::Map(unsafe { mapping::map(&file) }.map_err(io)?)
-        };
+        // SAFETY: the caller keeps the same contract.
+        let backing = unsafe { Backing::map(path) }?;
         Self::open(backing, checks).map_err(|source| OpenError::Remap { path: path.to_owned(), source })
     }
 
@@ -61,12 +50,7 @@ impl Remap {
     /// A file that cannot be opened or read, is no remap, or is damaged where it was looked at.
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let io = |source| OpenError::io(path, source);
-        let mut file = File::open(path).map_err(io)?;
-        file_len(&file, path)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
-        Self::from_vec(bytes, checks).map_err(|source| OpenError::Remap { path: path.to_owned(), source })
+        Self::open(Backing::read(path)?, checks).map_err(|source| OpenError::Remap { path: path.to_owned(), source })
     }
 
     /// Opens a remap that lies in memory.
@@ -79,14 +63,7 @@ impl Remap {
 
     fn open(backing: Backing, checks: Checks) -> Result<Self, RemapError> {
         let frame = RemapFrame::parse(backing.bytes())?;
-        let proofs = match checks {
-            Checks::Lazy => Some(ChunkProofs::new(backing.bytes().len())),
-            Checks::Eager => {
-                frame.check_all(backing.bytes())?;
-                None
-            }
-            Checks::Never => None,
-        };
+        let proofs = checks.begin(backing.bytes(), |bytes| frame.check_all(bytes))?;
         let remap = Self { backing, frame, proofs };
         if remap.proofs.is_some() {
             remap.view().prove_outputs()?;
