@@ -5,9 +5,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use chronoxide_compactor::job::JobFolder;
-use chronoxide_compactor::{
-    CompactError, CompactOptions, Compaction, Observer, Phase, Rewrite, Shards, Unwatched, compact_with_remaps,
-};
+use chronoxide_compactor::{CompactOptions, Compaction, Observer, Phase, Rewrite, Shards, Unwatched};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
@@ -18,7 +16,7 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock, Spool};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, OpenError, Remap};
-use chronoxide_testdata::merging::expected_here;
+use chronoxide_testdata::merging::{Merged, expected_here, merge_in_memory};
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
@@ -26,30 +24,11 @@ use support::random_options;
 
 mod support;
 
-/// What came out of a compaction.
-struct Merged {
-    outputs: Vec<Vec<u8>>,
-    remaps: Vec<Vec<u8>>,
-}
-
 fn merge(blocks: &[Vec<u8>], options: &CompactOptions) -> Merged {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
     let folder = tempfile::tempdir().unwrap();
     let mut spool = Spool::new(&Disk, folder.path(), 1 << 12);
-    let (mut outputs, mut remaps) = (Vec::new(), Vec::new());
-    let publish = |_, draft: chronoxide_compactor::Draft<'_>| {
-        let mut out = std::io::Cursor::new(Vec::new());
-        draft.write_to(&mut out)?;
-        outputs.push(out.into_inner());
-        Ok::<(), CompactError>(())
-    };
-    let publish_remap = |input, remap| {
-        assert_eq!(input, remaps.len());
-        remaps.push(remap);
-        Ok(())
-    };
-    compact_with_remaps(&views, options, &mut spool, &Unwatched, publish, publish_remap).unwrap();
-    Merged { outputs, remaps }
+    merge_in_memory(&views, options, true, &mut spool).unwrap()
 }
 
 /// The labels of all series of a block, by their refs.
@@ -66,7 +45,7 @@ fn id(block: &[u8]) -> BlockId {
 
 /// Follows all series; how many were mapped and how many are gone.
 fn follow_all(blocks: &[Vec<u8>], options: &CompactOptions) -> (usize, usize) {
-    let Merged { outputs, remaps } = merge(blocks, options);
+    let Merged { outputs, remaps, .. } = merge(blocks, options);
     assert_eq!(remaps.len(), blocks.len());
     let labels_of: Vec<Vec<Labelset>> = outputs.iter().map(|output| series(output)).collect();
     let (mut mapped, mut gone) = (0, 0);

@@ -1,10 +1,15 @@
 //! What becomes of a series when blocks are merged: the model that mergers are held to, and selectors and names to try it with.
 
 use std::collections::BTreeSet;
+use std::io::Cursor;
 
 use chronoxide_compactor::select::Selector;
-use chronoxide_compactor::{CompactOptions, Rewrite, Shards};
+use chronoxide_compactor::{
+    CompactError, CompactOptions, Draft, Rewrite, Shards, Summary, Unwatched, compact_into, compact_with_remaps,
+};
 use chronoxide_format::shard::shard_of;
+use chronoxide_format::view::BlockView;
+use chronoxide_publish::Spool;
 
 use crate::plan::Labelset;
 
@@ -34,6 +39,51 @@ pub const RENAMES: [(&str, &str); 7] = [
 
 /// Labels to drop.
 pub const NAMES: [&str; 5] = ["pod", "__name__", "le", "größe", "absent"];
+
+/// What came out of a compaction.
+#[derive(Debug)]
+pub struct Merged {
+    /// Its blocks, in their order.
+    pub outputs: Vec<Vec<u8>>,
+    /// A remap for each input, if they were asked for.
+    pub remaps: Vec<Vec<u8>>,
+    /// What became of the series.
+    pub summary: Summary,
+}
+
+/// Merges blocks into memory; merged rows wait in the spool.
+///
+/// # Errors
+/// Those of the compactor.
+///
+/// # Panics
+/// If outputs or remaps come in another order than theirs.
+pub fn merge_in_memory(
+    views: &[BlockView<'_>],
+    options: &CompactOptions,
+    with_remaps: bool,
+    spool: &mut Spool<'_>,
+) -> Result<Merged, CompactError> {
+    let (mut outputs, mut remaps) = (Vec::new(), Vec::new());
+    let publish = |number, draft: Draft<'_>| {
+        assert_eq!(number as usize, outputs.len());
+        let mut out = Cursor::new(Vec::new());
+        draft.write_to(&mut out)?;
+        outputs.push(out.into_inner());
+        Ok::<(), CompactError>(())
+    };
+    let publish_remap = |input, remap| {
+        assert_eq!(input, remaps.len());
+        remaps.push(remap);
+        Ok(())
+    };
+    let summary = if with_remaps {
+        compact_with_remaps(views, options, spool, &Unwatched, publish, publish_remap)?
+    } else {
+        compact_into(views, options, spool, &Unwatched, publish)?
+    };
+    Ok(Merged { outputs, remaps, summary })
+}
 
 /// What becomes of a series, as the documentation of the options says it.
 pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {

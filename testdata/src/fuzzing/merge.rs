@@ -6,9 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use chronoxide_compactor::select::Selector;
-use chronoxide_compactor::{
-    CompactError, CompactOptions, Draft, Rewrite, Shards, Summary, Unwatched, compact_into, compact_with_remaps,
-};
+use chronoxide_compactor::{CompactError, CompactOptions, Rewrite, Shards, Summary};
 use chronoxide_format::SeriesRef;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::metadata::MetricMetadata;
@@ -22,7 +20,7 @@ use chronoxide_publish::{Disk, Spool};
 use super::mutation::{mutated, mutated_relative};
 use super::program::Program;
 use super::sound;
-use crate::merging::{NAMES, RENAMES, SELECTORS, expected_here, merged};
+use crate::merging::{Merged, NAMES, RENAMES, SELECTORS, expected_here, merge_in_memory, merged};
 use crate::plan::Labelset;
 
 /// Selectors about labels of goldens.
@@ -62,7 +60,7 @@ pub fn merge(bytes: &[u8]) {
 }
 
 /// What came of it, if anything did.
-fn merge_and_judge(bytes: &[u8]) -> Option<Done> {
+fn merge_and_judge(bytes: &[u8]) -> Option<Merged> {
     let mut program = Program(bytes);
     let choices = program.byte();
     let options = options(choices, &mut program);
@@ -134,38 +132,14 @@ fn blocks(choices: u8, program: &mut Program<'_>) -> Vec<Vec<u8>> {
     blocks
 }
 
-struct Done {
-    outputs: Vec<Vec<u8>>,
-    remaps: Vec<Vec<u8>>,
-    summary: Summary,
-}
-
 /// Merges; nothing if that was refused, and rightly so.
-fn attempt(views: &[BlockView<'_>], options: &CompactOptions, with_remaps: bool) -> Option<Done> {
+fn attempt(views: &[BlockView<'_>], options: &CompactOptions, with_remaps: bool) -> Option<Merged> {
     let mut spool = Spool::new(&Disk, Path::new("."), usize::MAX);
-    let (mut outputs, mut remaps) = (Vec::new(), Vec::new());
-    let publish = |number, draft: Draft<'_>| {
-        assert_eq!(number as usize, outputs.len());
-        let mut out = std::io::Cursor::new(Vec::new());
-        draft.write_to(&mut out)?;
-        outputs.push(out.into_inner());
-        Ok::<(), CompactError>(())
-    };
-    let publish_remap = |input, remap| {
-        assert_eq!(input, remaps.len());
-        remaps.push(remap);
-        Ok(())
-    };
-    let done = if with_remaps {
-        compact_with_remaps(views, options, &mut spool, &Unwatched, publish, publish_remap)
-    } else {
-        compact_into(views, options, &mut spool, &Unwatched, publish)
-    };
-    match done {
-        Ok(summary) => {
+    match merge_in_memory(views, options, with_remaps, &mut spool) {
+        Ok(merged) => {
             assert!(!is_refused(views, options), "options that do not go together are taken");
             assert!(views.iter().all(|view| view.verify().is_ok()), "a damaged input is taken");
-            Some(Done { outputs, remaps, summary })
+            Some(merged)
         }
         Err(error) => {
             assert_is_due(&error, views, options);
@@ -224,7 +198,7 @@ fn differ(first: &BlockView<'_>, second: &BlockView<'_>) -> bool {
 
 /// # Panics
 /// If outputs, remaps or the summary are not what the model says.
-fn judge(views: &[BlockView<'_>], options: &CompactOptions, done: &Done, with_remaps: bool) {
+fn judge(views: &[BlockView<'_>], options: &CompactOptions, done: &Merged, with_remaps: bool) {
     let open = |output| BlockView::open(output).expect("a merged block opens");
     let outputs: Vec<BlockView<'_>> = done.outputs.iter().map(|output| open(output)).collect();
     for output in &outputs {
@@ -336,7 +310,7 @@ mod tests {
         let (mut merged, mut refused, mut ways) = (0, 0, [0; 5]);
         for file in std::fs::read_dir(folder).expect("the corpus is part of the project") {
             let program = std::fs::read(file.expect("a file").path()).expect("a readable file");
-            let Some(Done { summary, remaps, .. }) = merge_and_judge(&program) else {
+            let Some(Merged { summary, remaps, .. }) = merge_and_judge(&program) else {
                 refused += 1;
                 continue;
             };
