@@ -4,6 +4,8 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::temporary::release;
+
 /// The right to be the only job that adds files to a folder and removes them.
 ///
 /// It ends when this is dropped and when the process dies, and leaves nothing to clean up: on Unix the folder itself
@@ -48,11 +50,9 @@ impl FolderLock {
     }
 }
 
-/// Closing would do, but for a process that is being started meanwhile: until it becomes another program it has whatever is open here, and the lock with it.
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // What cannot be given back goes with the file.
-        let _ = self.file.unlock();
+        release(&self.file);
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
-use crate::temporary::{Claim, is_temporary_name, try_claim};
+use crate::temporary::{Claim, is_temporary_name, release, try_claim};
 
 /// What [`recover`] found, each list in the order of the names.
 #[derive(Debug, Default)]
@@ -65,7 +65,11 @@ fn remove_if_stale(system: &dyn FileSystem, path: &Path) -> io::Result<Outcome> 
     let file = File::open(path)?;
     match try_claim(&file) {
         // The lock is held until the file is gone: its writer, if it has only just created it, sees that.
-        Claim::Held => system.unlink(path).map(|()| Outcome::Removed),
+        Claim::Held => {
+            let removed = system.unlink(path);
+            release(&file);
+            removed.map(|()| Outcome::Removed)
+        }
         Claim::InUse => Ok(Outcome::InUse),
         Claim::Unknown => {
             Err(io::Error::new(io::ErrorKind::Unsupported, "there is no lock to tell whether its writer is alive"))

@@ -74,6 +74,7 @@ impl Drop for Temporary<'_> {
             // The first error is the one to report. What cannot be removed is left to recovery.
             let _ = self.system.unlink(&self.path);
         }
+        release(&self.file);
     }
 }
 
@@ -160,13 +161,43 @@ pub(crate) fn try_claim(file: &File) -> Claim {
     }
 }
 
+/// Gives the lock of a file back. Closing would do, but for a process that is being started meanwhile: until it becomes another program it has whatever is
+/// open here, and the lock with it. What cannot be given back goes with the file.
+pub(crate) fn release(file: &File) {
+    let _ = file.unlock();
+}
+
 fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use super::Temporary;
     use super::is_temporary_name;
+    #[cfg(unix)]
+    use crate::{
+        Disk,
+        faults::{Effect, Fault, Faults, Outcome},
+        recover,
+    };
+
+    #[cfg(unix)]
+    #[test]
+    fn a_writer_that_fails_leaves_its_file_to_recovery_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let system = Faults::with(Fault { at: 1, effect: Effect::Nothing, outcome: Outcome::Death });
+        let temporary = Temporary::create(&system, folder.path()).expect("the first call works");
+        // What a process has that is being started at that moment.
+        let inherited = temporary.file.try_clone().expect("one more file");
+        let path = temporary.path.clone();
+        drop(temporary);
+        assert!(path.exists(), "it could not be removed");
+        let recovered = recover(&Disk, folder.path()).expect("a folder");
+        assert_eq!((recovered.removed, recovered.in_use), (vec![path], vec![]));
+        drop(inherited);
+    }
 
     #[test]
     fn only_names_of_our_pattern_are_temporary() {
