@@ -73,7 +73,7 @@ impl Inner {
         let table = Table::open(view, id)?;
         expect(Rule::RowsOffset, Place::Table(id.into()), table.rows().start, self.rows_end)?;
         self.rows_end = table.rows().end;
-        let columns = (0..table.column_count()).map(|column| table.column(column)).collect::<Result<Vec<Column>>>()?;
+        let columns = table.columns().collect::<Result<Vec<Column>>>()?;
         let known = verify_leaves(view, &table, &columns, &self.known)?;
         if table.is_map() {
             verify_map(view, &table, &columns, &self.known)?;

@@ -126,8 +126,8 @@ impl Piece {
         self.verify_rows_start(inner, id, table.rows().start)?;
         self.rows.end = table.rows().end;
         columns.clear();
-        for column in 0..table.column_count() {
-            columns.push(table.column(column)?);
+        for column in table.columns() {
+            columns.push(column?);
         }
         let keys = verify_leaves(view, &table, columns, &inner.known)?.keys;
         let keyset = Keyset::with_table(view, id, table)?;

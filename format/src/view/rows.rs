@@ -38,7 +38,7 @@ impl<'v> Table<'v> {
         codes: &mut Vec<u32>,
         other: impl Fn(usize) -> F,
     ) -> Result<()> {
-        let columns = (0..self.column_count()).map(|column| self.column(column)).collect::<Result<Vec<Column>>>()?;
+        let columns = self.columns().collect::<Result<Vec<Column>>>()?;
         if rows.end > self.row_count {
             let (found, count) = (rows.end.into(), self.row_count.into());
             return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), found, count));

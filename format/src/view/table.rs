@@ -171,6 +171,16 @@ impl<'v> Table<'v> {
         self.column_from(column, low32(start_bit))
     }
 
+    /// All columns, in order.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = Result<Column>> {
+        let mut start_bit = 0;
+        (0..self.column_count()).map(move |column| {
+            let column = self.column_from(column, start_bit)?;
+            start_bit += column.width;
+            Ok(column)
+        })
+    }
+
     /// Column `column`, whose field starts where that of the column before it ends: at `start_bit`.
     #[inline(always)]
     pub(crate) fn column_from(&self, column: u32, start_bit: u32) -> Result<Column> {
