@@ -165,10 +165,8 @@ impl<'a> Placed<'a> {
             for row in run.rows() {
                 let prefix = &row[..choice.prefix.len()];
                 walk.find(prefix)?;
-                let mask = filter.map_or(0, |filter| {
-                    let parts = choice.prefix.iter().zip(prefix);
-                    parts.fold(possible, |mask, (&part, &code)| mask & filter.of_part(merging.of_tables, part, code))
-                });
+                let mask =
+                    filter.map_or(0, |filter| possible & filter.of_parts(merging.of_tables, &choice.prefix, prefix));
                 members.clear();
                 match (choice.list, walk.pool) {
                     (Some(part), Some(pool)) => {

@@ -122,16 +122,16 @@ impl Filter {
     pub(crate) fn of_tables(&self, plan: &Plan, tables: &MergedTables) -> Vec<Vec<Mask>> {
         let mut of_tables: Vec<Vec<Mask>> = Vec::with_capacity(plan.tables.len());
         for (table, merged) in plan.tables.iter().zip(&tables.tables) {
-            let row = |row: &[u32]| {
-                table
-                    .parts
-                    .iter()
-                    .zip(row)
-                    .fold(Mask::MAX, |mask, (&part, &code)| mask & self.of_part(&of_tables, part, code))
-            };
+            let row = |row: &[u32]| self.of_parts(&of_tables, &table.parts, row);
             of_tables.push(merged.rows.chunks_exact(table.parts.len()).map(row).collect());
         }
         of_tables
+    }
+
+    /// The selectors that no code of a row rules out; codes that the row has beyond these parts are not looked at.
+    pub(crate) fn of_parts(&self, of_tables: &[Vec<Mask>], parts: &[Part], row: &[u32]) -> Mask {
+        let codes = parts.iter().zip(row);
+        codes.fold(Mask::MAX, |mask, (&part, &code)| mask & self.of_part(of_tables, part, code))
     }
 
     /// The selectors that a code of a part does not rule out.

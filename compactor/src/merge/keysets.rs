@@ -10,7 +10,7 @@ use chronoxide_planner::{KeysetPlan, Part};
 use super::filter::{Fate, Filter, Mask};
 use super::lists::{MergedLists, MergedPool, Overlap};
 use super::plans::{KeysetSource, MergedKeyset};
-use super::rows::{Run, unite};
+use super::rows::{Run, product, unite};
 use super::tables::MergedTables;
 use super::translate::{Context, Translated, Translation};
 use super::vocabulary::Vocabulary;
@@ -215,13 +215,8 @@ impl<'a> Merging<'a> {
         let fingerprints = self.part_fingerprints(keyset.choice);
         let mut kept = Run { width: run.width, ..Run::default() };
         for row in run.rows() {
-            let prefix = keyset.choice.prefix.iter().zip(row);
-            let mask =
-                prefix.fold(possible, |mask, (&part, &code)| mask & self.filter.of_part(self.of_tables, part, code));
-            let product = || {
-                let columns = fingerprints.iter().zip(&row[..keyset.choice.prefix.len()]);
-                columns.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize])
-            };
+            let mask = possible & self.filter.of_parts(self.of_tables, &keyset.choice.prefix, row);
+            let product = || product(&fingerprints, &row[..keyset.choice.prefix.len()]);
             let Some((part, pool)) = keyset.choice.list.zip(keyset.pool) else {
                 match self.filter.fate(mask) {
                     Fate::Kept => {

@@ -7,6 +7,7 @@ use chronoxide_planner::{InternedRows, Part, Plan};
 use rayon::prelude::*;
 
 use super::plans::Adopted;
+use super::rows::product;
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
 
@@ -166,10 +167,7 @@ impl MergedTables {
         let rows: Vec<u32> = rows.concat();
 
         let columns: Vec<&[Fingerprint]> = parts.iter().map(|&part| self.fingerprints(vocabulary, part)).collect();
-        let product = |row: &[u32]| {
-            columns.iter().zip(row).fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize])
-        };
-        let fingerprints = rows.chunks_exact(width).map(product).collect();
+        let fingerprints = rows.chunks_exact(width).map(|row| product(&columns, row)).collect();
         let mut table = MergedTable { rows, fingerprints, keys, by_values: None };
         if more.rows().len() > 0 {
             table.by_values = Some(self.by_values(parts, &table));

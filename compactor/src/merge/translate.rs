@@ -13,7 +13,7 @@ use super::filter::{Fate, Filter};
 use super::keysets::Tally;
 use super::lists::{MergedPool, Overlap};
 use super::plans::KeysetSource;
-use super::rows::Run;
+use super::rows::{Run, product};
 use super::tables::{MergedTables, MoreRows, keys_of};
 use super::vocabulary::Vocabulary;
 use crate::rewrite::KeyChanges;
@@ -363,8 +363,7 @@ impl<'a> Translation<'a> {
             }
             rows.extend_from_slice(row);
             if self.source.is_rewritten {
-                let labels = part_fingerprints.iter().zip(row);
-                let after = labels.fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize]);
+                let after = product(part_fingerprints, row);
                 tally.rewritten = (tally.rewritten.0 + self.fingerprint(codes), tally.rewritten.1 + after);
             }
         })?;
