@@ -20,7 +20,7 @@ use chronoxide_testdata::merging::{Merged, expected_here, merge_in_memory};
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
-use support::random_options;
+use support::{pods, random_options};
 
 mod support;
 
@@ -111,22 +111,9 @@ proptest! {
     }
 }
 
-/// 40 pods with the same 300 points each, those of some pods from `first` on.
-fn fleet(pods: std::ops::Range<usize>, first: usize) -> Vec<u8> {
-    let label = |name: &str, value: String| (name.to_owned(), value);
-    let series: BTreeSet<Labelset> = pods
-        .flat_map(|pod| (first..300).map(move |point| (pod, point)))
-        .map(|(pod, point)| {
-            let labels = [
-                label("__name__", format!("metric_{}", point / 10)),
-                label("address", format!("10.0.0.{pod}")),
-                label("le", format!("{}", point % 10)),
-                label("node", format!("node-{}", pod / 5)),
-                label("pod", format!("pod-{pod}")),
-            ];
-            labels.into()
-        })
-        .collect();
+/// Pods with the same 300 points each, those from `first` on, in shared tables and lists.
+fn fleet(of_pods: std::ops::Range<usize>, first: usize) -> Vec<u8> {
+    let series = pods(of_pods, first..300);
     let plain = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
     let options = CompactOptions { layout: Layout::Factored, ..CompactOptions::default() };
     merge(&[plain], &options).outputs.remove(0)

@@ -12,7 +12,7 @@ use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
-use support::{content, random_options};
+use support::{content, pods, random_options};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() })]
@@ -44,21 +44,7 @@ proptest! {
 
 #[test]
 fn a_plan_survives_labels_that_are_dropped_and_renamed() {
-    // 40 pods with an address on 8 nodes, each with the same 30 points.
-    let label = |name: &str, value: String| (name.to_owned(), value);
-    let series: BTreeSet<Labelset> = (0..1200)
-        .map(|number| {
-            let (pod, point) = (number / 30, number % 30);
-            let labels = [
-                label("__name__", format!("metric_{}", point / 10)),
-                label("address", format!("10.0.0.{pod}")),
-                label("le", format!("{}", point % 10)),
-                label("node", format!("node-{}", pod / 5)),
-                label("pod", format!("pod-{pod}")),
-            ];
-            labels.into()
-        })
-        .collect();
+    let series = pods(0..40, 0..30);
     let plain = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
     let rewrite = Rewrite {
         drop_labels: vec!["address".to_owned()],

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{CompactOptions, Rewrite};
@@ -54,4 +55,21 @@ pub fn content(block: &[u8]) -> BTreeSet<Labelset> {
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+}
+
+/// Pods with an address, five on a node, each with the same points.
+pub fn pods(pods: Range<usize>, points: Range<usize>) -> BTreeSet<Labelset> {
+    let label = |name: &str, value: String| (name.to_owned(), value);
+    pods.flat_map(|pod| points.clone().map(move |point| (pod, point)))
+        .map(|(pod, point)| {
+            let labels = [
+                label("__name__", format!("metric_{}", point / 10)),
+                label("address", format!("10.0.0.{pod}")),
+                label("le", format!("{}", point % 10)),
+                label("node", format!("node-{}", pod / 5)),
+                label("pod", format!("pod-{pod}")),
+            ];
+            labels.into()
+        })
+        .collect()
 }

@@ -82,5 +82,5 @@ impl RemapSummary {
 /// The job as hexadecimal digits; zero stands for none.
 pub(super) fn job(view: &RemapView<'_>) -> Option<String> {
     let job = view.job_id();
-    (job != [0; 16]).then(|| job.iter().map(|byte| format!("{byte:02x}")).collect())
+    (job != [0; 16]).then(|| format!("{:032x}", u128::from_be_bytes(job)))
 }
