@@ -5,6 +5,7 @@ use crate::otlp::ProtoError;
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
 use crate::prometheus::text::{LineError, TextError};
 use crate::prometheus::tsdb::TsdbBlockError;
+use crate::prometheus::wal::WalError;
 use std::convert::Infallible;
 use std::io;
 use std::str::Utf8Error;
@@ -136,6 +137,14 @@ pub enum IngestError {
         input: String,
         /// What is wrong.
         source: TsdbBlockError,
+    },
+    /// The head of a TSDB of Prometheus cannot be read, is damaged, or does not fit into memory.
+    #[error("{input}")]
+    Wal {
+        /// The folder of its write-ahead log.
+        input: String,
+        /// What is wrong.
+        source: WalError,
     },
     /// The thread that reads is gone.
     #[error("reading stopped without saying why")]

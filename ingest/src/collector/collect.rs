@@ -3,6 +3,7 @@
 use super::attributes::Attributes;
 use super::blocks::{BlockSink, SealedBlock};
 use super::error::CollectError;
+use super::input_window::InputWindow;
 use super::metrics::Metrics;
 use super::options::CollectorOptions;
 use super::recall::Recall;
@@ -14,6 +15,7 @@ use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use chronoxide_format::view::TimeRange;
 use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -59,6 +61,10 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) last_said: OwnedMetricMetadata,
     /// Times of the current series, where its input says them.
     pub(super) series_times: Vec<Times>,
+    /// The window of the inputs since the last cut.
+    input_window: InputWindow,
+    /// Bytes that a reader holds beside the collector.
+    outside_memory: usize,
     /// Bytes of records since the last look at the memory.
     unlooked: usize,
     /// Attributes that were interned since then.
@@ -87,6 +93,8 @@ impl<B: BlockSink> Collector<B> {
             said: HashMap::new(),
             last_said: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
+            input_window: InputWindow::default(),
+            outside_memory: 0,
             unlooked: 0,
             work: 0,
             options,
@@ -164,9 +172,36 @@ impl<B: BlockSink> Collector<B> {
         self.last_said = OwnedMetricMetadata::default();
     }
 
+    /// Sets how many bytes a reader holds beside the collector, which count as memory in use.
+    pub(crate) fn set_outside_memory(&mut self, bytes: usize) {
+        self.outside_memory = bytes;
+    }
+
+    /// An input begins whose series are of this window.
+    pub(crate) fn input_has_window(&mut self, range: TimeRange) -> Result<(), CollectError> {
+        self.begin_window(InputWindow::Known(range))
+    }
+
+    /// An input begins that has no window.
+    pub(crate) fn input_has_no_window(&mut self) -> Result<(), CollectError> {
+        self.begin_window(InputWindow::Unknown)
+    }
+
+    fn begin_window(&mut self, window: InputWindow) -> Result<(), CollectError> {
+        let is_other = self.input_window != window && self.input_window != InputWindow::NoInput;
+        if self.options.separate_input_windows && self.options.window.is_none() && is_other {
+            self.cut_and_restart()?;
+            self.input_window = InputWindow::NoInput;
+        }
+        self.input_window = self.input_window.union(window);
+        Ok(())
+    }
+
     fn is_memory_used(&self) -> bool {
         self.options.max_memory.is_some_and(|most| {
-            self.store.memory_used() + self.windows.memory_used() + self.metrics.memory_used() > most
+            let collected = self.store.memory_used() + self.windows.memory_used() + self.metrics.memory_used();
+            // The limit allows for sealing, which multiplies what was collected, but not what others hold.
+            collected + self.outside_memory / 4 > most
         })
     }
 
@@ -182,7 +217,7 @@ impl<B: BlockSink> Collector<B> {
         for window in self.windows.take() {
             let mut meta = self.meta();
             meta.time = window.time_range();
-            meta.window = window.window_range(length);
+            meta.window = window.window_range(length).or(self.input_window.range());
             meta.metrics.extend(window.metrics.iter_ones().filter_map(|number| metrics.get(number)));
             self.seal(&window.series, &meta)?;
         }

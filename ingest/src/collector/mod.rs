@@ -34,6 +34,7 @@
 //! | `attributes` | the attributes of one level |
 //! | `recall` | attributes that came before |
 //! | `windows` | which series are in which window |
+//! | `input_window` | the window that inputs have by themselves |
 //! | `metrics` | the metadata of metrics |
 //! | `collect` | [`Collector`]: labels to series, series to blocks |
 //! | `otlp` | what it makes of the parts of OTLP |
@@ -44,6 +45,7 @@ mod attributes;
 mod blocks;
 mod collect;
 mod error;
+mod input_window;
 mod metrics;
 mod options;
 mod otlp;

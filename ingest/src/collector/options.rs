@@ -18,6 +18,9 @@ pub struct CollectorOptions {
     pub user_pairs: Vec<(String, String)>,
     /// Nanoseconds of a window; windows start at multiples of it since 1970. One block for all times if none.
     pub window: Option<NonZeroU64>,
+    /// Whether each input that has a window, as blocks of Prometheus's TSDB do, becomes blocks of its own with that window. If
+    /// not, the window of a block is the union of those of its inputs, if all have one. Without effect if `window` is set.
+    pub separate_input_windows: bool,
     /// When series were seen whose input does not say so.
     pub time: Option<TimeRange>,
     /// The most series of a block.
@@ -46,6 +49,7 @@ impl Default for CollectorOptions {
             external_labels: Vec::new(),
             user_pairs: Vec::new(),
             window: None,
+            separate_input_windows: false,
             time: None,
             max_series: u32::MAX,
             max_memory: None,
