@@ -1,10 +1,11 @@
 // Writes a data folder with Prometheus's own TSDB, and lists the series of any data folder with it.
 //
 //	go run . write DIR [none|snappy|zstd] [st]
-//	go run . list DIR > series.json
+//	go run . list DIR > series.jsonl
+//	go run . samples DIR
 //
 // `write` appends seven hours of samples, compacts as a server does, and leaves the last hours in the write-ahead log. `list`
-// opens a copy, because opening a folder changes it.
+// opens a copy, because opening a folder changes it. `samples` counts the samples of the logs.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,7 +28,9 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/record"
 	"github.com/prometheus/prometheus/tsdb/tsdbutil"
+	"github.com/prometheus/prometheus/tsdb/wlog"
 	"github.com/prometheus/prometheus/util/compression"
 )
 
@@ -47,13 +51,15 @@ func check(err error) {
 
 func main() {
 	if len(os.Args) < 3 {
-		log.Fatal("usage: tsdb write|list DIR")
+		log.Fatal("usage: tsdb write|list|samples DIR")
 	}
 	switch os.Args[1] {
 	case "write":
 		write(os.Args[2], os.Args[3:])
 	case "list":
 		list(os.Args[2])
+	case "samples":
+		samples(os.Args[2])
 	default:
 		log.Fatalf("unknown command %q", os.Args[1])
 	}
@@ -245,4 +251,45 @@ func list(dir string) {
 	}
 	check(querier.Close())
 	check(db.Close())
+}
+
+func samples(dir string) {
+	var segments []wlog.SegmentRange
+	wal := filepath.Join(dir, "wal")
+	checkpoint, after, err := wlog.LastCheckpoint(wal)
+	if err == nil {
+		segments = append(segments, wlog.SegmentRange{Dir: checkpoint, First: -1, Last: -1})
+	} else {
+		after = -1
+	}
+	segments = append(segments, wlog.SegmentRange{Dir: wal, First: after + 1, Last: -1})
+	if _, err := os.Stat(filepath.Join(dir, "wbl")); err == nil {
+		segments = append(segments, wlog.SegmentRange{Dir: filepath.Join(dir, "wbl"), First: -1, Last: -1})
+	}
+	count := 0
+	decoder := record.NewDecoder(nil, slog.New(slog.DiscardHandler))
+	for _, segments := range segments {
+		opened, err := wlog.NewSegmentsRangeReader(segments)
+		check(err)
+		reader := wlog.NewReader(opened)
+		for reader.Next() {
+			switch found := reader.Record(); decoder.Type(found) {
+			case record.Samples, record.SamplesV2:
+				decoded, err := decoder.Samples(found, nil)
+				check(err)
+				count += len(decoded)
+			case record.HistogramSamples, record.CustomBucketsHistogramSamples, record.HistogramSamplesV2:
+				decoded, err := decoder.HistogramSamples(found, nil)
+				check(err)
+				count += len(decoded)
+			case record.FloatHistogramSamples, record.CustomBucketsFloatHistogramSamples, record.FloatHistogramSamplesV2:
+				decoded, err := decoder.FloatHistogramSamples(found, nil)
+				check(err)
+				count += len(decoded)
+			}
+		}
+		check(reader.Err())
+		check(opened.Close())
+	}
+	fmt.Println(count)
 }
