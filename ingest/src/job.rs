@@ -33,6 +33,9 @@ pub struct JobOptions {
     ///
     /// Costs a second reading of each record, so that a broken one is left out whole.
     pub skip_broken_records: bool,
+    /// Whether values of `le` and `quantile` of exposition text stay as they are written. Otherwise they are written as
+    /// Prometheus 3 stores them: `1` becomes `1.0`.
+    pub keep_float_labels: bool,
     /// How series are collected and cut into blocks.
     pub collector: CollectorOptions,
 }
@@ -43,6 +46,7 @@ impl Default for JobOptions {
             format: None,
             max_record_len: DEFAULT_MAX_RECORD_LEN,
             skip_broken_records: false,
+            keep_float_labels: false,
             collector: CollectorOptions::default(),
         }
     }
@@ -127,7 +131,7 @@ impl<B: BlockSink> Job<B> {
         let format = records.format();
         let name = records.source().name().to_owned();
         let records_before = self.seen();
-        let mut decoder = Decoder::new(format, self.options.max_record_len);
+        let mut decoder = Decoder::new(format, self.options.max_record_len, self.options.keep_float_labels);
         self.collector.input_has_no_window()?;
 
         let (source, blank_lines) = if is_at_hand {

@@ -377,11 +377,8 @@ fn taken(records: &[Vec<u8>], chunks: &[HeadChunk], window: Option<u64>) -> (Tak
 fn lines(taken: &Taken) -> Vec<String> {
     let one = |series: &Series| {
         let labels: Vec<String> = series.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let points: Vec<String> = series
-            .points
-            .iter()
-            .map(|(first, last)| format!("{}..{}", first / 1_000_000, last / 1_000_000))
-            .collect();
+        let points: Vec<String> =
+            series.points.iter().map(|(first, last)| format!("{}..{}", first / 1_000_000, last / 1_000_000)).collect();
         format!("{} {}", labels.join(","), points.join(","))
     };
     taken.series.iter().map(one).collect()
@@ -565,8 +562,7 @@ fn the_newest_checkpoint_comes_first_and_a_missing_segment_is_an_error() {
     assert!(is_wal(&wal));
     let files = HeadFiles::find(&wal).unwrap();
     let name = |path: &Path| path.strip_prefix(folder.path()).unwrap().display().to_string();
-    let segments: Vec<(String, bool)> =
-        files.segments.iter().map(|file| (name(&file.path), file.is_last)).collect();
+    let segments: Vec<(String, bool)> = files.segments.iter().map(|file| (name(&file.path), file.is_last)).collect();
     let expected = [
         ("wal/checkpoint.00000005/00000000", false),
         ("wal/checkpoint.00000005/00000001", false),

@@ -76,6 +76,11 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) classic_histograms: bool,
 
+    /// Keep le and quantile of exposition text as they are written; otherwise they are stored as Prometheus 3 stores them:
+    /// le="1" as le="1.0"
+    #[arg(long, help_heading = "Prometheus")]
+    pub(crate) keep_float_labels: bool,
+
     /// Translate names of OTLP's metrics and attributes into Prometheus's, units and _total included
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) prometheus_names: bool,
@@ -140,6 +145,8 @@ pub(crate) enum FormatChoice {
     PrometheusText,
     /// The same, with timestamps in seconds
     Openmetrics,
+    /// Metric families as protobuf, each with its length before it as a varint
+    PrometheusProto,
     /// Requests of remote write
     RemoteWrite,
     /// Folders that are blocks of Prometheus's TSDB
@@ -155,6 +162,7 @@ impl FormatChoice {
             Self::SeriesJson => Some(Format::SeriesJson),
             Self::PrometheusText => Some(Format::PrometheusText),
             Self::Openmetrics => Some(Format::OpenMetrics),
+            Self::PrometheusProto => Some(Format::PrometheusProto),
             Self::RemoteWrite => Some(Format::RemoteWrite),
         }
     }

@@ -149,6 +149,7 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
         format: arguments.format.format(),
         max_record_len: arguments.max_record_size,
         skip_broken_records: arguments.skip_bad_records,
+        keep_float_labels: arguments.keep_float_labels,
         collector: CollectorOptions {
             layout: arguments.layout.into(),
             external_labels: arguments::sorted("--external-label", arguments.external_labels.clone())?,

@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`text`] | the exposition text formats, line by line |
+//! | [`proto`] | the exposition format as protobuf, family by family |
 //! | [`remote_write`] | requests of remote write, one after the other |
 //! | [`tsdb`] | blocks of the TSDB |
 //! | [`wal`] | the head of the TSDB: its write-ahead log and head chunks |
@@ -10,12 +11,15 @@
 //! Each gives its parts to a [`SeriesSink`](crate::SeriesSink): labels as they are written, empty values included, with
 //! the metric's name as `__name__`; and times in nanoseconds, of which Prometheus knows milliseconds.
 
+mod float;
 mod kind;
+pub mod proto;
 pub mod remote_write;
 pub mod text;
 pub mod tsdb;
 pub mod wal;
 
+pub(crate) use float::open_metrics_float;
 pub(crate) use kind::FamilyType;
 
 /// The label that holds the name of a metric.

@@ -124,11 +124,7 @@ fn numbered(folder: &Path, keep: impl Fn(u64) -> bool) -> Result<Vec<HeadFile>, 
     if let Some([(number, ..), (_, next, _)]) =
         files.array_windows().find(|[left, right]| left.0.checked_add(1) != Some(right.0))
     {
-        return Err(WalError::MissingSegment {
-            folder: folder.to_owned(),
-            missing: number + 1,
-            next: next.clone(),
-        });
+        return Err(WalError::MissingSegment { folder: folder.to_owned(), missing: number + 1, next: next.clone() });
     }
     let count = files.len();
     let with_len = |(place, (_, _, path)): (usize, (u64, String, PathBuf))| {

@@ -200,12 +200,7 @@ impl Head {
     }
 
     /// Adds a time to a series. The series is given to the sink if the time is in another window.
-    fn extend<S: SeriesSink>(
-        &mut self,
-        position: usize,
-        time: i64,
-        sink: &mut S,
-    ) -> Result<(), HeadError<S::Error>> {
+    fn extend<S: SeriesSink>(&mut self, position: usize, time: i64, sink: &mut S) -> Result<(), HeadError<S::Error>> {
         let times = self.series.get(position).and_then(|series| series.times);
         let (first, last) = match times {
             Some((first, last)) if self.is_in_window(first, time) => (first.min(time), last.max(time)),

@@ -91,9 +91,8 @@ impl<R: Read> HeadChunks<R> {
         }
         let torn = WalFileError::Torn { offset: start };
         let Some(header) = header.first_chunk::<CHUNK_HEADER_LEN>() else { return Err(torn) };
-        let number = |at: usize| {
-            header.iter().skip(at).take(8).fold(0_u64, |value, &byte| value << 8 | u64::from(byte))
-        };
+        let number =
+            |at: usize| header.iter().skip(at).take(8).fold(0_u64, |value, &byte| value << 8 | u64::from(byte));
         let mut crc = crc32c::crc32c(header);
         let mut left = 0_u64;
         for place in 0.. {

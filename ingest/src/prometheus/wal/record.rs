@@ -72,10 +72,7 @@ pub fn decode_wal_record<E>(
     Ok(true)
 }
 
-fn series<E>(
-    mut fields: Fields<'_>,
-    each: &mut impl FnMut(WalEntry<'_>) -> Result<(), E>,
-) -> Result<(), HeadError<E>> {
+fn series<E>(mut fields: Fields<'_>, each: &mut impl FnMut(WalEntry<'_>) -> Result<(), E>) -> Result<(), HeadError<E>> {
     let mut labels = Vec::new();
     while !fields.is_empty() {
         let reference = fields.be64()?;
