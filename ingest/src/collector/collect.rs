@@ -6,6 +6,7 @@ use super::error::CollectError;
 use super::input_window::InputWindow;
 use super::metrics::Metrics;
 use super::options::CollectorOptions;
+use super::prometheus_labels::PrometheusLabels;
 use super::recall::Recall;
 use super::windows::{Times, Windows};
 use crate::names;
@@ -54,6 +55,7 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) windows: Windows,
     pub(super) metrics: Metrics,
     pub(super) names: names::Cache,
+    pub(super) translated: PrometheusLabels,
     pub(super) recall: Recall,
     /// What the current input said of metrics, by their names, for labels of the series that follow.
     pub(super) said: HashMap<Box<str>, OwnedMetricMetadata>,
@@ -89,6 +91,7 @@ impl<B: BlockSink> Collector<B> {
             windows: Windows::new(options.window),
             metrics: Metrics::default(),
             names: names::Cache::default(),
+            translated: PrometheusLabels::default(),
             recall: Recall::default(),
             said: HashMap::new(),
             last_said: OwnedMetricMetadata::default(),
@@ -128,6 +131,7 @@ impl<B: BlockSink> Collector<B> {
     ///
     /// A block cannot be sealed, or is not taken.
     pub fn finish(mut self) -> Result<(Report, B), CollectError> {
+        self.end_resource()?;
         self.cut()?;
         if self.report.blocks == 0 && self.options.window.is_none() {
             self.seal(&BitVec::new(), &self.meta())?;
@@ -137,6 +141,7 @@ impl<B: BlockSink> Collector<B> {
 
     /// A record of this many bytes was read: no attribute of it matters any more.
     pub(crate) fn record_ends(&mut self, len: usize) -> Result<(), CollectError> {
+        self.end_resource()?;
         self.report.records += 1;
         self.unlooked += len;
         if self.unlooked >= BYTES_PER_LOOK {

@@ -31,8 +31,11 @@ pub struct CollectorOptions {
     /// Whether histograms and summaries become the series that Prometheus has for them: `_bucket` with `le`, `_sum` and
     /// `_count`, and one for each `quantile`. Exponential histograms stay what they are, as in Prometheus.
     pub classic_histograms: bool,
-    /// Whether names of metrics and attributes of OTLP become [names of Prometheus](crate::names).
+    /// Whether series of OTLP have the [names](crate::names) and labels that Prometheus's OTLP receiver gives them: see
+    /// [the collector](super#labels-of-prometheus).
     pub prometheus_names: bool,
+    /// Resource attributes that become labels of each series with `prometheus_names`.
+    pub promote_resource_attributes: Vec<String>,
     /// Whether series get the labels `__type__` and `__unit__`, as Prometheus gives them, where these are known.
     pub type_and_unit_labels: bool,
     /// Whether blocks keep type, unit, description, temporality and monotonicity of metrics.
@@ -55,6 +58,7 @@ impl Default for CollectorOptions {
             max_memory: None,
             classic_histograms: false,
             prometheus_names: false,
+            promote_resource_attributes: Vec::new(),
             type_and_unit_labels: false,
             keep_metadata: true,
             compare_layouts: false,

@@ -81,9 +81,20 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) keep_float_labels: bool,
 
-    /// Translate names of OTLP's metrics and attributes into Prometheus's, units and _total included
+    /// Give series of OTLP the names and labels that Prometheus's OTLP receiver gives them: units and _total, job and instance,
+    /// otel_scope_*; other resource attributes become labels of target_info
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) prometheus_names: bool,
+
+    /// Resource attributes that become labels of each series with --prometheus-names, such as k8s.pod.name,service.version
+    #[arg(
+        long,
+        value_name = "ATTRIBUTE,...",
+        value_delimiter = ',',
+        requires = "prometheus_names",
+        help_heading = "Prometheus"
+    )]
+    pub(crate) promote_resource_attributes: Vec<String>,
 
     /// Add the labels __type__ and __unit__ where these are known
     #[arg(long, help_heading = "Prometheus")]

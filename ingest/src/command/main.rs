@@ -162,6 +162,7 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
             max_memory: max_memory.map(|limit| limit / 4),
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
+            promote_resource_attributes: arguments.promote_resource_attributes.clone(),
             type_and_unit_labels: arguments.type_and_unit_labels,
             keep_metadata: !arguments.no_metadata,
             compare_layouts: arguments.report.is_some(),
