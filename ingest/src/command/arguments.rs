@@ -15,9 +15,10 @@ pub(crate) const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
 /// Turns captures of metrics into blocks
 ///
 /// Reads what the OpenTelemetry Collector's file exporter writes (OTLP requests as JSON or protobuf, its zstd framing
-/// included), single requests as exports to object stores and queues have them, exposition text and OpenMetrics, requests
-/// of remote write, blocks of Prometheus's TSDB, and series as its API lists them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and writes them as one block,
-/// or as many.
+/// included), single requests as exports to object stores and queues have them, exposition text, OpenMetrics and metric
+/// families as protobuf, requests of remote write, data folders, blocks and write-ahead logs of Prometheus's TSDB, and
+/// series as its API lists them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and
+/// writes them as one block, or as many.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -126,6 +127,10 @@ Labels of a data point: __name__ (the metric's name), the point's attributes, ot
 the scope's attributes, the resource's attributes. Where two have one name, the one named first here wins. Empty values \
 are no labels. Names are cut at 1,024 bytes and values at 2,048.
 
+A data folder of Prometheus gives a block with its window for each of its blocks, and one for its write-ahead log and head \
+chunks. lock, queries.active, *.tmp* and chunk_snapshot.* are passed over, and so is, with a warning, any other file of a \
+folder whose format is unknown.
+
 In a folder, --memory-limit is held by cutting blocks; a series that comes again after a cut is in two blocks, which \
 chronoxide-compact makes one. Ended by Ctrl-C, a run \
 into a folder keeps what it has read; no block is ever half-written.
@@ -138,6 +143,7 @@ Examples:
   chronoxide-ingest metrics.jsonl -o metrics.cx
   zstd -dc capture.zst | chronoxide-ingest - -o capture.cx
   chronoxide-ingest exports/ -o blocks/ --window 1h
+  chronoxide-ingest /var/lib/prometheus/data -o blocks/
   chronoxide-ingest 'spool/*.binpb*' -o blocks/ --memory-limit 512MiB --json
   curl -s 'http://localhost:9090/api/v1/series?match[]={job=~\".+\"}' | chronoxide-ingest - -o series.cx";
 
@@ -160,7 +166,7 @@ pub(crate) enum FormatChoice {
     PrometheusProto,
     /// Requests of remote write
     RemoteWrite,
-    /// Folders that are blocks of Prometheus's TSDB
+    /// Folders that are blocks or write-ahead logs of Prometheus's TSDB
     TsdbBlock,
 }
 
