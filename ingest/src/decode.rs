@@ -3,6 +3,7 @@
 use crate::error::DecodeError;
 use crate::input::Format;
 use crate::otlp::{Level, OtlpSink, Point, ProtoError, decode_otlp_json, decode_otlp_proto};
+use crate::prometheus::proto::decode_metric_family;
 use crate::prometheus::remote_write::decode_remote_write;
 use crate::prometheus::text::{TextDecoder, TimestampUnit};
 use crate::series::SeriesSink;
@@ -25,9 +26,11 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    pub(crate) fn new(format: Format, max_len: usize) -> Self {
+    pub(crate) fn new(format: Format, max_len: usize, keeps_float_labels: bool) -> Self {
         let unit = if format == Format::OpenMetrics { TimestampUnit::Seconds } else { TimestampUnit::ByShape };
-        Self { format, text: TextDecoder::new(unit), max_len }
+        let text = TextDecoder::new(unit);
+        let text = if keeps_float_labels { text.keep_float_labels() } else { text };
+        Self { format, text, max_len }
     }
 
     /// Decodes a record. If it is broken the sink may have got parts of it.
@@ -41,6 +44,7 @@ impl Decoder {
             Format::OtlpProto => decode_otlp_proto(bytes, sink),
             Format::SeriesJson => decode_series_json(bytes, sink),
             Format::PrometheusText | Format::OpenMetrics => Ok(self.text.line(bytes, sink)?),
+            Format::PrometheusProto => Ok(decode_metric_family(bytes, sink.needs().buckets, sink)?),
             Format::RemoteWrite => Ok(decode_remote_write(bytes, self.max_len, sink)?),
         }
     }
@@ -72,7 +76,7 @@ pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool 
         DecodeError::Json(error) => error.is_eof(),
         // What is cut off of a line cannot be told from what is wrong with it.
         DecodeError::Text(_) => true,
-        DecodeError::RemoteWrite(_) => false,
+        DecodeError::RemoteWrite(_) | DecodeError::Family(_) => false,
         DecodeError::Proto(error) => matches!(error, ProtoError::CutOff { .. }),
         // The last character is cut; whether what stands before it is right does not matter any more.
         DecodeError::Utf8(error) => error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len(),

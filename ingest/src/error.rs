@@ -2,9 +2,11 @@
 
 use crate::collector::CollectError;
 use crate::otlp::ProtoError;
+use crate::prometheus::proto::{ExpositionError, FamilyError};
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
 use crate::prometheus::text::{LineError, TextError};
 use crate::prometheus::tsdb::TsdbBlockError;
+use crate::prometheus::wal::WalError;
 use std::convert::Infallible;
 use std::io;
 use std::str::Utf8Error;
@@ -25,6 +27,9 @@ pub enum DecodeError<E> {
     /// The record is no request of remote write.
     #[error(transparent)]
     RemoteWrite(RequestError),
+    /// The record is not a metric family as protobuf.
+    #[error(transparent)]
+    Family(FamilyError),
     /// The record is no JSON, or not the JSON that was expected.
     #[error(transparent)]
     Json(serde_json::Error),
@@ -51,6 +56,15 @@ impl<E> From<RemoteWriteError<E>> for DecodeError<E> {
     }
 }
 
+impl<E> From<ExpositionError<E>> for DecodeError<E> {
+    fn from(error: ExpositionError<E>) -> Self {
+        match error {
+            ExpositionError::Family(error) => Self::Family(error),
+            ExpositionError::Sink(error) => Self::Sink(error),
+        }
+    }
+}
+
 impl<E> DecodeError<E> {
     /// What is wrong with the record, or what the sink says.
     pub(crate) fn split(self) -> Result<DecodeError<Infallible>, E> {
@@ -59,6 +73,7 @@ impl<E> DecodeError<E> {
             Self::Proto(error) => DecodeError::Proto(error),
             Self::Text(error) => DecodeError::Text(error),
             Self::RemoteWrite(error) => DecodeError::RemoteWrite(error),
+            Self::Family(error) => DecodeError::Family(error),
             Self::Json(error) => DecodeError::Json(error),
             Self::Sink(error) => return Err(error),
         })
@@ -136,6 +151,14 @@ pub enum IngestError {
         input: String,
         /// What is wrong.
         source: TsdbBlockError,
+    },
+    /// The head of a TSDB of Prometheus cannot be read, is damaged, or does not fit into memory.
+    #[error("{input}")]
+    Wal {
+        /// The folder of its write-ahead log.
+        input: String,
+        /// What is wrong.
+        source: WalError,
     },
     /// The thread that reads is gone.
     #[error("reading stopped without saying why")]

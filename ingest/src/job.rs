@@ -1,5 +1,7 @@
 //! A run over inputs: each record decoded, what is broken counted or refused.
 
+mod wal;
+
 use crate::collector::{BlockSink, Collector, CollectorOptions};
 use crate::decode::{Decoder, is_cut_off};
 use crate::error::{BrokenRecord, IngestError};
@@ -31,6 +33,9 @@ pub struct JobOptions {
     ///
     /// Costs a second reading of each record, so that a broken one is left out whole.
     pub skip_broken_records: bool,
+    /// Whether values of `le` and `quantile` of exposition text stay as they are written. Otherwise they are written as
+    /// Prometheus 3 stores them: `1` becomes `1.0`.
+    pub keep_float_labels: bool,
     /// How series are collected and cut into blocks.
     pub collector: CollectorOptions,
 }
@@ -41,6 +46,7 @@ impl Default for JobOptions {
             format: None,
             max_record_len: DEFAULT_MAX_RECORD_LEN,
             skip_broken_records: false,
+            keep_float_labels: false,
             collector: CollectorOptions::default(),
         }
     }
@@ -125,7 +131,8 @@ impl<B: BlockSink> Job<B> {
         let format = records.format();
         let name = records.source().name().to_owned();
         let records_before = self.seen();
-        let mut decoder = Decoder::new(format, self.options.max_record_len);
+        let mut decoder = Decoder::new(format, self.options.max_record_len, self.options.keep_float_labels);
+        self.collector.input_has_no_window()?;
 
         let (source, blank_lines) = if is_at_hand {
             while let Some(record) = records.next_record()? {
@@ -179,6 +186,11 @@ impl<B: BlockSink> Job<B> {
         let broken = |source| IngestError::TsdbBlock { input: name.clone(), source };
         let mut block = TsdbBlock::open(folder).map_err(broken)?;
         let position = Position::start_of(block.index().file_len());
+        match block.meta().window() {
+            Some(window) => self.collector.input_has_window(window)?,
+            None => self.collector.input_has_no_window()?,
+        }
+        let points_before = self.collector.report().points;
         let mut count = 0_u64;
         loop {
             let before = block.index().offset();
@@ -199,10 +211,20 @@ impl<B: BlockSink> Job<B> {
         let report = self.collector.report_mut();
         report.inputs += 1;
         report.content_bytes += position.file_len().unwrap_or_default();
+        // Chunks are not points.
+        report.points = points_before;
+        report.samples += block.meta().stats.num_samples;
         if count == 0 {
             report.warn(Warning::NoSeries { input: name });
         }
         Ok(())
+    }
+
+    /// Counts and warns of a file of a folder that is not read, because it is of an unknown format.
+    pub fn pass_over(&mut self, path: &Path, found: &str) {
+        let report = self.collector.report_mut();
+        report.unknown_files += 1;
+        report.warn(Warning::UnknownFile { path: path.display().to_string(), found: found.to_owned() });
     }
 
     /// Seals what is left. Returns what was counted, and the blocks.

@@ -10,8 +10,8 @@
 //! - In a label's name `_` replaces what is no letter, digit or `_`. `key_` comes before a digit, `key` before a single
 //!   `_`.
 //!
-//! A name of which nothing is left stays what it was. Labels that become the same by it are [one label][labels] from
-//! then on, as if they had been so in the capture; Prometheus would join their values.
+//! A name of which nothing is left stays what it was. Values of labels that become the same by it are [joined][labels], as Prometheus
+//! joins them.
 //!
 //! [spec]: https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
 //! [labels]: crate::collector

@@ -29,6 +29,15 @@ pub struct Report {
     pub points_without_recorded_value: u64,
     /// Points without a time, or with one that does not fit 63 bits. They define their series all the same.
     pub points_without_time: u64,
+    /// Samples of blocks and heads of Prometheus's TSDB: those that `meta.json` counts, and those of the write-ahead log.
+    /// Samples that are in both count twice.
+    pub samples: u64,
+    /// Series of a write-ahead log without samples, which are left out: their samples are in blocks.
+    pub series_without_samples: u64,
+    /// Samples and head chunks whose series the write-ahead log does not define.
+    pub unknown_series_refs: u64,
+    /// Files of a folder that were passed over because their format is unknown.
+    pub unknown_files: u64,
     /// Metrics without a data point.
     pub metrics_without_points: u64,
     /// Metrics with their points, as often as they come.
@@ -151,10 +160,47 @@ pub enum Warning {
         /// What was looked for.
         format: Format,
     },
-    /// A block of Prometheus has no series.
+    /// A block or head of Prometheus has no series.
     NoSeries {
         /// Its folder.
         input: String,
+    },
+    /// The last file of a write-ahead log, or of head chunks, ends within a record.
+    TornSegment {
+        /// The file.
+        path: String,
+        /// Where the record starts.
+        offset: u64,
+    },
+    /// The rest of a damaged file of a write-ahead log, or of head chunks, was skipped.
+    SkippedRestOfSegment {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Samples and head chunks belong to series that the write-ahead log does not define.
+    UnknownSeriesRefs {
+        /// The folder of the log.
+        input: String,
+        /// Number of samples.
+        samples: u64,
+        /// Number of head chunks.
+        chunks: u64,
+    },
+    /// Records of a write-ahead log have types that are unknown.
+    UnknownRecords {
+        /// The folder of the log.
+        input: String,
+        /// Number of records.
+        count: u64,
+    },
+    /// A file of a folder has an unknown format.
+    UnknownFile {
+        /// The file.
+        path: String,
+        /// What it looks like.
+        found: String,
     },
 }
 
@@ -172,6 +218,21 @@ impl fmt::Display for Warning {
                 write!(f, "{input}: record {number}, at byte {offset}, is broken, and was left out: {reason}")
             }
             Self::NoSeries { input } => write!(f, "{input}: a block without series"),
+            Self::TornSegment { path, offset } => {
+                write!(f, "{path}: the file ends within the record at byte {offset}, which was left out")
+            }
+            Self::SkippedRestOfSegment { path, reason } => {
+                write!(f, "{path}: the rest of the file was left out: {reason}")
+            }
+            Self::UnknownSeriesRefs { input, samples, chunks } => write!(
+                f,
+                "{input}: {samples} samples and {chunks} head chunks belong to series that the log does not define, and were \
+                 left out"
+            ),
+            Self::UnknownRecords { input, count } => {
+                write!(f, "{input}: {count} records have an unknown type, and were passed over")
+            }
+            Self::UnknownFile { path, found } => write!(f, "{path}: passed over: {found}"),
             Self::NoRecords { input, format } => write!(f, "{input}: no {} records", format.name()),
         }
     }

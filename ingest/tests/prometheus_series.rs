@@ -76,9 +76,10 @@ fn names_types_and_units_are_those_of_prometheus() {
     assert_eq!(
         series,
         [
-            "__name__=http_requests_total __type__=counter le=x service_name=cart",
-            "__name__=latency_seconds __type__=histogram __unit__=seconds le=x route=/ service_name=cart",
-            "__name__=native __type__=histogram le=x service_name=cart",
+            "__name__=http_requests_total __type__=counter job=cart",
+            "__name__=latency_seconds __type__=histogram __unit__=seconds job=cart route=/",
+            "__name__=native __type__=histogram job=cart",
+            "__name__=target_info job=cart le=x",
         ]
     );
     let classic = CollectorOptions {
@@ -90,9 +91,9 @@ fn names_types_and_units_are_those_of_prometheus() {
     let (_, series) = ingested(&request(&HISTOGRAM.replace('\n', " ")), classic);
     assert_eq!(
         series[0],
-        "__name__=latency_seconds_bucket __type__=histogram __unit__=seconds le=+Inf route=/ service_name=cart"
+        "__name__=latency_seconds_bucket __type__=histogram __unit__=seconds job=cart le=+Inf route=/"
     );
-    assert_eq!(series.len(), 6);
+    assert_eq!(series.len(), 7);
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn text_says_types_and_units_itself() {
     assert_eq!(
         series,
         [
-            "__name__=h_seconds_bucket __type__=histogram __unit__=seconds le=1",
+            "__name__=h_seconds_bucket __type__=histogram __unit__=seconds le=1.0",
             "__name__=other",
             "__name__=up __type__=gauge",
         ]

@@ -3,8 +3,10 @@
 use super::attributes::Attributes;
 use super::blocks::{BlockSink, SealedBlock};
 use super::error::CollectError;
+use super::input_window::InputWindow;
 use super::metrics::Metrics;
 use super::options::CollectorOptions;
+use super::prometheus_labels::PrometheusLabels;
 use super::recall::Recall;
 use super::windows::{Times, Windows};
 use crate::names;
@@ -14,6 +16,7 @@ use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use chronoxide_format::view::TimeRange;
 use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -52,6 +55,7 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) windows: Windows,
     pub(super) metrics: Metrics,
     pub(super) names: names::Cache,
+    pub(super) translated: PrometheusLabels,
     pub(super) recall: Recall,
     /// What the current input said of metrics, by their names, for labels of the series that follow.
     pub(super) said: HashMap<Box<str>, OwnedMetricMetadata>,
@@ -59,6 +63,10 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) last_said: OwnedMetricMetadata,
     /// Times of the current series, where its input says them.
     pub(super) series_times: Vec<Times>,
+    /// The window of the inputs since the last cut.
+    input_window: InputWindow,
+    /// Bytes that a reader holds beside the collector.
+    outside_memory: usize,
     /// Bytes of records since the last look at the memory.
     unlooked: usize,
     /// Attributes that were interned since then.
@@ -83,10 +91,13 @@ impl<B: BlockSink> Collector<B> {
             windows: Windows::new(options.window),
             metrics: Metrics::default(),
             names: names::Cache::default(),
+            translated: PrometheusLabels::default(),
             recall: Recall::default(),
             said: HashMap::new(),
             last_said: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
+            input_window: InputWindow::default(),
+            outside_memory: 0,
             unlooked: 0,
             work: 0,
             options,
@@ -120,6 +131,7 @@ impl<B: BlockSink> Collector<B> {
     ///
     /// A block cannot be sealed, or is not taken.
     pub fn finish(mut self) -> Result<(Report, B), CollectError> {
+        self.end_resource()?;
         self.cut()?;
         if self.report.blocks == 0 && self.options.window.is_none() {
             self.seal(&BitVec::new(), &self.meta())?;
@@ -129,6 +141,7 @@ impl<B: BlockSink> Collector<B> {
 
     /// A record of this many bytes was read: no attribute of it matters any more.
     pub(crate) fn record_ends(&mut self, len: usize) -> Result<(), CollectError> {
+        self.end_resource()?;
         self.report.records += 1;
         self.unlooked += len;
         if self.unlooked >= BYTES_PER_LOOK {
@@ -164,9 +177,36 @@ impl<B: BlockSink> Collector<B> {
         self.last_said = OwnedMetricMetadata::default();
     }
 
+    /// Sets how many bytes a reader holds beside the collector, which count as memory in use.
+    pub(crate) fn set_outside_memory(&mut self, bytes: usize) {
+        self.outside_memory = bytes;
+    }
+
+    /// An input begins whose series are of this window.
+    pub(crate) fn input_has_window(&mut self, range: TimeRange) -> Result<(), CollectError> {
+        self.begin_window(InputWindow::Known(range))
+    }
+
+    /// An input begins that has no window.
+    pub(crate) fn input_has_no_window(&mut self) -> Result<(), CollectError> {
+        self.begin_window(InputWindow::Unknown)
+    }
+
+    fn begin_window(&mut self, window: InputWindow) -> Result<(), CollectError> {
+        let is_other = self.input_window != window && self.input_window != InputWindow::NoInput;
+        if self.options.separate_input_windows && self.options.window.is_none() && is_other {
+            self.cut_and_restart()?;
+            self.input_window = InputWindow::NoInput;
+        }
+        self.input_window = self.input_window.union(window);
+        Ok(())
+    }
+
     fn is_memory_used(&self) -> bool {
         self.options.max_memory.is_some_and(|most| {
-            self.store.memory_used() + self.windows.memory_used() + self.metrics.memory_used() > most
+            let collected = self.store.memory_used() + self.windows.memory_used() + self.metrics.memory_used();
+            // The limit allows for sealing, which multiplies what was collected, but not what others hold.
+            collected + self.outside_memory / 4 > most
         })
     }
 
@@ -182,7 +222,7 @@ impl<B: BlockSink> Collector<B> {
         for window in self.windows.take() {
             let mut meta = self.meta();
             meta.time = window.time_range();
-            meta.window = window.window_range(length);
+            meta.window = window.window_range(length).or(self.input_window.range());
             meta.metrics.extend(window.metrics.iter_ones().filter_map(|number| metrics.get(number)));
             self.seal(&window.series, &meta)?;
         }

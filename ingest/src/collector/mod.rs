@@ -20,6 +20,21 @@
 //! a point leaves the point without a label that its resource would give it, as setting a label to nothing does in
 //! Prometheus.
 //!
+//! # Labels of Prometheus
+//!
+//! With [`prometheus_names`](CollectorOptions::prometheus_names) series of OTLP have the labels that Prometheus's OTLP receiver gives
+//! them, so that one series has one labelset whichever way it came. From strong to weak:
+//!
+//! 1. `__name__`, `le`, `quantile`, `__type__` and `__unit__`
+//! 2. `otel_scope_name`, `otel_scope_version`, `otel_scope_schema_url`, and `otel_scope_` before each attribute of the scope, if the
+//!    scope has a name (Prometheus: `promote_scope_metadata`)
+//! 3. `instance`, which is `service.instance.id`; and `job`, which is `service.name`, after `service.namespace` and `/` if it has that
+//! 4. the point's attributes. Values of attributes that get one name are joined with `;`, in the order of their names before
+//! 5. [promoted](CollectorOptions::promote_resource_attributes) attributes of the resource
+//!
+//! The other attributes of the resource are labels of one series `target_info` with the same `job` and `instance`, which has points
+//! from the first to the last one of the resource.
+//!
 //! # Blocks
 //!
 //! Series are kept in one store, whatever window they are in; a window is a set of them. What is kept is sealed, a block
@@ -34,9 +49,11 @@
 //! | `attributes` | the attributes of one level |
 //! | `recall` | attributes that came before |
 //! | `windows` | which series are in which window |
+//! | `input_window` | the window that inputs have by themselves |
 //! | `metrics` | the metadata of metrics |
 //! | `collect` | [`Collector`]: labels to series, series to blocks |
 //! | `otlp` | what it makes of the parts of OTLP |
+//! | `prometheus_labels` | labels of Prometheus's OTLP receiver |
 //! | `series` | what it makes of series |
 //! | `error` | why collecting stops |
 
@@ -44,9 +61,11 @@ mod attributes;
 mod blocks;
 mod collect;
 mod error;
+mod input_window;
 mod metrics;
 mod options;
 mod otlp;
+mod prometheus_labels;
 mod recall;
 mod series;
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub struct CollectorOptions {
     pub user_pairs: Vec<(String, String)>,
     /// Nanoseconds of a window; windows start at multiples of it since 1970. One block for all times if none.
     pub window: Option<NonZeroU64>,
+    /// Whether each input that has a window, as blocks of Prometheus's TSDB do, becomes blocks of its own with that window. If
+    /// not, the window of a block is the union of those of its inputs, if all have one. Without effect if `window` is set.
+    pub separate_input_windows: bool,
     /// When series were seen whose input does not say so.
     pub time: Option<TimeRange>,
     /// The most series of a block.
@@ -28,8 +31,11 @@ pub struct CollectorOptions {
     /// Whether histograms and summaries become the series that Prometheus has for them: `_bucket` with `le`, `_sum` and
     /// `_count`, and one for each `quantile`. Exponential histograms stay what they are, as in Prometheus.
     pub classic_histograms: bool,
-    /// Whether names of metrics and attributes of OTLP become [names of Prometheus](crate::names).
+    /// Whether series of OTLP have the [names](crate::names) and labels that Prometheus's OTLP receiver gives them: see
+    /// [the collector](super#labels-of-prometheus).
     pub prometheus_names: bool,
+    /// Resource attributes that become labels of each series with `prometheus_names`.
+    pub promote_resource_attributes: Vec<String>,
     /// Whether series get the labels `__type__` and `__unit__`, as Prometheus gives them, where these are known.
     pub type_and_unit_labels: bool,
     /// Whether blocks keep type, unit, description, temporality and monotonicity of metrics.
@@ -46,11 +52,13 @@ impl Default for CollectorOptions {
             external_labels: Vec::new(),
             user_pairs: Vec::new(),
             window: None,
+            separate_input_windows: false,
             time: None,
             max_series: u32::MAX,
             max_memory: None,
             classic_histograms: false,
             prometheus_names: false,
+            promote_resource_attributes: Vec::new(),
             type_and_unit_labels: false,
             keep_metadata: true,
             compare_layouts: false,

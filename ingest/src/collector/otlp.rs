@@ -16,12 +16,14 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         Needs {
             metadata_first: self.options.prometheus_names || self.options.type_and_unit_labels,
             buckets: self.options.classic_histograms,
+            scope_schema_url: self.options.prometheus_names,
         }
     }
 
     fn resource(&mut self) -> Result<(), CollectError> {
         // Of a record that ended within an attribute.
         self.recall.drop_pending();
+        self.end_resource()?;
         self.resource.clear();
         self.scope()?;
         self.point.clear();
@@ -30,6 +32,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
 
     fn scope(&mut self) -> Result<(), CollectError> {
         self.scope.clear();
+        self.translated.scope_begins();
         self.base_is_current = false;
         Ok(())
     }
@@ -37,14 +40,17 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
     #[inline]
     fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), CollectError> {
         if self.options.prometheus_names {
-            let key = self.names.label(key);
-            return Ok(self.set(level, &key, value)?);
+            self.put_attribute(level, key, value);
+            return Ok(());
         }
         Ok(self.set(level, key, value)?)
     }
 
     #[inline]
     fn encoded_attribute(&mut self, level: Level, bytes: &[u8]) -> Result<bool, CollectError> {
+        if self.options.prometheus_names {
+            return Ok(false);
+        }
         let known = self.recall.get(bytes);
         if let Some((key, label)) = known {
             self.set_label(level, key, Some(label));
@@ -64,13 +70,18 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
             }
         }
         if !self.base_is_current {
-            self.update_base();
+            if self.options.prometheus_names {
+                self.translate_base()?;
+            } else {
+                self.update_base();
+            }
         }
         Ok(())
     }
 
     fn point_begins(&mut self) -> Result<(), CollectError> {
         self.point.clear();
+        self.translated.point_begins();
         self.look_at_work()
     }
 
@@ -82,6 +93,10 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
             report.skipped.points_without_name += 1;
             return Ok(());
         }
+        if self.options.prometheus_names {
+            self.translate_point()?;
+        }
+        let report = &mut self.report;
         if self.resource.is_overfull || self.scope.is_overfull || self.point.is_overfull {
             report.skipped.too_many_labels += 1;
             return Ok(());
@@ -98,6 +113,10 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
                 self.said_times()
             }
         };
+
+        if self.options.prometheus_names {
+            self.translated.add_times(times);
+        }
 
         match point.kind {
             MetricKind::Histogram if self.options.classic_histograms => {

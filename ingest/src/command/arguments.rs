@@ -15,9 +15,10 @@ pub(crate) const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
 /// Turns captures of metrics into blocks
 ///
 /// Reads what the OpenTelemetry Collector's file exporter writes (OTLP requests as JSON or protobuf, its zstd framing
-/// included), single requests as exports to object stores and queues have them, exposition text and OpenMetrics, requests
-/// of remote write, blocks of Prometheus's TSDB, and series as its API lists them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and writes them as one block,
-/// or as many.
+/// included), single requests as exports to object stores and queues have them, exposition text, OpenMetrics and metric
+/// families as protobuf, requests of remote write, data folders, blocks and write-ahead logs of Prometheus's TSDB, and
+/// series as its API lists them; plain or compressed with zstd or gzip. Keeps the labels of each distinct series, and
+/// writes them as one block, or as many.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -76,9 +77,25 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) classic_histograms: bool,
 
-    /// Translate names of OTLP's metrics and attributes into Prometheus's, units and _total included
+    /// Keep le and quantile of exposition text as they are written; otherwise they are stored as Prometheus 3 stores them:
+    /// le="1" as le="1.0"
+    #[arg(long, help_heading = "Prometheus")]
+    pub(crate) keep_float_labels: bool,
+
+    /// Give series of OTLP the names and labels that Prometheus's OTLP receiver gives them: units and _total, job and instance,
+    /// otel_scope_*; other resource attributes become labels of target_info
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) prometheus_names: bool,
+
+    /// Resource attributes that become labels of each series with --prometheus-names, such as k8s.pod.name,service.version
+    #[arg(
+        long,
+        value_name = "ATTRIBUTE,...",
+        value_delimiter = ',',
+        requires = "prometheus_names",
+        help_heading = "Prometheus"
+    )]
+    pub(crate) promote_resource_attributes: Vec<String>,
 
     /// Add the labels __type__ and __unit__ where these are known
     #[arg(long, help_heading = "Prometheus")]
@@ -110,6 +127,10 @@ Labels of a data point: __name__ (the metric's name), the point's attributes, ot
 the scope's attributes, the resource's attributes. Where two have one name, the one named first here wins. Empty values \
 are no labels. Names are cut at 1,024 bytes and values at 2,048.
 
+A data folder of Prometheus gives a block with its window for each of its blocks, and one for its write-ahead log and head \
+chunks. lock, queries.active, *.tmp* and chunk_snapshot.* are passed over, and so is, with a warning, any other file of a \
+folder whose format is unknown.
+
 In a folder, --memory-limit is held by cutting blocks; a series that comes again after a cut is in two blocks, which \
 chronoxide-compact makes one. Ended by Ctrl-C, a run \
 into a folder keeps what it has read; no block is ever half-written.
@@ -122,6 +143,7 @@ Examples:
   chronoxide-ingest metrics.jsonl -o metrics.cx
   zstd -dc capture.zst | chronoxide-ingest - -o capture.cx
   chronoxide-ingest exports/ -o blocks/ --window 1h
+  chronoxide-ingest /var/lib/prometheus/data -o blocks/
   chronoxide-ingest 'spool/*.binpb*' -o blocks/ --memory-limit 512MiB --json
   curl -s 'http://localhost:9090/api/v1/series?match[]={job=~\".+\"}' | chronoxide-ingest - -o series.cx";
 
@@ -140,9 +162,11 @@ pub(crate) enum FormatChoice {
     PrometheusText,
     /// The same, with timestamps in seconds
     Openmetrics,
+    /// Metric families as protobuf, each with its length before it as a varint
+    PrometheusProto,
     /// Requests of remote write
     RemoteWrite,
-    /// Folders that are blocks of Prometheus's TSDB
+    /// Folders that are blocks or write-ahead logs of Prometheus's TSDB
     TsdbBlock,
 }
 
@@ -155,6 +179,7 @@ impl FormatChoice {
             Self::SeriesJson => Some(Format::SeriesJson),
             Self::PrometheusText => Some(Format::PrometheusText),
             Self::Openmetrics => Some(Format::OpenMetrics),
+            Self::PrometheusProto => Some(Format::PrometheusProto),
             Self::RemoteWrite => Some(Format::RemoteWrite),
         }
     }

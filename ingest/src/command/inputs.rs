@@ -2,9 +2,23 @@
 
 use chronoxide_cli::{Exit, Failure};
 use chronoxide_ingest::prometheus::tsdb::is_block;
+use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
 use glob::MatchOptions;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// An input of the command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    /// A file, a block or a write-ahead log of Prometheus's TSDB, or `-`.
+    pub(crate) path: PathBuf,
+    /// The folder that an argument names and that this was found in. What is found may have an unknown format.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// Files and folders of a data folder of Prometheus that are not captures in their place.
+const DATA_FOLDER_NAMES: [&str; 3] = ["lock", "queries.active", WAL_FOLDER];
 
 /// The inputs that arguments name, in the order of the arguments, those of a folder or a pattern in the order of their
 /// names.
@@ -12,27 +26,27 @@ use std::path::{Path, PathBuf};
 /// # Errors
 ///
 /// A folder cannot be listed, a pattern is wrong, or one matches nothing.
-pub(crate) fn expand(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn expand(arguments: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for argument in arguments {
         let pattern = argument.to_str().filter(|text| text.contains(['*', '?', '[']));
         match pattern {
             // A shell leaves a pattern that matches nothing as it is, and Windows all of them.
             Some(pattern) if !argument.exists() => matches(pattern, &mut inputs)?,
-            _ => list(argument, &mut inputs)?,
+            _ => list(argument, None, &mut inputs)?,
         }
     }
     Ok(inputs)
 }
 
-fn matches(pattern: &str, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn matches(pattern: &str, inputs: &mut Vec<Input>) -> Result<(), Failure> {
     let before = inputs.len();
     // As shells have it.
     let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::default() };
     let paths =
         glob::glob_with(pattern, options).map_err(|error| Failure::new(Exit::Usage, format!("{pattern}: {error}")))?;
     for path in paths {
-        list(&path.map_err(|error| Failure::new(Exit::Io, error))?, inputs)?;
+        list(&path.map_err(|error| Failure::new(Exit::Io, error))?, None, inputs)?;
     }
     if inputs.len() == before {
         return Err(Failure::new(Exit::Io, format!("{pattern}: nothing matches")));
@@ -40,18 +54,19 @@ fn matches(pattern: &str, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds a file, a block of Prometheus's TSDB, or what is in another folder. Hidden files and blocks in it are left alone: the folder may be where the output
-/// goes.
-fn list(path: &Path, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    if !path.is_dir() || is_block(path) {
+/// Adds a file, a block or a write-ahead log of Prometheus's TSDB, or what is in another folder. Hidden files and blocks in it are
+/// left alone: the folder may be where the output goes. `folder` is the argument that this was found in.
+fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(), Failure> {
+    if !path.is_dir() || is_block(path) || is_wal(path) {
         if path != Path::new("-") {
             // Better now than after hours of reading what comes before it.
             fs::metadata(path)
                 .map_err(|error| Failure::new(Exit::Io, format!("{}: cannot open: {error}", path.display())))?;
         }
-        inputs.push(path.to_owned());
+        inputs.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned) });
         return Ok(());
     }
+    let folder = folder.unwrap_or(path);
     let unreadable = |error| Failure::new(Exit::Io, format!("{}: cannot list: {error}", path.display()));
     let mut entries = Vec::new();
     for entry in fs::read_dir(path).map_err(unreadable)? {
@@ -63,5 +78,24 @@ fn list(path: &Path, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
         }
     }
     entries.sort();
-    entries.iter().try_for_each(|entry| list(entry, inputs))
+    let wal = path.join(WAL_FOLDER);
+    let has_wal = is_wal(&wal);
+    if !has_wal && !entries.iter().any(|entry| is_block(entry)) {
+        return entries.iter().try_for_each(|entry| list(entry, Some(folder), inputs));
+    }
+    for entry in &entries {
+        let is_read_with_wal = has_wal && (entry.ends_with(CHUNKS_FOLDER) || entry.ends_with(OUT_OF_ORDER_FOLDER));
+        if !is_read_with_wal && !is_of_data_folder(entry) {
+            list(entry, Some(folder), inputs)?;
+        }
+    }
+    // The newest data comes last.
+    if has_wal { list(&wal, Some(folder), inputs) } else { Ok(()) }
+}
+
+/// Returns true if an entry of a data folder of Prometheus is not an input of its own: locks, logs of queries, folders that were
+/// being written or deleted, snapshots of what the write-ahead log holds too, and that log, which comes last.
+fn is_of_data_folder(entry: &Path) -> bool {
+    let name = entry.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    DATA_FOLDER_NAMES.contains(&name) || name.contains(".tmp") || name.starts_with("chunk_snapshot.")
 }

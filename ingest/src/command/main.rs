@@ -20,14 +20,17 @@ use arguments::{Arguments, FormatChoice};
 use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, publish_text, run};
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
+use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
 use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
 use chronoxide_labels::SealError;
+use inputs::Input;
 use output::{Output, WrittenBlocks};
 use progress::Bar;
 use report::Statistics;
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use summary::Summary;
 
@@ -55,11 +58,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     if arguments.report.is_some() {
         job = job.timed();
     }
-    let read = inputs.iter().try_for_each(|input| match arguments.format {
-        FormatChoice::TsdbBlock => job.read_tsdb_block(input),
-        FormatChoice::Auto if input.is_dir() => job.read_tsdb_block(input),
-        _ => Source::open(input).and_then(|source| job.read(source)),
-    });
+    let read = read_inputs(&mut job, &inputs, arguments.format);
     let timings = job.timings().cloned();
     let done = match read {
         // A stream is ended so: what it brought is kept, where there may be several blocks.
@@ -97,6 +96,41 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Reads the inputs. At least one in each folder must have a known format.
+fn read_inputs(job: &mut Job<Output>, inputs: &[Input], format: FormatChoice) -> Result<(), IngestError> {
+    let mut known_folders = HashSet::new();
+    for input in inputs {
+        if read_input(job, input, format)? {
+            known_folders.extend(&input.folder);
+        }
+    }
+    match inputs.iter().filter_map(|input| input.folder.as_ref()).find(|folder| !known_folders.contains(folder)) {
+        Some(folder) => Err(IngestError::UnknownFormat {
+            input: folder.display().to_string(),
+            found: "no file of this folder has a known format",
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Reads one input. Returns false if it is a file of a folder and has an unknown format: it is passed over then.
+fn read_input(job: &mut Job<Output>, input: &Input, format: FormatChoice) -> Result<bool, IngestError> {
+    let path = &input.path;
+    let is_folder = format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && path.is_dir();
+    let read = match () {
+        () if is_folder && is_wal(path) => job.read_wal(path),
+        () if is_folder => job.read_tsdb_block(path),
+        () => Source::open(path).and_then(|source| job.read(source)),
+    };
+    match read {
+        Err(IngestError::UnknownFormat { found, .. }) if input.folder.is_some() => {
+            job.pass_over(path, found);
+            Ok(false)
+        }
+        read => read.map(|()| true),
+    }
+}
+
 /// What the arguments say of the run.
 fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
     let is_folder = is_folder(&arguments.output);
@@ -115,17 +149,20 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
         format: arguments.format.format(),
         max_record_len: arguments.max_record_size,
         skip_broken_records: arguments.skip_bad_records,
+        keep_float_labels: arguments.keep_float_labels,
         collector: CollectorOptions {
             layout: arguments.layout.into(),
             external_labels: arguments::sorted("--external-label", arguments.external_labels.clone())?,
             user_pairs: arguments::sorted("--user-pair", arguments.user_pairs.clone())?,
             window: arguments.window,
+            separate_input_windows: is_folder,
             time: arguments.time,
             max_series: arguments.max_series_per_block.map_or(u32::MAX, u32::from),
             // What is collected, what sealing takes on top of it, and the block, which is read again.
             max_memory: max_memory.map(|limit| limit / 4),
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
+            promote_resource_attributes: arguments.promote_resource_attributes.clone(),
             type_and_unit_labels: arguments.type_and_unit_labels,
             keep_metadata: !arguments.no_metadata,
             compare_layouts: arguments.report.is_some(),
@@ -135,13 +172,13 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
 }
 
 /// No output may be an input or another output: with --force it would be replaced.
-fn refuse_same_files(arguments: &Arguments, inputs: &[PathBuf]) -> Result<(), Failure> {
+fn refuse_same_files(arguments: &Arguments, inputs: &[Input]) -> Result<(), Failure> {
     let same =
         |path: &Path, other: &Path| matches!((path.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b);
     let outputs = [Some(&arguments.output), arguments.report.as_ref()];
     for output in outputs.into_iter().flatten() {
-        if let Some(input) = inputs.iter().find(|input| same(input, output)) {
-            let message = format!("{} would be replaced, and is an input", input.display());
+        if let Some(input) = inputs.iter().find(|input| same(&input.path, output)) {
+            let message = format!("{} would be replaced, and is an input", input.path.display());
             return Err(Failure::new(Exit::Usage, message));
         }
     }
@@ -173,6 +210,11 @@ fn failure(error: IngestError) -> Failure {
         IngestError::TsdbBlock {
             source: TsdbBlockError::Version { .. } | TsdbBlockError::MetaVersion { .. }, ..
         } => Exit::Unsupported,
+        IngestError::Wal { source, .. } => match source {
+            WalError::Open { .. } | WalError::File { source: WalFileError::Read { .. }, .. } => Exit::Io,
+            WalError::Memory { .. } | WalError::File { source: WalFileError::Version { .. }, .. } => Exit::Unsupported,
+            _ => Exit::Corrupt,
+        },
         IngestError::UnknownFormat { .. } => Exit::Unsupported,
         IngestError::Collect(error) => match error {
             CollectError::Output(_) => Exit::Io,

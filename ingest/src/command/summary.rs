@@ -101,6 +101,7 @@ impl Display for Told<'_> {
                 list([
                     (report.records, "record", "records"),
                     (report.points, "data point", "data points"),
+                    (report.samples, "sample", "samples"),
                     (report.blank_lines, "blank line", "blank lines"),
                 ]),
                 human::bytes(report.content_bytes),
@@ -144,6 +145,9 @@ impl Display for Told<'_> {
                 (report.points_without_recorded_value, "point without a value", "points without a value"),
                 (report.points_without_time, "point without a time", "points without a time"),
                 (report.metrics_without_points, "metric without points", "metrics without points"),
+                (report.series_without_samples, "series without samples", "series without samples"),
+                (report.unknown_series_refs, "sample of an unknown series", "samples of unknown series"),
+                (report.unknown_files, "file of an unknown format", "files of unknown formats"),
             ]),
         )?;
         let skipped = report.skipped;

@@ -3,6 +3,7 @@
 use super::depth::Depth;
 use super::frames;
 use crate::otlp::looks_like_request;
+use crate::prometheus::proto::looks_like_metric_families;
 use crate::prometheus::remote_write::looks_like_remote_write;
 use crate::prometheus::text::looks_like_text;
 
@@ -21,6 +22,8 @@ pub enum Format {
     PrometheusText,
     /// The same, where it was said that timestamps count seconds.
     OpenMetrics,
+    /// `io.prometheus.client.MetricFamily` messages as protobuf, each with its length before it.
+    PrometheusProto,
     /// One request of remote write: protobuf within snappy.
     RemoteWrite,
 }
@@ -35,6 +38,7 @@ impl Format {
             Self::SeriesJson => "series-json",
             Self::PrometheusText => "prometheus-text",
             Self::OpenMetrics => "openmetrics",
+            Self::PrometheusProto => "prometheus-proto",
             Self::RemoteWrite => "remote-write",
         }
     }
@@ -45,8 +49,10 @@ impl Format {
 pub(crate) enum Framing {
     /// One per line.
     Lines,
-    /// Each with its length before it.
+    /// Each with its length before it, in four bytes.
     Frames,
+    /// Each with its length before it, as a varint.
+    Delimited,
     /// One, which is the whole content.
     Whole,
     /// Values of JSON one after the other, over many lines.
@@ -67,6 +73,10 @@ pub(super) type Found = &'static str;
 /// Nothing but white space is a content without records. `{}` says nothing, so that the next object decides; alone it
 /// is a request without resources.
 pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
+    // Before OTLP: a family of ten bytes begins with two of the bytes with which requests begin.
+    if looks_like_metric_families(head) {
+        return Ok((Format::PrometheusProto, Framing::Delimited));
+    }
     if looks_like_request(head) {
         return Ok((Format::OtlpProto, Framing::Whole));
     }
@@ -98,6 +108,7 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
         (Format::OtlpProto, _) => Framing::Frames,
         (Format::OtlpJson, _) if is_framed => Framing::Frames,
         (Format::RemoteWrite, _) => Framing::Whole,
+        (Format::PrometheusProto, _) => Framing::Delimited,
         _ => Framing::Lines,
     }
 }
@@ -246,6 +257,10 @@ mod tests {
             ("\n\u{12}\n\u{10}\n\u{e}", Ok((Format::OtlpProto, Framing::Whole))),
             ("\n\n\n\n\n\nup 1\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("\n\n\n\n\n\n\n\n", Ok((Format::OtlpJson, Framing::Lines))),
+            ("\x0f\n\x02up\x12\x05is up\x18\x01\x22\0", Ok((Format::PrometheusProto, Framing::Delimited))),
+            ("\n\n\x04up_a\x18\x01\x22\0", Ok((Format::PrometheusProto, Framing::Delimited))),
+            ("\x7f\n\x02up\x18", Ok((Format::PrometheusProto, Framing::Delimited))),
+            ("\x7f\n\x02u p\x18", Err("this is of no known format")),
             ("\x01\0\0\0{\"resourceMetrics\"", Ok((Format::OtlpJson, Framing::Frames))),
             ("\n\n{\n\"resourceMetrics\":[\n", Ok((Format::OtlpJson, Framing::Values))),
             ("{\n  \"__name__\": \"up\"\n}\n", Ok((Format::SeriesJson, Framing::Values))),

@@ -1,5 +1,5 @@
 //! Records with their length before them, as the Collector's file exporter frames messages: 4 bytes, big-endian, then
-//! the message, which may be a zstd stream of its own; and the record that is a whole input.
+//! the message, which may be a zstd stream of its own; with a varint before them, as protobuf's own framing has it; and the record that is a whole input.
 
 use super::record::Found;
 use super::source::{Compression, Source};
@@ -8,6 +8,9 @@ use std::io::Read;
 
 /// Bytes of the length.
 pub(super) const LENGTH_LEN: usize = 4;
+
+/// Bytes of the longest varint of 64 bits.
+const MAX_VARINT_LEN: usize = 10;
 
 /// Reads the next message into `buffer`, if it has at most `max_len` bytes.
 ///
@@ -30,6 +33,26 @@ pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) ->
         return Ok(decompress(max_len, buffer));
     }
     Ok(Found::Whole)
+}
+
+/// Reads the next message whose length stands before it as a varint into `buffer`, if it has at most `max_len` bytes.
+pub(super) fn next_delimited(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
+    let mut length = 0_u64;
+    for place in 0..MAX_VARINT_LEN {
+        let Some(&byte) = source.fill()?.first() else {
+            return Ok(if place == 0 { Found::End } else { Found::Torn });
+        };
+        source.consume(1);
+        length |= u64::from(byte & 0x7f) << (7 * place);
+        if byte < 0x80 {
+            break;
+        }
+    }
+    if length > max_len as u64 {
+        skip(source, length)?;
+        return Ok(Found::TooLong);
+    }
+    Ok(if append(source, length, buffer)? < length { Found::Torn } else { Found::Whole })
 }
 
 /// Reads all that is left into `buffer`, if it has at most `max_len` bytes.

@@ -115,6 +115,10 @@ impl Records {
                     let offset = self.source.offset();
                     (offset, frames::next(&mut self.source, self.max_len, &mut self.buffer)?)
                 }
+                Framing::Delimited => {
+                    let offset = self.source.offset();
+                    (offset, frames::next_delimited(&mut self.source, self.max_len, &mut self.buffer)?)
+                }
                 Framing::Whole => {
                     let offset = self.source.offset();
                     (offset, frames::whole(&mut self.source, self.max_len, &mut self.buffer)?)

@@ -43,6 +43,9 @@ pub struct Needs {
     pub metadata_first: bool,
     /// Bounds of buckets, and quantiles.
     pub buckets: bool,
+    /// The schema URL of each scope, as its attribute `otel_scope_schema_url`. In JSON it mostly stands after the metrics of the
+    /// scope, so that these are read twice.
+    pub scope_schema_url: bool,
 }
 
 /// Takes the parts of a request: a resource and its attributes; for each of its scopes its attributes; for each

@@ -33,6 +33,31 @@ impl FamilyType {
         })
     }
 
+    /// The type of this number, as remote write and the write-ahead log have it. Numbers that came later are of unknown types.
+    pub(crate) fn from_number(number: i32) -> Self {
+        match number {
+            1 => Self::Counter,
+            2 => Self::Gauge,
+            3 => Self::Histogram,
+            4 => Self::GaugeHistogram,
+            5 => Self::Summary,
+            6 => Self::Info,
+            7 => Self::StateSet,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The name of the family of a series with this name: without the suffix of a classic histogram or a summary.
+    pub(crate) fn family_of(self, name: &str) -> &str {
+        let suffixes: &[&str] = match self {
+            Self::Histogram => &["_bucket", "_sum", "_count"],
+            Self::GaugeHistogram => &["_bucket", "_gsum", "_gcount", "_sum", "_count"],
+            Self::Summary => &["_sum", "_count"],
+            _ => &[],
+        };
+        suffixes.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+    }
+
     /// What is known about the family of this name.
     pub(crate) fn metadata<'a>(self, name: &'a str, unit: &'a str, description: &'a str) -> MetricMetadata<'a> {
         let (metric_type, temporality) = match self {

@@ -59,6 +59,7 @@ pub fn series_json(bytes: &[u8]) {
         collector: CollectorOptions { policy: policy(options), layout: layout(options), ..CollectorOptions::default() },
         max_record_len: if options & 16 == 0 { 4096 } else { 64 },
         skip_broken_records: options & 32 != 0,
+        ..JobOptions::default()
     };
     if options & 64 != 0 {
         let [mut small, mut large] = [5, 1024].map(|buffer_len| records(capture, &job_options, buffer_len));

@@ -10,7 +10,7 @@
 //! | `mutation` | goldens changed as a program of bytes says |
 //! | `otlp_proto` | a request of OTLP as protobuf, beside a generated decoder |
 //! | `program` | bytes read as choices and numbers |
-//! | `prometheus` | what Prometheus writes: text, requests of remote write, indices of blocks |
+//! | `prometheus` | what Prometheus writes: text, protobuf, requests of remote write, indices of blocks, write-ahead logs |
 //! | `rebuild` | blocks built anew from what is read from them |
 //! | `remap` | remaps: any bytes, and built ones that are changed, with right checksums |
 //! | `sound` | what must hold for a block that verifies |
@@ -30,22 +30,24 @@ pub use block::{block_open, block_repaired, mutated_block};
 pub use input::{otlp_json, series_json};
 pub use merge::merge;
 pub use otlp_proto::{Parts, otlp_proto};
-pub use prometheus::{prometheus_text, remote_write, tsdb_index};
+pub use prometheus::{prometheus_proto, prometheus_text, remote_write, tsdb_index, tsdb_wal};
 pub use remap::remap;
 
 /// What a fuzzer calls: any bytes in, and a panic if a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("block_open", block_open),
     ("block_repaired", block_repaired),
     ("merge", merge),
     ("otlp_json", otlp_json),
     ("otlp_proto", otlp_proto),
+    ("prometheus_proto", prometheus_proto),
     ("prometheus_text", prometheus_text),
     ("remap", remap),
     ("remote_write", remote_write),
     ("series_json", series_json),
     ("tsdb_index", tsdb_index),
+    ("tsdb_wal", tsdb_wal),
 ];

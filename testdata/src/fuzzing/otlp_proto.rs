@@ -42,7 +42,7 @@ impl OtlpSink for Parts {
     type Error = Infallible;
 
     fn needs(&self) -> Needs {
-        Needs { metadata_first: true, buckets: true }
+        Needs { metadata_first: true, buckets: true, ..Needs::default() }
     }
 
     fn resource(&mut self) -> Result<(), Infallible> {

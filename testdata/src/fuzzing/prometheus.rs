@@ -4,10 +4,13 @@ use std::convert::Infallible;
 use std::io::Cursor;
 
 use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_format::policy::LabelPolicy;
 use chronoxide_ingest::SeriesSink;
+use chronoxide_ingest::prometheus::proto::{ExpositionError, decode_metric_family, looks_like_metric_families};
 use chronoxide_ingest::prometheus::remote_write::{decode_remote_write, looks_like_remote_write};
 use chronoxide_ingest::prometheus::text::{TextDecoder, TextError, TimestampUnit, looks_like_text};
 use chronoxide_ingest::prometheus::tsdb::TsdbIndex;
+use chronoxide_ingest::prometheus::wal::{Head, HeadChunks, HeadError, Segment};
 
 use super::program::Program;
 
@@ -146,6 +149,97 @@ pub fn tsdb_index(bytes: &[u8]) {
         (taken, end)
     };
     assert_eq!(read(), read());
+}
+
+/// One byte of options, then a metric family as protobuf: read or refused, with every series whole.
+///
+/// # Panics
+/// If a promise of the decoder is broken.
+pub fn prometheus_proto(bytes: &[u8]) {
+    let mut program = Program(bytes);
+    let is_classic = program.byte() & 1 != 0;
+    let message = program.0;
+    looks_like_metric_families(message);
+    let read = || {
+        let mut taken = Taken::default();
+        let error = match decode_metric_family(message, is_classic, &mut taken) {
+            Ok(()) => None,
+            Err(ExpositionError::Family(error)) => Some(error.to_string()),
+            Err(error) => panic!("the sink takes everything: {error}"),
+        };
+        assert!(!taken.is_open, "a family ends within a series");
+        (taken, error)
+    };
+    let (taken, error) = read();
+    assert_eq!((&taken, &error), (&read().0, &read().1));
+    for series in &taken.series {
+        assert_eq!(series.labels.first().map(|(name, _)| name.as_str()), Some("__name__"));
+    }
+}
+
+/// One byte of options, then a segment of a write-ahead log, one record of it, or head chunks: read or refused, with every series
+/// whole, and in the same way twice.
+///
+/// # Panics
+/// If a promise of the reader is broken.
+pub fn tsdb_wal(bytes: &[u8]) {
+    const MAX_RECORD_LEN: usize = 64 << 10;
+    let mut program = Program(bytes);
+    let options = program.byte();
+    let content = program.0;
+    let window = (options & 4 != 0).then_some(std::num::NonZeroU64::new(3_600_000_000_000)).flatten();
+    let read = || {
+        let mut taken = Taken::default();
+        let mut head = Head::new(LabelPolicy::default(), window);
+        let mut errors = Vec::new();
+        match options & 3 {
+            0 => {
+                let mut segment = Segment::new(content, MAX_RECORD_LEN);
+                loop {
+                    match segment.next_record() {
+                        Ok(Some(record)) => {
+                            assert!(record.len() <= MAX_RECORD_LEN, "a record is longer than allowed");
+                            errors.extend(refusal(head.take_record(record, &mut taken)));
+                        }
+                        Ok(None) => break,
+                        Err(error) => errors.push(error.to_string()),
+                    }
+                }
+            }
+            1 => match HeadChunks::open(content) {
+                Ok(mut chunks) => loop {
+                    match chunks.next_chunk() {
+                        Ok(Some(chunk)) => errors.extend(refusal(head.take_chunk(chunk, &mut taken))),
+                        Ok(None) => break,
+                        Err(error) => errors.push(error.to_string()),
+                    }
+                },
+                Err(error) => errors.push(error.to_string()),
+            },
+            // Records without checksums, which a fuzzer seldom gets right, each with its length in one byte.
+            _ => {
+                let mut rest = content;
+                while let Some((&len, behind)) = rest.split_first() {
+                    let (record, behind) = behind.split_at(usize::from(len).min(behind.len()));
+                    errors.extend(refusal(head.take_record(record, &mut taken)));
+                    rest = behind;
+                }
+            }
+        }
+        let counts = head.finish(&mut taken).expect("the sink takes everything");
+        assert!(!taken.is_open, "a series that does not end");
+        (taken, counts, errors)
+    };
+    assert_eq!(read(), read());
+}
+
+/// What is wrong with a record.
+fn refusal(result: Result<(), HeadError<Infallible>>) -> Option<String> {
+    match result {
+        Ok(()) => None,
+        Err(HeadError::Record(error)) => Some(error.to_string()),
+        Err(error) => panic!("the sink takes everything: {error}"),
+    }
 }
 
 /// What a sink was given.

@@ -25,6 +25,7 @@ pub(super) enum Field {
     Attributes(Level),
     Name,
     Version,
+    SchemaUrl,
     Description,
     Unit,
     Temporality,
@@ -44,7 +45,7 @@ impl Message {
     pub(super) fn field(self, name: &str) -> Option<Field> {
         use Field::{
             Attributes, BucketBounds, BucketCounts, Description, Flags, IsMonotonic, Many, Name, One, Quantile,
-            Quantiles, Sum, Temporality, Time, Unit, Version,
+            Quantiles, SchemaUrl, Sum, Temporality, Time, Unit, Version,
         };
         use MetricKind::{ExponentialHistogram, Histogram, Summary};
         Some(match (self, name) {
@@ -57,6 +58,7 @@ impl Message {
             (Self::Resource, "attributes") => Attributes(Level::Resource),
             (Self::ScopeMetrics, "scope" | "instrumentationLibrary" | "instrumentation_library") => One(Self::Scope),
             (Self::ScopeMetrics, "metrics") => Many(Self::Metric),
+            (Self::ScopeMetrics, "schemaUrl" | "schema_url") => SchemaUrl,
             (Self::Scope, "name") => Name,
             (Self::Scope, "version") => Version,
             (Self::Scope, "attributes") => Attributes(Level::Scope),

@@ -2,8 +2,8 @@
 //!
 //! Parts go to the sink as they are read. The protocol's own order has each description before what it describes (the
 //! resource before its scopes, the scope before its metrics, the name before the points); JSON need not. What comes
-//! before its description is put off as text and read at the end of its message: at most four levels can be put off,
-//! so no byte is read more than five times.
+//! before its description is put off as text and read at the end of its message: at most five levels can be put off,
+//! so no byte is read more than six times.
 
 use super::super::sink::{Level, Needs, OtlpSink, Point};
 use super::schema::{Field, Message};
@@ -201,6 +201,12 @@ impl<'de, S: OtlpSink> Node<'_, '_, 'de, S> {
             Field::Name if self.message == Message::Metric => walk.metric.name = Text.deserialize(value)?,
             Field::Name => known.name = Text.deserialize(value)?,
             Field::Version => known.version = Text.deserialize(value)?,
+            Field::SchemaUrl => {
+                let url = Text.deserialize(value)?;
+                if !url.is_empty() {
+                    walk.give(|sink| sink.attribute(Level::Scope, "otel_scope_schema_url", &url))?;
+                }
+            }
             Field::Description => walk.metric.description = Text.deserialize(value)?,
             Field::Unit => walk.metric.unit = Text.deserialize(value)?,
             Field::Temporality => walk.metric.temporality = TemporalityName.deserialize(value)?,
@@ -222,6 +228,7 @@ impl<'de, S: OtlpSink> Node<'_, '_, 'de, S> {
     fn skips(&self, field: Field) -> bool {
         matches!(field, Field::Sum | Field::BucketCounts | Field::BucketBounds | Field::Quantiles)
             && !self.walk.needs.buckets
+            || field == Field::SchemaUrl && !self.walk.needs.scope_schema_url
     }
 
     /// Whether a field is read at the end of its message, in any case.
@@ -230,7 +237,8 @@ impl<'de, S: OtlpSink> Node<'_, '_, 'de, S> {
             (self.message, field),
             (Message::Metric, Field::One(Message::Data(_))) | (Message::Data(_), Field::Many(Message::Point(_)))
         );
-        is_described && self.walk.needs.metadata_first
+        let is_metric = (self.message, field) == (Message::ScopeMetrics, Field::Many(Message::Metric));
+        is_described && self.walk.needs.metadata_first || is_metric && self.walk.needs.scope_schema_url
     }
 }
 

@@ -94,7 +94,7 @@ impl<S: OtlpSink> Walk<'_, S> {
 
     fn scope_metrics(&mut self, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
         self.sink.scope().map_err(DecodeError::Sink)?;
-        let (mut name, mut version) = ("", "");
+        let (mut name, mut version, mut schema_url) = ("", "", "");
         let mut description = fields;
         while let Some(field) = description.next()? {
             if field.number == 1 {
@@ -107,9 +107,12 @@ impl<S: OtlpSink> Walk<'_, S> {
                         _ => {}
                     }
                 }
+            } else if field.number == 3 && self.needs.scope_schema_url {
+                schema_url = field.text()?;
             }
         }
-        for (key, value) in [("otel_scope_name", name), ("otel_scope_version", version)] {
+        let known = [("otel_scope_name", name), ("otel_scope_version", version), ("otel_scope_schema_url", schema_url)];
+        for (key, value) in known {
             if !value.is_empty() {
                 self.sink.attribute(Level::Scope, key, value).map_err(DecodeError::Sink)?;
             }

@@ -21,14 +21,11 @@ mod schema;
 pub use error::{RemoteWriteError, RequestError};
 pub use head::looks_like_remote_write;
 
-use super::{FamilyType, NAME};
+use super::{FamilyType, MILLISECOND, NAME};
 use crate::series::SeriesSink;
 use prost::Message;
 use prost::bytes::Bytes;
-use schema::{Histogram, MetadataV1, MetadataV2, Request, Sample, SeriesV1, SeriesV2, family_type};
-
-/// Nanoseconds in a millisecond.
-const MILLISECOND: i64 = 1_000_000;
+use schema::{Histogram, MetadataV1, MetadataV2, Request, Sample, SeriesV1, SeriesV2};
 
 /// A copy of 64 bytes takes three, and nothing takes less; this is rounded up.
 const MOST_EXPANSION: usize = 22;
@@ -66,7 +63,7 @@ pub fn decode_remote_write<S: SeriesSink>(
 fn version_1<S: SeriesSink>(request: &Request, sink: &mut S) -> Result<(), RemoteWriteError<S::Error>> {
     for (number, bytes) in request.metadata_v1.iter().enumerate() {
         let part: MetadataV1 = decoded("metadata", number, bytes)?;
-        let metadata = family_type(part.family_type).metadata(&part.family_name, &part.unit, &part.help);
+        let metadata = FamilyType::from_number(part.family_type).metadata(&part.family_name, &part.unit, &part.help);
         sink.metadata(&metadata).map_err(RemoteWriteError::Sink)?;
     }
     for (number, bytes) in request.series_v1.iter().enumerate() {
@@ -93,8 +90,8 @@ fn version_2<S: SeriesSink>(request: &Request, sink: &mut S) -> Result<(), Remot
         }
         if let Some(metadata) = part.metadata.filter(|metadata| *metadata != MetadataV2::default()) {
             let name = labels.iter().find(|(name, _)| *name == NAME).map_or("", |(_, value)| *value);
-            let kind = family_type(metadata.family_type);
-            let name = if part.histograms.is_empty() { family_name(kind, name) } else { name };
+            let kind = FamilyType::from_number(metadata.family_type);
+            let name = if part.histograms.is_empty() { kind.family_of(name) } else { name };
             let (unit, help) = (symbols.get(number, metadata.unit_ref)?, symbols.get(number, metadata.help_ref)?);
             // Series of one family mostly stand together.
             let metadata = kind.metadata(name, unit, help);
@@ -137,17 +134,6 @@ impl<'a> Symbols<'a> {
         let found = usize::try_from(symbol).ok().and_then(|symbol| self.0.get(symbol));
         found.copied().ok_or(RequestError::SymbolRef { series, symbol, symbol_count: self.0.len() })
     }
-}
-
-/// The name of the family of a series.
-fn family_name(kind: FamilyType, name: &str) -> &str {
-    let suffixes: &[&str] = match kind {
-        FamilyType::Histogram => &["_bucket", "_sum", "_count"],
-        FamilyType::GaugeHistogram => &["_bucket", "_gsum", "_gcount", "_sum", "_count"],
-        FamilyType::Summary => &["_sum", "_count"],
-        _ => &[],
-    };
-    suffixes.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }
 
 /// The times of points, in nanoseconds.

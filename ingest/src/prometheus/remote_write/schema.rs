@@ -3,7 +3,6 @@
 //! These are written by hand and not generated: few fields are needed, and generating would need `protoc` to build.
 //! Unknown fields are read over, as protobuf wants it.
 
-use crate::prometheus::FamilyType;
 use prost::Message;
 use prost::bytes::Bytes;
 
@@ -90,18 +89,4 @@ pub(super) struct MetadataV2 {
     pub(super) help_ref: u32,
     #[prost(uint32, tag = "4")]
     pub(super) unit_ref: u32,
-}
-
-/// The type of this number, the same in both versions. Numbers that came later are of unknown types.
-pub(super) fn family_type(number: i32) -> FamilyType {
-    match number {
-        1 => FamilyType::Counter,
-        2 => FamilyType::Gauge,
-        3 => FamilyType::Histogram,
-        4 => FamilyType::GaugeHistogram,
-        5 => FamilyType::Summary,
-        6 => FamilyType::Info,
-        7 => FamilyType::StateSet,
-        _ => FamilyType::Unknown,
-    }
 }

@@ -15,10 +15,11 @@
 //!
 //! The formats are read as one, and as leniently as Prometheus reads the older one: blanks may stand between all parts of
 //! a line, a comma may follow the last label, lines may end with CR LF, and families may be mixed. What Prometheus refuses
-//! in both formats is refused here: a name that is none, a label that stands twice, a value that is no number. The
-//! differences:
+//! in both formats is refused here: a name that is none, a label that stands twice, a value that is no number. Values of `le` after
+//! the `TYPE` of a histogram, and of `quantile` after that of a summary, are written as Prometheus 3 writes them (`le="1"` becomes
+//! `le="1.0"`), unless they are [kept](TextDecoder::keep_float_labels). The differences:
 //!
-//! - labels are as they are written: Prometheus 3 writes `le="1"` of a histogram as `le="1.0"`, and quantiles likewise;
+//! - `le` and `quantile` that are hexadecimal stay as they are written;
 //! - `_created` lines of OpenMetrics are series like others, and exemplars and start timestamps (`st@`) are read over;
 //! - values in braces, which OpenMetrics 2 has for histograms and summaries, are refused: they stand for series that are
 //!   not written down;
@@ -74,9 +75,11 @@ pub use error::{LineError, TextError};
 pub use head::looks_like_text;
 pub use timestamp::TimestampUnit;
 
+use super::{FamilyType, open_metrics_float};
 use crate::series::SeriesSink;
 use family::Family;
-use line::{Line, Sample};
+use line::{Fact, Line, Sample};
+use number::is_value;
 
 /// Reads text line by line. It keeps what was said about the current metric family, because `HELP`, `TYPE` and `UNIT` stand
 /// on lines of their own and are one thing for the sink; the metadata of a family come with its first sample, or when
@@ -86,6 +89,9 @@ pub struct TextDecoder {
     unit: TimestampUnit,
     family: Family,
     sample: Sample,
+    /// What the last `TYPE` line says, whatever family it names: so Prometheus decides which labels are floats.
+    last_type: FamilyType,
+    keeps_float_labels: bool,
     is_at_end: bool,
 }
 
@@ -93,6 +99,13 @@ impl TextDecoder {
     /// The start of a text whose timestamps count in this unit.
     pub fn new(unit: TimestampUnit) -> Self {
         Self { unit, ..Self::default() }
+    }
+
+    /// Keeps the values of `le` and `quantile` as they are written.
+    #[must_use]
+    pub fn keep_float_labels(mut self) -> Self {
+        self.keeps_float_labels = true;
+        self
     }
 
     /// Reads a line, with or without its end, and gives its parts to `sink`.
@@ -120,11 +133,20 @@ impl TextDecoder {
                     self.family.begin(&name);
                 }
                 self.family.learn(&fact);
+                if let Fact::Type(family_type) = fact {
+                    self.last_type = family_type;
+                }
                 Ok(())
             }
             Line::Sample => {
                 self.give_metadata(sink)?;
-                give(&self.sample, sink).map_err(TextError::Sink)
+                let float_label = match self.last_type {
+                    _ if self.keeps_float_labels => "",
+                    FamilyType::Histogram => "le",
+                    FamilyType::Summary => "quantile",
+                    _ => "",
+                };
+                give(&self.sample, float_label, sink).map_err(TextError::Sink)
             }
         }
     }
@@ -154,11 +176,15 @@ impl TextDecoder {
     }
 }
 
-/// Gives a sample to `sink`.
-fn give<S: SeriesSink>(sample: &Sample, sink: &mut S) -> Result<(), S::Error> {
+/// Gives a sample to `sink`. The value of `float_label` is written as Prometheus writes floats, if it is one.
+fn give<S: SeriesSink>(sample: &Sample, float_label: &str, sink: &mut S) -> Result<(), S::Error> {
     sink.series_begins()?;
     for (name, value) in sample.labels() {
-        sink.label(name, value)?;
+        let float = (name == float_label && is_value(value)).then(|| value.parse().ok()).flatten();
+        match float {
+            Some(float) => sink.label(name, &open_metrics_float(float))?,
+            None => sink.label(name, value)?,
+        }
     }
     if let Some(time) = sample.time {
         sink.points(time, time)?;

@@ -25,7 +25,7 @@ mod symbols;
 mod toc;
 
 pub use error::{TsdbBlockError, TsdbError};
-pub use meta::TsdbMeta;
+pub use meta::{TsdbMeta, TsdbStats};
 
 use crate::series::SeriesSink;
 use input::Input;

@@ -4,14 +4,12 @@ use super::error::TsdbBlockError;
 use super::input::{Fields, Input};
 use super::symbols::Symbols;
 use super::toc::IndexVersion;
+use crate::prometheus::MILLISECOND;
 use crate::series::SeriesSink;
 use std::io::{Read, Seek};
 
 /// Series of version 2 start at multiples of this.
 const ALIGNMENT: u64 = 16;
-
-/// Nanoseconds in a millisecond.
-const MILLISECOND: i64 = 1_000_000;
 
 /// What a series is made of. Its buffers serve one series after the other.
 #[derive(Default)]

@@ -1,0 +1,192 @@
+//! The labels of Prometheus's OTLP receiver: [`PrometheusLabels`].
+
+use super::blocks::BlockSink;
+use super::collect::Collector;
+use super::error::CollectError;
+use super::windows::Times;
+use crate::otlp::Level;
+use chronoxide_format::metadata::{MetricMetadata, MetricType};
+use chronoxide_labels::{LabelError, Origin};
+use std::collections::BTreeMap;
+
+const SERVICE_NAME: &str = "service.name";
+const SERVICE_NAMESPACE: &str = "service.namespace";
+const SERVICE_INSTANCE: &str = "service.instance.id";
+
+/// Attributes of a scope that the decoders make of its fields.
+const SCOPE_FIELDS: [&str; 3] = ["otel_scope_name", "otel_scope_version", "otel_scope_schema_url"];
+
+/// The series of a resource's own attributes.
+const TARGET_INFO: MetricMetadata<'static> = MetricMetadata {
+    name: "target_info",
+    metric_type: MetricType::Gauge,
+    temporality: chronoxide_format::metadata::Temporality::Unspecified,
+    is_monotonic: false,
+    unit: "",
+    description: "Target metadata",
+};
+
+/// Attributes as they came, which are translated when their level is complete: values of names that become the same are joined in
+/// the order of the names before.
+#[derive(Debug, Default)]
+pub(super) struct PrometheusLabels {
+    resource: Vec<(String, String)>,
+    scope: Vec<(String, String)>,
+    point: Vec<(String, String)>,
+    /// Labels of resource and scope that win over attributes of points.
+    strong: Vec<String>,
+    /// True if the resource has a point.
+    has_points: bool,
+    /// First and last time of the points of the resource.
+    times: Option<Times>,
+}
+
+impl PrometheusLabels {
+    pub(super) fn scope_begins(&mut self) {
+        self.scope.clear();
+    }
+
+    pub(super) fn point_begins(&mut self) {
+        self.point.clear();
+    }
+
+    /// The resource has a point at these times.
+    pub(super) fn add_times(&mut self, times: Option<Times>) {
+        self.has_points = true;
+        if let Some((first, last)) = times {
+            let (least, most) = self.times.unwrap_or((first, last));
+            self.times = Some((least.min(first), most.max(last)));
+        }
+    }
+}
+
+/// The last value of a key.
+fn get<'a>(attributes: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    attributes.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+}
+
+impl<B: BlockSink> Collector<B> {
+    /// Keeps an attribute until its level is complete.
+    pub(super) fn put_attribute(&mut self, level: Level, key: &str, value: &str) {
+        if key.is_empty() {
+            self.report.empty_keys += 1;
+            return;
+        }
+        if value.is_empty() {
+            self.report.empty_values.add(level);
+        }
+        let attributes = match level {
+            Level::Resource => &mut self.translated.resource,
+            Level::Scope => &mut self.translated.scope,
+            Level::Point => &mut self.translated.point,
+        };
+        attributes.push((key.to_owned(), value.to_owned()));
+    }
+
+    /// Puts the labels together that resource and scope give to all points.
+    pub(super) fn translate_base(&mut self) -> Result<(), LabelError> {
+        let translated = std::mem::take(&mut self.translated);
+        let mut labels = BTreeMap::new();
+        for (key, value) in &translated.resource {
+            if self.options.promote_resource_attributes.contains(key) && !value.is_empty() {
+                labels.insert(self.names.label(key).to_string(), (value.clone(), Origin::Resource));
+            }
+        }
+        let mut strong = self.identity(&translated.resource);
+        let is_named = get(&translated.scope, SCOPE_FIELDS[0]).is_some_and(|name| !name.is_empty());
+        for (key, value) in translated.scope.iter().filter(|_| is_named) {
+            let name = if SCOPE_FIELDS.contains(&key.as_str()) { key.clone() } else { format!("otel_scope_{key}") };
+            strong.insert(self.names.label(&name).to_string(), (value.clone(), Origin::Point));
+        }
+        strong.retain(|_, (value, _)| !value.is_empty());
+        self.translated = PrometheusLabels { strong: strong.keys().cloned().collect(), ..translated };
+        labels.append(&mut strong);
+        self.base.clear();
+        for (name, (value, origin)) in labels {
+            let label = self.intern_label(&name, &value)?;
+            self.store.note_origin(label.key, origin);
+            self.base.push(label);
+        }
+        self.base_is_current = true;
+        Ok(())
+    }
+
+    /// Sets the attributes of the current point.
+    pub(super) fn translate_point(&mut self) -> Result<(), LabelError> {
+        let mut attributes = std::mem::take(&mut self.translated.point);
+        for (name, value) in self.joined(&mut attributes) {
+            if self.translated.strong.binary_search(&name).is_err() {
+                self.set(Level::Point, &name, &value)?;
+            }
+        }
+        self.translated.point = attributes;
+        Ok(())
+    }
+
+    /// A resource ends: its own attributes become a series, if it had points and is named.
+    pub(super) fn end_resource(&mut self) -> Result<(), CollectError> {
+        if !self.options.prometheus_names {
+            return Ok(());
+        }
+        let mut translated = std::mem::take(&mut self.translated);
+        let identity = self.identity(&translated.resource);
+        if !translated.has_points || identity.is_empty() {
+            return Ok(());
+        }
+        translated
+            .resource
+            .retain(|(key, _)| ![SERVICE_NAME, SERVICE_NAMESPACE, SERVICE_INSTANCE].contains(&key.as_str()));
+        if translated.resource.is_empty() {
+            return Ok(());
+        }
+        let mut labels = self.joined(&mut translated.resource);
+        labels.extend(identity.into_iter().map(|(name, (value, _))| (name, value)));
+        labels.insert("__name__".to_owned(), TARGET_INFO.name.to_owned());
+        self.windows.metric_begins();
+        self.labels.clear();
+        for (name, value) in labels {
+            let label = self.intern_label(&name, &value)?;
+            self.store.note_origin(label.key, Origin::Resource);
+            self.labels.push(label);
+        }
+        let times = translated.times.or(self.said_times());
+        self.insert([times])?;
+        if let Some(number) = self.intern_metadata(&TARGET_INFO) {
+            self.windows.metric_ends(number);
+        }
+        Ok(())
+    }
+
+    /// `job` and `instance` of a resource, as far as it has them.
+    fn identity(&self, resource: &[(String, String)]) -> BTreeMap<String, (String, Origin)> {
+        let mut identity = BTreeMap::new();
+        let job = get(resource, SERVICE_NAME).map(|name| match get(resource, SERVICE_NAMESPACE) {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name.to_owned(),
+        });
+        let instance = get(resource, SERVICE_INSTANCE).map(str::to_owned);
+        for (name, value) in [("job", job), ("instance", instance)] {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                identity.insert(name.to_owned(), (value, Origin::Resource));
+            }
+        }
+        identity
+    }
+
+    /// Attributes under their names of Prometheus. Values of names that become the same are joined.
+    fn joined(&mut self, attributes: &mut Vec<(String, String)>) -> BTreeMap<String, String> {
+        // Of equal keys the last one counts.
+        attributes.reverse();
+        attributes.sort_by(|left, right| left.0.cmp(&right.0));
+        attributes.dedup_by(|later, first| later.0 == first.0);
+        let mut joined: BTreeMap<String, String> = BTreeMap::new();
+        for (key, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
+            let known = joined.entry(self.names.label(key).to_string()).or_default();
+            if !known.is_empty() {
+                known.push(';');
+            }
+            known.push_str(value);
+        }
+        joined
+    }
+}

@@ -1,0 +1,199 @@
+//! Reading the head of Prometheus's TSDB.
+
+use super::Job;
+use crate::collector::BlockSink;
+use crate::error::IngestError;
+use crate::input::Position;
+use crate::prometheus::wal::{
+    Head, HeadChunks, HeadCounts, HeadError, HeadFile, HeadFiles, Segment, WalError, WalFileError,
+};
+use crate::report::Warning;
+use std::fs::File;
+use std::path::Path;
+
+/// Records between two reports of the progress.
+const RECORDS_PER_TELL: u64 = 1 << 8;
+
+/// A head may use this many times the memory at which blocks are sealed: half of the limit, of which the collector has a quarter.
+const MEMORY_SHARE: usize = 2;
+
+impl<B: BlockSink> Job<B> {
+    /// Reads the [head of Prometheus's TSDB](crate::prometheus::wal) whose write-ahead log is in this folder, with the folders
+    /// beside it that belong to it.
+    ///
+    /// The last segment and the last file of head chunks may end within a record, as they do when they are copied while
+    /// Prometheus runs: that record is left out, counted, and warned of.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or is damaged, the labels of the head do not fit into the memory limit; otherwise as
+    /// [`read`](Self::read).
+    pub fn read_wal(&mut self, folder: &Path) -> Result<(), IngestError> {
+        let name = folder.display().to_string();
+        let broken = |source| IngestError::Wal { input: name.clone(), source };
+        let files = HeadFiles::find(folder).map_err(broken)?;
+        let position = Position::start_of(files.total_len());
+        let options = &self.options.collector;
+        let mut reading = Reading {
+            head: Head::new(options.policy, options.window),
+            input: name.clone(),
+            position,
+            done_len: 0,
+            records: 0,
+        };
+        self.collector.input_has_no_window()?;
+        let points_before = self.collector.report().points;
+        for file in &files.segments {
+            self.read_segment(file, &mut reading)?;
+            reading.done_len += file.len;
+        }
+        for file in &files.chunks {
+            self.read_head_chunks(file, &mut reading)?;
+            reading.done_len += file.len;
+        }
+        let records = reading.records;
+        let counts = reading.head.finish(&mut self.collector).map_err(|error| failure(&name, folder, 0, error))?;
+        self.collector.set_outside_memory(0);
+        self.collector.input_ends();
+        self.count(&name, counts);
+        let report = self.collector.report_mut();
+        report.inputs += 1;
+        report.content_bytes += files.total_len();
+        // The times of series are not points.
+        report.points = points_before;
+        if records == 0 {
+            report.warn(Warning::NoSeries { input: name });
+        }
+        Ok(())
+    }
+
+    fn read_segment(&mut self, file: &HeadFile, reading: &mut Reading) -> Result<(), IngestError> {
+        let mut segment = Segment::new(open(file, &reading.input)?, self.options.max_record_len);
+        loop {
+            let len = match segment.next_record() {
+                Ok(Some(record)) => {
+                    let taken = reading.head.take_record(record, &mut self.collector);
+                    let len = record.len();
+                    let offset = segment.record_offset();
+                    taken.map_err(|error| failure(&reading.input, &file.path, offset, error))?;
+                    len
+                }
+                Ok(None) => return Ok(()),
+                Err(error) => return self.broken_file(error, file, reading),
+            };
+            self.collector.set_outside_memory(reading.head.memory_used());
+            self.refuse_memory(reading)?;
+            self.collector.record_ends(len)?;
+            reading.records += 1;
+            if reading.records.is_multiple_of(RECORDS_PER_TELL) {
+                reading.position.advance_to(reading.done_len + segment.offset());
+                self.tell(&reading.input, &reading.position)?;
+            }
+        }
+    }
+
+    fn read_head_chunks(&mut self, file: &HeadFile, reading: &mut Reading) -> Result<(), IngestError> {
+        let mut chunks = match HeadChunks::open(open(file, &reading.input)?) {
+            Ok(chunks) => chunks,
+            Err(error) => return self.broken_file(error, file, reading),
+        };
+        let mut count = 0_u64;
+        loop {
+            match chunks.next_chunk() {
+                Ok(Some(chunk)) => {
+                    let taken = reading.head.take_chunk(chunk, &mut self.collector);
+                    taken.map_err(|error| failure(&reading.input, &file.path, chunks.offset(), error))?;
+                }
+                Ok(None) => return Ok(()),
+                Err(error) => return self.broken_file(error, file, reading),
+            }
+            count += 1;
+            if count.is_multiple_of(RECORDS_PER_TELL) {
+                reading.position.advance_to(reading.done_len + chunks.offset());
+                self.tell(&reading.input, &reading.position)?;
+            }
+        }
+    }
+
+    /// Decides about a file that cannot be read to its end: the last file of a log may be torn.
+    fn broken_file(&mut self, error: WalFileError, file: &HeadFile, reading: &Reading) -> Result<(), IngestError> {
+        let path = file.path.display().to_string();
+        let report = self.collector.report_mut();
+        match error {
+            WalFileError::Torn { offset } if file.is_last => {
+                report.torn_records += 1;
+                report.warn(Warning::TornSegment { path, offset });
+                Ok(())
+            }
+            WalFileError::Read { .. } | WalFileError::Version { .. } => Err(reading.failed(file, error)),
+            error if self.options.skip_broken_records => {
+                report.skipped.broken_records += 1;
+                report.warn(Warning::SkippedRestOfSegment { path, reason: error.to_string() });
+                Ok(())
+            }
+            error => Err(reading.failed(file, error)),
+        }
+    }
+
+    /// The labels of a head cannot be written down before its samples were read, so that no cut helps.
+    fn refuse_memory(&self, reading: &Reading) -> Result<(), IngestError> {
+        let used = reading.head.memory_used();
+        match self.options.collector.max_memory {
+            Some(most) if used > most.saturating_mul(MEMORY_SHARE) => {
+                Err(IngestError::Wal { input: reading.input.clone(), source: WalError::Memory { used } })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&mut self, input: &str, counts: HeadCounts) {
+        let report = self.collector.report_mut();
+        report.samples += counts.samples;
+        report.series_without_samples += counts.series_without_samples;
+        report.names_cut += counts.names_cut;
+        report.values_cut += counts.values_cut;
+        report.skipped.too_many_labels += counts.too_many_labels;
+        let HeadCounts { unknown_samples: samples, unknown_chunks: chunks, unknown_records, .. } = counts;
+        if samples + chunks > 0 {
+            report.unknown_series_refs += samples + chunks;
+            report.warn(Warning::UnknownSeriesRefs { input: input.to_owned(), samples, chunks });
+        }
+        if unknown_records > 0 {
+            report.warn(Warning::UnknownRecords { input: input.to_owned(), count: unknown_records });
+        }
+    }
+}
+
+/// How far reading a head is.
+struct Reading {
+    head: Head,
+    input: String,
+    position: Position,
+    /// Bytes of the files that were read to their ends.
+    done_len: u64,
+    records: u64,
+}
+
+impl Reading {
+    fn failed(&self, file: &HeadFile, source: WalFileError) -> IngestError {
+        let source = WalError::File { path: file.path.clone(), source };
+        IngestError::Wal { input: self.input.clone(), source }
+    }
+}
+
+fn open(file: &HeadFile, input: &str) -> Result<File, IngestError> {
+    File::open(&file.path).map_err(|source| IngestError::Wal {
+        input: input.to_owned(),
+        source: WalError::Open { path: file.path.clone(), source },
+    })
+}
+
+fn failure(input: &str, path: &Path, offset: u64, error: HeadError<crate::CollectError>) -> IngestError {
+    match error {
+        HeadError::Sink(error) => error.into(),
+        HeadError::Record(source) => IngestError::Wal {
+            input: input.to_owned(),
+            source: WalError::File { path: path.to_owned(), source: WalFileError::Record { offset, source } },
+        },
+    }
+}

@@ -1,0 +1,122 @@
+//! The exposition format as protobuf: `io.prometheus.client.MetricFamily`, each with its length before it, as Prometheus scrapes it to
+//! get native histograms.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `schema` | the part of the messages that series come from |
+//! | `head` | whether a content looks like such messages |
+//! | `error` | what can be wrong with a family |
+//!
+//! A family has the series that Prometheus 3 makes of it: `_bucket` with `le`, `+Inf` included, `_sum` and `_count` for a classic
+//! histogram; `quantile`, `_sum` and `_count` for a summary; one for every other metric. A histogram that has native buckets is one
+//! series, also if it has classic buckets, unless classic series are asked for. Values, exemplars and created timestamps are not read.
+
+mod error;
+mod head;
+mod schema;
+
+pub use error::{ExpositionError, FamilyError};
+pub use head::looks_like_metric_families;
+
+use super::{FamilyType, MILLISECOND, NAME, open_metrics_float};
+use crate::series::SeriesSink;
+use prost::Message;
+use prost::bytes::Bytes;
+use schema::{Histogram, LabelPair, Metric, MetricFamily, family_type};
+
+/// Decodes a metric family, without the length before it, and gives its parts to `sink`. If `classic_histograms`, histograms with
+/// native and classic buckets have the series of the classic ones.
+///
+/// # Errors
+///
+/// The family is malformed, or the sink refuses a part. Metrics before a malformed one went to the sink.
+pub fn decode_metric_family<S: SeriesSink>(
+    message: &[u8],
+    classic_histograms: bool,
+    sink: &mut S,
+) -> Result<(), ExpositionError<S::Error>> {
+    let family = MetricFamily::decode(Bytes::copy_from_slice(message)).map_err(FamilyError::Message)?;
+    if family.name.is_empty() {
+        return Err(FamilyError::NoName.into());
+    }
+    let family_type = family_type(family.family_type);
+    let metadata = family_type.metadata(&family.name, &family.unit, &family.help);
+    sink.metadata(&metadata).map_err(ExpositionError::Sink)?;
+    for (number, bytes) in family.metrics.iter().enumerate() {
+        let malformed = |source| FamilyError::Metric { family: family.name.clone(), number, source };
+        let metric = Metric::decode(bytes.clone()).map_err(malformed)?;
+        let milliseconds = metric.timestamp_ms;
+        let out_of_range = || FamilyError::TimeRange { family: family.name.clone(), number, milliseconds };
+        let time = match milliseconds {
+            // As where there is none.
+            0 => None,
+            _ => Some(milliseconds.checked_mul(MILLISECOND).ok_or_else(out_of_range)?),
+        };
+        let mut series = MetricSeries { name: &family.name, labels: &metric.labels, time, sink };
+        give(family_type, &metric, classic_histograms, &mut series).map_err(ExpositionError::Sink)?;
+    }
+    Ok(())
+}
+
+fn give<S: SeriesSink>(
+    family_type: FamilyType,
+    metric: &Metric,
+    classic_histograms: bool,
+    series: &mut MetricSeries<'_, S>,
+) -> Result<(), S::Error> {
+    match family_type {
+        FamilyType::Histogram | FamilyType::GaugeHistogram => {
+            let none = Histogram::default();
+            let histogram = metric.histogram.as_ref().unwrap_or(&none);
+            let has_classic = classic_histograms && !histogram.buckets.is_empty();
+            if histogram.is_native() && !has_classic {
+                return series.give("", None);
+            }
+            for bound in histogram.buckets.iter().map(|bucket| bucket.upper_bound) {
+                if bound != f64::INFINITY {
+                    series.give("_bucket", Some(("le", &open_metrics_float(bound))))?;
+                }
+            }
+            series.give("_bucket", Some(("le", "+Inf")))?;
+        }
+        FamilyType::Summary => {
+            for quantile in metric.summary.iter().flat_map(|summary| &summary.quantiles) {
+                series.give("", Some(("quantile", &open_metrics_float(quantile.quantile))))?;
+            }
+        }
+        _ => return series.give("", None),
+    }
+    series.give("_sum", None)?;
+    series.give("_count", None)
+}
+
+/// The series of one metric.
+struct MetricSeries<'a, S> {
+    name: &'a str,
+    labels: &'a [LabelPair],
+    time: Option<i64>,
+    sink: &'a mut S,
+}
+
+impl<S: SeriesSink> MetricSeries<'_, S> {
+    /// Gives the series with this suffix and label to the sink.
+    fn give(&mut self, suffix: &str, label: Option<(&str, &str)>) -> Result<(), S::Error> {
+        let sink = &mut *self.sink;
+        sink.series_begins()?;
+        if suffix.is_empty() {
+            sink.label(NAME, self.name)?;
+        } else {
+            sink.label(NAME, &format!("{}{suffix}", self.name))?;
+        }
+        for pair in self.labels {
+            sink.label(&pair.name, &pair.value)?;
+        }
+        if let Some((name, value)) = label {
+            sink.label(name, value)?;
+        }
+        if let Some(time) = self.time {
+            sink.points(time, time)?;
+        }
+        sink.series_ends()
+    }
+}

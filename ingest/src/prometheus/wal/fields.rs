@@ -1,0 +1,91 @@
+//! The integers and texts of a record: [`Fields`].
+
+use super::error::RecordError;
+
+/// Bytes of the longest variable-length integer of 64 bits.
+const MAX_VARINT_LEN: usize = 10;
+
+/// Fields of a record, read one after the other.
+pub(super) struct Fields<'a> {
+    record: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(record: &'a [u8]) -> Self {
+        Self { record, offset: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.offset >= self.record.len()
+    }
+
+    fn error(&self, reason: &'static str) -> RecordError {
+        RecordError::Field { offset: self.offset, reason }
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'a [u8], RecordError> {
+        let end = self.offset.checked_add(len);
+        let taken = end.and_then(|end| self.record.get(self.offset..end));
+        let taken = taken.ok_or_else(|| self.error("the record ends here"))?;
+        self.offset += len;
+        Ok(taken)
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8, RecordError> {
+        Ok(self.take(1)?.first().copied().unwrap_or_default())
+    }
+
+    /// A big-endian integer of eight bytes.
+    pub(super) fn be64(&mut self) -> Result<u64, RecordError> {
+        let bytes = self.take(8)?;
+        Ok(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    }
+
+    /// An unsigned integer of seven bits per byte.
+    pub(super) fn uvarint(&mut self) -> Result<u64, RecordError> {
+        let mut value = 0_u64;
+        let rest = self.record.get(self.offset..).unwrap_or_default();
+        for (place, &byte) in rest.iter().enumerate().take(MAX_VARINT_LEN) {
+            let bits = u64::from(byte & 0x7f);
+            let shifted = bits << (7 * place);
+            if shifted >> (7 * place) != bits {
+                return Err(self.error("an integer of more than 64 bits"));
+            }
+            value |= shifted;
+            if byte < 0x80 {
+                self.offset += place + 1;
+                return Ok(value);
+            }
+        }
+        let is_long = rest.len() >= MAX_VARINT_LEN;
+        Err(self.error(if is_long { "an integer of more than 64 bits" } else { "the record ends within an integer" }))
+    }
+
+    /// A signed integer, whose lowest bit is the sign.
+    pub(super) fn varint(&mut self) -> Result<i64, RecordError> {
+        let value = self.uvarint()?;
+        Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+    }
+
+    /// Text with its length before it.
+    pub(super) fn text(&mut self) -> Result<&'a str, RecordError> {
+        let len = self.uvarint()?;
+        let place = self.offset;
+        let bytes = self.take(usize::try_from(len).unwrap_or(usize::MAX))?;
+        str::from_utf8(bytes).map_err(|_| RecordError::Field { offset: place, reason: "text that is not UTF-8" })
+    }
+
+    /// Passes over `count` fields.
+    pub(super) fn skip(
+        &mut self,
+        count: u64,
+        mut field: impl FnMut(&mut Self) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
+        // Each field has bytes, so that a count that lies ends with the record.
+        for _ in 0..count {
+            field(self)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! The files of a head and their order: [`HeadFiles`].
+
+use super::error::WalError;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of the write-ahead log within a data folder.
+pub const WAL_FOLDER: &str = "wal";
+
+/// The folder of the log of out-of-order samples within a data folder.
+pub const OUT_OF_ORDER_FOLDER: &str = "wbl";
+
+/// The folder of head chunks within a data folder.
+pub const CHUNKS_FOLDER: &str = "chunks_head";
+
+/// The start of the name of a checkpoint, which is a folder within the log.
+const CHECKPOINT: &str = "checkpoint.";
+
+/// Digits of the shortest name of a segment.
+const MIN_DIGITS: usize = 6;
+
+/// A file of a head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Bytes of the file.
+    pub len: u64,
+    /// True if nothing was written after this file, so that it may end within a record.
+    pub is_last: bool,
+}
+
+/// The files of a head, in the order in which they are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeadFiles {
+    /// Segments of the newest checkpoint, of the log after it, and of the log of out-of-order samples.
+    pub segments: Vec<HeadFile>,
+    /// Files of head chunks.
+    pub chunks: Vec<HeadFile>,
+}
+
+impl HeadFiles {
+    /// Finds the files of the head whose log is in `wal`. Folders beside it with the names that Prometheus gives them,
+    /// [`OUT_OF_ORDER_FOLDER`] and [`CHUNKS_FOLDER`], belong to the head.
+    ///
+    /// # Errors
+    ///
+    /// A folder cannot be listed, or a segment between two others is missing.
+    pub fn find(wal: &Path) -> Result<Self, WalError> {
+        let mut found = Self::default();
+        let checkpoint = newest_checkpoint(wal)?;
+        if let Some((_, folder)) = &checkpoint {
+            let mut files = numbered(folder, |_| true)?;
+            // It was renamed to its name after all of it was written.
+            files.iter_mut().for_each(|file| file.is_last = false);
+            found.segments.append(&mut files);
+        }
+        let after = checkpoint.map(|(number, _)| number);
+        found.segments.append(&mut numbered(wal, |number| after.is_none_or(|after| number > after))?);
+        // The folder may be given as `.` or through a link.
+        let parent = wal.canonicalize().map_err(|source| WalError::Open { path: wal.to_owned(), source })?;
+        if let Some(parent) = parent.parent() {
+            let shown = if wal.ends_with(WAL_FOLDER) { wal.parent().unwrap_or(parent) } else { parent };
+            found.segments.append(&mut numbered(&shown.join(OUT_OF_ORDER_FOLDER), |_| true)?);
+            found.chunks = numbered(&shown.join(CHUNKS_FOLDER), |_| true)?;
+        }
+        Ok(found)
+    }
+
+    /// Bytes of all files together.
+    pub fn total_len(&self) -> u64 {
+        self.segments.iter().chain(&self.chunks).map(|file| file.len).sum()
+    }
+}
+
+/// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint.
+pub fn is_wal(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let is_chunks = folder.file_name().is_some_and(|name| name == CHUNKS_FOLDER || name == "chunks");
+    !is_chunks
+        && entries.flatten().any(|entry| {
+            let (name, path) = (entry.file_name(), entry.path());
+            let name = name.to_str().unwrap_or_default();
+            checkpoint_number(name).is_some() && path.is_dir()
+                // The names of segments have eight digits, those of chunks six.
+                || name.len() >= MIN_DIGITS + 2 && file_number(name).is_some() && path.is_file()
+        })
+}
+
+fn checkpoint_number(name: &str) -> Option<u64> {
+    file_number(name.strip_prefix(CHECKPOINT)?)
+}
+
+fn file_number(name: &str) -> Option<u64> {
+    let is_number = name.len() >= MIN_DIGITS && name.bytes().all(|byte| byte.is_ascii_digit());
+    name.parse().ok().filter(|_| is_number)
+}
+
+/// Names and paths of a folder; nothing if it does not exist.
+fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, WalError> {
+    let unreadable = |source| WalError::Open { path: folder.to_owned(), source };
+    if !folder.try_exists().map_err(unreadable)? {
+        return Ok(Vec::new());
+    }
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        entries.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    }
+    Ok(entries)
+}
+
+/// The checkpoint with the highest number. One that is being written ends in `.tmp` and does not count.
+fn newest_checkpoint(wal: &Path) -> Result<Option<(u64, PathBuf)>, WalError> {
+    let checkpoints = entries(wal)?.into_iter().filter_map(|(name, path)| Some((checkpoint_number(&name)?, path)));
+    Ok(checkpoints.max())
+}
+
+/// Files with numbers for names, in the order of these, without gaps.
+fn numbered(folder: &Path, keep: impl Fn(u64) -> bool) -> Result<Vec<HeadFile>, WalError> {
+    let files = entries(folder)?.into_iter().filter_map(|(name, path)| Some((file_number(&name)?, name, path)));
+    let mut files: Vec<(u64, String, PathBuf)> = files.filter(|(number, ..)| keep(*number)).collect();
+    files.sort();
+    if let Some([(number, ..), (_, next, _)]) =
+        files.array_windows().find(|[left, right]| left.0.checked_add(1) != Some(right.0))
+    {
+        return Err(WalError::MissingSegment { folder: folder.to_owned(), missing: number + 1, next: next.clone() });
+    }
+    let count = files.len();
+    let with_len = |(place, (_, _, path)): (usize, (u64, String, PathBuf))| {
+        let metadata = fs::metadata(&path).map_err(|source| WalError::Open { path: path.clone(), source })?;
+        Ok(HeadFile { path, len: metadata.len(), is_last: place + 1 == count })
+    };
+    files.into_iter().enumerate().map(with_len).collect()
+}

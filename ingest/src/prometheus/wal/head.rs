@@ -1,0 +1,281 @@
+//! Samples and the labels of their series: [`Head`].
+
+use super::error::{HeadError, RecordError};
+use super::head_chunks::HeadChunk;
+use super::record::{WalEntry, decode_wal_record};
+use crate::prometheus::{FamilyType, MILLISECOND, NAME};
+use crate::series::SeriesSink;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_labels::{KeysetStore, LabelError, LabelSetStore, StoreRef};
+use foldhash::fast::RandomState;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+
+/// The series that a log defines, and when they had samples.
+///
+/// Labels are held in a store, each labelset once, because later records refer to them by number. A series is given to the sink
+/// when its samples leave a window, and at the end; without windows once, with its first and last time.
+#[derive(Debug, Default)]
+pub struct Head {
+    policy: LabelPolicy,
+    window: Option<NonZeroU64>,
+    store: KeysetStore,
+    /// The series in the order of their records.
+    series: Vec<HeadSeries>,
+    /// Positions in `series` by reference.
+    positions: HashMap<u64, u32, RandomState>,
+    counts: HeadCounts,
+    /// Family, type, unit and description that were said last: series of one family mostly stand together.
+    last_said: Option<(String, u8, String, String)>,
+}
+
+/// A series of a log.
+#[derive(Debug, Clone, Copy)]
+struct HeadSeries {
+    /// The labels; none if there are too many of them.
+    labels: Option<StoreRef>,
+    /// First and last time that were not given to the sink yet, in nanoseconds.
+    times: Option<(i64, i64)>,
+    /// True if times were given to the sink.
+    was_given: bool,
+}
+
+/// What a head has beside its series.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HeadCounts {
+    /// Samples of the log, native histograms included.
+    pub samples: u64,
+    /// Samples of the log whose series no record defines.
+    pub unknown_samples: u64,
+    /// Head chunks whose series no record defines.
+    pub unknown_chunks: u64,
+    /// Records of unknown types.
+    pub unknown_records: u64,
+    /// Series without samples and head chunks.
+    pub series_without_samples: u64,
+    /// Series with more labels than a series may have.
+    pub too_many_labels: u64,
+    /// Names that were cut to the policy's length.
+    pub names_cut: u64,
+    /// Values that were cut to the policy's length.
+    pub values_cut: u64,
+}
+
+impl Head {
+    /// A head without series. Names and values are cut as `policy` says; times are told apart by windows of `window` nanoseconds.
+    pub fn new(policy: LabelPolicy, window: Option<NonZeroU64>) -> Self {
+        Self { policy, window, ..Self::default() }
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> &HeadCounts {
+        &self.counts
+    }
+
+    /// Bytes of memory in use.
+    pub fn memory_used(&self) -> usize {
+        // Tables of hashes have one byte of control for each place.
+        let position_len = size_of::<(u64, u32)>() + 1;
+        self.store.memory_used()
+            + self.series.capacity() * size_of::<HeadSeries>()
+            + self.positions.capacity() * position_len
+    }
+
+    /// Takes a record of the log.
+    ///
+    /// # Errors
+    ///
+    /// The record is malformed, or the sink refuses a part. Parts of the record before that were taken.
+    pub fn take_record<S: SeriesSink>(&mut self, record: &[u8], sink: &mut S) -> Result<(), HeadError<S::Error>> {
+        let known = decode_wal_record(record, |entry| match entry {
+            WalEntry::Series { reference, labels } => self.define(reference, labels, sink),
+            WalEntry::Sample { reference, milliseconds } => {
+                let time = nanoseconds(reference, milliseconds)?;
+                match self.position(reference) {
+                    Some(position) => {
+                        self.counts.samples += 1;
+                        self.extend(position, time, sink)
+                    }
+                    None => {
+                        self.counts.unknown_samples += 1;
+                        Ok(())
+                    }
+                }
+            }
+            WalEntry::Metadata { reference, metric_type, unit, help } => {
+                self.give_metadata(reference, metric_type, unit, help, sink)
+            }
+        });
+        match known {
+            Ok(known) => self.counts.unknown_records += u64::from(!known),
+            Err(HeadError::Record(error) | HeadError::Sink(HeadError::Record(error))) => return Err(error.into()),
+            Err(HeadError::Sink(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Takes a head chunk, whose series has points in all of its time.
+    ///
+    /// # Errors
+    ///
+    /// The time of the chunk is out of range, or the sink refuses a part.
+    pub fn take_chunk<S: SeriesSink>(&mut self, chunk: HeadChunk, sink: &mut S) -> Result<(), HeadError<S::Error>> {
+        let HeadChunk { reference, first, last } = chunk;
+        let (first, last) = (nanoseconds(reference, first)?, nanoseconds(reference, last)?);
+        let Some(position) = self.position(reference) else {
+            self.counts.unknown_chunks += 1;
+            return Ok(());
+        };
+        self.extend(position, first, sink)?;
+        if self.is_in_window(first, last) {
+            return self.extend(position, last, sink);
+        }
+        // The windows between are its windows too.
+        let Some(series) = self.series.get_mut(position) else { return Ok(()) };
+        series.times = Some((series.times.map_or(first, |times| times.0.min(first)), last));
+        self.give(position, sink)
+    }
+
+    /// Gives what was not given yet to the sink. Returns what was counted.
+    ///
+    /// # Errors
+    ///
+    /// The sink refuses a part.
+    pub fn finish<S: SeriesSink>(mut self, sink: &mut S) -> Result<HeadCounts, HeadError<S::Error>> {
+        for position in 0..self.series.len() {
+            self.give(position, sink)?;
+        }
+        let mut has_samples = vec![false; self.store.len()];
+        for series in self.series.iter().filter(|series| series.was_given) {
+            // A series may be defined under two references.
+            if let Some(mark) = series.labels.and_then(|labels| has_samples.get_mut(labels.index())) {
+                *mark = true;
+            }
+        }
+        self.counts.series_without_samples = has_samples.iter().filter(|has_samples| !**has_samples).count() as u64;
+        Ok(self.counts)
+    }
+
+    fn position(&self, reference: u64) -> Option<usize> {
+        self.positions.get(&reference).map(|&position| position as usize)
+    }
+
+    fn define<S: SeriesSink>(
+        &mut self,
+        reference: u64,
+        labels: &[(&str, &str)],
+        sink: &mut S,
+    ) -> Result<(), HeadError<S::Error>> {
+        let unstorable = |source| RecordError::Labels { reference, source };
+        let mut ids = Vec::with_capacity(labels.len().min(64));
+        for &(name, value) in labels {
+            let (name, value) = (self.policy.name(name), self.policy.value(value));
+            self.counts.names_cut += u64::from(matches!(name, Cow::Owned(_)));
+            self.counts.values_cut += u64::from(matches!(value, Cow::Owned(_)));
+            if !value.is_empty() {
+                ids.push(self.store.intern_label(&name, &value).map_err(unstorable)?);
+            }
+        }
+        let labels = match self.store.insert_ids(&ids) {
+            Ok((labels, _)) => Some(labels),
+            Err(LabelError::TooManyLabels { .. }) => {
+                self.counts.too_many_labels += 1;
+                None
+            }
+            Err(source) => return Err(unstorable(source).into()),
+        };
+        if let Some(position) = self.position(reference) {
+            if self.series.get(position).is_some_and(|series| series.labels == labels) {
+                return Ok(());
+            }
+            // The reference was used again: samples until here are of the other series.
+            self.give(position, sink)?;
+        }
+        let position = u32::try_from(self.series.len())
+            .map_err(|_| unstorable(LabelError::Full { what: chronoxide_labels::Counted::Series }))?;
+        self.series.push(HeadSeries { labels, times: None, was_given: false });
+        self.positions.insert(reference, position);
+        Ok(())
+    }
+
+    /// Adds a time to a series. The series is given to the sink if the time is in another window.
+    fn extend<S: SeriesSink>(&mut self, position: usize, time: i64, sink: &mut S) -> Result<(), HeadError<S::Error>> {
+        let times = self.series.get(position).and_then(|series| series.times);
+        let (first, last) = match times {
+            Some((first, last)) if self.is_in_window(first, time) => (first.min(time), last.max(time)),
+            None => (time, time),
+            Some(_) => {
+                self.give(position, sink)?;
+                (time, time)
+            }
+        };
+        if let Some(series) = self.series.get_mut(position) {
+            series.times = Some((first, last));
+        }
+        Ok(())
+    }
+
+    fn is_in_window(&self, time: i64, other: i64) -> bool {
+        self.window.is_none_or(|window| {
+            let number = |time: i64| i128::from(time).div_euclid(i128::from(window.get()));
+            number(time) == number(other)
+        })
+    }
+
+    /// Gives a series and its times to the sink, if it has any.
+    fn give<S: SeriesSink>(&mut self, position: usize, sink: &mut S) -> Result<(), HeadError<S::Error>> {
+        let Some(series) = self.series.get_mut(position) else { return Ok(()) };
+        let Some((first, last)) = series.times.take() else { return Ok(()) };
+        series.was_given = true;
+        let Some(labels) = series.labels else { return Ok(()) };
+        sink.series_begins().map_err(HeadError::Sink)?;
+        let mut refused = None;
+        let visited = self.store.visit(labels, |name, value| {
+            if refused.is_none() {
+                refused = sink.label(name, value).err();
+            }
+        });
+        debug_assert!(visited.is_ok(), "the store issued the ref");
+        if let Some(error) = refused {
+            return Err(HeadError::Sink(error));
+        }
+        sink.points(first, last).map_err(HeadError::Sink)?;
+        sink.series_ends().map_err(HeadError::Sink)
+    }
+
+    fn give_metadata<S: SeriesSink>(
+        &mut self,
+        reference: u64,
+        metric_type: u8,
+        unit: &str,
+        help: &str,
+        sink: &mut S,
+    ) -> Result<(), HeadError<S::Error>> {
+        let series = self.position(reference).and_then(|position| self.series.get(position));
+        let Some(labels) = series.and_then(|series| series.labels) else { return Ok(()) };
+        let mut name = String::new();
+        let visited = self.store.visit(labels, |label, value| {
+            if label == NAME {
+                value.clone_into(&mut name);
+            }
+        });
+        debug_assert!(visited.is_ok(), "the store issued the ref");
+        let family_type = FamilyType::from_number(metric_type.into());
+        let family = family_type.family_of(&name);
+        let is_known = self.last_said.as_ref().is_some_and(|(last_family, last_type, last_unit, last_help)| {
+            (last_family.as_str(), *last_type, last_unit.as_str(), last_help.as_str())
+                == (family, metric_type, unit, help)
+        });
+        if is_known || family.is_empty() {
+            return Ok(());
+        }
+        sink.metadata(&family_type.metadata(family, unit, help)).map_err(HeadError::Sink)?;
+        self.last_said = Some((family.to_owned(), metric_type, unit.to_owned(), help.to_owned()));
+        Ok(())
+    }
+}
+
+fn nanoseconds(reference: u64, milliseconds: i64) -> Result<i64, RecordError> {
+    milliseconds.checked_mul(MILLISECOND).ok_or(RecordError::TimeRange { reference, milliseconds })
+}

@@ -1,0 +1,70 @@
+//! With `prometheus_names` series of OTLP have the labels that Prometheus's own OTLP receiver gives them.
+//!
+//! The lists were made by Prometheus's translator (`testdata/captures/tools/otlp`).
+
+mod canonical;
+
+use canonical::Labels;
+use chronoxide_ingest::input::Source;
+use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn committed(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)
+}
+
+fn options(promoted: &[&str]) -> CollectorOptions {
+    CollectorOptions {
+        prometheus_names: true,
+        classic_histograms: true,
+        promote_resource_attributes: promoted.iter().map(|name| (*name).to_owned()).collect(),
+        ..CollectorOptions::default()
+    }
+}
+
+fn ingested(capture: &Path, options: CollectorOptions) -> BTreeSet<Labels> {
+    let mut job = Job::new(JobOptions { collector: options, ..JobOptions::default() }, Vec::new());
+    job.read(Source::open(capture).unwrap()).unwrap();
+    let (_, blocks) = job.finish().unwrap();
+    blocks.iter().flat_map(|block| canonical::of_block(block)).collect()
+}
+
+fn assert_listed(capture: &Path, list: &Path, promoted: &[&str]) -> usize {
+    let text = std::fs::read_to_string(list).unwrap();
+    let expected: BTreeSet<Labels> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let found = ingested(capture, options(promoted));
+    let missing: Vec<&Labels> = expected.difference(&found).take(3).collect();
+    let more: Vec<&Labels> = found.difference(&expected).take(3).collect();
+    assert!(missing.is_empty() && more.is_empty(), "missing: {missing:#?}\nmore: {more:#?}");
+    expected.len()
+}
+
+#[test]
+fn series_have_the_labels_that_prometheus_gives_them() {
+    assert_eq!(assert_listed(&committed("metrics.jsonl"), &committed("metrics.prometheus.jsonl"), &[]), 107);
+    let attributes = committed("attributes.jsonl");
+    assert_eq!(assert_listed(&attributes, &committed("attributes.prometheus.jsonl"), &[]), 24);
+    let promoted = ["k8s.pod.name", "service.version"];
+    assert_eq!(assert_listed(&attributes, &committed("attributes.promoted.jsonl"), &promoted), 24);
+}
+
+/// A capture that is not part of the project, with the list of its labelsets.
+#[test]
+fn series_of_another_capture_have_the_labels_that_prometheus_gives_them() {
+    let path = |name| std::env::var_os(name).map(PathBuf::from);
+    let (Some(capture), Some(list)) = (path("CHRONOXIDE_OTLP_CAPTURE"), path("CHRONOXIDE_OTLP_LABELS")) else {
+        println!("skipped: CHRONOXIDE_OTLP_CAPTURE and CHRONOXIDE_OTLP_LABELS are not set");
+        return;
+    };
+    println!("{} labelsets", assert_listed(&capture, &list, &[]));
+}
+
+#[test]
+fn blocks_that_are_cut_hold_the_same_series() {
+    let expected = ingested(&committed("attributes.jsonl"), options(&[]));
+    for max_series in [1, 2, 5] {
+        let cut = CollectorOptions { max_series, ..options(&[]) };
+        assert_eq!(ingested(&committed("attributes.jsonl"), cut), expected, "{max_series}");
+    }
+}
