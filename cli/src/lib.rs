@@ -16,6 +16,7 @@
 //! | `output` | [`print()`], buffered standard output that reports its errors; [`tell`] for standard error |
 //! | [`escape`] | untrusted text on a terminal |
 //! | [`human`] | counts, sizes and ratios for people |
+//! | [`memory`] | memory that the process may use, and the default of `--memory-limit` |
 //! | [`style`] | colours, when they are wanted |
 //!
 //! ```
@@ -51,6 +52,7 @@ mod exit;
 mod failure;
 pub mod human;
 mod interruption;
+pub mod memory;
 mod message;
 mod output;
 mod pages;
