@@ -94,6 +94,8 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
     let is_framed = framed(head).is_some();
     match (format, detect(head)) {
         (_, Ok((found, framing))) if found == format => framing,
+        // Cut off before the field that decides, an object looks like a series.
+        (Format::OtlpJson, Ok((Format::SeriesJson, framing @ (Framing::Lines | Framing::Values)))) => framing,
         (Format::OtlpProto, _) if !is_framed && head.first() == Some(&0x0a) => Framing::Whole,
         (Format::OtlpProto, _) => Framing::Frames,
         (Format::OtlpJson, _) if is_framed => Framing::Frames,
