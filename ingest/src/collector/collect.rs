@@ -6,10 +6,10 @@ use super::error::CollectError;
 use super::metrics::Metrics;
 use super::options::CollectorOptions;
 use super::recall::Recall;
-use super::windows::{Times, Windows};
+use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
 use crate::otlp::Level;
-use crate::report::Report;
+use crate::report::{Report, Warning};
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::build::BlockMeta;
@@ -18,17 +18,14 @@ use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Series between two looks at how much memory is used: a look costs some microseconds.
-const SERIES_PER_LOOK: usize = 1 << 14;
-
-/// Windows that are kept at a time. Each becomes a block, and more than these are no windows that anybody wants.
-const MAX_WINDOWS: usize = 1 << 12;
+/// New series between two looks at the memory.
+const SERIES_PER_LOOK: usize = 1 << 6;
 
 /// Attributes that are interned between two such looks.
-const ATTRIBUTES_PER_LOOK: usize = 1 << 18;
+const ATTRIBUTES_PER_LOOK: usize = 1 << 10;
 
 /// Bytes of records between two such looks.
-const BYTES_PER_LOOK: usize = 4 << 20;
+const BYTES_PER_LOOK: usize = 1 << 16;
 
 /// Collects series from the parts of records, and gives them to `blocks`.
 ///
@@ -55,6 +52,8 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) recall: Recall,
     /// What the current input said of metrics, by their names, for labels of the series that follow.
     pub(super) said: HashMap<Box<str>, OwnedMetricMetadata>,
+    /// Bytes of memory that it takes, at most.
+    pub(super) said_bytes: usize,
     /// What it said last, which is said again where a block is cut in the midst of a family.
     pub(super) last_said: OwnedMetricMetadata,
     /// Times of the current series, where its input says them.
@@ -80,11 +79,12 @@ impl<B: BlockSink> Collector<B> {
             base_is_current: false,
             metric: Vec::new(),
             labels: Vec::new(),
-            windows: Windows::new(options.window),
+            windows: Windows::new(options.window, options.max_windows),
             metrics: Metrics::default(),
             names: names::Cache::default(),
             recall: Recall::default(),
             said: HashMap::new(),
+            said_bytes: 0,
             last_said: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
             unlooked: 0,
@@ -121,6 +121,10 @@ impl<B: BlockSink> Collector<B> {
     /// A block cannot be sealed, or is not taken.
     pub fn finish(mut self) -> Result<(Report, B), CollectError> {
         self.cut()?;
+        let count = self.windows.untimed_count();
+        if count > 0 {
+            self.report.warn(Warning::NoWindow { count });
+        }
         if self.report.blocks == 0 && self.options.window.is_none() {
             self.seal(&BitVec::new(), &self.meta())?;
         }
@@ -160,14 +164,9 @@ impl<B: BlockSink> Collector<B> {
 
     /// An input ends: what it said of metrics is not said of those of the next one.
     pub(crate) fn input_ends(&mut self) {
-        self.said.clear();
+        self.said = HashMap::new();
+        self.said_bytes = 0;
         self.last_said = OwnedMetricMetadata::default();
-    }
-
-    fn is_memory_used(&self) -> bool {
-        self.options.max_memory.is_some_and(|most| {
-            self.store.memory_used() + self.windows.memory_used() + self.metrics.memory_used() > most
-        })
     }
 
     /// Whether the series that was stored last is one too many.
@@ -178,12 +177,18 @@ impl<B: BlockSink> Collector<B> {
 
     /// Seals what is in a window, window by window. Series that are in none stay out.
     fn cut(&mut self) -> Result<(), CollectError> {
+        let (count, limit) = (self.report.blocks + self.windows.len() as u64, self.options.max_blocks);
+        if count > limit {
+            return Err(CollectError::TooManyBlocks { count, limit });
+        }
         let (length, metrics) = (self.windows.length(), std::mem::take(&mut self.metrics));
-        for window in self.windows.take() {
+        let (windows, everywhere) = self.windows.take();
+        for window in windows {
             let mut meta = self.meta();
             meta.time = window.time_range();
             meta.window = window.window_range(length);
-            meta.metrics.extend(window.metrics.iter_ones().filter_map(|number| metrics.get(number)));
+            let said = window.all_metrics(&everywhere);
+            meta.metrics.extend(said.iter_ones().filter_map(|number| metrics.get(number)));
             self.seal(&window.series, &meta)?;
         }
         let last_said = std::mem::take(&mut self.last_said);
@@ -219,7 +224,16 @@ impl<B: BlockSink> Collector<B> {
 
     /// Makes blocks of what was collected, and goes on with a new store.
     fn cut_and_restart(&mut self) -> Result<(), CollectError> {
+        if self.options.one_block
+            && let Some(limit) = self.options.max_memory
+        {
+            return Err(CollectError::MemoryLimit { limit, series: self.store.len() });
+        }
         self.cut()?;
+        // Otherwise it could be what fills the memory, again and again.
+        if self.options.max_memory.is_some_and(|limit| self.said_bytes > limit / 8) {
+            self.forget_said();
+        }
         Ok(self.restart()?)
     }
 
@@ -339,12 +353,21 @@ impl<B: BlockSink> Collector<B> {
             inserted = self.store.insert_ids(&self.labels);
         }
         match inserted {
-            Ok((series, is_new)) => {
+            Ok((mut series, is_new)) => {
                 self.report.series += u64::from(is_new);
+                let before = self.windows.memory_used();
                 for times in times {
-                    self.windows.add(series, times)?;
+                    // A series of many windows takes a place in the set of each.
+                    if self.is_too_wide(series, times) {
+                        self.cut_and_restart()?;
+                        series = self.store.insert_ids(&self.labels)?.0;
+                    }
+                    let limit = self.options.max_windows;
+                    self.windows
+                        .add(series, times)
+                        .map_err(|TooManyWindows { starts }| CollectError::TooManyWindows { limit, starts })?;
                 }
-                if self.windows.len() > MAX_WINDOWS {
+                if self.windows.memory_used() > before && self.is_memory_used() {
                     self.cut_and_restart()?;
                 }
             }

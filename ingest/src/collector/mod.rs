@@ -34,6 +34,7 @@
 //! | `attributes` | the attributes of one level |
 //! | `recall` | attributes that came before |
 //! | `windows` | which series are in which window |
+//! | `memory` | memory that collecting and sealing take |
 //! | `metrics` | the metadata of metrics |
 //! | `collect` | [`Collector`]: labels to series, series to blocks |
 //! | `otlp` | what it makes of the parts of OTLP |
@@ -44,6 +45,7 @@ mod attributes;
 mod blocks;
 mod collect;
 mod error;
+mod memory;
 mod metrics;
 mod options;
 mod otlp;
@@ -56,4 +58,4 @@ mod windows;
 pub use blocks::{BlockSink, SealedBlock};
 pub use collect::Collector;
 pub use error::CollectError;
-pub use options::CollectorOptions;
+pub use options::{CollectorOptions, DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};

@@ -1,9 +1,11 @@
 //! Arguments to inputs: files, folders, patterns, standard input.
 
-use chronoxide_cli::{Exit, Failure};
+use crate::summary::shown;
+use chronoxide_cli::{Exit, Failure, tell};
 use chronoxide_ingest::prometheus::tsdb::is_block;
 use glob::MatchOptions;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The inputs that arguments name, in the order of the arguments, those of a folder or a pattern in the order of their
@@ -46,8 +48,15 @@ fn list(path: &Path, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
     if !path.is_dir() || is_block(path) {
         if path != Path::new("-") {
             // Better now than after hours of reading what comes before it.
-            fs::metadata(path)
-                .map_err(|error| Failure::new(Exit::Io, format!("{}: cannot open: {error}", path.display())))?;
+            fs::metadata(path).map_err(|error| {
+                let name = path.display();
+                let names_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+                let message = match error.kind() {
+                    ErrorKind::NotFound if names_folder => format!("{name}: no such folder"),
+                    _ => format!("{name}: cannot open: {error}"),
+                };
+                Failure::new(Exit::Io, message)
+            })?;
         }
         inputs.push(path.to_owned());
         return Ok(());
@@ -61,6 +70,10 @@ fn list(path: &Path, inputs: &mut Vec<PathBuf>) -> Result<(), Failure> {
         if !is_hidden && !is_block {
             entries.push(entry);
         }
+    }
+    if entries.is_empty() {
+        let name = path.display().to_string();
+        tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: no captures in this folder", shown(&name)));
     }
     entries.sort();
     entries.iter().try_for_each(|entry| list(entry, inputs))
