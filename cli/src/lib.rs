@@ -12,6 +12,7 @@
 //! | `block` | [`Layout`], [`publish_block`], [`publish_text`], and how damage to a block ends a command |
 //! | `command` | [`run`], from the arguments to the exit code |
 //! | `pages` | completions and man pages |
+//! | `quiet` | [`Quiet`], the option `--quiet` |
 //! | `message` | [`Message`], an error and its causes as one line |
 //! | `output` | [`print()`], buffered standard output that reports its errors; [`tell`] for standard error |
 //! | [`escape`] | untrusted text on a terminal |
@@ -56,6 +57,7 @@ pub mod memory;
 mod message;
 mod output;
 mod pages;
+mod quiet;
 pub mod style;
 
 pub use block::{Layout, Unsound, existing, is_folder, publish_block, publish_text};
@@ -65,3 +67,4 @@ pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;
 pub use message::Message;
 pub use output::{print, tell};
+pub use quiet::Quiet;
