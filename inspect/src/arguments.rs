@@ -42,6 +42,9 @@ impl Arguments {
         }
         let shown = file.display().to_string();
         let message = match nearest_subcommand(&shown) {
+            Some(nearest) if nearest == shown => {
+                format!("options stand after the subcommand: chronoxide-inspect {nearest} ...")
+            }
             Some(nearest) => format!("unrecognized subcommand {}; did you mean `{nearest}`?", Escaped(&shown)),
             None if self.rest.is_empty() => return Ok(()),
             None => format!("without a subcommand, one file is shown, not {}", 1 + self.rest.len()),

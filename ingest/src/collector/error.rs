@@ -41,8 +41,9 @@ pub enum CollectError {
     },
     /// One block needs more memory than the options allow.
     #[error(
-        "one block of all inputs needs more than {limit} bytes of memory, after {series} series: write to a folder \
-         (--output DIR/), which gets several blocks, or raise --memory-limit"
+        "one block of all inputs does not fit into the memory limit, which leaves {limit} bytes for series and for \
+         sealing them; it is reached after {series} series: write to a folder (--output DIR/), which gets several \
+         blocks, or raise --memory-limit"
     )]
     MemoryLimit {
         /// Bytes that are allowed.

@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) allow_truncated: bool,
 
-    /// The most bytes of a record, such as 512KiB [default: 64MiB, or a 32nd of --memory-limit if that is less]
+    /// The most bytes of a record, such as 512KiB [default: 64MiB, or a 32nd of --memory-limit if that is given and less]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_record_size: Option<usize>,
 

@@ -39,7 +39,8 @@ impl Memory {
         }
         let most = if is_folder { FOLDER_LIMIT } else { usize::MAX };
         let whole = limit.unwrap_or_else(|| memory::default_limit().min(most)).max(MIN_LIMIT);
-        let chosen = record.unwrap_or_else(|| DEFAULT_MAX_RECORD_LEN.min(whole / 32));
+        let chosen = record
+            .unwrap_or_else(|| limit.map_or(DEFAULT_MAX_RECORD_LEN, |limit| DEFAULT_MAX_RECORD_LEN.min(limit / 32)));
         let records = chosen.saturating_mul(RECORDS_AT_A_TIME);
         if let (Some(_), Some(record)) = (limit, record)
             && records > whole / 2
