@@ -69,6 +69,10 @@ fn line(number: usize) -> Vec<u8> {
     format!("up{{pod=\"pod-{number}\"}} 1 1762851600000").into_bytes()
 }
 
+fn seconds(number: usize) -> Vec<u8> {
+    format!("up{{pod=\"pod-{number}\"}} 1 1762851600.123").into_bytes()
+}
+
 fn framed(message: &[u8]) -> Vec<u8> {
     [&(message.len() as u32).to_be_bytes(), message].concat()
 }
@@ -106,7 +110,7 @@ fn captures() -> Vec<Capture> {
         Capture::new("series in an array", SeriesJson, "[", ",", "]", series_json),
         Capture::new("series of a response", SeriesJson, response, ",", "]}", series_json),
         Capture::new("exposition text", PrometheusText, help, "\n", "\n", line),
-        Capture::new("OpenMetrics", OpenMetrics, help, "\n", "\n# EOF\n", line),
+        Capture::new("OpenMetrics", OpenMetrics, help, "\n", "\n# EOF\n", seconds),
     ]
 }
 
@@ -147,7 +151,9 @@ fn a_capture_cut_anywhere_is_whole_or_said_to_be_cut() {
             let begun = capture.starts.iter().filter(|&&start| start < len).count();
             if report.is_partial(false) {
                 assert!(found.is_subset(&series(begun)), "{what}: {found:?}");
-                assert!(found.is_superset(&series(begun.saturating_sub(1))), "{what}: whole records are kept");
+                // One request is one record: it is left out whole.
+                let kept = if capture.name == "OTLP as one request" { 0 } else { begun.saturating_sub(1) };
+                assert!(found.is_superset(&series(kept)), "{what}: whole records are kept");
                 assert_told(&report, &what);
                 assert!(!report.is_partial(true), "{what}: it can be allowed");
             } else {
