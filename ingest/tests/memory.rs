@@ -64,13 +64,11 @@ fn attributes(count: u64, one: impl Fn(u64) -> String) -> String {
 
 const HOUR: u64 = 3_600_000_000_000;
 
-/// Captures, each with the number of its distinct series.
-fn captures() -> Vec<(&'static str, u64, Box<dyn Fn(&Path)>)> {
-    fn capture(
-        name: &'static str,
-        series: u64,
-        lines: impl Fn(u64) -> String + 'static,
-    ) -> (&'static str, u64, Box<dyn Fn(&Path)>) {
+/// A name, the number of distinct series, and what writes the capture.
+type Capture = (&'static str, u64, Box<dyn Fn(&Path)>);
+
+fn captures() -> Vec<Capture> {
+    fn capture(name: &'static str, series: u64, lines: impl Fn(u64) -> String + 'static) -> Capture {
         (name, series, Box::new(move |path| write(path, (0..series).map(&lines))))
     }
     let text = "x".repeat(10_000);

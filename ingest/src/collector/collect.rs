@@ -245,7 +245,8 @@ impl<B: BlockSink> Collector<B> {
     /// Begins a new store, in which only the labels are that the current resource, scope, metric, point and series
     /// have.
     fn restart(&mut self) -> Result<(), LabelError> {
-        self.recall.forget();
+        // Its memory counts, so that it must not be what is left when everything else is gone.
+        self.recall = Recall::default();
         let old = std::mem::take(&mut self.store);
         let store = std::cell::RefCell::new(&mut self.store);
         let key = |key: KeyId| store.borrow_mut().intern_name(old.name(key).unwrap_or_default());

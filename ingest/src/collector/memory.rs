@@ -31,7 +31,11 @@ impl<B> Collector<B> {
     /// Returns true if these times touch so many windows that the sets of all of them, each with a place for this
     /// series, take a quarter of the memory.
     pub(super) fn is_too_wide(&self, series: StoreRef, times: Option<Times>) -> bool {
-        let Some(limit) = self.options.max_memory else { return false };
+        let (Some(limit), Some((first, last))) = (self.options.max_memory, times) else { return false };
+        // A point is in one window.
+        if first == last {
+            return false;
+        }
         // The first series of a store takes some bytes in each.
         let bytes = series.index() as u64 / 8;
         bytes > 64 && self.windows.span(times).saturating_mul(bytes) > limit as u64 / 4
