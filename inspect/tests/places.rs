@@ -51,7 +51,7 @@ fn a_block_larger_than_the_memory_is_shown() {
     const KIBIBYTES: u32 = 16 << 10;
     let folder = Folder::new();
     let block = large_block();
-    assert!(block.len() > 3 * (KIBIBYTES as usize) << 10, "{} bytes", block.len());
+    assert!(block.len() > 3 * 1024 * KIBIBYTES as usize, "{} bytes", block.len());
     let path = folder.write("large.cx", &block);
     for subcommand in SUBCOMMANDS {
         let arguments: Vec<&str> = subcommand.iter().copied().chain([path.as_str()]).collect();
