@@ -91,6 +91,27 @@ pub fn per(ratio: f64) -> String {
     }
 }
 
+/// A half-open range of times, in nanoseconds since 1970, as RFC 3339.
+///
+/// ```
+/// use chronoxide_cli::human;
+///
+/// assert_eq!(human::times(0, 3_600_000_000_000), "1970-01-01T00:00:00Z to before 1970-01-01T01:00:00Z");
+/// ```
+pub fn times(start: i64, end: i64) -> String {
+    format!("{} to before {}", time(start), time(end))
+}
+
+/// A time, in nanoseconds since 1970, as RFC 3339.
+///
+/// ```
+/// assert_eq!(chronoxide_cli::human::time(1_500_000_000), "1970-01-01T00:00:01.5Z");
+/// ```
+pub fn time(nanoseconds: i64) -> String {
+    // Every `i64` is a time that jiff knows: the years 1677 to 2262.
+    jiff::Timestamp::from_nanosecond(nanoseconds.into()).map_or(nanoseconds.to_string(), |time| time.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

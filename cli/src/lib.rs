@@ -12,10 +12,12 @@
 //! | `block` | [`Layout`], [`publish_block`], [`publish_text`], and how damage to a block ends a command |
 //! | `command` | [`run`], from the arguments to the exit code |
 //! | `pages` | completions and man pages |
+//! | `quiet` | [`Quiet`], the option `--quiet` |
 //! | `message` | [`Message`], an error and its causes as one line |
 //! | `output` | [`print()`], buffered standard output that reports its errors; [`tell`] for standard error |
 //! | [`escape`] | untrusted text on a terminal |
 //! | [`human`] | counts, sizes and ratios for people |
+//! | [`memory`] | memory that the process may use, and the default of `--memory-limit` |
 //! | [`style`] | colours, when they are wanted |
 //!
 //! ```
@@ -51,9 +53,11 @@ mod exit;
 mod failure;
 pub mod human;
 mod interruption;
+pub mod memory;
 mod message;
 mod output;
 mod pages;
+mod quiet;
 pub mod style;
 
 pub use block::{Layout, Unsound, existing, is_folder, publish_block, publish_text};
@@ -63,3 +67,4 @@ pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;
 pub use message::Message;
 pub use output::{print, tell};
+pub use quiet::Quiet;

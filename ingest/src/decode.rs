@@ -76,7 +76,8 @@ pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool 
         DecodeError::Json(error) => error.is_eof(),
         // What is cut off of a line cannot be told from what is wrong with it.
         DecodeError::Text(_) => true,
-        DecodeError::RemoteWrite(_) | DecodeError::Family(_) => false,
+        DecodeError::RemoteWrite(error) => error.is_cut_off(),
+        DecodeError::Family(_) => false,
         DecodeError::Proto(error) => matches!(error, ProtoError::CutOff { .. }),
         // The last character is cut; whether what stands before it is right does not matter any more.
         DecodeError::Utf8(error) => error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len(),

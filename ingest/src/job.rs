@@ -276,8 +276,8 @@ impl<B: BlockSink> Job<B> {
         let (bytes, is_unterminated) = match record.content {
             RecordContent::Whole(bytes) => (bytes, false),
             RecordContent::Unterminated(bytes) => (bytes, true),
-            RecordContent::Torn => {
-                self.torn(record, input);
+            RecordContent::Torn { len, expected } => {
+                self.torn(record, len, expected, input);
                 return Ok(());
             }
             RecordContent::TooLong => {
@@ -289,7 +289,7 @@ impl<B: BlockSink> Job<B> {
             }
         };
         if is_unterminated && decoder.may_lie(bytes) {
-            self.torn(record, input);
+            self.torn(record, bytes.len() as u64, None, input);
             return Ok(());
         }
         // The collector keeps what it got, so a record that may be left out is read without it first.
@@ -297,7 +297,7 @@ impl<B: BlockSink> Job<B> {
             && let Err(error) = decoder.check(bytes)
         {
             if is_unterminated && is_cut_off(&error, bytes) {
-                self.torn(record, input);
+                self.torn(record, bytes.len() as u64, None, input);
                 return Ok(());
             }
             return self.broken(record, input, error.into());
@@ -306,7 +306,7 @@ impl<B: BlockSink> Job<B> {
             Ok(()) => Ok(self.collector.record_ends(bytes.len())?),
             Err(error) => match error.split() {
                 Ok(error) if is_unterminated && is_cut_off(&error, bytes) => {
-                    self.torn(record, input);
+                    self.torn(record, bytes.len() as u64, None, input);
                     Ok(())
                 }
                 Ok(error) => self.broken(record, input, error.into()),
@@ -315,11 +315,11 @@ impl<B: BlockSink> Job<B> {
         }
     }
 
-    fn torn(&mut self, record: Record<'_>, input: &str) {
+    fn torn(&mut self, record: Record<'_>, len: u64, expected: Option<u64>, input: &str) {
         let report = self.collector.report_mut();
         report.torn_records += 1;
         let (input, Record { number, offset, .. }) = (input.to_owned(), record);
-        report.warn(Warning::TornRecord { input, number, offset });
+        report.warn(Warning::TornRecord { input, number, offset, len, expected });
     }
 
     fn broken(&mut self, record: Record<'_>, input: &str, source: BrokenRecord) -> Result<(), IngestError> {

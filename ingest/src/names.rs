@@ -28,7 +28,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Names that are kept, at most; a capture with more has names that are made up.
-const MAX_KEPT: usize = 1 << 16;
+const MAX_KEPT: usize = 1 << 14;
+
+/// Bytes of a name that is kept, at most: all of them take some 6 MB.
+const MAX_KEPT_LEN: usize = 128;
 
 /// The name of a metric.
 #[must_use]
@@ -176,7 +179,7 @@ impl Cache {
             return known.clone();
         }
         let translated: Rc<str> = label(name).into();
-        if self.labels.len() < MAX_KEPT {
+        if self.labels.len() < MAX_KEPT && name.len() <= MAX_KEPT_LEN {
             self.labels.insert(name.into(), translated.clone());
         }
         translated

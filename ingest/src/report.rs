@@ -46,7 +46,7 @@ pub struct Report {
     pub series: u64,
     /// Blocks.
     pub blocks: u64,
-    /// Time of the first and of the last point, in nanoseconds since 1970.
+    /// Times of the points, in nanoseconds since 1970: the first one, and the end, which is after the last one.
     pub time: Option<(i64, i64)>,
     /// Attributes and labels whose value is empty, which are no labels.
     pub empty_values: Levels,
@@ -134,6 +134,10 @@ pub enum Warning {
         number: u64,
         /// Where it starts.
         offset: u64,
+        /// Bytes of it that are there.
+        len: u64,
+        /// Bytes that it should have, if its length prefix says so.
+        expected: Option<u64>,
     },
     /// A compressed input ends before its end.
     TruncatedInput {
@@ -202,18 +206,30 @@ pub enum Warning {
         /// What it looks like.
         found: String,
     },
+    /// Blocks are cut by time, and some series have points without one.
+    NoWindow {
+        /// Times that a series was seen without a time.
+        count: u64,
+    },
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TornRecord { input, number, offset } => write!(
+            Self::TornRecord { input, number, offset, len, expected: None } => write!(
                 f,
-                "{input}: record {number}, at byte {offset}, is cut off at the end of the input, and was left out"
+                "{input}: record {number}, at byte {offset}, is cut off at the end of the input; its {len} bytes were \
+                 left out"
             ),
-            Self::TruncatedInput { input, offset } => {
-                write!(f, "{input}: the compressed stream is cut off after {offset} bytes of content")
-            }
+            Self::TornRecord { input, number, offset, len, expected: Some(expected) } => write!(
+                f,
+                "{input}: record {number}, at byte {offset}, is cut off at the end of the input: its length prefix \
+                 says {expected} bytes, and {len} follow; these were left out, with any records among them"
+            ),
+            Self::TruncatedInput { input, offset } => write!(
+                f,
+                "{input}: the compressed stream is cut off after {offset} bytes of content; what follows is missing"
+            ),
             Self::SkippedRecord { input, number, offset, reason } => {
                 write!(f, "{input}: record {number}, at byte {offset}, is broken, and was left out: {reason}")
             }
@@ -233,6 +249,11 @@ impl fmt::Display for Warning {
                 write!(f, "{input}: {count} records have an unknown type, and were passed over")
             }
             Self::UnknownFile { path, found } => write!(f, "{path}: passed over: {found}"),
+            Self::NoWindow { count } => write!(
+                f,
+                "--window has no effect on {count} series and points without a time: they are in a block without a \
+                 window; --time sets a time for them"
+            ),
             Self::NoRecords { input, format } => write!(f, "{input}: no {} records", format.name()),
         }
     }
@@ -243,19 +264,22 @@ fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<
 }
 
 impl Report {
-    /// Whether something that the inputs hold, or should hold, is not in the block: records that are broken or torn,
-    /// points without a name, or series with too many labels or without any.
+    /// Returns true if something that the inputs hold, or should hold, is not in the blocks: broken records, points
+    /// without a name, series with too many labels or without any; and, unless `allow_truncated`, inputs that end
+    /// within a record or a compressed stream.
     #[must_use]
-    pub fn is_partial(&self, strict: bool) -> bool {
+    pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.truncated_inputs;
         let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels } = self.skipped;
-        broken_records + points_without_name + too_many_labels + series_without_labels > 0 || strict && torn > 0
+        broken_records + points_without_name + too_many_labels + series_without_labels > 0
+            || !allow_truncated && torn > 0
     }
 
-    /// Widens the time of points.
+    /// Widens the times of points by those from `first` to `last`, both included.
     pub(crate) fn add_times(&mut self, (first, last): (i64, i64)) {
-        let (least, most) = self.time.unwrap_or((first, last));
-        self.time = Some((least.min(first), most.max(last)));
+        let end = last.saturating_add(1);
+        let (start, before) = self.time.unwrap_or((first, end));
+        self.time = Some((start.min(first), before.max(end)));
     }
 
     pub(crate) fn warn(&mut self, warning: Warning) {

@@ -208,7 +208,9 @@ fn a_time_of_too_many_windows_is_refused() {
         ..CollectorOptions::default()
     };
     let error = ingested(lines, collector).unwrap_err().to_string();
-    assert_eq!(error, "a series has points over a time of 9223372036854776 windows (--window)");
+    let expected = "points lie in more than 10000 windows, the first of which starts at 1970-01-01T00:00:00Z and the last at \
+                    2262-04-11T23:47:16.854775Z: use a longer window (--window), or allow more of them (--max-windows)";
+    assert_eq!(error, expected);
 }
 
 #[test]

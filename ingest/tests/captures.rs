@@ -92,7 +92,7 @@ fn real_otlp_captures_have_the_series_that_they_are_known_for() {
         let Some(path) = real(name) else { continue };
         let report = assert_series(&path, Format::OtlpJson, 1_248);
         assert_eq!((report.records, report.points), (82, 4_651), "{name}");
-        assert_eq!(report.time, Some((1_732_919_138_215_841_244, 1_732_919_252_215_944_056)), "{name}");
+        assert_eq!(report.time, Some((1_732_919_138_215_841_244, 1_732_919_252_215_944_057)), "{name}");
     }
 }
 

@@ -77,7 +77,7 @@ fn a_capture_becomes_a_block_that_verifies() {
     let done = run(&[&committed("metrics.jsonl"), "-o", text(&output)]);
     assert_exit(&done, 0, "metrics.cx: 35 series in ");
     assert_exit(&done, 0, "  read      3 records, 95 data points, 37.6 KiB (38,514 bytes)\n");
-    assert_exit(&done, 0, "  time      2025-11-11T09:00:00Z to 2025-11-11T09:01:00.000002Z\n");
+    assert_exit(&done, 0, "  time      2025-11-11T09:00:00Z to before 2025-11-11T09:01:00.000002001Z\n");
     assert_eq!(done.stdout, b"");
     assert_eq!(folder.names(), ["metrics.cx"], "no temporary file is left");
 
@@ -246,13 +246,17 @@ fn what_was_left_out_ends_with_6() {
 
     let torn = folder.write("torn", format!("{LINES}{{\"a\":\"3"));
     let done = run(&[text(&torn), "-o", text(&output), "--force"]);
-    assert_exit(&done, 0, "record 3, at byte 20, is cut off at the end of the input, and was left out");
-    assert_exit(&run(&[text(&torn), "-o", text(&output), "--force", "--strict"]), 6, "2 series");
+    assert_exit(&done, 6, "record 3, at byte 20, is cut off at the end of the input; its 7 bytes were left out");
+    assert_exit(&done, 6, "2 series");
+    let allowed = run(&[text(&torn), "-o", text(&output), "--force", "--allow-truncated"]);
+    assert_exit(&allowed, 0, "record 3, at byte 20, is cut off at the end of the input; its 7 bytes were left out");
 
     let mut compressed = zstd::encode_all(fs::File::open(committed("metrics.jsonl")).unwrap(), 3).unwrap();
     compressed.truncate(compressed.len() - 1);
-    let done = piped(&["-", "-o", text(&output), "--force", "--strict"], &compressed);
+    let done = piped(&["-", "-o", text(&output), "--force"], &compressed);
     assert_exit(&done, 6, "standard input: the compressed stream is cut off");
+    let allowed = piped(&["-", "-o", text(&output), "--force", "--allow-truncated"], &compressed);
+    assert_exit(&allowed, 0, "standard input: the compressed stream is cut off");
 }
 
 #[test]
@@ -260,7 +264,7 @@ fn names_of_files_do_not_steer_the_terminal() {
     let folder = Folder::new();
     let capture = folder.write("c\u{1b}[2J.jsonl", format!("{LINES}{{\"a\":\"3"));
     let done = run(&[text(&capture), "-o", text(&folder.path("c.cx"))]);
-    assert_exit(&done, 0, "c\\u001b[2J.jsonl: record 3");
+    assert_exit(&done, 6, "c\\u001b[2J.jsonl: record 3");
     assert!(!done.stderr.contains(&0x1b));
 }
 
@@ -283,7 +287,7 @@ fn a_standard_error_that_is_full_is_no_panic() {
     };
     let torn = folder.write("torn", format!("{LINES}{{\"a\":\"3"));
     let output = command().args([text(&torn), "-o", text(&folder.path("c.cx"))]).stderr(full).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "the block is there");
+    assert_eq!(output.status.code(), Some(6), "the block is there, and partial");
     assert!(folder.path("c.cx").exists());
 }
 
@@ -391,7 +395,7 @@ fn a_block_of_prometheus_is_an_input() {
 fn options_that_make_several_blocks_need_a_folder() {
     let folder = Folder::new();
     let (capture, output) = (folder.write("c.jsonl", LINES), folder.path("c.cx"));
-    for option in [["--window", "1h"], ["--max-series-per-block", "7"], ["--memory-limit", "1GiB"]] {
+    for option in [["--window", "1h"], ["--max-series-per-block", "7"]] {
         let done = run(&[&[text(&capture), "-o", text(&output)], &option[..]].concat());
         assert_exit(&done, 2, "makes several blocks, which need a folder");
     }
@@ -428,12 +432,45 @@ fn interrupted_it_leaves_whole_blocks_and_nothing_else() {
     assert!(killed.success());
     let done = child.wait_with_output().unwrap();
     drop(stdin);
-    assert_exit(&done, 130, "");
     let blocks = blocks_of(&folder.path("blocks"));
+    let stderr = String::from_utf8_lossy(&done.stderr).replace(',', "");
+    assert!(stderr.contains(&format!("interrupted; {} blocks were written to {output}", blocks.len())), "{stderr}");
+    assert_exit(&done, 130, "");
     assert!(blocks.len() >= 10);
     // What was collected when it was interrupted became the last block.
     let counts: Vec<u32> = blocks.iter().map(|block| BlockView::open(block).unwrap().series_count().unwrap()).collect();
     assert!(counts.iter().filter(|&&count| count != 100).count() <= 1, "{counts:?}");
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_and_nothing_else() {
+    let stale = ".chronoxide-0123456789ab";
+    for output in ["blocks/", "blocks/block.cx"] {
+        let folder = Folder::new();
+        let capture = folder.write("c", LINES);
+        fs::create_dir(folder.path("blocks")).unwrap();
+        for name in [stale, ".chronoxide-mine", "notes"] {
+            folder.write(&format!("blocks/{name}"), "half a block");
+        }
+        // Of a living run: its writer holds the lock.
+        let written = fs::File::create(folder.path("blocks/.chronoxide-ba9876543210")).unwrap();
+        written.lock().unwrap();
+        assert_exit(&run(&[text(&capture), "-o", text(&folder.path(output))]), 0, "2 series");
+        let names = |name: &str| folder.path("blocks").join(name).exists();
+        assert!(!names(stale), "{output}");
+        assert!(names(".chronoxide-ba9876543210") && names(".chronoxide-mine") && names("notes"), "{output}");
+    }
+}
+
+#[test]
+fn folders_are_made_with_those_above_them() {
+    let folder = Folder::new();
+    let capture = folder.write("c", LINES);
+    let output = format!("{}/", text(&folder.path("a/b")));
+    assert_exit(&run(&[text(&capture), "-o", &output]), 0, "2 series");
+    assert_eq!(blocks_of(&folder.path("a/b")).len(), 1);
+    let in_the_way = format!("{}/x/", text(&capture));
+    assert_exit(&run(&[text(&capture), "-o", &in_the_way]), 1, "c: cannot make the folder");
 }
 
 #[test]

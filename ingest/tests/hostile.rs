@@ -107,7 +107,7 @@ fn bombs_are_streamed_or_refused() {
     let mut snappy = Vec::new();
     prost::encoding::encode_varint(60 << 20, &mut snappy);
     snappy.extend_from_slice(b"\x20\x0a\x09\x0a\x07\x0a\x01a\x12\x02bc");
-    let (run, _folder) = run(&snappy, &["--format", "remote-write"]);
+    let (run, _folder) = run(&snappy, &["--format", "remote-write", "--max-record-size", "64MiB"]);
     let stderr = String::from_utf8_lossy(&run.stderr);
     assert_eq!(run.status.code(), Some(3), "{stderr}");
     assert!(stderr.contains("bytes of snappy cannot expand to 62914560"), "{stderr}");
@@ -117,7 +117,9 @@ fn bombs_are_streamed_or_refused() {
 fn lengths_size_nothing() {
     // A frame that says it has 4 GiB, and one that says it has 60 MiB; so do fields.
     refused(b"\0\0\0\x02{}\xff\xff\xff\xff{", 3, "record 2, at byte 6, is broken: more than 1048576 bytes");
-    let block = taken(b"\0\0\0\x02{}\x03\xc0\0\0{", 0, "record 2, at byte 6, is cut off at the end of the input");
+    let cut_off =
+        "record 2, at byte 6, is cut off at the end of the input: its length prefix says 62914560 bytes, and 1 follow";
+    let block = taken(b"\0\0\0\x02{}\x03\xc0\0\0{", 6, cut_off);
     assert_eq!(BlockView::open(&block).unwrap().series_count(), Ok(0));
     let request = b"\x0a\x0b\x0a\x09\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
     refused(request, 3, "is broken: a field ends after its message, at byte 4");

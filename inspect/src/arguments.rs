@@ -1,10 +1,12 @@
 //! The arguments of the command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use chronoxide_cli::escape::Escaped;
+use chronoxide_cli::{Exit, Failure, Quiet};
 use chronoxide_inspect::series::Format;
 use chronoxide_inspect::tables::TableKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 /// Shows what is inside a block or a remap
 ///
@@ -18,12 +20,44 @@ pub(crate) struct Arguments {
     /// The block or remap; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// What follows a mistyped subcommand
+    #[arg(hide = true)]
+    pub(crate) rest: Vec<PathBuf>,
     /// Entries of each list to show; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) first: u32,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+}
+
+impl Arguments {
+    /// Refuses a first argument that is a mistyped subcommand, and more files than one.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let Some(file) = self.file.as_ref().filter(|_| self.command.is_none()) else { return Ok(()) };
+        if self.rest.is_empty() && (file == Path::new("-") || file.symlink_metadata().is_ok()) {
+            return Ok(());
+        }
+        let shown = file.display().to_string();
+        let message = match nearest_subcommand(&shown) {
+            Some(nearest) if nearest == shown => {
+                format!("options stand after the subcommand: chronoxide-inspect {nearest} ...")
+            }
+            Some(nearest) => format!("unrecognized subcommand {}; did you mean `{nearest}`?", Escaped(&shown)),
+            None if self.rest.is_empty() => return Ok(()),
+            None => format!("without a subcommand, one file is shown, not {}", 1 + self.rest.len()),
+        };
+        Err(Failure::new(Exit::Usage, message))
+    }
+}
+
+/// Returns the subcommand whose name is nearest to a word, if one is as near as clap asks for in its own suggestions.
+fn nearest_subcommand(word: &str) -> Option<String> {
+    let names = Arguments::command().get_subcommands().map(|command| command.get_name().to_owned()).collect::<Vec<_>>();
+    let near = names.into_iter().map(|name| (strsim::jaro(word, &name), name)).filter(|(nearness, _)| *nearness > 0.7);
+    near.max_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, name)| name)
 }
 
 const EXAMPLES: &str = "\

@@ -12,9 +12,9 @@ use std::process::ExitCode;
 use arguments::{
     Arguments, Command, Either, Many, MetricsArguments, One, PlanArguments, SeriesArguments, Show, TablesArguments,
 };
-use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::escape::{Escaped, Harmless};
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Exit, Failure, HasExit, Message, print, run, tell};
+use chronoxide_cli::{Exit, Failure, HasExit, Message, Quiet, print, run, tell};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::metrics::write_metrics;
@@ -23,37 +23,30 @@ use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
 use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_inspect::{InspectError, section_name};
-use chronoxide_reader::{Block, Checks, OpenError};
-use opened::{Opened, standard_input};
+use chronoxide_reader::{Checks, OpenError};
+use opened::{Opened, open_block};
 
 fn main() -> ExitCode {
     run(inspect)
 }
 
 fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
+    arguments.check()?;
+    let quiet = arguments.quiet;
     match (arguments.command, arguments.file) {
         (Some(Command::Summary(either)), _) => summary(&either),
         (Some(Command::Dump(show)), _) => dump_file(&show),
         (Some(Command::Follow(follow)), _) => remaps::follow(&follow),
         (Some(Command::Sections(one)), _) => sections(&one),
         (Some(Command::Series(series)), _) => print_series(&series),
-        (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics),
+        (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics, quiet),
         (Some(Command::Tables(tables)), _) => print_tables(&tables),
         (Some(Command::Plan(plan)), _) => print_plan(&plan),
-        (Some(Command::Verify(many)), _) => verify(&many),
+        (Some(Command::Verify(many)), _) => verify(&many, quiet),
         (None, Some(file)) if arguments.json => summary(&Either { file, json: true }),
         (None, Some(file)) => overview(&file, arguments.first),
         (None, None) => Err(Failure::new(Exit::Usage, "no block or remap was named; see --help")),
     }
-}
-
-/// Opens a block whose checksums are right: what is shown can be trusted as far as they can tell.
-fn open(path: &Path) -> Result<Block, OpenError> {
-    if path != Path::new("-") {
-        return Block::read(path, Checks::Eager);
-    }
-    let block = Block::from_vec(standard_input(path)?, Checks::Eager);
-    block.map_err(|source| OpenError::Block { path: path.to_owned(), source })
 }
 
 /// Names the file in an error about its content.
@@ -70,7 +63,8 @@ fn show(
     path: &Path,
     write: impl FnOnce(&BlockView<'_>, &mut dyn Write) -> Result<(), InspectError>,
 ) -> Result<Exit, Failure> {
-    let block = open(path)?;
+    // Its checksums are right: what is shown can be trusted as far as they can tell.
+    let block = open_block(path, Checks::Eager)?;
     write_out(path, |out| write(&block.view(), out))
 }
 
@@ -106,7 +100,7 @@ fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal:
 
 fn summary(either: &Either) -> Result<Exit, Failure> {
     let path = &either.file;
-    match Opened::read(path, Checks::Eager)? {
+    match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => write_out(path, |out| {
             let summary = Summary::of(&block.view())?;
             if either.json {
@@ -121,7 +115,7 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
 
 /// The summary, and the beginning of the dump.
 fn overview(path: &Path, first: u32) -> Result<Exit, Failure> {
-    match Opened::read(path, Checks::Eager)? {
+    match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => write_out(path, |out| {
             let view = block.view();
             screen::summary::write(&Summary::of(&view)?, Style::stdout(), out)?;
@@ -139,7 +133,7 @@ fn limit(first: u32) -> Option<u32> {
 
 fn dump_file(arguments: &Show) -> Result<Exit, Failure> {
     let (path, first) = (&arguments.either.file, limit(arguments.first));
-    match Opened::read(path, Checks::Eager)? {
+    match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => write_out(path, |out| {
             let view = block.view();
             if !arguments.either.json {
@@ -175,10 +169,18 @@ fn print_series(arguments: &SeriesArguments) -> Result<Exit, Failure> {
     show(&arguments.one.block, |view, out| write_series(view, format, first, terminal, out))
 }
 
-fn print_metrics(arguments: &MetricsArguments) -> Result<Exit, Failure> {
+fn print_metrics(arguments: &MetricsArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let terminal = std::io::stdout().is_terminal();
     let name = arguments.name.as_deref();
-    show(&arguments.one.block, |view, out| write_metrics(view, name, arguments.one.json, terminal, out))
+    show(&arguments.one.block, |view, out| {
+        if let Some(name) = name
+            && !quiet.is_set()
+            && view.metric_metadata()?.find(name)?.next().is_none()
+        {
+            tell(|out| writeln!(out, "chronoxide-inspect: note: no metric is named {}", Escaped(name)));
+        }
+        write_metrics(view, name, arguments.one.json, terminal, out)
+    })
 }
 
 fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
@@ -206,14 +208,15 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
 }
 
 /// Verifies all blocks and remaps, and ends with the code of the worst.
-fn verify(many: &Many) -> Result<Exit, Failure> {
+fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
     let mut worst = Exit::Ok;
     let style = Style::stdout();
     for path in &many.files {
-        let found = Opened::read(path, Checks::Never).and_then(|opened| opened.verify(path));
+        let found = Opened::open(path, Checks::Never).and_then(|opened| opened.verify(path));
         let shown = path.display().to_string();
         let harmless = Harmless(&shown);
         print(|out| match (&found, many.json) {
+            (Ok(_), false) if quiet.is_set() => Ok(()),
             (&Ok(series), false) => {
                 let series = chronoxide_cli::human::count(series);
                 writeln!(out, "{harmless}: {}, {series} series", style.good("sound"))

@@ -1,9 +1,10 @@
 //! Files of either kind, told apart by their first bytes.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
 use std::path::Path;
 
+use chronoxide_format::layout::MAGIC;
 use chronoxide_format::remap::layout::REMAP_MAGIC;
 use chronoxide_reader::{Block, Checks, OpenError, Remap};
 
@@ -17,24 +18,21 @@ pub(crate) enum Opened {
 
 impl Opened {
     /// Opens a file or, as `-`, standard input. What begins like neither is taken for a block, which it is then said not to be.
-    pub(crate) fn read(path: &Path, checks: Checks) -> Result<Self, OpenError> {
-        if path == Path::new("-") {
-            let bytes = standard_input(path)?;
-            return if bytes.starts_with(&REMAP_MAGIC) {
+    pub(crate) fn open(path: &Path, checks: Checks) -> Result<Self, OpenError> {
+        let is_remap = match stream(path)? {
+            Some(bytes) if bytes.starts_with(&REMAP_MAGIC) => {
                 let remap = Remap::from_vec(bytes, checks);
-                Ok(Self::Remap(remap.map_err(|source| OpenError::Remap { path: path.to_owned(), source })?))
-            } else {
-                let block = Block::from_vec(bytes, checks);
-                Ok(Self::Block(block.map_err(|source| OpenError::Block { path: path.to_owned(), source })?))
-            };
-        }
-        let mut magic = [0; REMAP_MAGIC.len()];
-        // A file that cannot be read is opened once more, which says why.
-        let begun = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
-        if begun.is_ok() && magic == REMAP_MAGIC {
-            return Remap::read(path, checks).map(Self::Remap);
-        }
-        Block::read(path, checks).map(Self::Block)
+                return remap.map(Self::Remap).map_err(|source| OpenError::Remap { path: path.to_owned(), source });
+            }
+            Some(bytes) => return block_from(path, bytes, checks).map(Self::Block),
+            None => {
+                let mut magic = [0; REMAP_MAGIC.len()];
+                // A file that cannot be read is opened once more, which says why.
+                let begun = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+                begun.is_ok() && magic == REMAP_MAGIC
+            }
+        };
+        if is_remap { map_remap(path, checks).map(Self::Remap) } else { map_block(path, checks).map(Self::Block) }
     }
 
     /// Checks every rule of its format, and says how many series it has.
@@ -52,10 +50,77 @@ impl Opened {
     }
 }
 
-/// The bytes of standard input.
-pub(crate) fn standard_input(path: &Path) -> Result<Vec<u8>, OpenError> {
+/// Opens a block: a file is mapped, so that it may be larger than the memory.
+pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
+    match stream(path)? {
+        Some(bytes) => block_from(path, bytes, checks),
+        None => map_block(path, checks),
+    }
+}
+
+/// Opens a remap, as [`open_block`] opens a block.
+pub(crate) fn open_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError> {
+    match stream(path)? {
+        Some(bytes) => {
+            Remap::from_vec(bytes, checks).map_err(|source| OpenError::Remap { path: path.to_owned(), source })
+        }
+        None => map_remap(path, checks),
+    }
+}
+
+fn map_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
+    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which leaves a map as it is. Whoever changes one in place while
+    // it is shown does what the documentation of the format forbids.
+    unsafe { Block::map(path, checks) }
+}
+
+fn map_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError> {
+    // SAFETY: remaps are published as blocks are.
+    unsafe { Remap::map(path, checks) }
+}
+
+fn block_from(path: &Path, bytes: Vec<u8>, checks: Checks) -> Result<Block, OpenError> {
+    Block::from_vec(bytes, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+}
+
+/// The bytes of standard input or a device; none of what can be mapped, or cannot be opened, which mapping it then says.
+///
+/// Of what begins like neither a block nor a remap, only the beginning is read: a device may have no end.
+fn stream(path: &Path) -> Result<Option<Vec<u8>>, OpenError> {
+    let failed = |source| OpenError::Io { path: path.to_owned(), source };
+    if path == Path::new("-") {
+        return read_known(io::stdin().lock()).map(Some).map_err(failed);
+    }
+    match fs::metadata(path) {
+        // Opening a pipe would wait for a writer.
+        Ok(metadata) if is_pipe(&metadata) => {
+            let reason = "this is a pipe or a socket; to read from a pipe, make it standard input and name it `-`";
+            Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)))
+        }
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+            File::open(path).and_then(read_known).map(Some).map_err(failed)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn read_known(mut source: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().read_to_end(&mut bytes);
-    read.map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+    let magic_len = MAGIC.len().max(REMAP_MAGIC.len());
+    source.by_ref().take(magic_len as u64).read_to_end(&mut bytes)?;
+    if bytes.starts_with(&MAGIC) || bytes.starts_with(&REMAP_MAGIC) {
+        source.read_to_end(&mut bytes)?;
+    }
     Ok(bytes)
+}
+
+#[cfg(unix)]
+fn is_pipe(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_fifo() || metadata.file_type().is_socket()
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Metadata) -> bool {
+    false
 }

@@ -8,7 +8,7 @@ use chronoxide_inspect::remap::{RemapSummary, dump, dump_entries, follow as foll
 use chronoxide_reader::{Checks, OpenError, Remap};
 
 use crate::arguments::FollowArguments;
-use crate::opened::standard_input;
+use crate::opened::open_remap;
 use crate::{json_line, screen, write_out};
 
 pub(crate) fn summary(path: &Path, remap: &Remap, json: bool) -> Result<Exit, Failure> {
@@ -41,11 +41,7 @@ pub(crate) fn dump_remap(path: &Path, remap: &Remap, first: Option<u32>, json: b
 pub(crate) fn follow(arguments: &FollowArguments) -> Result<Exit, Failure> {
     let path = &arguments.remap;
     let damaged = |source| OpenError::Remap { path: path.clone(), source };
-    let remap = if path == Path::new("-") {
-        Remap::from_vec(standard_input(path)?, Checks::Lazy).map_err(damaged)?
-    } else {
-        Remap::read(path, Checks::Lazy)?
-    };
+    let remap = open_remap(path, Checks::Lazy)?;
     let view = remap.view();
     let mut all = Vec::with_capacity(arguments.series.len());
     for &series in &arguments.series {

@@ -28,7 +28,7 @@ fn the_summary_says_what_a_block_is() {
     }
     let meta = stdout(&["summary", &golden("meta.cx")]);
     let parts = [
-        "  time       2023-11-14T22:13:20.123456789Z to 2023-11-14T23:13:20Z\n",
+        "  time       2023-11-14T22:13:20.123456789Z to before 2023-11-14T23:13:20Z\n",
         "  label      \"cluster\"=\"eu-1\"\n",
         "  user       \"note\"=\"größer \\\"als\\\" gedacht\"\n",
         "  made of    2 blocks\n",
@@ -58,7 +58,7 @@ fn metrics_are_listed_with_what_is_known_of_them() {
     assert_eq!(stdout(&["metrics", &path, "--name", "requests"]), lines(&rows[1..4]));
     assert_eq!(stdout(&["metrics", &path, "--name", "größe"]), lines(&rows[..1]));
     for absent in ["", "request", "requests ", "zzz"] {
-        assert_eq!(stdout(&["metrics", &path, "--name", absent]), "");
+        assert_eq!(stdout(&["metrics", &path, "--name", absent, "-q"]), "");
     }
     let summary = stdout(&["summary", &path]);
     assert!(summary.contains("  metrics    6 rows of type, unit and description\n"), "{summary}");

@@ -47,6 +47,7 @@ pub enum Call {
     Open,
     RenameNew,
     RenameOver,
+    CreateFolder,
     SyncFolder,
     Unlink,
 }
@@ -211,6 +212,10 @@ impl FileSystem for Faults {
 
     fn rename_over(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.run(Call::RenameOver, || Disk.rename_over(from, to))
+    }
+
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        self.run(Call::CreateFolder, || Disk.create_folder(folder))
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {

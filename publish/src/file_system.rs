@@ -38,6 +38,11 @@ pub trait FileSystem {
     /// Gives the file `from` the name `to`, in place of the file that had it.
     fn rename_over(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// Makes the folder `folder`, in one that exists.
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir(folder)
+    }
+
     /// Makes the names in `folder` durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 

@@ -62,6 +62,11 @@ impl Attributes {
         false
     }
 
+    /// Bytes of memory in use.
+    pub(super) fn memory_used(&self) -> usize {
+        self.list.capacity() * size_of::<(KeyId, Option<LabelId>)>() + self.marks.capacity() * size_of::<(u32, u32)>()
+    }
+
     /// The same attributes, in the numbers of another store.
     pub(super) fn move_to<E>(
         &mut self,
@@ -69,7 +74,8 @@ impl Attributes {
         mut label: impl FnMut(LabelId) -> Result<LabelId, E>,
     ) -> Result<(), E> {
         let (list, is_overfull) = (std::mem::take(&mut self.list), self.is_overfull);
-        self.marks.clear();
+        // A store that had many keys left marks for all of them.
+        self.marks = Vec::new();
         self.clear();
         self.is_overfull = is_overfull;
         for (old, value) in list {

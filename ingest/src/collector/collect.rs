@@ -8,10 +8,10 @@ use super::metrics::Metrics;
 use super::options::CollectorOptions;
 use super::prometheus_labels::PrometheusLabels;
 use super::recall::Recall;
-use super::windows::{Times, Windows};
+use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
 use crate::otlp::Level;
-use crate::report::Report;
+use crate::report::{Report, Warning};
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::build::BlockMeta;
@@ -21,17 +21,14 @@ use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Series between two looks at how much memory is used: a look costs some microseconds.
-const SERIES_PER_LOOK: usize = 1 << 14;
-
-/// Windows that are kept at a time. Each becomes a block, and more than these are no windows that anybody wants.
-const MAX_WINDOWS: usize = 1 << 12;
+/// New series between two looks at the memory.
+const SERIES_PER_LOOK: usize = 1 << 6;
 
 /// Attributes that are interned between two such looks.
-const ATTRIBUTES_PER_LOOK: usize = 1 << 18;
+const ATTRIBUTES_PER_LOOK: usize = 1 << 10;
 
 /// Bytes of records between two such looks.
-const BYTES_PER_LOOK: usize = 4 << 20;
+const BYTES_PER_LOOK: usize = 1 << 16;
 
 /// Collects series from the parts of records, and gives them to `blocks`.
 ///
@@ -59,6 +56,8 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) recall: Recall,
     /// What the current input said of metrics, by their names, for labels of the series that follow.
     pub(super) said: HashMap<Box<str>, OwnedMetricMetadata>,
+    /// Bytes of memory that it takes, at most.
+    pub(super) said_bytes: usize,
     /// What it said last, which is said again where a block is cut in the midst of a family.
     pub(super) last_said: OwnedMetricMetadata,
     /// Times of the current series, where its input says them.
@@ -66,7 +65,7 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     /// The window of the inputs since the last cut.
     input_window: InputWindow,
     /// Bytes that a reader holds beside the collector.
-    outside_memory: usize,
+    pub(super) outside_memory: usize,
     /// Bytes of records since the last look at the memory.
     unlooked: usize,
     /// Attributes that were interned since then.
@@ -88,12 +87,13 @@ impl<B: BlockSink> Collector<B> {
             base_is_current: false,
             metric: Vec::new(),
             labels: Vec::new(),
-            windows: Windows::new(options.window),
+            windows: Windows::new(options.window, options.max_windows),
             metrics: Metrics::default(),
             names: names::Cache::default(),
             translated: PrometheusLabels::default(),
             recall: Recall::default(),
             said: HashMap::new(),
+            said_bytes: 0,
             last_said: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
             input_window: InputWindow::default(),
@@ -133,6 +133,10 @@ impl<B: BlockSink> Collector<B> {
     pub fn finish(mut self) -> Result<(Report, B), CollectError> {
         self.end_resource()?;
         self.cut()?;
+        let count = self.windows.untimed_count();
+        if count > 0 {
+            self.report.warn(Warning::NoWindow { count });
+        }
         if self.report.blocks == 0 && self.options.window.is_none() {
             self.seal(&BitVec::new(), &self.meta())?;
         }
@@ -173,7 +177,8 @@ impl<B: BlockSink> Collector<B> {
 
     /// An input ends: what it said of metrics is not said of those of the next one.
     pub(crate) fn input_ends(&mut self) {
-        self.said.clear();
+        self.said = HashMap::new();
+        self.said_bytes = 0;
         self.last_said = OwnedMetricMetadata::default();
     }
 
@@ -202,14 +207,6 @@ impl<B: BlockSink> Collector<B> {
         Ok(())
     }
 
-    fn is_memory_used(&self) -> bool {
-        self.options.max_memory.is_some_and(|most| {
-            let collected = self.store.memory_used() + self.windows.memory_used() + self.metrics.memory_used();
-            // The limit allows for sealing, which multiplies what was collected, but not what others hold.
-            collected + self.outside_memory / 4 > most
-        })
-    }
-
     /// Whether the series that was stored last is one too many.
     fn is_full(&self) -> bool {
         let count = self.store.len();
@@ -218,12 +215,18 @@ impl<B: BlockSink> Collector<B> {
 
     /// Seals what is in a window, window by window. Series that are in none stay out.
     fn cut(&mut self) -> Result<(), CollectError> {
+        let (count, limit) = (self.report.blocks + self.windows.len() as u64, self.options.max_blocks);
+        if count > limit {
+            return Err(CollectError::TooManyBlocks { count, limit });
+        }
         let (length, metrics) = (self.windows.length(), std::mem::take(&mut self.metrics));
-        for window in self.windows.take() {
+        let (windows, everywhere) = self.windows.take();
+        for window in windows {
             let mut meta = self.meta();
             meta.time = window.time_range();
             meta.window = window.window_range(length).or(self.input_window.range());
-            meta.metrics.extend(window.metrics.iter_ones().filter_map(|number| metrics.get(number)));
+            let said = window.all_metrics(&everywhere);
+            meta.metrics.extend(said.iter_ones().filter_map(|number| metrics.get(number)));
             self.seal(&window.series, &meta)?;
         }
         let last_said = std::mem::take(&mut self.last_said);
@@ -259,7 +262,16 @@ impl<B: BlockSink> Collector<B> {
 
     /// Makes blocks of what was collected, and goes on with a new store.
     fn cut_and_restart(&mut self) -> Result<(), CollectError> {
+        if self.options.one_block
+            && let Some(limit) = self.options.max_memory
+        {
+            return Err(CollectError::MemoryLimit { limit, series: self.store.len() });
+        }
         self.cut()?;
+        // Otherwise it could be what fills the memory, again and again.
+        if self.options.max_memory.is_some_and(|limit| self.said_bytes > limit / 8) {
+            self.forget_said();
+        }
         Ok(self.restart()?)
     }
 
@@ -271,7 +283,8 @@ impl<B: BlockSink> Collector<B> {
     /// Begins a new store, in which only the labels are that the current resource, scope, metric, point and series
     /// have.
     fn restart(&mut self) -> Result<(), LabelError> {
-        self.recall.forget();
+        // Its memory counts, so that it must not be what is left when everything else is gone.
+        self.recall = Recall::default();
         let old = std::mem::take(&mut self.store);
         let store = std::cell::RefCell::new(&mut self.store);
         let key = |key: KeyId| store.borrow_mut().intern_name(old.name(key).unwrap_or_default());
@@ -379,12 +392,21 @@ impl<B: BlockSink> Collector<B> {
             inserted = self.store.insert_ids(&self.labels);
         }
         match inserted {
-            Ok((series, is_new)) => {
+            Ok((mut series, is_new)) => {
                 self.report.series += u64::from(is_new);
+                let before = self.windows.memory_used();
                 for times in times {
-                    self.windows.add(series, times)?;
+                    // A series of many windows takes a place in the set of each.
+                    if self.is_too_wide(series, times) {
+                        self.cut_and_restart()?;
+                        series = self.store.insert_ids(&self.labels)?.0;
+                    }
+                    let limit = self.options.max_windows;
+                    self.windows
+                        .add(series, times)
+                        .map_err(|TooManyWindows { starts }| CollectError::TooManyWindows { limit, starts })?;
                 }
-                if self.windows.len() > MAX_WINDOWS {
+                if self.windows.memory_used() > before && self.is_memory_used() {
                     self.cut_and_restart()?;
                 }
             }

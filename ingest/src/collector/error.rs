@@ -1,6 +1,5 @@
 //! Why collecting stops.
 
-use super::windows::TooManyWindows;
 use chronoxide_labels::{LabelError, SealError};
 use std::error::Error;
 
@@ -17,16 +16,44 @@ pub enum CollectError {
     /// A block was not taken.
     #[error(transparent)]
     Output(Box<dyn Error + Send + Sync>),
-    /// A series has points over a time that has too many windows.
-    #[error("a series has points over a time of {count} windows (--window)")]
+    /// Points lie in more windows than the options allow.
+    #[error(
+        "points lie in more than {limit} windows, the first of which starts at {} and the last at {}: use a longer \
+         window (--window), or allow more of them (--max-windows)",
+        time(starts.0), time(starts.1)
+    )]
     TooManyWindows {
-        /// How many.
-        count: i128,
+        /// Windows that are allowed.
+        limit: usize,
+        /// Starts of the first and the last window, in nanoseconds since 1970.
+        starts: (i64, i64),
+    },
+    /// More blocks would be made than the options allow.
+    #[error(
+        "{count} blocks would be made, and {limit} are allowed: use a longer window (--window) or more memory \
+         (--memory-limit), or allow more of them (--max-blocks)"
+    )]
+    TooManyBlocks {
+        /// Blocks that would be made.
+        count: u64,
+        /// Blocks that are allowed.
+        limit: u64,
+    },
+    /// One block needs more memory than the options allow.
+    #[error(
+        "one block of all inputs does not fit into the memory limit, which leaves {limit} bytes for series and for \
+         sealing them; it is reached after {series} series: write to a folder (--output DIR/), which gets several \
+         blocks, or raise --memory-limit"
+    )]
+    MemoryLimit {
+        /// Bytes that are allowed.
+        limit: usize,
+        /// Series so far.
+        series: usize,
     },
 }
 
-impl From<TooManyWindows> for CollectError {
-    fn from(TooManyWindows { count }: TooManyWindows) -> Self {
-        Self::TooManyWindows { count }
-    }
+/// A time as RFC 3339.
+fn time(nanoseconds: i64) -> String {
+    jiff::Timestamp::from_nanosecond(nanoseconds.into()).map_or(nanoseconds.to_string(), |time| time.to_string())
 }

@@ -5,6 +5,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
+/// Bytes that an allocator adds to an allocation, at most.
+const ALLOCATION_OVERHEAD: usize = 32;
+
 /// Metadata, each once.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
@@ -37,6 +40,8 @@ impl Metrics {
     }
 
     pub(super) fn memory_used(&self) -> usize {
-        self.text_len + self.list.capacity() * size_of::<OwnedMetricMetadata>() + self.index.allocation_size()
+        // Each text is an allocation of its own.
+        let per_metric = size_of::<OwnedMetricMetadata>() + 3 * ALLOCATION_OVERHEAD;
+        self.text_len + self.list.capacity() * per_metric + self.index.allocation_size()
     }
 }

@@ -50,6 +50,7 @@
 //! | `recall` | attributes that came before |
 //! | `windows` | which series are in which window |
 //! | `input_window` | the window that inputs have by themselves |
+//! | `memory` | memory that collecting and sealing take |
 //! | `metrics` | the metadata of metrics |
 //! | `collect` | [`Collector`]: labels to series, series to blocks |
 //! | `otlp` | what it makes of the parts of OTLP |
@@ -62,6 +63,7 @@ mod blocks;
 mod collect;
 mod error;
 mod input_window;
+mod memory;
 mod metrics;
 mod options;
 mod otlp;
@@ -75,4 +77,4 @@ mod windows;
 pub use blocks::{BlockSink, SealedBlock};
 pub use collect::Collector;
 pub use error::CollectError;
-pub use options::CollectorOptions;
+pub use options::{CollectorOptions, DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};

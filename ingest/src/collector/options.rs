@@ -5,6 +5,12 @@ use chronoxide_format::view::TimeRange;
 use chronoxide_labels::Layout;
 use std::num::NonZeroU64;
 
+/// Default of [`CollectorOptions::max_windows`]: more than a year of hours.
+pub const DEFAULT_MAX_WINDOWS: usize = 10_000;
+
+/// Default of [`CollectorOptions::max_blocks`].
+pub const DEFAULT_MAX_BLOCKS: u64 = 20_000;
+
 /// How series are collected and cut into blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectorOptions {
@@ -25,9 +31,15 @@ pub struct CollectorOptions {
     pub time: Option<TimeRange>,
     /// The most series of a block.
     pub max_series: u32,
-    /// Bytes of memory at which what was collected is sealed; sealing takes up to twice as much more. Without limit if
-    /// none.
+    /// Windows that all points may lie in; more are an error.
+    pub max_windows: usize,
+    /// Blocks that may be made; more are an error.
+    pub max_blocks: u64,
+    /// Bytes of memory for collecting and sealing, the block included. What was collected is sealed before more would
+    /// be needed. No limit if `None`.
     pub max_memory: Option<usize>,
+    /// If true, reaching `max_memory` is an error: everything goes into one block.
+    pub one_block: bool,
     /// Whether histograms and summaries become the series that Prometheus has for them: `_bucket` with `le`, `_sum` and
     /// `_count`, and one for each `quantile`. Exponential histograms stay what they are, as in Prometheus.
     pub classic_histograms: bool,
@@ -55,7 +67,10 @@ impl Default for CollectorOptions {
             separate_input_windows: false,
             time: None,
             max_series: u32::MAX,
+            max_windows: DEFAULT_MAX_WINDOWS,
+            max_blocks: DEFAULT_MAX_BLOCKS,
             max_memory: None,
+            one_block: false,
             classic_histograms: false,
             prometheus_names: false,
             promote_resource_attributes: Vec::new(),

@@ -72,6 +72,11 @@ impl Recall {
         }
     }
 
+    /// Bytes of memory in use.
+    pub(super) fn memory_used(&self) -> usize {
+        self.bytes.capacity() + self.index.allocation_size()
+    }
+
     /// Forgets everything, for a new store has other numbers.
     pub(super) fn forget(&mut self) {
         self.index.clear();

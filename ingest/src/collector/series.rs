@@ -6,9 +6,13 @@ use super::error::CollectError;
 use crate::otlp::Level;
 use crate::series::SeriesSink;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use std::collections::HashMap;
 
 /// What Prometheus appends to the name of a metric for the series that it has of it.
 const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];
+
+/// Bytes of memory for what is said of one metric, beside its texts.
+const SAID_OVERHEAD: usize = 256;
 
 impl<B: BlockSink> SeriesSink for Collector<B> {
     type Error = CollectError;
@@ -63,7 +67,7 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
         self.report.metrics += 1;
         self.last_said = OwnedMetricMetadata::from(*metadata);
         if self.options.type_and_unit_labels {
-            self.said.insert(metadata.name.into(), self.last_said.clone());
+            self.remember(metadata);
         }
         if let Some(number) = self.intern_metadata(metadata) {
             self.windows.everywhere(number);
@@ -72,7 +76,32 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
     }
 }
 
+/// Bytes of memory for what is said of a metric.
+fn said_len(metadata: &MetricMetadata<'_>) -> usize {
+    SAID_OVERHEAD + 2 * metadata.name.len() + metadata.unit.len() + metadata.description.len()
+}
+
 impl<B: BlockSink> Collector<B> {
+    /// Remembers what is said of a metric for labels of its series.
+    fn remember(&mut self, metadata: &MetricMetadata<'_>) {
+        self.said_bytes += said_len(metadata);
+        if let Some(before) = self.said.insert(metadata.name.into(), self.last_said.clone()) {
+            self.said_bytes -= said_len(&before.borrowed());
+        }
+    }
+
+    /// Forgets what was said of all metrics but the last: families of exposition text stand together.
+    pub(super) fn forget_said(&mut self) {
+        self.said = HashMap::new();
+        self.said_bytes = 0;
+        if self.options.type_and_unit_labels && !self.last_said.borrowed().name.is_empty() {
+            let last = std::mem::take(&mut self.last_said);
+            self.said_bytes = said_len(&last.borrowed());
+            self.said.insert(last.borrowed().name.into(), last.clone());
+            self.last_said = last;
+        }
+    }
+
     /// Gives the series type and unit, if its metric is one of those of which something was said.
     fn add_type_and_unit(&mut self, name: &str) -> Result<(), CollectError> {
         self.metric.clear();

@@ -140,7 +140,7 @@ fn points_are_counted_by_kind_time_and_flag() {
     let kinds = report.points_by_kind;
     assert_eq!((kinds.gauge, kinds.sum, kinds.histogram, kinds.exponential_histogram, kinds.summary), (2, 1, 1, 1, 1));
     assert_eq!((report.points_without_recorded_value, report.points_without_time), (2, 1));
-    assert_eq!((report.time, report.series), (Some((100, 104)), 6));
+    assert_eq!((report.time, report.series), (Some((100, 105)), 6));
 }
 
 #[test]

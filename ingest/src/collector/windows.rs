@@ -3,25 +3,38 @@
 use bitvec::vec::BitVec;
 use chronoxide_format::view::TimeRange;
 use chronoxide_labels::StoreRef;
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-/// Windows that one series may be in at a time.
-const MAX_SPAN: i128 = 100_000;
+/// Bytes of memory for each window, beside the window: the nodes of the tree and what allocators add.
+const WINDOW_OVERHEAD: usize = 96;
+
+/// Bytes of memory for each start that was seen, with the nodes of the tree.
+const SEEN_LEN: usize = 24;
 
 /// First and last time, both included, in nanoseconds since 1970.
 pub(super) type Times = (i64, i64);
 
-/// Why times cannot be cut into windows.
+/// More windows have points than a run may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyWindows {
-    pub(super) count: i128,
+    /// Starts of the first and the last of them.
+    pub(super) starts: Times,
 }
 
 /// The windows that have points.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
     length: Option<NonZeroU64>,
+    /// Windows that a run may have.
+    max_count: usize,
+    /// Starts of all windows so far, those included that were taken.
+    seen: BTreeSet<i64>,
+    /// Series without a time that were added, although windows are cut.
+    untimed_count: u64,
+    /// Bytes of the sets of series and metadata.
+    set_bytes: usize,
     /// By their starts; without one for points without a time, and for all points where nothing is cut by time.
     windows: BTreeMap<Option<i64>, Window>,
     /// Starts of windows with points of the current metric.
@@ -43,39 +56,59 @@ pub(super) struct Window {
 }
 
 impl Windows {
-    pub(super) fn new(length: Option<NonZeroU64>) -> Self {
-        Self { length, ..Self::default() }
+    pub(super) fn new(length: Option<NonZeroU64>, max_count: usize) -> Self {
+        Self { length, max_count, ..Self::default() }
+    }
+
+    /// Returns the number of windows that these times touch.
+    pub(super) fn span(&self, times: Option<Times>) -> u64 {
+        let (Some(length), Some((first, last))) = (self.length, times) else { return 1 };
+        let number = |time| i128::from(time).div_euclid(i128::from(length.get()));
+        u64::try_from(number(last) - number(first) + 1).unwrap_or(u64::MAX)
     }
 
     /// Puts a series into the windows in which it has points.
     #[inline]
     pub(super) fn add(&mut self, series: StoreRef, times: Option<Times>) -> Result<(), TooManyWindows> {
         let (Some(length), Some((first, last))) = (self.length, times) else {
-            self.add_to(None, series, times);
-            return Ok(());
+            self.untimed_count += u64::from(self.length.is_some());
+            return self.add_to(None, series, times);
         };
         let length = i128::from(length.get());
         let (first_window, last_window) = (i128::from(first).div_euclid(length), i128::from(last).div_euclid(length));
-        let count = last_window - first_window + 1;
-        if count > MAX_SPAN {
-            return Err(TooManyWindows { count });
+        let clamp = |time: i128| i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX });
+        if last_window - first_window >= self.max_count as i128 {
+            return Err(TooManyWindows { starts: (clamp(first_window * length), clamp(last_window * length)) });
         }
         for number in first_window..=last_window {
             let start = number * length;
             let end = start + length - 1;
-            let clamp = |time: i128| i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX });
             let inside = (first.max(clamp(start)), last.min(clamp(end)));
-            self.add_to(Some(clamp(start)), series, Some(inside));
+            self.add_to(Some(clamp(start)), series, Some(inside))?;
         }
         Ok(())
     }
 
     #[inline]
-    fn add_to(&mut self, start: Option<i64>, series: StoreRef, times: Option<Times>) {
-        self.windows.entry(start).or_insert_with(|| Window::new(start)).add(series, times);
+    fn add_to(&mut self, start: Option<i64>, series: StoreRef, times: Option<Times>) -> Result<(), TooManyWindows> {
+        let window = match self.windows.entry(start) {
+            Entry::Occupied(window) => window.into_mut(),
+            Entry::Vacant(place) => {
+                if let Some(start) = start
+                    && self.seen.insert(start)
+                    && self.seen.len() > self.max_count
+                {
+                    let ends = self.seen.first().zip(self.seen.last()).unwrap_or((&start, &start));
+                    return Err(TooManyWindows { starts: (*ends.0, *ends.1) });
+                }
+                place.insert(Window::new(start))
+            }
+        };
+        self.set_bytes += window.add(series, times);
         if self.touched.last() != Some(&start) {
             self.touched.push(start);
         }
+        Ok(())
     }
 
     /// A metric begins: its points are those that come from now on.
@@ -91,36 +124,40 @@ impl Windows {
         }
         for start in &self.touched {
             if let Some(window) = self.windows.get_mut(start) {
-                set(&mut window.metrics, metric);
+                self.set_bytes += set(&mut window.metrics, metric);
             }
         }
     }
 
     /// The metadata become part of all windows.
     pub(super) fn everywhere(&mut self, metric: usize) {
-        set(&mut self.everywhere, metric);
+        self.set_bytes += set(&mut self.everywhere, metric);
     }
 
-    /// How many windows there are.
+    /// Returns how often a series was added without a time, if windows are cut.
+    pub(super) fn untimed_count(&self) -> u64 {
+        self.untimed_count
+    }
+
+    /// Returns the number of windows that were not taken.
     pub(super) fn len(&self) -> usize {
         self.windows.len()
     }
 
-    /// The windows in the order of their starts. They are gone then.
-    pub(super) fn take(&mut self) -> Vec<Window> {
+    /// Takes the windows, in the order of their starts, and the metadata that belong to all of them.
+    pub(super) fn take(&mut self) -> (impl Iterator<Item = Window> + use<>, BitVec) {
         self.touched.clear();
-        let everywhere = std::mem::take(&mut self.everywhere);
-        let mut windows: Vec<Window> = std::mem::take(&mut self.windows).into_values().collect();
-        for window in &mut windows {
-            everywhere.iter_ones().for_each(|metric| set(&mut window.metrics, metric));
-        }
-        windows
+        self.set_bytes = 0;
+        (std::mem::take(&mut self.windows).into_values(), std::mem::take(&mut self.everywhere))
     }
 
+    /// Returns the bytes of memory in use. Costs no pass over the windows.
     pub(super) fn memory_used(&self) -> usize {
-        let windows = self.windows.values();
-        let bits = windows.map(|window| window.series.capacity() + window.metrics.capacity()).sum::<usize>();
-        bits / 8 + self.windows.len() * size_of::<(Option<i64>, Window)>()
+        let per_window = WINDOW_OVERHEAD + size_of::<(Option<i64>, Window)>();
+        self.set_bytes
+            + self.windows.len() * per_window
+            + self.seen.len() * SEEN_LEN
+            + self.touched.capacity() * size_of::<Option<i64>>()
     }
 
     pub(super) fn length(&self) -> Option<NonZeroU64> {
@@ -133,13 +170,24 @@ impl Window {
         Self { start, times: None, series: BitVec::new(), metrics: BitVec::new() }
     }
 
+    /// Adds a series. Returns the bytes of memory that its set grew by.
     #[inline]
-    fn add(&mut self, series: StoreRef, times: Option<Times>) {
-        set(&mut self.series, series.index());
+    fn add(&mut self, series: StoreRef, times: Option<Times>) -> usize {
+        let grown = set(&mut self.series, series.index());
         if let Some((first, last)) = times {
             let (least, most) = self.times.unwrap_or((first, last));
             self.times = Some((least.min(first), most.max(last)));
         }
+        grown
+    }
+
+    /// Returns the metadata of its metrics, and those that belong to all windows.
+    pub(super) fn all_metrics(&self, everywhere: &BitVec) -> BitVec {
+        let mut all = everywhere.clone();
+        for metric in self.metrics.iter_ones() {
+            set(&mut all, metric);
+        }
+        all
     }
 
     /// The times of its points; the last one is in the range, and its end is not.
@@ -154,12 +202,17 @@ impl Window {
     }
 }
 
+/// Sets a bit. Returns the bytes of memory that the set grew by.
 #[inline]
-fn set(bits: &mut BitVec, position: usize) {
+fn set(bits: &mut BitVec, position: usize) -> usize {
+    let mut grown = 0;
     if bits.len() <= position {
+        let before = bits.capacity();
         bits.resize(position + 1, false);
+        grown = (bits.capacity() - before) / 8;
     }
     bits.set(position, true);
+    grown
 }
 
 #[cfg(test)]
@@ -171,14 +224,16 @@ mod tests {
     type Content = (Option<i64>, Option<Times>, Vec<usize>, Vec<usize>);
 
     fn contents(windows: &mut Windows) -> Vec<Content> {
-        let taken = windows.take();
+        let (taken, everywhere) = windows.take();
         let ones = |bits: &BitVec| bits.iter_ones().collect();
-        taken.iter().map(|window| (window.start, window.times, ones(&window.series), ones(&window.metrics))).collect()
+        let content =
+            |window: Window| (window.start, window.times, ones(&window.series), ones(&window.all_metrics(&everywhere)));
+        taken.map(content).collect()
     }
 
     #[test]
     fn a_series_is_in_each_window_in_which_it_has_a_point() {
-        let mut windows = Windows::new(NonZeroU64::new(10));
+        let mut windows = Windows::new(NonZeroU64::new(10), 1_000);
         let mut model: BTreeMap<Option<i64>, BTreeSet<usize>> = BTreeMap::new();
         for (series, time) in [(0, 25), (1, 7), (0, 29), (2, 30), (1, -1), (0, 7), (3, 0), (3, -10), (2, -11)] {
             windows.add(StoreRef(series), Some((time, time))).unwrap();
@@ -197,7 +252,7 @@ mod tests {
 
     #[test]
     fn points_over_a_time_are_in_all_windows_that_it_touches() {
-        let mut windows = Windows::new(NonZeroU64::new(10));
+        let mut windows = Windows::new(NonZeroU64::new(10), 1_000);
         windows.add(StoreRef(0), Some((5, 30))).unwrap();
         let found = contents(&mut windows);
         assert_eq!(
@@ -210,12 +265,43 @@ mod tests {
             ]
         );
         let all = Some((i64::MIN, i64::MAX));
-        assert_eq!(windows.add(StoreRef(0), all), Err(TooManyWindows { count: 1_844_674_407_370_955_162 }));
+        assert_eq!(windows.span(all), 1_844_674_407_370_955_162);
+        let starts = (i64::MIN, i64::MAX / 10 * 10);
+        assert_eq!(windows.add(StoreRef(0), all), Err(TooManyWindows { starts }));
+    }
+
+    #[test]
+    fn windows_of_a_run_are_bounded_also_when_they_are_taken() {
+        let mut windows = Windows::new(NonZeroU64::new(10), 3);
+        let mut add = |time| windows.add(StoreRef(0), Some((time, time)));
+        for time in [5, 15, 9, 25] {
+            assert_eq!(add(time), Ok(()), "{time}");
+        }
+        assert_eq!(add(-1), Err(TooManyWindows { starts: (-10, 20) }));
+
+        let mut windows = Windows::new(NonZeroU64::new(10), 3);
+        for time in [5, 15, 25] {
+            windows.add(StoreRef(0), Some((time, time))).unwrap();
+            assert_eq!(contents(&mut windows).len(), 1);
+        }
+        windows.add(StoreRef(0), Some((7, 7))).expect("it was seen before");
+        assert_eq!(windows.add(StoreRef(0), Some((35, 35))), Err(TooManyWindows { starts: (0, 30) }));
+    }
+
+    #[test]
+    fn memory_grows_with_the_sets_and_is_gone_with_the_windows() {
+        let mut windows = Windows::new(NonZeroU64::new(10), 1_000);
+        for window in 0..100 {
+            windows.add(StoreRef(80_000), Some((window * 10, window * 10))).unwrap();
+        }
+        assert!(windows.memory_used() >= 100 * 80_000 / 8, "{}", windows.memory_used());
+        drop(windows.take());
+        assert!(windows.memory_used() < 10_000, "{}", windows.memory_used());
     }
 
     #[test]
     fn metadata_are_in_the_windows_of_their_points() {
-        let mut windows = Windows::new(NonZeroU64::new(10));
+        let mut windows = Windows::new(NonZeroU64::new(10), 1_000);
         windows.metric_begins();
         windows.add(StoreRef(0), Some((15, 15))).unwrap();
         windows.add(StoreRef(1), Some((5, 5))).unwrap();
@@ -229,11 +315,11 @@ mod tests {
 
     #[test]
     fn windows_at_the_ends_of_time_stay_in_it() {
-        let mut windows = Windows::new(NonZeroU64::new(u64::MAX));
+        let mut windows = Windows::new(NonZeroU64::new(u64::MAX), 1_000);
         windows.add(StoreRef(0), Some((i64::MIN, i64::MIN))).unwrap();
         windows.add(StoreRef(0), Some((i64::MAX, i64::MAX))).unwrap();
         let length = windows.length();
-        for window in windows.take() {
+        for window in windows.take().0 {
             let (time, range) = (window.time_range().unwrap(), window.window_range(length).unwrap());
             assert!(range.start <= time.start && time.end <= range.end, "{range:?} {time:?}");
         }

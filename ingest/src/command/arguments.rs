@@ -1,16 +1,14 @@
 //! What the command understands.
 
 use chronoxide_cli::argument::{instant, pair, size};
-use chronoxide_cli::{Exit, Failure, Layout};
+use chronoxide_cli::{Exit, Failure, Layout, Quiet};
 use chronoxide_format::view::TimeRange;
+use chronoxide_ingest::collector::{DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
 use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
 use jiff::SignedDuration;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
-
-/// Bytes of memory to use for a folder of blocks, unless told otherwise.
-pub(crate) const DEFAULT_MEMORY_LIMIT: usize = 1 << 30;
 
 /// Turns captures of metrics into blocks
 ///
@@ -47,13 +45,14 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) skip_bad_records: bool,
 
-    /// Exit with code 6 if a capture ends within a record or a compressed stream
+    /// Exit with code 0 although a capture ends within a record or a compressed stream; it is 6 otherwise, and what is
+    /// whole is kept in both cases
     #[arg(long)]
-    pub(crate) strict: bool,
+    pub(crate) allow_truncated: bool,
 
-    /// The most bytes of a record, such as 512KiB or 64MiB
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64MiB")]
-    pub(crate) max_record_size: usize,
+    /// The most bytes of a record, such as 512KiB [default: 64MiB, or a 32nd of --memory-limit if that is given and less]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_record_size: Option<usize>,
 
     /// Cut blocks by time, such as 1h or 30m: a series is in each window in which it had a point
     #[arg(long, value_name = "DURATION", value_parser = window, help_heading = "Cutting")]
@@ -68,7 +67,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Cutting")]
     pub(crate) max_series_per_block: Option<NonZeroU32>,
 
-    /// The most memory to use, such as 512MiB; blocks are cut to keep to it [default for folders: 1GiB]
+    /// The most windows that points may lie in, so that wrong times do not make thousands of blocks
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_WINDOWS, help_heading = "Cutting")]
+    pub(crate) max_windows: usize,
+
+    /// The most blocks to write
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_BLOCKS, help_heading = "Cutting")]
+    pub(crate) max_blocks: u64,
+
+    /// The most memory to use, such as 512MiB: blocks in a folder are cut to keep to it, and one file that needs more is
+    /// refused [default: half of what the process may use, for folders at most 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Cutting")]
     pub(crate) memory_limit: Option<usize>,
 
@@ -120,24 +128,29 @@ pub(crate) struct Arguments {
     /// Print a summary as JSON on standard output instead of one for people on standard error
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
 }
 
 const AFTER_HELP: &str = "\
 Labels of a data point: __name__ (the metric's name), the point's attributes, otel_scope_name, otel_scope_version and \
 the scope's attributes, the resource's attributes. Where two have one name, the one named first here wins. Empty values \
-are no labels. Names are cut at 1,024 bytes and values at 2,048.
+are no labels. A name of more than 1,024 bytes or a value of more than 2,048 is cut: it keeps its beginning, and ends in \
+~s and 16 hexadecimal digits, a hash of the whole text, so that different texts stay different.
 
 A data folder of Prometheus gives a block with its window for each of its blocks, and one for its write-ahead log and head \
 chunks. lock, queries.active, *.tmp* and chunk_snapshot.* are passed over, and so is, with a warning, any other file of a \
 folder whose format is unknown.
 
 In a folder, --memory-limit is held by cutting blocks; a series that comes again after a cut is in two blocks, which \
-chronoxide-compact makes one. Ended by Ctrl-C, a run \
+chronoxide-compact makes one. One file is one block: what does not fit into the memory then is an error, and nothing is \
+written. Ended by Ctrl-C, a run \
 into a folder keeps what it has read; no block is ever half-written.
 
 Exit codes: 0 done; 1 a file cannot be read or written; 2 usage; 3 a capture is damaged; 4 a capture is of an unknown \
 format, or too large for a block; 6 done, but something was left \
-out; 130 interrupted.
+out, or a capture ends within a record or a compressed stream (0 with --allow-truncated); 130 interrupted.
 
 Examples:
   chronoxide-ingest metrics.jsonl -o metrics.cx

@@ -1,11 +1,13 @@
 //! Arguments to inputs: files, folders, patterns, standard input.
 
-use chronoxide_cli::{Exit, Failure};
+use crate::summary::shown;
+use chronoxide_cli::{Exit, Failure, tell};
 use chronoxide_ingest::prometheus::tsdb::is_block;
 use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
 use glob::MatchOptions;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// An input of the command.
@@ -60,8 +62,15 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
     if !path.is_dir() || is_block(path) || is_wal(path) {
         if path != Path::new("-") {
             // Better now than after hours of reading what comes before it.
-            fs::metadata(path)
-                .map_err(|error| Failure::new(Exit::Io, format!("{}: cannot open: {error}", path.display())))?;
+            fs::metadata(path).map_err(|error| {
+                let name = path.display();
+                let names_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+                let message = match error.kind() {
+                    ErrorKind::NotFound if names_folder => format!("{name}: no such folder"),
+                    _ => format!("{name}: cannot open: {error}"),
+                };
+                Failure::new(Exit::Io, message)
+            })?;
         }
         inputs.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned) });
         return Ok(());
@@ -76,6 +85,10 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
         if !is_hidden && !is_block {
             entries.push(entry);
         }
+    }
+    if entries.is_empty() {
+        let name = path.display().to_string();
+        tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: no captures in this folder", shown(&name)));
     }
     entries.sort();
     let wal = path.join(WAL_FOLDER);

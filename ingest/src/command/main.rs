@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`arguments`] | what the command understands |
 //! | [`inputs`] | files, folders, patterns, standard input |
+//! | [`memory`] | shares of the memory limit |
 //! | [`output`] | where blocks go |
 //! | [`progress`] | how far a run is, on a terminal |
 //! | [`report`] | the report of a run as Markdown |
@@ -11,6 +12,7 @@
 
 mod arguments;
 mod inputs;
+mod memory;
 mod output;
 mod progress;
 mod report;
@@ -24,6 +26,7 @@ use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
 use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
 use chronoxide_labels::SealError;
 use inputs::Input;
+use memory::Memory;
 use output::{Output, WrittenBlocks};
 use progress::Bar;
 use report::Statistics;
@@ -39,7 +42,8 @@ fn main() -> ExitCode {
 }
 
 fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
-    let options = options(&arguments)?;
+    let memory = memory(&arguments)?;
+    let (window, options) = (memory.window, options(&arguments, memory)?);
     let inputs = inputs::expand(&arguments.inputs)?;
     refuse_same_files(&arguments, &inputs)?;
     let interruption = Interruption::watch()?;
@@ -47,7 +51,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
     let output = Output::new(&arguments.output, arguments.force, statistics, interruption.clone())?;
 
-    let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json);
+    let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json && !arguments.quiet.is_set());
     let watched = interruption.clone();
     let written = output.written.clone();
     let mut job = Job::new(options, output).watched_by(move |progress| {
@@ -58,8 +62,9 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     if arguments.report.is_some() {
         job = job.timed();
     }
-    let read = read_inputs(&mut job, &inputs, arguments.format);
+    let read = read_inputs(&mut job, &inputs, arguments.format, window);
     let timings = job.timings().cloned();
+    let counted = job.report().clone();
     let done = match read {
         // A stream is ended so: what it brought is kept, where there may be several blocks.
         Err(IngestError::Interrupted) if is_folder(&arguments.output) => job.finish(),
@@ -67,9 +72,17 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     };
     let (report, output) = match done {
         Ok(done) => done,
+        Err(_) if interruption.is_there() => {
+            tell_interrupted(written.lock().map_or(0, |written| written.len()), &arguments);
+            if arguments.json {
+                let written = written.lock().map(|mut written| std::mem::take(&mut *written)).unwrap_or_default();
+                Summary::new(&arguments, written, counted).interrupted().print_json()?;
+            }
+            return Ok(Exit::Interrupted);
+        }
         Err(error) => {
             tell_written(&written, &arguments);
-            return if interruption.is_there() { Ok(Exit::Interrupted) } else { Err(failure(error)) };
+            return Err(failure(error));
         }
     };
     let written = output.take_written();
@@ -83,13 +96,17 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     }
     let exit = match () {
         () if interruption.is_there() => Exit::Interrupted,
-        () if report.is_partial(arguments.strict) => Exit::Partial,
+        () if report.is_partial(arguments.allow_truncated) => Exit::Partial,
         () => Exit::Ok,
     };
-    let summary = Summary::new(&arguments, written, report);
+    let mut summary = Summary::new(&arguments, written, report);
+    if exit == Exit::Interrupted {
+        tell_interrupted(summary.block_count(), &arguments);
+        summary = summary.interrupted();
+    }
     if arguments.json {
         summary.print_json()?;
-    } else {
+    } else if !arguments.quiet.is_set() {
         summary.tell();
     }
     summary.warn();
@@ -97,10 +114,15 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
 }
 
 /// Reads the inputs. At least one in each folder must have a known format.
-fn read_inputs(job: &mut Job<Output>, inputs: &[Input], format: FormatChoice) -> Result<(), IngestError> {
+fn read_inputs(
+    job: &mut Job<Output>,
+    inputs: &[Input],
+    format: FormatChoice,
+    window: usize,
+) -> Result<(), IngestError> {
     let mut known_folders = HashSet::new();
     for input in inputs {
-        if read_input(job, input, format)? {
+        if read_input(job, input, format, window)? {
             known_folders.extend(&input.folder);
         }
     }
@@ -114,13 +136,13 @@ fn read_inputs(job: &mut Job<Output>, inputs: &[Input], format: FormatChoice) ->
 }
 
 /// Reads one input. Returns false if it is a file of a folder and has an unknown format: it is passed over then.
-fn read_input(job: &mut Job<Output>, input: &Input, format: FormatChoice) -> Result<bool, IngestError> {
+fn read_input(job: &mut Job<Output>, input: &Input, format: FormatChoice, window: usize) -> Result<bool, IngestError> {
     let path = &input.path;
     let is_folder = format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && path.is_dir();
     let read = match () {
         () if is_folder && is_wal(path) => job.read_wal(path),
         () if is_folder => job.read_tsdb_block(path),
-        () => Source::open(path).and_then(|source| job.read(source)),
+        () => Source::open_within(path, window).and_then(|source| job.read(source)),
     };
     match read {
         Err(IngestError::UnknownFormat { found, .. }) if input.folder.is_some() => {
@@ -131,23 +153,26 @@ fn read_input(job: &mut Job<Output>, input: &Input, format: FormatChoice) -> Res
     }
 }
 
+/// The shares of the memory limit.
+fn memory(arguments: &Arguments) -> Result<Memory, Failure> {
+    Memory::new(arguments.memory_limit, arguments.max_record_size, is_folder(&arguments.output))
+}
+
 /// What the arguments say of the run.
-fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
+fn options(arguments: &Arguments, memory: Memory) -> Result<JobOptions, Failure> {
     let is_folder = is_folder(&arguments.output);
     let many = [
         ("--window", arguments.window.is_some()),
         ("--max-series-per-block", arguments.max_series_per_block.is_some()),
-        ("--memory-limit", arguments.memory_limit.is_some()),
     ];
     if let Some((option, _)) = many.iter().find(|(_, is_given)| *is_given && !is_folder) {
         let message =
             format!("{option} makes several blocks, which need a folder: --output {}/", arguments.output.display());
         return Err(Failure::new(Exit::Usage, message));
     }
-    let max_memory = is_folder.then(|| arguments.memory_limit.unwrap_or(arguments::DEFAULT_MEMORY_LIMIT));
     Ok(JobOptions {
         format: arguments.format.format(),
-        max_record_len: arguments.max_record_size,
+        max_record_len: memory.record,
         skip_broken_records: arguments.skip_bad_records,
         keep_float_labels: arguments.keep_float_labels,
         collector: CollectorOptions {
@@ -158,8 +183,10 @@ fn options(arguments: &Arguments) -> Result<JobOptions, Failure> {
             separate_input_windows: is_folder,
             time: arguments.time,
             max_series: arguments.max_series_per_block.map_or(u32::MAX, u32::from),
-            // What is collected, what sealing takes on top of it, and the block, which is read again.
-            max_memory: max_memory.map(|limit| limit / 4),
+            max_windows: arguments.max_windows,
+            max_blocks: arguments.max_blocks,
+            max_memory: Some(memory.collector),
+            one_block: !is_folder,
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
             promote_resource_attributes: arguments.promote_resource_attributes.clone(),
@@ -191,13 +218,25 @@ fn refuse_same_files(arguments: &Arguments, inputs: &[Input]) -> Result<(), Fail
     Ok(())
 }
 
+/// Says that a run was interrupted, and which blocks it left. Nobody is left to tell if it cannot be written.
+fn tell_interrupted(count: usize, arguments: &Arguments) {
+    let output = summary::shown(&arguments.output.display().to_string());
+    let written = match count {
+        0 => "nothing was written".to_owned(),
+        1 => format!("1 block was written to {output}"),
+        count => format!("{} blocks were written to {output}", human::count(count as u64)),
+    };
+    let _ = writeln!(std::io::stderr(), "chronoxide-ingest: interrupted; {written}");
+}
+
 /// Says which blocks a run left that did not come to its end.
 fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
     let count = written.lock().map_or(0, |written| written.len()) as u64;
     if count > 0 {
-        let (count, output) =
+        let (blocks, output) =
             (human::count_of(count, "block"), summary::shown(&arguments.output.display().to_string()));
-        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {count} were written to {output} before that");
+        let were = if count == 1 { "was" } else { "were" };
+        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {blocks} {were} written to {output} before that");
     }
 }
 
@@ -220,7 +259,7 @@ fn failure(error: IngestError) -> Failure {
             CollectError::Output(_) => Exit::Io,
             // What the arguments say is checked by the builder, and the rest are counts.
             CollectError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
-            CollectError::TooManyWindows { .. } => Exit::Usage,
+            CollectError::TooManyWindows { .. } | CollectError::TooManyBlocks { .. } => Exit::Usage,
             _ => Exit::Unsupported,
         },
         _ => Exit::Corrupt,

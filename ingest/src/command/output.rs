@@ -1,10 +1,10 @@
 //! Where blocks go: one file, or a folder.
 
 use crate::report::Statistics;
-use chronoxide_cli::{Exit, Failure, Interruption, existing, is_folder, publish_block};
+use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder, publish_block};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::{BlockSink, SealedBlock};
-use chronoxide_publish::Existing;
+use chronoxide_publish::{Disk, Existing, make_folder, recover};
 use serde::Serialize;
 use std::error::Error;
 use std::fs;
@@ -22,7 +22,7 @@ pub(crate) struct Written {
     pub(crate) keysets: u64,
     pub(crate) keys: u64,
     pub(crate) symbols: u64,
-    /// First and last time in nanoseconds since 1970, the last one not in the range.
+    /// Start and end of its times, in nanoseconds since 1970; the end is not in the range.
     pub(crate) time: Option<(i64, i64)>,
 }
 
@@ -42,7 +42,10 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Refuses before the work what publishing would refuse after it.
+    /// Refuses before the work what publishing would refuse after it. Makes the folder, for good, and removes the
+    /// temporary files that killed runs left in it.
+    ///
+    /// The folder is not locked: this run only adds files, which a compaction of the folder does not mind.
     ///
     /// # Errors
     ///
@@ -55,13 +58,13 @@ impl Output {
     ) -> Result<Self, Failure> {
         let is_folder = is_folder(path);
         let existing = if is_folder {
-            fs::create_dir_all(path).map_err(|error| {
-                Failure::new(Exit::Io, format!("{}: cannot make the folder: {error}", path.display()))
-            })?;
+            make_folder(&Disk, path).or_exit(Exit::Io)?;
             if force { Existing::Replace } else { Existing::Refuse }
         } else {
             existing(path, force)?
         };
+        // What cannot be removed takes space and does no other harm.
+        let _ = recover(&Disk, if is_folder { path } else { folder_of(path) });
         Ok(Self {
             path: path.to_owned(),
             is_folder,
@@ -76,6 +79,11 @@ impl Output {
     pub(crate) fn take_written(&self) -> Vec<Written> {
         self.written.lock().map(|mut written| std::mem::take(&mut *written)).unwrap_or_default()
     }
+}
+
+/// The folder that has the name of a file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 impl BlockSink for Output {

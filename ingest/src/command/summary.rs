@@ -14,6 +14,8 @@ use std::io::{self, Write};
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     output: String,
+    /// True if the run was interrupted: what came after that is missing.
+    interrupted: bool,
     layout: &'static str,
     bytes: u64,
     series: u64,
@@ -31,6 +33,7 @@ impl Summary {
         let series = blocks.iter().map(|block| block.series).sum();
         Self {
             output: arguments.output.display().to_string(),
+            interrupted: false,
             layout: chronoxide_labels::Layout::from(arguments.layout).name(),
             bytes,
             series,
@@ -38,6 +41,16 @@ impl Summary {
             blocks,
             report,
         }
+    }
+
+    /// Returns the summary of a run that was interrupted.
+    pub(crate) fn interrupted(self) -> Self {
+        Self { interrupted: true, ..self }
+    }
+
+    /// Returns the number of blocks that were written.
+    pub(crate) fn block_count(&self) -> usize {
+        self.blocks.len()
     }
 
     /// As one JSON object on standard output.
@@ -112,11 +125,7 @@ impl Display for Told<'_> {
             .collect::<Vec<_>>()
             .join(", "),
         )?;
-        line(
-            f,
-            "time",
-            report.time.map_or(String::new(), |(first, last)| format!("{} to {}", time(first), time(last))),
-        )?;
+        line(f, "time", report.time.map_or(String::new(), |(start, end)| human::times(start, end)))?;
         line(f, "kept", list([blocks[0], blocks[1], blocks[2], (labels, "label", "labels")]))?;
         let shadowed = report.shadowed;
         line(
@@ -187,9 +196,4 @@ fn counted(count: u64, one: &str, many: &str) -> String {
 fn list<const N: usize>(counts: [(u64, &str, &str); N]) -> String {
     let counts = counts.iter().filter(|count| count.0 > 0);
     counts.map(|&(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
-}
-
-/// A time as RFC 3339.
-pub(crate) fn time(nanoseconds: i64) -> String {
-    jiff::Timestamp::from_nanosecond(nanoseconds.into()).map_or(nanoseconds.to_string(), |time| time.to_string())
 }

@@ -34,7 +34,7 @@ struct Entry {
 enum Kind {
     Whole,
     Unterminated,
-    Torn,
+    Torn { len: u64, expected: Option<u64> },
     TooLong,
     Damaged,
 }
@@ -44,7 +44,7 @@ impl Batch {
         let (kind, bytes): (Kind, &[u8]) = match record.content {
             RecordContent::Whole(bytes) => (Kind::Whole, bytes),
             RecordContent::Unterminated(bytes) => (Kind::Unterminated, bytes),
-            RecordContent::Torn => (Kind::Torn, &[]),
+            RecordContent::Torn { len, expected } => (Kind::Torn { len, expected }, &[]),
             RecordContent::TooLong => (Kind::TooLong, &[]),
             RecordContent::Damaged(reason) => (Kind::Damaged, reason.as_bytes()),
         };
@@ -60,7 +60,7 @@ impl Batch {
             let content = match entry.kind {
                 Kind::Whole => RecordContent::Whole(bytes),
                 Kind::Unterminated => RecordContent::Unterminated(bytes),
-                Kind::Torn => RecordContent::Torn,
+                Kind::Torn { len, expected } => RecordContent::Torn { len, expected },
                 Kind::TooLong => RecordContent::TooLong,
                 Kind::Damaged => RecordContent::Damaged(str::from_utf8(bytes).unwrap_or_default()),
             };

@@ -104,9 +104,12 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
     let is_framed = framed(head).is_some();
     match (format, detect(head)) {
         (_, Ok((found, framing))) if found == format => framing,
+        // Cut off before the field that decides, an object looks like a series.
+        (Format::OtlpJson, Ok((Format::SeriesJson, framing @ (Framing::Lines | Framing::Values)))) => framing,
         (Format::OtlpProto, _) if !is_framed && head.first() == Some(&0x0a) => Framing::Whole,
         (Format::OtlpProto, _) => Framing::Frames,
-        (Format::OtlpJson, _) if is_framed => Framing::Frames,
+        // No JSON begins with such a byte, also where the first message is cut off.
+        (Format::OtlpJson, _) if head.first().is_some_and(|&first| first <= 3) => Framing::Frames,
         (Format::RemoteWrite, _) => Framing::Whole,
         (Format::PrometheusProto, _) => Framing::Delimited,
         _ => Framing::Lines,

@@ -18,7 +18,7 @@ const MAX_VARINT_LEN: usize = 10;
 pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
     let read = append(source, LENGTH_LEN as u64, buffer)?;
     let Ok(length) = buffer.as_slice().try_into().map(u32::from_be_bytes) else {
-        return Ok(if read == 0 { Found::End } else { Found::Torn });
+        return Ok(if read == 0 { Found::End } else { Found::Torn { len: read, expected: None } });
     };
     buffer.clear();
     let length = u64::from(length);
@@ -26,8 +26,10 @@ pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) ->
         skip(source, length)?;
         return Ok(Found::TooLong);
     }
-    if append(source, length, buffer)? < length {
-        return Ok(Found::Torn);
+    let read = append(source, length, buffer)?;
+    if read < length {
+        buffer.clear();
+        return Ok(Found::Torn { len: read, expected: Some(length) });
     }
     if Compression::detect(buffer) == Compression::Zstd {
         return Ok(decompress(max_len, buffer));

@@ -5,6 +5,7 @@ use super::elements::Elements;
 use super::source::Source;
 use super::{frames, lines, values};
 use crate::error::IngestError;
+use chronoxide_format::layout::MAGIC;
 
 /// One record of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +26,13 @@ pub enum RecordContent<'a> {
     /// What stands at the end of the input without the newline that ends a record: a whole record, or one that
     /// was being written.
     Unterminated(&'a [u8]),
-    /// What is left of a record that was being written: it is known to be cut off.
-    Torn,
+    /// Start of a record that is known to be cut off at the end of the input.
+    Torn {
+        /// Bytes of it that are there.
+        len: u64,
+        /// Bytes that it should have, if its length prefix was read.
+        expected: Option<u64>,
+    },
     /// A record with more bytes than are allowed, which were not kept.
     TooLong,
     /// A record that cannot be decompressed, and why.
@@ -50,7 +56,10 @@ pub struct Records {
 pub(super) enum Found {
     Whole,
     Unterminated,
-    Torn,
+    Torn {
+        len: u64,
+        expected: Option<u64>,
+    },
     TooLong,
     /// The buffer has the reason.
     Damaged,
@@ -66,6 +75,10 @@ impl Records {
     ///
     /// No format was said, and the first bytes are of none that is known.
     pub fn new(source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
+        if source.head().starts_with(&MAGIC) {
+            let found = "this is a Chronoxide block, not a capture (chronoxide-compact merges blocks)";
+            return Err(IngestError::UnknownFormat { input: source.name().to_owned(), found });
+        }
         let (format, framing) = match format {
             None => detect::detect(source.head())
                 .map_err(|found| IngestError::UnknownFormat { input: source.name().to_owned(), found })?,
@@ -137,7 +150,7 @@ impl Records {
         self.number += 1;
         let content = match found {
             Found::Unterminated => RecordContent::Unterminated(&self.buffer),
-            Found::Torn => RecordContent::Torn,
+            Found::Torn { len, expected } => RecordContent::Torn { len, expected },
             Found::TooLong => RecordContent::TooLong,
             Found::Damaged => RecordContent::Damaged(str::from_utf8(&self.buffer).unwrap_or_default()),
             _ => RecordContent::Whole(&self.buffer),

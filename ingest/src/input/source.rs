@@ -13,6 +13,12 @@ pub(super) const HEAD_LEN: u64 = 64 * 1024;
 /// Bytes read from the operating system at a time.
 const BUFFER_LEN: usize = 256 * 1024;
 
+/// Bytes that a zstd stream may look back over: the most that `zstd` itself takes unless told otherwise.
+const MAX_WINDOW_LEN: usize = 128 << 20;
+
+/// Bytes that it may look back over in any case.
+const MIN_WINDOW_LEN: usize = 1 << 20;
+
 /// What compressed an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "names")]
@@ -121,8 +127,19 @@ impl Source {
     ///
     /// The file cannot be opened, or its first bytes cannot be read or decompressed.
     pub fn open(path: &Path) -> Result<Self, IngestError> {
+        Self::open_within(path, MAX_WINDOW_LEN)
+    }
+
+    /// Opens a file, or standard input if the path is `-`. A zstd stream may look back over `max_window_len` bytes, which
+    /// take as much memory, and over at least 1 MiB; more is an error of that stream.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_within(path: &Path, max_window_len: usize) -> Result<Self, IngestError> {
+        let window = max_window_len.clamp(MIN_WINDOW_LEN, MAX_WINDOW_LEN);
         if path == Path::new("-") {
-            return Self::new("standard input".to_owned(), io::stdin());
+            return Self::with_buffers("standard input".to_owned(), io::stdin(), BUFFER_LEN, window);
         }
         let name = path.display().to_string();
         match File::open(path) {
@@ -130,7 +147,7 @@ impl Source {
                 // A pipe or a device has no length that says how much comes.
                 let file_len =
                     file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
-                Ok(Self { file_len, ..Self::new(name, file)? })
+                Ok(Self { file_len, ..Self::with_buffers(name, file, BUFFER_LEN, window)? })
             }
             Err(source) => Err(IngestError::Open { input: name, source }),
         }
@@ -152,6 +169,15 @@ impl Source {
         reader: impl Read + Send + 'static,
         buffer_len: usize,
     ) -> Result<Self, IngestError> {
+        Self::with_buffers(name, reader, buffer_len, MAX_WINDOW_LEN)
+    }
+
+    fn with_buffers(
+        name: String,
+        reader: impl Read + Send + 'static,
+        buffer_len: usize,
+        window: usize,
+    ) -> Result<Self, IngestError> {
         let watch = Arc::new(Watch::default());
         let mut raw = BufReader::with_capacity(buffer_len, Watched { inner: reader, watch: watch.clone() });
         let read_error = |source| IngestError::Read { input: name.clone(), offset: 0, source };
@@ -161,7 +187,11 @@ impl Source {
         let raw = Cursor::new(head).chain(raw);
         let content: Box<dyn Read + Send> = match compression {
             Compression::None => Box::new(raw),
-            Compression::Zstd => Box::new(zstd::Decoder::with_buffer(raw).map_err(read_error)?),
+            Compression::Zstd => {
+                let mut decoder = zstd::Decoder::with_buffer(raw).map_err(read_error)?;
+                decoder.window_log_max(window.ilog2()).map_err(read_error)?;
+                Box::new(decoder)
+            }
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
         };
         let mut source = Self {

@@ -67,5 +67,5 @@ pub(super) fn parts(parts: &[Part], bytes: u64, style: Style, out: &mut dyn Writ
 }
 
 fn times(range: Option<&Times>) -> String {
-    range.map_or_else(|| "unknown".to_owned(), |range| format!("{} to {}", range.start, range.end))
+    range.map_or_else(|| "unknown".to_owned(), |range| format!("{} to before {}", range.start, range.end))
 }

@@ -36,6 +36,8 @@ impl KeyId {
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Keys {
     keys: Vec<Key>,
+    /// Bytes of memory of all dictionaries together, kept so that nobody has to walk over them.
+    dictionary_bytes: usize,
     /// Key numbers by the hash of the name. Names are few, so that looking them up here and not among
     /// all symbols stays in the cache.
     index: HashTable<u32>,
@@ -117,8 +119,10 @@ impl Keys {
         }
         let code = Counted::Value.next(key.values.len())?;
         let symbol = symbols.intern_hashed(hash, value)?;
+        let before = key.memory_used();
         key.values.push(symbol);
         key.index.insert_unique(hash, (symbol, code), |&(symbol, _)| symbols.hash(symbols.text(symbol.0)));
+        self.dictionary_bytes += key.memory_used() - before;
         Ok(ValueCode(code))
     }
 
@@ -134,10 +138,7 @@ impl Keys {
     }
 
     pub(crate) fn memory_used(&self) -> usize {
-        let of_key = |key: &Key| key.values.capacity() * size_of::<SymbolId>() + key.index.allocation_size();
-        self.keys.capacity() * size_of::<Key>()
-            + self.index.allocation_size()
-            + self.keys.iter().map(of_key).sum::<usize>()
+        self.keys.capacity() * size_of::<Key>() + self.index.allocation_size() + self.dictionary_bytes
     }
 }
 
@@ -156,6 +157,10 @@ impl Key {
             Origins { resource: false, point: true } => Origin::Point,
             _ => Origin::Unknown,
         }
+    }
+
+    fn memory_used(&self) -> usize {
+        self.values.capacity() * size_of::<SymbolId>() + self.index.allocation_size()
     }
 
     fn get_hashed(&self, symbols: &ArenaSymbolTable, hash: u64, value: &str) -> Option<ValueCode> {

@@ -15,4 +15,6 @@ mod store;
 pub use keys::{KeyId, LabelId, ValueCode};
 pub use store::KeysetStore;
 
+pub(crate) use store::StoreCounts;
+
 pub(crate) use rows::Keyset;

@@ -44,6 +44,10 @@ pub struct KeysetStore {
     /// Keys of all keysets together.
     keyset_keys: usize,
     arrangements: Arrangements,
+    /// Bytes of memory of all keysets together, kept so that nobody has to walk over them.
+    keyset_bytes: usize,
+    /// Codes of all series together.
+    code_count: usize,
     /// Keyset and row of each series.
     places: Vec<Place>,
     /// The series that is expected next. Sources repeat their series in the same order, so that it mostly is the one
@@ -57,6 +61,19 @@ pub struct KeysetStore {
 struct Place {
     keyset: u32,
     row: u32,
+}
+
+/// Counts of what a store holds, from which the memory for sealing it follows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoreCounts {
+    /// Bytes of memory that the store uses.
+    pub(crate) store_bytes: usize,
+    pub(crate) keys: usize,
+    pub(crate) keysets: usize,
+    /// Keys of all keysets together.
+    pub(crate) keyset_keys: usize,
+    /// Labels of all series together.
+    pub(crate) codes: usize,
 }
 
 /// Buffers that are kept from series to series.
@@ -172,8 +189,11 @@ impl KeysetStore {
         }
         let series = StoreRef(Counted::Series.next(self.places.len())?);
         self.expected = StoreRef(series.0.wrapping_add(1));
+        let before = keyset.memory_used();
         let row = keyset.push(hash, codes, series)?;
+        self.keyset_bytes += keyset.memory_used() - before;
         self.places.push(Place { keyset: keyset_id, row });
+        self.code_count += labels.len();
         Ok((series, true))
     }
 
@@ -218,7 +238,9 @@ impl KeysetStore {
         let keyset = Counted::Keyset.next(self.keysets.len())?;
         let hash = self.hasher.hash_one(&*keys);
         self.keyset_keys += keys.len();
-        self.keysets.push(Keyset::new(keys));
+        let new = Keyset::new(keys);
+        self.keyset_bytes += new.memory_used();
+        self.keysets.push(new);
         let Self { keysets, keyset_index, hasher, .. } = self;
         keyset_index.insert_unique(hash, keyset, |&other| {
             hasher.hash_one(keysets.get(other as usize).map_or(&[][..], Keyset::keys))
@@ -254,6 +276,17 @@ impl KeysetStore {
     #[must_use]
     pub fn symbol_count(&self) -> usize {
         self.symbols.len()
+    }
+
+    /// Counts of what the store holds. Costs no pass over it.
+    pub(crate) fn counts(&self) -> StoreCounts {
+        StoreCounts {
+            store_bytes: self.memory_used(),
+            keys: self.key_count(),
+            keysets: self.keysets.len(),
+            keyset_keys: self.keyset_keys,
+            codes: self.code_count,
+        }
     }
 
     pub(crate) fn symbols(&self) -> &ArenaSymbolTable {
@@ -334,7 +367,7 @@ impl LabelSetStore for KeysetStore {
         self.symbols.memory_used()
             + self.keys.memory_used()
             + self.keysets.capacity() * size_of::<Keyset>()
-            + self.keysets.iter().map(Keyset::memory_used).sum::<usize>()
+            + self.keyset_bytes
             + self.keyset_index.allocation_size()
             + self.arrangements.memory_used()
             + self.places.capacity() * size_of::<Place>()

@@ -4,7 +4,7 @@ use super::distribution::Distribution;
 use super::statistics::Statistics;
 use crate::arguments::Arguments;
 use crate::output::Written;
-use crate::summary::time;
+use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::human;
 use chronoxide_ingest::timings::Percentiles;
 use chronoxide_ingest::{Report, Timings};
@@ -37,8 +37,7 @@ pub(crate) fn write(
 
 fn read(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let kinds = report.points_by_kind;
-    let time =
-        report.time.map_or_else(|| "unknown".to_owned(), |(first, last)| format!("{} to {}", time(first), time(last)));
+    let time = report.time.map_or_else(|| "unknown".to_owned(), |(start, end)| human::times(start, end));
     table(
         out,
         "What was read",
@@ -164,7 +163,7 @@ fn left_out(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         ],
     )?;
     for warning in &report.warnings {
-        writeln!(out, "- {}", plain(&warning.to_string()))?;
+        writeln!(out, "- {}", code(&warning.to_string()))?;
     }
     Ok(())
 }
@@ -204,14 +203,28 @@ fn line<T: Display>(out: &mut dyn Write, cells: &[T]) -> io::Result<()> {
     writeln!(out, "| {} |", cells.join(" | "))
 }
 
-/// Text of a capture between backticks, in which nothing ends the cell or the text.
+/// Text of a capture between backticks, where Markdown has no markup. What could end the cell or the text becomes
+/// U+FFFD; what a terminal or a browser might act on (control and directional characters) is escaped.
 fn code(text: &str) -> String {
-    format!("`{}`", plain(text))
+    let harmless = Harmless(text).to_string();
+    let text: String = harmless.chars().map(|char| if matches!(char, '`' | '|') { '\u{fffd}' } else { char }).collect();
+    format!("`{text}`")
 }
 
-/// Text of a capture, in which nothing has a meaning for Markdown or a terminal.
-fn plain(text: &str) -> String {
-    text.chars()
-        .map(|char| if char.is_control() || matches!(char, '`' | '|' | '<') { '\u{fffd}' } else { char })
-        .collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_acts_on_markdown_or_a_terminal() {
+        for (text, expected) in [
+            ("pod", "`pod`"),
+            ("a\u{202e}b\u{2066}c\u{200f}", "`a\\u202eb\\u2066c\\u200f`"),
+            ("a`b|c", "`a\u{fffd}b\u{fffd}c`"),
+            ("a\n# b\u{1b}[2J", "`a\\u000a# b\\u001b[2J`"),
+            ("[a](b) <img>", "`[a](b) <img>`"),
+        ] {
+            assert_eq!(code(text), expected, "{text:?}");
+        }
+    }
 }

@@ -97,3 +97,15 @@ pub enum RequestError {
         milliseconds: i64,
     },
 }
+
+impl RequestError {
+    /// Returns true if the body may be the beginning of a request: snappy needs more bytes than are there.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        match self {
+            Self::Snappy(snap::Error::Literal { len, src_len, .. }) => len > src_len,
+            Self::Snappy(snap::Error::HeaderMismatch { expected_len, got_len }) => got_len < expected_len,
+            Self::Snappy(snap::Error::CopyRead { .. } | snap::Error::Empty | snap::Error::Header) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `--memory-limit` holds, whatever the captures are made of.
+#![cfg(target_os = "linux")]
+
+use chronoxide_format::view::BlockView;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+
+/// The command's end, and the most memory that it had at a time.
+struct Measured {
+    output: Output,
+    peak: u64,
+}
+
+fn run(arguments: &[&str]) -> Measured {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"))
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    // The high-water mark only grows, and the last thing that a run does is to wait for the disk.
+    while child.try_wait().unwrap().is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let mark = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes = mark.and_then(|mark| mark.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(kibibytes.unwrap_or_default() << 10);
+        thread::sleep(Duration::from_millis(1));
+    }
+    Measured { output: child.wait_with_output().unwrap(), peak }
+}
+
+fn write(path: &Path, lines: impl Iterator<Item = String>) {
+    let mut out = BufWriter::new(fs::File::create(path).unwrap());
+    for line in lines {
+        writeln!(out, "{line}").unwrap();
+    }
+    out.flush().unwrap();
+}
+
+fn point(time: u64, attributes: &str) -> String {
+    format!(
+        r#"{{"resourceMetrics":[{{"scopeMetrics":[{{"metrics":[{{"name":"m","gauge":{{"dataPoints":[{{"timeUnixNano":"{time}","attributes":[{attributes}]}}]}}}}]}}]}}]}}"#
+    )
+}
+
+fn attribute(key: &str, value: &str) -> String {
+    format!(r#"{{"key":"{key}","value":{{"stringValue":"{value}"}}}}"#)
+}
+
+fn attributes(count: u64, one: impl Fn(u64) -> String) -> String {
+    (0..count).map(one).collect::<Vec<_>>().join(",")
+}
+
+const HOUR: u64 = 3_600_000_000_000;
+
+/// A name, the number of distinct series, and what writes the capture.
+type Capture = (&'static str, u64, Box<dyn Fn(&Path)>);
+
+fn captures() -> Vec<Capture> {
+    fn capture(name: &'static str, series: u64, lines: impl Fn(u64) -> String + 'static) -> Capture {
+        (name, series, Box::new(move |path| write(path, (0..series).map(&lines))))
+    }
+    let text = "x".repeat(10_000);
+    let long = "y".repeat(64 << 10);
+    vec![
+        capture("wide: 500 keys of its own for each", 1_000, |n| {
+            point(HOUR, &attributes(500, |k| attribute(&format!("key-{n}-{k}"), "v")))
+        }),
+        capture("wide: values of its own for 500 keys", 1_000, |n| {
+            point(HOUR, &attributes(500, |k| attribute(&format!("key-{k}"), &format!("value-{n}-{k}"))))
+        }),
+        capture("long: 64 KiB in each", 20_000, move |n| point(HOUR, &attribute("long", &format!("{n}{long}")))),
+        capture("many: a key of its own for each", 300_000, |n| point(HOUR, &attribute(&format!("key-{n}"), "v"))),
+        capture("many: 300,000 of one label", 300_000, |n| point(HOUR, &attribute("pod", &format!("pod-{n}")))),
+        capture("described: 10 KB for each", 20_000, move |n| {
+            format!("# HELP m{n} {n}{text}\n# TYPE m{n} gauge\nm{n} 1")
+        }),
+        capture("spread: an hour of its own for each", 9_000, |n| {
+            point((n + 1) * HOUR, &attribute("pod", &format!("pod-{n}")))
+        }),
+        capture("spread: 2,000 hours, each with all before", 100_000, |n| {
+            point((n % 2_000 + 1) * HOUR, &attribute("pod", &format!("pod-{n}")))
+        }),
+    ]
+}
+
+fn blocks(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn folders_keep_to_the_limit_and_lose_nothing() {
+    const LIMIT: u64 = 64 * MIB;
+    let folder = tempfile::tempdir().unwrap();
+    for (name, series, capture) in captures() {
+        let path = folder.path().join("capture");
+        capture(&path);
+        let output = folder.path().join("blocks/");
+        let arguments = [path.to_str().unwrap(), "-o", output.to_str().unwrap(), "--memory-limit", "64MiB"];
+        let window: &[&str] = if name.starts_with("spread") { &["--window", "1h"] } else { &[] };
+        let measured = run(&[&arguments, window].concat());
+        let stderr = String::from_utf8_lossy(&measured.output.stderr);
+        assert_eq!(measured.output.status.code(), Some(0), "{name}: {stderr}");
+        let blocks = blocks(&output);
+        println!("{name:42} {:5.1} MiB, {} blocks", measured.peak as f64 / MIB as f64, blocks.len());
+        assert!(measured.peak <= LIMIT, "{name}: {} bytes", measured.peak);
+        let mut ids = BTreeSet::new();
+        for block in &blocks {
+            let bytes = fs::read(block).unwrap();
+            let view = BlockView::open(&bytes).unwrap();
+            for number in 0..view.series_count().unwrap() {
+                let labels = view.series(number.into()).unwrap().unwrap().labels();
+                let labels = labels.map(|label| label.map(|label| (label.name.to_vec(), label.value.to_vec())));
+                ids.insert(labels.collect::<Result<Vec<_>, _>>().unwrap());
+            }
+        }
+        assert_eq!(ids.len() as u64, series, "{name}");
+        fs::remove_dir_all(&output).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_needs_more_is_refused_and_nothing_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, _, capture) in captures() {
+        // One block of all of them is small.
+        if name.starts_with("spread") || name.starts_with("many: 300,000") {
+            continue;
+        }
+        let path = folder.path().join("capture");
+        capture(&path);
+        let output = folder.path().join("out.cx");
+        let limited = ["--memory-limit", "48MiB"];
+        let measured = run(&[&[path.to_str().unwrap(), "-o", output.to_str().unwrap()], &limited[..]].concat());
+        let stderr = String::from_utf8_lossy(&measured.output.stderr);
+        assert_eq!(measured.output.status.code(), Some(4), "{name}: {stderr}");
+        assert!(stderr.contains("write to a folder (--output DIR/)"), "{name}: {stderr}");
+        assert!(measured.peak <= 48 * MIB, "{name}: {} bytes", measured.peak);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "{name}: nothing but the capture is there");
+    }
+}
+
+#[test]
+fn wrong_times_make_no_thousands_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, output) = (folder.path().join("capture"), folder.path().join("blocks/"));
+    write(&path, (0..20_000_u64).map(|n| point((n * 7_919 % 1_000_000 + 1) * HOUR, &attribute("pod", "one"))));
+    let arguments = [path.to_str().unwrap(), "-o", output.to_str().unwrap(), "--window", "1h"];
+    let run = |options: &[&str]| {
+        let _ = fs::remove_dir_all(&output);
+        let output = run(&[&arguments, options].concat()).output;
+        (output.status.code(), String::from_utf8(output.stderr).unwrap(), blocks(&folder.path().join("blocks")).len())
+    };
+    let (code, stderr, count) = run(&[]);
+    assert_eq!((code, count), (Some(2), 0), "{stderr}");
+    assert!(
+        stderr.contains("points lie in more than 10000 windows, the first of which starts at 1970-01-01T01:00:00Z")
+    );
+    assert!(stderr.contains("use a longer window (--window), or allow more of them (--max-windows)"), "{stderr}");
+
+    let (code, stderr, count) = run(&["--max-windows", "30000", "--max-blocks", "15000"]);
+    assert_eq!((code, count), (Some(2), 0), "{stderr}");
+    assert!(stderr.contains("20000 blocks would be made, and 15000 are allowed"), "{stderr}");
+}

@@ -1,0 +1,145 @@
+//! Blocks in files that are larger than the memory, and in what is no file.
+#![cfg(unix)]
+
+mod support;
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use chronoxide_format::build::{BlockBuilder, BlockMeta};
+use chronoxide_format::layout::RowForm;
+use support::{Folder, assert_exit, command, golden, run};
+
+const SUBCOMMANDS: [&[&str]; 9] = [
+    &[],
+    &["summary"],
+    &["dump"],
+    &["sections"],
+    &["series", "--first", "1"],
+    &["metrics"],
+    &["tables", "--first", "1"],
+    &["plan", "--first", "1"],
+    &["verify"],
+];
+
+/// A block of 1,100 series with a value of some 60 KB each.
+fn large_block() -> Vec<u8> {
+    let mut builder = BlockBuilder::new(RowForm::BitPacked);
+    let values: Vec<String> = (0..1_100).map(|number| format!("{number:04}").repeat(15_000)).collect();
+    let ids: Vec<_> = values.iter().map(|value| builder.push_symbol(value).unwrap()).collect();
+    let name = builder.push_symbol("name").unwrap();
+    builder.push_key(name, &ids).unwrap();
+    let rows: Vec<u32> = (0..1_100).collect();
+    builder.push_keyset(&[chronoxide_format::KeyId(0)], &rows).unwrap();
+    builder.finish(&BlockMeta::default()).unwrap()
+}
+
+/// Runs the command with so many KiB for everything but maps of files.
+#[cfg(target_os = "linux")]
+fn run_with_memory(kibibytes: u32, arguments: &[&str]) -> Output {
+    Command::new("sh")
+        .args(["-c", "ulimit -d $1; shift; exec \"$@\"", "sh", &kibibytes.to_string()])
+        .arg(env!("CARGO_BIN_EXE_chronoxide-inspect"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_block_larger_than_the_memory_is_shown() {
+    const KIBIBYTES: u32 = 16 << 10;
+    let folder = Folder::new();
+    let block = large_block();
+    assert!(block.len() > 3 * 1024 * KIBIBYTES as usize, "{} bytes", block.len());
+    let path = folder.write("large.cx", &block);
+    for subcommand in SUBCOMMANDS {
+        let arguments: Vec<&str> = subcommand.iter().copied().chain([path.as_str()]).collect();
+        let output = run_with_memory(KIBIBYTES, &arguments);
+        assert_exit(&output, 0, "");
+        assert!(!output.stdout.is_empty() || *subcommand == ["metrics"], "{subcommand:?}");
+    }
+    // The limit is one: what comes through a pipe is in memory.
+    let output = Command::new("sh")
+        .args(["-c", "cat \"$1\" | (ulimit -d $2; exec \"$3\" summary -)", "sh", &path, &KIBIBYTES.to_string()])
+        .arg(env!("CARGO_BIN_EXE_chronoxide-inspect"))
+        .output()
+        .unwrap();
+    assert_ne!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn a_device_without_an_end_is_refused_by_its_first_bytes() {
+    for subcommand in SUBCOMMANDS {
+        let arguments: Vec<&str> = subcommand.iter().copied().chain(["/dev/zero"]).collect();
+        assert_exit(&run(&arguments), 3, "/dev/zero: not a Chronoxide block");
+        let zeros = fs::File::open("/dev/zero").unwrap();
+        let arguments: Vec<&str> = subcommand.iter().copied().chain(["-"]).collect();
+        let output = command().args(&arguments).stdin(zeros).output().unwrap();
+        assert_exit(&output, 3, "not a Chronoxide block");
+    }
+    assert_exit(&run(&["follow", "/dev/zero", "1"]), 3, "/dev/zero");
+    assert_exit(&run(&["/dev/null"]), 3, "not a Chronoxide block");
+}
+
+#[test]
+fn a_named_pipe_is_refused_and_not_waited_for() {
+    let folder = Folder::new();
+    let pipe = folder.file("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let pipe = pipe.to_str().unwrap();
+    for subcommand in SUBCOMMANDS.iter().copied().chain([&["follow"][..]]) {
+        let mut arguments: Vec<&str> = subcommand.iter().copied().chain([pipe]).collect();
+        if subcommand == ["follow"] {
+            arguments.push("1");
+        }
+        assert_exit(&run(&arguments), 1, "make it standard input and name it `-`");
+    }
+}
+
+#[test]
+fn a_block_comes_through_a_pipe_whole() {
+    let path = golden("plain-bitpacked.cx");
+    for subcommand in SUBCOMMANDS {
+        let named: Vec<&str> = subcommand.iter().copied().chain([path.as_str()]).collect();
+        let piped: Vec<&str> = subcommand.iter().copied().chain(["-"]).collect();
+        let block = fs::File::open(&path).unwrap();
+        let mut cat = Command::new("cat").stdin(block).stdout(Stdio::piped()).spawn().unwrap();
+        let output = command().args(&piped).stdin(cat.stdout.take().unwrap()).output().unwrap();
+        cat.wait().unwrap();
+        let expected = String::from_utf8(run(&named).stdout).unwrap().replace(&path, "-");
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{subcommand:?}");
+    }
+}
+
+#[test]
+fn a_mistyped_subcommand_suggests_the_nearest() {
+    let path = golden("plain-bitpacked.cx");
+    for (typed, meant) in [("sumary", "summary"), ("verfy", "verify"), ("serie", "series"), ("folow", "follow")] {
+        for arguments in [&[typed][..], &[typed, &path]] {
+            let message = format!("unrecognized subcommand \"{typed}\"; did you mean `{meant}`?");
+            assert_exit(&run(arguments), 2, &message);
+        }
+    }
+    assert_exit(&run(&[&path, &path]), 2, "without a subcommand, one file is shown, not 2");
+    assert_exit(&run(&["absent.cx"]), 1, "absent.cx");
+}
+
+#[test]
+fn quiet_keeps_data_and_errors() {
+    let folder = Folder::new();
+    let (path, broken) = (golden("plain-bitpacked.cx"), folder.write("text.cx", "up 1\n"));
+    let loud = run(&["verify", &path, &broken]);
+    assert_exit(&loud, 3, "not a Chronoxide block");
+    assert!(String::from_utf8_lossy(&loud.stdout).contains("sound"));
+    for option in ["-q", "--quiet"] {
+        let quiet = run(&["verify", option, &path, &broken]);
+        assert_exit(&quiet, 3, "not a Chronoxide block");
+        assert_eq!(String::from_utf8_lossy(&quiet.stdout), "");
+    }
+    assert_exit(&run(&["-q", "verify", &path]), 2, "options stand after the subcommand: chronoxide-inspect verify");
+    assert_eq!(run(&["sections", "-q", &path]).stdout, run(&["sections", &path]).stdout);
+    let note = "note: no metric is named \"absent\"";
+    assert_exit(&run(&["metrics", &path, "--name", "absent"]), 0, note);
+    assert!(run(&["metrics", &path, "--name", "absent", "-q"]).stderr.is_empty());
+}
