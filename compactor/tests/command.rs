@@ -12,6 +12,7 @@ use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Plan, build};
 use chronoxide_testdata::random::{Random, random_series};
+use chronoxide_testdata::requirement::skip_or_fail;
 use chronoxide_testdata::surgeon::Surgeon;
 
 /// A temporary folder with two sound blocks, `a.cx` and `b.cx`.
@@ -209,9 +210,10 @@ fn a_full_disk_leaves_nothing_behind() {
     let mount = folder.path("disk");
     fs::create_dir(&mount).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&mount).output();
-    if !mounted.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no small file system can be mounted here");
-        return;
+    match mounted {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => return skip_or_fail("mount of a tmpfs", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => return skip_or_fail("mount of a tmpfs", error),
     }
     let large = folder.write("large.cx", golden_bytes("many-chunks"));
     let done = run(&[&large, "-o", mount.join("out.cx").to_str().unwrap()]);
@@ -303,9 +305,9 @@ fn optional_sections_are_left_out_and_said_to_be() {
 fn a_standard_error_that_is_full_is_no_panic() {
     let folder = Folder::new();
     let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
-    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
-        eprintln!("skipped: there is no /dev/full here");
-        return;
+    let full = match fs::OpenOptions::new().write(true).open("/dev/full") {
+        Ok(full) => full,
+        Err(error) => return skip_or_fail("/dev/full", error),
     };
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
     let output = command.args([&a, "-o", &out]).stderr(full).output().unwrap();

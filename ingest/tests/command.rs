@@ -2,6 +2,7 @@
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_testdata::requirement::skip_or_fail;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -281,9 +282,9 @@ fn an_empty_capture_is_an_empty_block() {
 #[test]
 fn a_standard_error_that_is_full_is_no_panic() {
     let folder = Folder::new();
-    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
-        eprintln!("skipped: there is no /dev/full here");
-        return;
+    let full = match fs::OpenOptions::new().write(true).open("/dev/full") {
+        Ok(full) => full,
+        Err(error) => return skip_or_fail("/dev/full", error),
     };
     let torn = folder.write("torn", format!("{LINES}{{\"a\":\"3"));
     let output = command().args([text(&torn), "-o", text(&folder.path("c.cx"))]).stderr(full).output().unwrap();

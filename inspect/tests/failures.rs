@@ -13,6 +13,7 @@ use chronoxide_inspect::InspectError;
 use chronoxide_inspect::plan::{Plan, plan_entries};
 use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::requirement::skip_or_fail;
 use chronoxide_testdata::surgeon::Surgeon;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, run};
@@ -234,9 +235,9 @@ fn a_closed_pipe_is_no_error() {
 
 #[test]
 fn a_full_disk_is_an_error() {
-    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
-        eprintln!("skipped: there is no /dev/full here");
-        return;
+    let full = match fs::OpenOptions::new().write(true).open("/dev/full") {
+        Ok(full) => full,
+        Err(error) => return skip_or_fail("/dev/full", error),
     };
     for subcommand in SUBCOMMANDS {
         // Metrics are in one of the blocks only, and nothing to say is nothing to write.
@@ -259,7 +260,10 @@ fn a_closed_standard_error_is_no_panic() {
         let code = if path.ends_with("version.cx") { 4 } else { 3 };
         assert_eq!(output.status.code(), Some(code), "{path}");
     }
-    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let full = match fs::OpenOptions::new().write(true).open("/dev/full") {
+        Ok(full) => full,
+        Err(error) => return skip_or_fail("/dev/full", error),
+    };
     let output = command().args(["verify", &broken("magic")]).stderr(full).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
 }
@@ -276,9 +280,9 @@ fn nothing_in_a_block_steers_a_terminal() {
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
             .output();
-        let Ok(output) = script else {
-            eprintln!("skipped: there is no script(1) here");
-            return;
+        let output = match script {
+            Ok(output) => output,
+            Err(error) => return skip_or_fail("script(1)", error),
         };
         let shown = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && shown.contains("größe") || arguments == "summary", "{arguments}: {shown}");

@@ -10,6 +10,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan};
+use chronoxide_testdata::requirement::skip_or_fail;
 use serde_json::{Value, json};
 use support::model::Model;
 use support::{Folder, block_of, golden, json_lines, random_block, stdout};
@@ -147,14 +148,17 @@ fn one_kind_and_the_first_of_each_are_shown_on_request() {
     assert!(shown.contains("\n     ... 5 more\n"), "{shown}");
 }
 
-/// The output of the command on a terminal; nothing without script(1).
+/// Returns the output of the command on a terminal, or `None` without script(1).
 fn on_a_terminal(arguments: &str) -> Option<String> {
     let shell = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_chronoxide-inspect"));
     let mut script = Command::new("script");
     script.args(["-qec", &shell, "/dev/null"]).env("NO_COLOR", "1").stdin(Stdio::null());
-    let Ok(output) = script.output() else {
-        eprintln!("skipped: there is no script(1) here");
-        return None;
+    let output = match script.output() {
+        Ok(output) => output,
+        Err(error) => {
+            skip_or_fail("script(1)", error);
+            return None;
+        }
     };
     assert!(output.status.success(), "{arguments}: {output:?}");
     Some(String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n"))

@@ -1,8 +1,11 @@
 //! The system calls that are really made, as strace sees them, and what is left when the kernel kills at one.
 //!
-//! Cross-checks the seam: nothing goes around it. Without strace, or where tracing is forbidden, the test says so.
+//! Cross-checks the seam: nothing goes around it. Needs strace; see `requirement`.
 #![cfg(target_os = "linux")]
 
+// The crate is before `chronoxide-testdata`, so its tests do not wait for that to be built.
+#[path = "../../testdata/src/requirement.rs"]
+mod requirement;
 mod support;
 
 use std::env;
@@ -11,6 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use chronoxide_publish::{Disk, Existing, recover};
+use requirement::skip_or_fail;
 use support::{content, content_of, publish_bytes, temporaries};
 
 /// Set for the traced process: the folder to publish in.
@@ -50,10 +54,10 @@ fn trace(folder: &Path, options: &[&str]) -> Option<String> {
         .stderr(Stdio::null())
         .status();
     match started {
-        Err(error) => println!("skipped: no strace here ({error})"),
+        Err(error) => skip_or_fail("strace", error),
         Ok(_) => match fs::read_to_string(&log) {
             Ok(text) if text.contains("(") => return Some(text),
-            _ => println!("skipped: strace may not trace here"),
+            _ => skip_or_fail("strace", "it may not trace here"),
         },
     }
     None

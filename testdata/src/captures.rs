@@ -1,20 +1,39 @@
-//! Real captures, which are no part of the repository: where they are, and their text.
+//! Captures that real software wrote: those of the repository, those beside it, and their text.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Where a real capture is: below the folder that `CHRONOXIDE_DATA` names, or else below `../shared/data` beside the repository. Where it is
-/// absent, says so on standard output.
+use crate::requirement::skip_or_fail;
+
+/// Returns the path of a capture that is not part of the repository, or `None` if the test must be skipped.
+///
+/// It is below the folder that `CHRONOXIDE_DATA` names, or else below `../shared/data` beside the repository. A clone without either
+/// passes with a message, even if everything is required: acceptance runs on `testdata/captures` there.
+///
+/// # Panics
+///
+/// The capture is missing, its folder is expected (`CHRONOXIDE_DATA` is set, or `../shared` exists), and everything is required
+/// ([`skip_or_fail`]).
 pub fn real(name: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let folder = std::env::var_os("CHRONOXIDE_DATA").map_or_else(beside, PathBuf::from);
-    let path = folder.join(name);
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    let named = std::env::var_os("CHRONOXIDE_DATA").map(PathBuf::from);
+    let is_expected = named.is_some() || shared.exists();
+    let path = named.unwrap_or_else(|| shared.join("data")).join(name);
     if path.exists() {
         return Some(path);
     }
-    println!("skipped: {} is not here (CHRONOXIDE_DATA says where real captures are)", path.display());
+    if is_expected {
+        skip_or_fail(name, format_args!("{} does not exist", path.display()));
+    } else {
+        println!("skipped: {name}: no ../shared/data beside the repository, and CHRONOXIDE_DATA is not set");
+    }
     None
+}
+
+/// Returns the path of a capture of the repository.
+pub fn committed(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(name)
 }
 
 /// The text of a capture, plain or, if its name ends in `.zst`, compressed.

@@ -5,7 +5,7 @@
 //! | [`golden`] | small sound blocks that together say everything the format can say |
 //! | [`allocation`] | an allocator that counts |
 //! | [`broken`] | a block for each rule of the format that breaks it |
-//! | [`captures`] | real captures, where they are there |
+//! | [`captures`] | captures that real software wrote |
 //! | [`exercise`] | the whole read API over any bytes |
 //! | [`flat`] | series as pairs of ids in memory, which benches compare with |
 //! | [`fuzzing`] | what fuzzers call |
@@ -13,6 +13,7 @@
 //! | [`merging`] | what becomes of series when blocks are merged: a model |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
 //! | [`remap`] | golden and broken remaps |
+//! | [`requirement`] | whether a test may be skipped when a tool or data is missing |
 //! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
 //! | [`surgeon`] | blocks taken apart and put together again |
 
@@ -28,4 +29,5 @@ pub mod merging;
 pub mod plan;
 pub mod random;
 pub mod remap;
+pub mod requirement;
 pub mod surgeon;

@@ -1,20 +1,23 @@
-//! Real captures, from file to block to merged block and back to lines.
+//! Real captures, from file to block to merged block and back to lines; and the sizes that the README states.
 //!
-//! The captures are not part of the repository. Where they are absent, the tests say so and pass.
+//! Those of the repository and the generated workload run everywhere, larger ones where they are: see `captures::real`.
 
 #[path = "../../ingest/tests/canonical/mod.rs"]
 mod canonical;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chronoxide_compactor::{CompactOptions, Compacted, compact};
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
+use chronoxide_ingest::otlp::decode_otlp_proto;
+use chronoxide_ingest::{Collector, CollectorOptions, Job, JobOptions};
 use chronoxide_inspect::series::{Format, write_series};
-use chronoxide_labels::Layout;
-use chronoxide_testdata::captures::{real, text};
+use chronoxide_labels::{LabelSetStore, Layout};
+use chronoxide_testdata::captures::{committed, real, text};
+use chronoxide_workload::{Options, Workload};
+use prost::Message;
 
 const LAYOUTS: [Layout; 3] = Layout::ALL;
 
@@ -28,13 +31,25 @@ const SERIES: [(&str, usize); 5] = [
 ];
 const OTLP: [(&str, usize); 2] = [("otlp/otel-demo.jsonl", 1_248), ("otlp/otel-demo.jsonl.zst", 1_248)];
 
+/// Captures of the repository, and their series.
+const COMMITTED: [(&str, usize); 4] =
+    [("collector/metrics.jsonl", 18), ("metrics.jsonl", 35), ("monday.series.jsonl", 29), ("tuesday.series.jsonl", 30)];
+
+/// Returns the captures that are here, those of the repository first: name, path and number of series.
+fn captures() -> Vec<(&'static str, PathBuf, usize)> {
+    let mut all: Vec<_> = COMMITTED.into_iter().map(|(name, count)| (name, committed(name), count)).collect();
+    all.extend(SERIES.into_iter().chain(OTLP).filter_map(|(name, count)| Some((name, real(name)?, count))));
+    println!("{} captures", all.len());
+    all
+}
+
 /// A series as a line of JSON, with its labels in order.
 type Lines = BTreeSet<String>;
 
 /// What a straightforward reading of a capture finds in it.
 fn expected(path: &Path) -> Lines {
     let text = text(path);
-    let is_otlp = path.parent().is_some_and(|folder| folder.ends_with("otlp"));
+    let is_otlp = text.starts_with("{\"resourceMetrics\"");
     let series = if is_otlp { canonical::otlp_json(&text) } else { canonical::series_json(&text) };
     series.iter().map(|labels| serde_json::to_string(labels).unwrap()).collect()
 }
@@ -73,8 +88,7 @@ fn assert_lines(found: &Lines, expected: &Lines, what: &str) {
 
 #[test]
 fn captures_come_back_as_they_were_before_and_after_compaction() {
-    for (name, count) in SERIES.into_iter().chain(OTLP) {
-        let Some(path) = real(name) else { continue };
+    for (name, path, count) in captures() {
         let expected = expected(&path);
         assert_eq!(expected.len(), count, "{name}");
         for layout in LAYOUTS {
@@ -113,8 +127,7 @@ fn three_clusters_merge_into_their_distinct_series() {
 fn all_captures_merge_into_one() {
     let mut expected_lines = Lines::new();
     let mut blocks = Vec::new();
-    for (name, _) in SERIES.into_iter().chain(OTLP) {
-        let Some(path) = real(name) else { return };
+    for (_, path, _) in captures() {
         expected_lines.append(&mut expected(&path));
         blocks.push(ingested(&path, Layout::BitPacked));
     }
@@ -130,20 +143,66 @@ fn all_captures_merge_into_one() {
     }
 }
 
+/// Sizes may exceed the README's figures by this factor.
+const TOLERANCE: f64 = 1.02;
+
+/// Returns the bytes per series that the README's table states for a set in a layout. This table is the only place of the limits.
+fn stated(set: &str, layout: Layout) -> f64 {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let cells = |line: &str| -> Vec<String> {
+        line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches(['*', '`']).to_owned()).collect()
+    };
+    let mut table = readme.lines().skip_while(|line| !line.starts_with("| series | number |")).map(cells);
+    let head = table.next().expect("the README has a table of sizes");
+    let column = head.iter().position(|cell| *cell == format!("block, `{}", layout.name()));
+    let column = column.unwrap_or_else(|| panic!("no column of {} in {head:?}", layout.name()));
+    let row = table.find(|row| row[0] == set).unwrap_or_else(|| panic!("no row of {set} in the README"));
+    row[column].parse().unwrap_or_else(|error| panic!("{set}, {}: {error}", layout.name()))
+}
+
+#[track_caller]
+fn assert_size(set: &str, count: u32, layout: Layout, bytes: usize) {
+    let (per_series, stated) = (bytes as f64 / f64::from(count), stated(set, layout));
+    println!("{set}, {}: {bytes} bytes, {per_series:.3} per series, stated: {stated}", layout.name());
+    assert!(
+        per_series <= stated * TOLERANCE,
+        "{set}, {}: {per_series:.3} bytes per series, not {stated}",
+        layout.name()
+    );
+}
+
 /// Sizes do not depend on the machine: a figure that is exceeded is a change of the format, of the planner or of the writer.
 #[test]
-fn blocks_keep_to_their_bytes_a_series() {
-    for (name, count, layout, most) in [
-        ("series/prom20k.jsonl.zst", 20_000, Layout::BitPacked, 16.0),
-        ("series/k8s-1.34-cluster.jsonl.zst", 36_676, Layout::BitPacked, 7.5),
-        ("series/prom20k.jsonl.zst", 20_000, Layout::Factored, 9.8),
-        ("series/k8s-1.34-cluster.jsonl.zst", 36_676, Layout::Factored, 2.8),
-        ("series/otel-demo.jsonl.zst", 1_248, Layout::Factored, 17.0),
-    ] {
-        let Some(path) = real(name) else { continue };
-        let bytes = ingested(&path, layout).len();
-        let per_series = bytes as f64 / f64::from(count);
-        println!("{name}, {}: {bytes} bytes, {per_series:.3} a series", layout.name());
-        assert!(per_series <= most, "{name}: {per_series:.3} bytes a series");
+fn blocks_of_captures_keep_to_the_sizes_of_the_readme() {
+    for (set, count) in [("k8s-1.34-cluster", 36_676), ("prom20k", 20_000), ("otel-demo", 1_248)] {
+        let Some(path) = real(&format!("series/{set}.jsonl.zst")) else { continue };
+        for layout in LAYOUTS {
+            assert_size(set, count, layout, ingested(&path, layout).len());
+        }
     }
+}
+
+fn assert_workload_size(set: &str, count: u32) {
+    let workload = Workload::new(Options { series: count.into(), ..Options::default() }).unwrap();
+    for layout in LAYOUTS {
+        let options = CollectorOptions { layout, keep_metadata: false, ..CollectorOptions::default() };
+        let mut collector = Collector::new(options, Vec::new());
+        for request in workload.requests() {
+            decode_otlp_proto(&request.encode_to_vec(), &mut collector).unwrap();
+        }
+        assert_eq!(collector.store().len(), count as usize, "{set}");
+        let (_, blocks) = collector.finish().unwrap();
+        assert_size(set, count, layout, blocks.iter().map(Vec::len).sum());
+    }
+}
+
+#[test]
+fn blocks_of_the_workload_keep_to_the_sizes_of_the_readme() {
+    assert_workload_size("chronoxide-workload --series 100k", 100_000);
+}
+
+#[test]
+#[ignore = "takes a minute and 2 GB"]
+fn blocks_of_the_large_workload_keep_to_the_sizes_of_the_readme() {
+    assert_workload_size("chronoxide-workload --series 1M", 1_000_000);
 }

@@ -1,4 +1,4 @@
-//! The second decoder, written from the spec alone, agrees with this one. It needs `python3`; without it the tests say so and pass.
+//! The second decoder, written from the spec alone, agrees with this one. It needs `python3`; see `requirement`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,6 +10,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::dump;
 use chronoxide_testdata::plan::build;
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
+use chronoxide_testdata::requirement::skip_or_fail;
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -20,7 +21,7 @@ fn python(arguments: &[&str]) -> Option<Output> {
     match Command::new("python3").arg("-B").args(arguments).current_dir(project().join("spec")).output() {
         Ok(output) => Some(output),
         Err(error) => {
-            eprintln!("skipped: python3 cannot be started: {error}");
+            skip_or_fail("python3", error);
             None
         }
     }

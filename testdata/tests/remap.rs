@@ -1,4 +1,4 @@
-//! The remap spec and the code say the same, and the second reader, written from the spec alone, agrees. That needs `python3`; without it the tests say so and pass.
+//! The remap spec and the code say the same, and the second reader, written from the spec alone, agrees. That needs `python3`; see `requirement`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,6 +10,7 @@ use chronoxide_format::remap::{RemapRule, RemapView};
 use chronoxide_testdata::random::Random;
 use chronoxide_testdata::remap::golden::Model;
 use chronoxide_testdata::remap::surgeon::reseal_all;
+use chronoxide_testdata::requirement::skip_or_fail;
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -25,7 +26,7 @@ fn python(arguments: &[String]) -> Option<Output> {
     {
         Ok(output) => Some(output),
         Err(error) => {
-            eprintln!("skipped: python3 cannot be started: {error}");
+            skip_or_fail("python3", error);
             None
         }
     }

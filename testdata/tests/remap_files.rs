@@ -12,6 +12,7 @@ use chronoxide_testdata::remap::broken::broken_remaps;
 use chronoxide_testdata::remap::exercise::read_remap;
 use chronoxide_testdata::remap::golden::{GoldenRemap, golden_remaps};
 use chronoxide_testdata::remap::surgeon::{RemapSurgeon, reseal_all};
+use chronoxide_testdata::requirement::skip_or_fail;
 use rayon::prelude::*;
 
 fn folder(name: &str) -> PathBuf {
@@ -30,7 +31,7 @@ fn python(arguments: &[&str]) -> Option<Output> {
     match Command::new("python3").arg("-B").args(arguments).current_dir(spec).output() {
         Ok(output) => Some(output),
         Err(error) => {
-            eprintln!("skipped: python3 cannot be started: {error}");
+            skip_or_fail("python3", error);
             None
         }
     }

@@ -20,6 +20,9 @@ use super::support::empty_folder;
 
 const HOUR: i64 = 3_600_000_000_000;
 
+/// Environment variable: the seed of the moments, which is printed. How far the command is at a moment depends on the machine too.
+const SEED: &str = "CHRONOXIDE_KILLS_SEED";
+
 /// What is run, one after the other: each run merges what the one before has made.
 const RANGES: [&str; 2] = ["2h", "6h"];
 
@@ -154,7 +157,10 @@ struct Met {
 /// Until so many runs were killed. Some folders meet none, and some several.
 fn kill_at_random(count: usize) -> Met {
     let reference = Reference::new();
-    let mut random = Random::new(std::process::id().into());
+    let seed =
+        std::env::var(SEED).map_or(std::process::id().into(), |seed| seed.parse().expect("the seed is a number"));
+    println!("{SEED}={seed}");
+    let mut random = Random::new(seed);
     let mut met = Met::default();
     // Times from which moments are chosen: how long a run takes depends on what else the machine does.
     let mut spans: Vec<f64> = reference.durations.iter().map(Duration::as_secs_f64).collect();
@@ -172,7 +178,7 @@ fn kill_at_random(count: usize) -> Met {
             let was_killed = kill(folder.path(), RANGES[stage], after);
             // One run in six comes to its end, so that every moment has its turn.
             spans[stage] *= if was_killed { 1.02 } else { 0.9 };
-            let case = format!("kill {number}, after {after:?}, attempt {attempt}");
+            let case = format!("{SEED}={seed}, kill {number}, after {after:?}, attempt {attempt}");
             let is_left = reference.judge(folder.path(), &case);
             let names: BTreeSet<String> =
                 files(folder.path()).into_keys().filter(|name| !is_temporary_name(name)).collect();
@@ -189,7 +195,7 @@ fn kill_at_random(count: usize) -> Met {
             run(folder.path(), ranges);
         }
         let end = reference.states.last().unwrap();
-        assert!(files(folder.path()) == *end, "kill {number} shows at the end");
+        assert!(files(folder.path()) == *end, "{SEED}={seed}: kill {number} shows at the end");
     }
     println!("{met:?}, runs of some {spans:.3?} s");
     met

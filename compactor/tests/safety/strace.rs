@@ -1,6 +1,6 @@
 //! The system calls that the command really makes, as strace sees them, and what is left when the kernel kills at one.
 //!
-//! Cross-checks the seam: nothing goes around it. Without strace, or where tracing is forbidden, the test says so.
+//! Cross-checks the seam: nothing goes around it. Needs strace; see `chronoxide_testdata::requirement`.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, is_temporary_name, recover};
 use chronoxide_reader::{Checks, Folder};
+use chronoxide_testdata::requirement::skip_or_fail;
 
 use super::scene::{Files, Scene, files, scenes};
 use super::support::content;
@@ -55,10 +56,10 @@ fn trace(folder: &Path, options: &[&str]) -> Option<String> {
     let log = logs.path().join("log");
     let common = ["-f", "-y", "-s", "0", "-o", log.to_str().unwrap()];
     match command("strace", folder, &[&common, options].concat()).status() {
-        Err(error) => println!("skipped: no strace here ({error})"),
+        Err(error) => skip_or_fail("strace", error),
         Ok(_) => match fs::read_to_string(&log) {
             Ok(text) if text.contains('(') => return Some(text),
-            _ => println!("skipped: strace may not trace here"),
+            _ => skip_or_fail("strace", "it may not trace here"),
         },
     }
     None

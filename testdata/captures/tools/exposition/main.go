@@ -1,18 +1,22 @@
 // Writes one registry of Prometheus's client library twice: as exposition text and as protobuf with lengths
-// before the messages.
+// before the messages. Lists the labels of its samples, as the library's own model has them.
 //
 //	go run . DIR
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"log"
 	"math"
 	"os"
 	"path/filepath"
+	"sort"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -71,4 +75,30 @@ func main() {
 		}
 		check(file.Close())
 	}
+	list(filepath.Join(os.Args[1], "series.jsonl"), families)
+}
+
+// Writes the labels of all samples, an object a line. Labels without a value are left out.
+func list(path string, families []*dto.MetricFamily) {
+	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: model.Now()}, families...)
+	check(err)
+	var lines []string
+	for _, sample := range samples {
+		for name, value := range sample.Metric {
+			if value == "" {
+				delete(sample.Metric, name)
+			}
+		}
+		var line bytes.Buffer
+		encoder := json.NewEncoder(&line)
+		encoder.SetEscapeHTML(false)
+		check(encoder.Encode(sample.Metric))
+		lines = append(lines, line.String())
+	}
+	sort.Strings(lines)
+	var all []byte
+	for _, line := range lines {
+		all = append(all, line...)
+	}
+	check(os.WriteFile(path, all, 0o666))
 }

@@ -1,0 +1,149 @@
+//! Captures that real clients and servers wrote have exactly the series that these say they exported.
+//!
+//! The captures and lists are part of the repository. Programs in `testdata/captures/tools` wrote both; each list comes from the client's
+//! own model or the server's API, not from what it wrote and not from this project's code.
+
+mod canonical;
+
+use canonical::Labels;
+use chronoxide_ingest::input::Source;
+use chronoxide_ingest::{CollectorOptions, Job, JobOptions, Report};
+use chronoxide_testdata::captures::{committed, text};
+use std::collections::BTreeSet;
+use std::io::Cursor;
+
+fn listed(name: &str) -> BTreeSet<Labels> {
+    let text = text(&committed(name));
+    let series: BTreeSet<Labels> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(series.len(), text.lines().count(), "{name}: a series is listed twice");
+    series
+}
+
+fn ingested(names: &[&str], options: JobOptions) -> (BTreeSet<Labels>, Report) {
+    let mut job = Job::new(options, Vec::new());
+    for name in names {
+        job.read(Source::open(&committed(name)).unwrap()).unwrap();
+    }
+    let (report, blocks) = job.finish().unwrap();
+    assert!(report.warnings.is_empty(), "{names:?}: {:?}", report.warnings);
+    assert_eq!((report.torn_records, report.skipped.broken_records), (0, 0), "{names:?}");
+    let series: Vec<Labels> = blocks.iter().flat_map(|block| canonical::of_block(block)).collect();
+    let distinct: BTreeSet<Labels> = series.iter().cloned().collect();
+    assert_eq!(distinct.len(), series.len(), "{names:?}: a series is in the block twice");
+    (distinct, report)
+}
+
+#[track_caller]
+fn assert_series(found: &BTreeSet<Labels>, expected: &BTreeSet<Labels>, what: &str) {
+    let missing: Vec<&Labels> = expected.difference(found).take(3).collect();
+    let more: Vec<&Labels> = found.difference(expected).take(3).collect();
+    assert!(missing.is_empty() && more.is_empty(), "{what}: missing: {missing:#?}\nmore: {more:#?}");
+}
+
+const COLLECTOR: [&str; 4] = [
+    "collector/metrics.jsonl",
+    "collector/metrics.json.zst-be32",
+    "collector/metrics.binpb-be32",
+    "collector/metrics.binpb.zst-be32",
+];
+
+#[test]
+fn what_an_sdk_exports_through_a_collector_arrives_in_every_format() {
+    let expected = listed("collector/series.jsonl");
+    assert_eq!(expected.len(), 18);
+    for name in COLLECTOR {
+        let (found, report) = ingested(&[name], JobOptions::default());
+        assert_series(&found, &expected, name);
+        let kinds = report.points_by_kind;
+        assert_eq!((report.records, report.points), (2, 27), "{name}");
+        assert_eq!((kinds.gauge, kinds.sum, kinds.histogram, kinds.exponential_histogram), (8, 15, 2, 2), "{name}");
+    }
+}
+
+#[test]
+fn what_an_sdk_exports_gets_the_labels_that_prometheus_gives_it() {
+    let expected = listed("collector/prometheus.jsonl.zst");
+    for name in COLLECTOR {
+        let collector =
+            CollectorOptions { prometheus_names: true, classic_histograms: true, ..CollectorOptions::default() };
+        let (found, _) = ingested(&[name], JobOptions { collector, ..JobOptions::default() });
+        assert_series(&found, &expected, name);
+    }
+}
+
+/// Values of `le` and `quantile` that clients write in other ways than Prometheus 3 stores them.
+const FLOATS: [(&str, &str); 6] = [
+    ("1", "1.0"),
+    ("2", "2.0"),
+    ("10", "10.0"),
+    ("1e-7", "1e-07"),
+    ("1000000", "1e+06"),
+    ("12345678", "1.2345678e+07"),
+];
+
+/// The labels that Prometheus 3 stores of what a client says.
+fn stored(listed: &BTreeSet<Labels>) -> BTreeSet<Labels> {
+    let mut all = listed.clone().into_iter().collect::<Vec<Labels>>();
+    for labels in &mut all {
+        for (_, value) in labels.iter_mut().filter(|(name, _)| ["le", "quantile"].contains(&name.as_str())) {
+            if let Some((_, stored)) = FLOATS.iter().find(|(written, _)| written == value) {
+                *value = (*stored).to_owned();
+            }
+        }
+    }
+    all.into_iter().collect()
+}
+
+#[test]
+fn what_client_libraries_of_prometheus_expose_arrives() {
+    // Go 1.25, Python and Node.js; text and, where the library has it, OpenMetrics.
+    for (folder, files, count) in [
+        ("exposition", &["metrics.prom"][..], 35),
+        ("python-client", &["metrics.prom", "metrics.om"], 25),
+        ("node-client", &["metrics.prom", "metrics.om"], 18),
+    ] {
+        let expected = listed(&format!("{folder}/series.jsonl"));
+        assert_eq!(expected.len(), count, "{folder}");
+        for file in files {
+            let name = format!("{folder}/{file}");
+            let (found, _) = ingested(&[&name], JobOptions { keep_float_labels: true, ..JobOptions::default() });
+            assert_series(&found, &expected, &format!("{name}, as written"));
+            let (found, _) = ingested(&[&name], JobOptions::default());
+            assert_series(&found, &stored(&expected), &name);
+        }
+    }
+    // This library writes them as Prometheus 3 stores them.
+    let python = listed("python-client/series.jsonl");
+    assert_eq!(stored(&python), python);
+}
+
+#[test]
+fn what_a_prometheus_server_sends_by_remote_write_arrives_in_both_versions() {
+    let expected = listed("remote-write/series.jsonl");
+    assert_eq!(expected.len(), 31);
+    for version in ["v1", "v2"] {
+        let names = [0, 1, 2].map(|number| format!("remote-write/{version}-{number}.snappy"));
+        let (found, report) = ingested(&names.each_ref().map(String::as_str), JobOptions::default());
+        assert_series(&found, &expected, version);
+        assert_eq!((report.inputs, report.records), (3, 3), "{version}");
+        assert!(report.time.is_some(), "{version}");
+    }
+}
+
+#[test]
+fn a_series_that_is_missing_from_a_capture_would_be_noticed() {
+    let text = text(&committed("python-client/metrics.prom"));
+    let all = listed("python-client/series.jsonl");
+    let mut cases = 0;
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+        let rest: String =
+            text.lines().enumerate().filter(|(n, _)| *n != number).map(|(_, l)| format!("{l}\n")).collect();
+        let mut job = Job::new(JobOptions::default(), Vec::new());
+        job.read(Source::new("rest".to_owned(), Cursor::new(rest)).unwrap()).unwrap();
+        let (_, blocks) = job.finish().unwrap();
+        let found: BTreeSet<Labels> = canonical::of_block(&blocks[0]).into_iter().collect();
+        assert_eq!(all.difference(&found).count(), 1, "{line}");
+        cases += 1;
+    }
+    assert_eq!(cases, 25);
+}
