@@ -20,6 +20,26 @@ fn keyset_store() {
     SEEDS.for_each(|seed| check_labelset_store(KeysetStore::new, seed));
 }
 
+/// Each string, keyset and row collides with each other one.
+#[test]
+fn stores_whose_hashes_all_collide() {
+    type Constant = std::hash::BuildHasherDefault<ConstantHasher>;
+    check_symbol_table(ArenaSymbolTable::<Constant>::default, 1);
+    check_labelset_store(KeysetStore::<Constant>::default, 1);
+}
+
+/// Gives everything one hash.
+#[derive(Default)]
+struct ConstantHasher;
+
+impl std::hash::Hasher for ConstantHasher {
+    fn write(&mut self, _bytes: &[u8]) {}
+
+    fn finish(&self) -> u64 {
+        0x5555_5555_5555_5555
+    }
+}
+
 #[test]
 fn model_store() {
     SEEDS.for_each(|seed| check_labelset_store(ModelStore::default, seed));

@@ -16,6 +16,7 @@ pub fn check_labelset_store<S: LabelSetStore>(make: impl Fn() -> S, seed: u64) {
     what_is_no_labelset_is_refused(make());
     limits_are_inclusive(make());
     labelsets_that_are_easily_confused(make());
+    repeated_series(make());
     random_labelsets(make(), seed);
 }
 
@@ -99,6 +100,39 @@ fn labelsets_that_are_easily_confused<S: LabelSetStore>(mut store: S) {
         assert_eq!(store.find(labels), Ok(Some(StoreRef(number))));
         let expected = labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         assert_eq!(labels_of(&store, StoreRef(number)), Ok(expected));
+    }
+}
+
+/// Series of several keysets whose value codes are equal, each after each other one and again: what a store remembers of the last series must not
+/// be taken for the next.
+fn repeated_series<S: LabelSetStore>(mut store: S) {
+    let labelsets: [&[(&str, &str)]; 9] = [
+        &[("a", "0")],
+        &[("b", "0")],
+        &[("a", "1")],
+        &[("b", "1")],
+        &[("a", "0"), ("b", "0")],
+        &[("a", "0"), ("c", "0")],
+        &[("b", "0"), ("c", "0")],
+        &[("a", "0"), ("c", "1")],
+        &[("b", "0"), ("c", "1")],
+    ];
+    for (number, labels) in (0u32..).zip(labelsets) {
+        assert_eq!(store.insert(labels), Ok((StoreRef(number), true)), "{labels:?} is new");
+    }
+    let numbered = || (0u32..).zip(labelsets);
+    for (first, before) in numbered() {
+        for (second, labels) in numbered() {
+            for (third, after) in numbered() {
+                for (number, labels) in [(first, before), (second, labels), (second, labels), (third, after)] {
+                    assert_eq!(
+                        store.insert(labels),
+                        Ok((StoreRef(number), false)),
+                        "{before:?}, {labels:?}, {after:?}"
+                    );
+                }
+            }
+        }
     }
 }
 

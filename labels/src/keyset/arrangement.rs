@@ -13,7 +13,7 @@ const LEAST_REMEMBERED: usize = 1 << 20;
 /// The points of a capture list their labels in few orders, so most series come in one that was seen
 /// before: then nothing is sorted and no name is compared.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Arrangements {
+pub(crate) struct Arrangements<H = RandomState> {
     index: HashTable<Arrangement>,
     /// The key numbers of each arrangement as they arrived, one arrangement after the other. Bare numbers, because
     /// a slice of them is hashed at one go and a slice of structs field by field.
@@ -21,7 +21,7 @@ pub(crate) struct Arrangements {
     /// For each of them its slot: the position that it has in the byte order of names.
     slots: Vec<u16>,
     last: Option<Arrangement>,
-    hasher: RandomState,
+    hasher: H,
 }
 
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ struct Arrangement {
     range: Range<usize>,
 }
 
-impl Arrangements {
+impl<H: BuildHasher> Arrangements<H> {
     /// The keyset of a list of keys and the slot of each, if the list came in this order before.
     pub(crate) fn get(&mut self, keys: &[u32]) -> Option<(u32, &[u16])> {
         // The points of a metric stand together, so mostly it is the list that came last.
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn orders_of_the_same_keys_are_told_apart() {
-        let mut arrangements = Arrangements::default();
+        let mut arrangements = <Arrangements>::default();
         let (one, two) = ([1, 2], [2, 1]);
         arrangements.insert(&one, &[0, 1], 7, 2);
         assert_eq!(arrangements.get(&one), Some((7, &[0, 1][..])));
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn memory_stays_bounded_however_many_orders_arrive() {
-        let mut arrangements = Arrangements::default();
+        let mut arrangements = <Arrangements>::default();
         let slots: Vec<u16> = (0..64).collect();
         for order in 0..100_000u32 {
             let keys: Vec<u32> = (0..64).map(|key| key * 131_072 + order).collect();

@@ -5,6 +5,7 @@ use crate::error::{Counted, LabelError};
 use crate::symbols::{SymbolId, SymbolTable};
 use chronoxide_planner::Origin;
 use hashbrown::HashTable;
+use std::hash::BuildHasher;
 
 /// The number of a label name in one store, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,17 +64,21 @@ impl Keys {
     }
 
     /// The key of a name, if there is one.
-    pub(crate) fn get(&self, symbols: &ArenaSymbolTable, name: &str) -> Option<KeyId> {
+    pub(crate) fn get(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, name: &str) -> Option<KeyId> {
         self.get_hashed(symbols, symbols.hash(name), name)
     }
 
-    fn get_hashed(&self, symbols: &ArenaSymbolTable, hash: u64, name: &str) -> Option<KeyId> {
+    fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, name: &str) -> Option<KeyId> {
         let same = |&key: &u32| self.keys.get(key as usize).is_some_and(|key| symbols.text(key.name.0) == name);
         self.index.find(hash, same).copied().map(KeyId)
     }
 
     /// The key of a name, which is added if it is new.
-    pub(crate) fn intern(&mut self, symbols: &mut ArenaSymbolTable, name: &str) -> Result<KeyId, LabelError> {
+    pub(crate) fn intern(
+        &mut self,
+        symbols: &mut ArenaSymbolTable<impl BuildHasher>,
+        name: &str,
+    ) -> Result<KeyId, LabelError> {
         let hash = symbols.hash(name);
         if let Some(key) = self.get_hashed(symbols, hash, name) {
             return Ok(key);
@@ -100,14 +105,19 @@ impl Keys {
     }
 
     /// The code of a value of a key, if it has one.
-    pub(crate) fn get_value(&self, symbols: &ArenaSymbolTable, key: KeyId, value: &str) -> Option<ValueCode> {
+    pub(crate) fn get_value(
+        &self,
+        symbols: &ArenaSymbolTable<impl BuildHasher>,
+        key: KeyId,
+        value: &str,
+    ) -> Option<ValueCode> {
         self.keys.get(key.index())?.get_hashed(symbols, symbols.hash(value), value)
     }
 
     /// The code of a value of a key, which is added if it is new.
     pub(crate) fn intern_value(
         &mut self,
-        symbols: &mut ArenaSymbolTable,
+        symbols: &mut ArenaSymbolTable<impl BuildHasher>,
         key: KeyId,
         value: &str,
     ) -> Result<ValueCode, LabelError> {
@@ -127,12 +137,12 @@ impl Keys {
     }
 
     /// The name of a key.
-    pub(crate) fn name<'a>(&self, symbols: &'a ArenaSymbolTable, key: KeyId) -> Option<&'a str> {
+    pub(crate) fn name<'a>(&self, symbols: &'a ArenaSymbolTable<impl BuildHasher>, key: KeyId) -> Option<&'a str> {
         symbols.resolve(self.keys.get(key.index())?.name)
     }
 
     /// The value of a label.
-    pub(crate) fn value<'a>(&self, symbols: &'a ArenaSymbolTable, label: LabelId) -> Option<&'a str> {
+    pub(crate) fn value<'a>(&self, symbols: &'a ArenaSymbolTable<impl BuildHasher>, label: LabelId) -> Option<&'a str> {
         let key = self.keys.get(label.key.index())?;
         symbols.resolve(*key.values.get(label.code.0 as usize)?)
     }
@@ -163,7 +173,7 @@ impl Key {
         self.values.capacity() * size_of::<SymbolId>() + self.index.allocation_size()
     }
 
-    fn get_hashed(&self, symbols: &ArenaSymbolTable, hash: u64, value: &str) -> Option<ValueCode> {
+    fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, value: &str) -> Option<ValueCode> {
         let same = |&(symbol, _): &(SymbolId, u32)| symbols.text(symbol.0) == value;
         self.index.find(hash, same).map(|&(_, code)| ValueCode(code))
     }

@@ -35,15 +35,15 @@ use std::hash::BuildHasher;
 /// # Ok::<(), chronoxide_labels::LabelError>(())
 /// ```
 #[derive(Debug, Default, Clone)]
-pub struct KeysetStore {
-    symbols: ArenaSymbolTable,
+pub struct KeysetStore<H = RandomState> {
+    symbols: ArenaSymbolTable<H>,
     keys: Keys,
     keysets: Vec<Keyset>,
     /// Keyset numbers by their keys in the byte order of names.
     keyset_index: HashTable<u32>,
     /// Keys of all keysets together.
     keyset_keys: usize,
-    arrangements: Arrangements,
+    arrangements: Arrangements<H>,
     /// Bytes of memory of all keysets together, kept so that nobody has to walk over them.
     keyset_bytes: usize,
     /// Codes of all series together.
@@ -53,7 +53,7 @@ pub struct KeysetStore {
     /// The series that is expected next. Sources repeat their series in the same order, so that it mostly is the one
     /// behind that of the last call: its row is at hand, and need not be hashed and looked up.
     expected: StoreRef,
-    hasher: RandomState,
+    hasher: H,
     scratch: Scratch,
 }
 
@@ -90,7 +90,9 @@ impl KeysetStore {
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+impl<H: BuildHasher> KeysetStore<H> {
     /// The key of a label name, which is added if it is new.
     ///
     /// # Errors
@@ -289,7 +291,7 @@ impl KeysetStore {
         }
     }
 
-    pub(crate) fn symbols(&self) -> &ArenaSymbolTable {
+    pub(crate) fn symbols(&self) -> &ArenaSymbolTable<H> {
         &self.symbols
     }
 
@@ -307,7 +309,7 @@ impl KeysetStore {
     }
 }
 
-impl LabelSetStore for KeysetStore {
+impl<H: BuildHasher> LabelSetStore for KeysetStore<H> {
     fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError> {
         labelset::check(labels)?;
         let mut ids = std::mem::take(&mut self.scratch.ids);
