@@ -33,6 +33,12 @@ impl Exit {
     pub fn code(self) -> u8 {
         self as u8
     }
+
+    /// Returns this code, or `other` if this one is [`Exit::Ok`]: a command that goes on after an error ends with the first one.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if self == Self::Ok { other } else { self }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -71,6 +77,12 @@ mod tests {
     fn codes_are_part_of_the_interface() {
         let all = [Exit::Ok, Exit::Io, Exit::Usage, Exit::Corrupt, Exit::Unsupported, Exit::Findings, Exit::Partial];
         assert_eq!(all.map(Exit::code), [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn the_first_error_decides() {
+        assert_eq!(Exit::Ok.or(Exit::Io).or(Exit::Corrupt), Exit::Io);
+        assert_eq!(Exit::Ok.or(Exit::Ok), Exit::Ok);
     }
 
     #[test]

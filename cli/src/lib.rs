@@ -18,6 +18,7 @@
 //! | [`escape`] | untrusted text on a terminal |
 //! | [`human`] | counts, sizes and ratios for people |
 //! | [`memory`] | memory that the process may use, and the default of `--memory-limit` |
+//! | `thread` | [`can_start_thread`], for threads that a command can do without |
 //! | [`style`] | colours, when they are wanted |
 //!
 //! ```
@@ -59,6 +60,7 @@ mod output;
 mod pages;
 mod quiet;
 pub mod style;
+mod thread;
 
 pub use block::{Layout, Unsound, existing, is_folder, publish_block, publish_text};
 pub use command::run;
@@ -68,3 +70,4 @@ pub use interruption::Interruption;
 pub use message::Message;
 pub use output::{print, tell};
 pub use quiet::Quiet;
+pub use thread::can_start_thread;

@@ -152,6 +152,9 @@ pub enum IngestError {
         /// What is wrong.
         source: TsdbBlockError,
     },
+    /// The thread that reads cannot be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
     /// The head of a TSDB of Prometheus cannot be read, is damaged, or does not fit into memory.
     #[error("{input}")]
     Wal {

@@ -142,7 +142,7 @@ impl<B: BlockSink> Job<B> {
             let blank_lines = records.blank_lines();
             (records.into_source(), blank_lines)
         } else {
-            let ahead = ReadAhead::new(records);
+            let ahead = ReadAhead::new(records)?;
             loop {
                 match ahead.next(PATIENCE)? {
                     Ahead::Batch(batch) => {

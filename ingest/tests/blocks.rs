@@ -289,6 +289,18 @@ fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
     let (_, blocks) = ingested(lines.into_bytes(), without).unwrap();
     assert_eq!(metadata_of(&blocks[0]), [""; 0]);
 
+    // A metric without points is not known of. One whose points were left out is: it was reported, with labels that are too many for a series.
+    let point = format!(r#"{{"timeUnixNano":"{}"}}"#, HOUR + 7);
+    let without_points = metric("b", "", 1).replace(&point, "");
+    let attributes: Vec<String> =
+        (0..600).map(|key| format!(r#"{{"key":"{key}","value":{{"stringValue":"v"}}}}"#)).collect();
+    let wide_point = format!(r#"{{"attributes":[{}],{}"#, attributes.join(","), &point[1..]);
+    let with_wide_points = metric("c", "", 1).replace(&point, &wide_point);
+    let lines = [metric("a", "s", 1), without_points, with_wide_points].concat();
+    let (report, blocks) = ingested(lines.into_bytes(), CollectorOptions::default()).unwrap();
+    assert_eq!((report.metrics, report.metrics_without_points), (3, 1));
+    assert_eq!(metadata_of(&blocks[0]), [r#"a sum+ cumulative "s" "of a""#, r#"c sum+ cumulative "" "of c""#]);
+
     let text = "# HELP up Whether.\n# TYPE up gauge\nup 1\n# TYPE gone counter\n# a comment\nplain 1\n";
     let (_, blocks) = ingested(text.as_bytes().to_vec(), CollectorOptions::default()).unwrap();
     let expected = [r#"gone sum+ cumulative "" """#, r#"up gauge unspecified "" "Whether.""#];

@@ -190,6 +190,7 @@ fn usage_errors_end_with_2() {
         (&[capture, "-o", output, "--format", "xml"], "otlp-json"),
         (&[capture, "-o", output, "--layout", "wide"], "bitpacked"),
         (&[capture, "-o", output, "--user-pair", "x"], "a key, `=` and a value"),
+        (&[capture, "-o", output, "--user-pair", "chronoxide.rewritten=x"], "are reserved for programs"),
         (&[capture, "-o", output, "--user-pair", "x=1", "--user-pair", "x=2"], "--user-pair has x twice"),
         (&[capture, "-o", output, "--max-record-size", "0"], "a number of bytes"),
     ] {

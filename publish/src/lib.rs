@@ -15,6 +15,7 @@
 //! | `temporary` | temporary files: their names, locks and removal |
 //! | `publication` | [`publish`], the order of the calls |
 //! | `recovery` | [`recover`], removal of stale temporary files |
+//! | `listing` | [`names_in`], the names in a folder, without panics |
 //! | `folder` | [`make_folder`], folders that are made for good |
 //! | `removal` | [`remove_files`], removal of files that are no longer needed |
 //! | `spool` | [`Spool`], scratch bytes in memory or in a temporary file |
@@ -58,6 +59,7 @@ mod error;
 pub mod faults;
 mod file_system;
 mod folder;
+mod listing;
 mod lock;
 mod publication;
 mod recovery;
@@ -69,6 +71,7 @@ mod temporary;
 pub use error::{PublishError, Step};
 pub use file_system::{Disk, FileSystem};
 pub use folder::{MakeFolderError, make_folder};
+pub use listing::names_in;
 pub use lock::{FolderLock, LockError};
 pub use publication::{Candidate, Output, Published, publish};
 pub use recovery::{Recovered, recover};

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
+use crate::listing::names_in;
 use crate::temporary::{Claim, is_temporary_name, release, try_claim};
 
 /// What [`recover`] found, each list in the order of the names.
@@ -29,10 +30,9 @@ pub struct Recovered {
 /// When the folder cannot be listed. A file that cannot be removed is no error, but listed.
 pub fn recover(system: &dyn FileSystem, folder: &Path) -> io::Result<Recovered> {
     let mut paths = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name().to_str().is_some_and(is_temporary_name) {
-            paths.push(entry.path());
+    for name in names_in(folder)? {
+        if name.to_str().is_some_and(is_temporary_name) {
+            paths.push(folder.join(name));
         }
     }
     paths.sort();

@@ -4,8 +4,8 @@ use super::collect::Collector;
 use super::windows::Times;
 use chronoxide_labels::StoreRef;
 
-/// Times that metadata of metrics are in memory while a block is sealed: as they are collected, in the block's set and
-/// its copy, in the section, in the block, and in the block as it is read again.
+/// Factor for the memory of metric metadata while a block is sealed: six copies (collected, the block's set and its copy, the
+/// section, the block, the block as it is read again), and buffers that have grown to twice their content.
 const METADATA_COPIES: usize = 8;
 
 impl<B> Collector<B> {
@@ -25,6 +25,7 @@ impl<B> Collector<B> {
             + self.metrics.memory_used() * METADATA_COPIES
             + self.said_bytes
             + self.recall.memory_used()
+            + self.outside_memory
             + levels.map(|level| level.memory_used()).into_iter().sum::<usize>()
     }
 

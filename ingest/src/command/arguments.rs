@@ -114,7 +114,7 @@ pub(crate) struct Arguments {
     pub(crate) external_labels: Vec<(String, String)>,
 
     /// A note to keep in the block, such as ticket=1234; may be repeated
-    #[arg(long = "user-pair", value_name = "KEY=VALUE", value_parser = pair)]
+    #[arg(long = "user-pair", value_name = "KEY=VALUE", value_parser = user_pair)]
     pub(crate) user_pairs: Vec<(String, String)>,
 
     /// Leave out what is known of metrics beside their labels: type, unit, description, temporality, monotonicity
@@ -179,7 +179,7 @@ pub(crate) enum FormatChoice {
     PrometheusProto,
     /// Requests of remote write
     RemoteWrite,
-    /// Folders that are blocks or write-ahead logs of Prometheus's TSDB
+    /// Folders of Prometheus's TSDB: blocks, write-ahead logs, or data folders with both
     TsdbBlock,
 }
 
@@ -225,6 +225,18 @@ pub(crate) fn sorted(option: &str, mut pairs: Vec<(String, String)>) -> Result<V
     }
     Ok(pairs)
 }
+
+/// Reads `key=value`, whose key is not reserved for programs (spec, section 10).
+fn user_pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = pair(text)?;
+    match key.starts_with(RESERVED_PREFIX) {
+        true => Err(format!("keys that begin with {RESERVED_PREFIX} are reserved for programs")),
+        false => Ok((key, value)),
+    }
+}
+
+/// Beginning of the keys of user pairs that programs write.
+const RESERVED_PREFIX: &str = "chronoxide.";
 
 #[cfg(test)]
 mod tests {

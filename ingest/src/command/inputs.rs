@@ -4,6 +4,7 @@ use crate::summary::shown;
 use chronoxide_cli::{Exit, Failure, tell};
 use chronoxide_ingest::prometheus::tsdb::is_block;
 use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
+use chronoxide_publish::names_in;
 use glob::MatchOptions;
 use std::ffi::OsStr;
 use std::fs;
@@ -72,14 +73,20 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
                 Failure::new(Exit::Io, message)
             })?;
         }
+        // Opening a pipe of a folder waits for a writer; one that is named may have one.
+        if folder.is_some() && !path.is_dir() && !path.is_file() {
+            let name = path.display().to_string();
+            tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: skipped: not a file", shown(&name)));
+            return Ok(());
+        }
         inputs.push(Input { path: path.to_owned(), folder: folder.map(Path::to_owned) });
         return Ok(());
     }
     let folder = folder.unwrap_or(path);
     let unreadable = |error| Failure::new(Exit::Io, format!("{}: cannot list: {error}", path.display()));
     let mut entries = Vec::new();
-    for entry in fs::read_dir(path).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?.path();
+    for name in names_in(path).map_err(unreadable)? {
+        let entry = path.join(name);
         let is_hidden = entry.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let is_block = entry.extension().is_some_and(|extension| extension == "cx");
         if !is_hidden && !is_block {

@@ -1,5 +1,6 @@
 //! How far a run is, on a terminal.
 
+use chronoxide_cli::can_start_thread;
 use chronoxide_cli::human;
 use chronoxide_ingest::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -16,7 +17,9 @@ impl Bar {
     pub(crate) fn new(is_wanted: bool) -> Self {
         let target = if is_wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target).with_style(style("{spinner}"));
-        bar.enable_steady_tick(Duration::from_millis(200));
+        if is_wanted && can_start_thread() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
         Self { bar, input: String::new(), started: Instant::now() }
     }
 

@@ -87,12 +87,16 @@ pub(crate) struct ReadAhead {
 
 impl ReadAhead {
     /// Starts to read.
-    pub(crate) fn new(records: Records) -> Self {
+    ///
+    /// # Errors
+    /// The system has no room for a thread.
+    pub(crate) fn new(records: Records) -> Result<Self, IngestError> {
         let (full, batches) = sync_channel(WAITING);
         let (empty, returned) = sync_channel(WAITING + 1);
         // Detached: a run that is stopped does not wait for a terminal or a pipe that says nothing.
-        thread::spawn(move || read(records, &full, &returned));
-        Self { batches, empty }
+        let reader = thread::Builder::new().name("read ahead".to_owned());
+        reader.spawn(move || read(records, &full, &returned)).map_err(IngestError::Thread)?;
+        Ok(Self { batches, empty })
     }
 
     /// What comes next; nothing if that takes longer than `patience`.

@@ -42,7 +42,8 @@ pub(super) fn next_delimited(source: &mut Source, max_len: usize, buffer: &mut V
     let mut length = 0_u64;
     for place in 0..MAX_VARINT_LEN {
         let Some(&byte) = source.fill()?.first() else {
-            return Ok(if place == 0 { Found::End } else { Found::Torn });
+            let torn = Found::Torn { len: place as u64, expected: None };
+            return Ok(if place == 0 { Found::End } else { torn });
         };
         source.consume(1);
         length |= u64::from(byte & 0x7f) << (7 * place);
@@ -54,7 +55,8 @@ pub(super) fn next_delimited(source: &mut Source, max_len: usize, buffer: &mut V
         skip(source, length)?;
         return Ok(Found::TooLong);
     }
-    Ok(if append(source, length, buffer)? < length { Found::Torn } else { Found::Whole })
+    let read = append(source, length, buffer)?;
+    Ok(if read < length { Found::Torn { len: read, expected: Some(length) } } else { Found::Whole })
 }
 
 /// Reads all that is left into `buffer`, if it has at most `max_len` bytes.

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Records between two reports of the progress.
 const RECORDS_PER_TELL: u64 = 1 << 8;
 
-/// A head may use this many times the memory at which blocks are sealed: half of the limit, of which the collector has a quarter.
+/// Divisor of the memory for collecting and sealing: the labels of a head may take half of it.
 const MEMORY_SHARE: usize = 2;
 
 impl<B: BlockSink> Job<B> {
@@ -139,7 +139,7 @@ impl<B: BlockSink> Job<B> {
     fn refuse_memory(&self, reading: &Reading) -> Result<(), IngestError> {
         let used = reading.head.memory_used();
         match self.options.collector.max_memory {
-            Some(most) if used > most.saturating_mul(MEMORY_SHARE) => {
+            Some(most) if used > most / MEMORY_SHARE => {
                 Err(IngestError::Wal { input: reading.input.clone(), source: WalError::Memory { used } })
             }
             _ => Ok(()),

@@ -302,6 +302,23 @@ mod tests {
     }
 
     #[test]
+    fn packed_numbers_fill_their_field() {
+        let numbers = |len: u8| {
+            let bytes = [&[0x0a, len][..], &vec![7; usize::from(len)]].concat();
+            let mut numbers = Vec::new();
+            let field = Fields::new(&bytes, 0).next().unwrap().unwrap();
+            field.each_fixed64(|number| numbers.push(number)).map(|()| numbers)
+        };
+        let seven = u64::from_le_bytes([7; 8]);
+        assert_eq!(numbers(0), Ok(vec![]));
+        assert_eq!(numbers(8), Ok(vec![seven]));
+        assert_eq!(numbers(16), Ok(vec![seven; 2]));
+        for len in [1, 7, 9, 15, 17] {
+            assert!(matches!(numbers(len), Err(ProtoError::Form { number: 1, .. })), "{len}");
+        }
+    }
+
+    #[test]
     fn groups_end_somewhere() {
         let nested = |depth| [vec![0x0b; depth], vec![0x0c; depth]].concat();
         assert_eq!(all(&nested(100)), Ok(vec![(1, Content::Group)]));

@@ -1,6 +1,7 @@
 //! The files of a head and their order: [`HeadFiles`].
 
 use super::error::WalError;
+use chronoxide_publish::names_in;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -75,11 +76,11 @@ impl HeadFiles {
 
 /// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint.
 pub fn is_wal(folder: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let Ok(names) = names_in(folder) else { return false };
     let is_chunks = folder.file_name().is_some_and(|name| name == CHUNKS_FOLDER || name == "chunks");
     !is_chunks
-        && entries.flatten().any(|entry| {
-            let (name, path) = (entry.file_name(), entry.path());
+        && names.into_iter().any(|name| {
+            let path = folder.join(&name);
             let name = name.to_str().unwrap_or_default();
             checkpoint_number(name).is_some() && path.is_dir()
                 // The names of segments have eight digits, those of chunks six.
@@ -103,9 +104,8 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, WalError> {
         return Ok(Vec::new());
     }
     let mut entries = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        entries.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    for name in names_in(folder).map_err(unreadable)? {
+        entries.push((name.to_string_lossy().into_owned(), folder.join(name)));
     }
     Ok(entries)
 }
