@@ -3,6 +3,8 @@
 //! A field is read with one unaligned 64-bit load, one shift and one mask. The load is bounds-checked: that costs about
 //! half a nanosecond and is what safety rests on.
 
+use std::fmt;
+
 use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::STREAM_TAIL;
@@ -15,10 +17,10 @@ pub const fn width(n: u64) -> u32 {
     64 - n.leading_zeros()
 }
 
-/// The largest number of `width` bits; `width` is at most 63.
+/// The largest number of `width` bits; `width` is at most 63. A wider one gives some mask.
 #[inline]
 pub(crate) const fn mask(width: u32) -> u64 {
-    (1 << width) - 1
+    1_u64.wrapping_shl(width).wrapping_sub(1)
 }
 
 /// The bytes that hold `bits` bits.
@@ -28,12 +30,18 @@ pub const fn bytes_for(bits: u64) -> u64 {
 }
 
 /// A section, or what follows its header, read as a bit stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Bits<'a> {
     bytes: &'a [u8],
     /// Says which rule is broken when a field lies outside.
     rule: Rule,
     proofs: Option<SectionProofs<'a>>,
+}
+
+impl fmt::Debug for Bits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bits").field("len", &self.bytes.len()).finish()
+    }
 }
 
 impl<'a> Bits<'a> {
@@ -320,6 +328,43 @@ mod tests {
                 bit += u64::from(width);
             }
             prop_assert_eq!(bits.first_set(bit, bits.field_bits() + 64), None);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
+
+        /// Records of up to 57 bits take one load, of up to 114 two, and longer ones one per field.
+        #[test]
+        fn records_are_those_that_bitvec_reads(
+            bytes in prop::collection::vec(any::<u8>(), 48..64),
+            cuts in prop::array::uniform4(0_u32..=32),
+            stride in 50_u32..=128,
+            bit in 0_u64..64,
+        ) {
+            // Five fields of at most 48 bits that end at the stride.
+            let mut ends = [0; 5];
+            let mut end = 0;
+            for (place, &cut) in cuts.iter().enumerate() {
+                end = (end + cut).min(stride);
+                ends[place] = end.max(stride.saturating_sub(48 * (4 - u32::try_from(place).unwrap())));
+                end = ends[place];
+            }
+            ends[4] = stride;
+            let mut widths = ends;
+            for place in (1..5).rev() {
+                widths[place] = ends[place] - ends[place - 1];
+            }
+            prop_assume!(widths.iter().all(|&width| width <= 48));
+            let record = Bits::new(&bytes, Rule::TableExtent).record(bit, ends).unwrap();
+            let model = bytes.view_bits::<Lsb0>();
+            let mut start = usize::try_from(bit).unwrap();
+            for (field, width) in record.into_iter().zip(widths) {
+                let width = usize::try_from(width).unwrap();
+                let expected: u64 = if width == 0 { 0 } else { model[start..start + width].load_le() };
+                prop_assert_eq!(field, expected);
+                start += width;
+            }
         }
     }
 

@@ -149,11 +149,29 @@ impl BlockId {
         let id = (u128::from(millis) << 80) | (u128::from(first) << 16) | u128::from(second);
         Self(id.to_be_bytes())
     }
+
+    /// The first 8 bytes as a number, big-endian: what errors show of an id.
+    pub(crate) fn prefix(self) -> u64 {
+        u64::from_be_bytes(self.0.first_chunk().copied().unwrap_or_default())
+    }
 }
 
 impl fmt::Display for BlockId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(ulid::Ulid::from_bytes(self.0).array_to_str(&mut [0; ulid::ULID_LEN]))
+    }
+}
+
+/// Text that is not the id of a block: an id has 26 characters of Crockford's base 32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a block id: 26 characters such as 01ARZ3NDEKTSV4RRFFQ69G5FAV are expected")]
+pub struct BlockIdError;
+
+impl std::str::FromStr for BlockId {
+    type Err = BlockIdError;
+
+    fn from_str(text: &str) -> Result<Self, BlockIdError> {
+        ulid::Ulid::from_string(text).map(|ulid| Self(ulid.to_bytes())).map_err(|_| BlockIdError)
     }
 }
 
@@ -196,6 +214,10 @@ mod tests {
         let id = BlockId::derive(Some(time), b"meta", b"catalogue", b"");
         assert_eq!(id.to_string()[..10], *"01ARYZ6S41");
         assert_eq!(id.to_string().len(), 26);
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for text in ["", "01ARYZ6S41", "01ARYZ6S410000000000000000U", "01ARYZ6S41000000000000000/"] {
+            assert_eq!(text.parse::<BlockId>(), Err(BlockIdError), "{text}");
+        }
         assert!(id < BlockId::derive(Some(time + 1_000_000), b"", b"", b""));
         assert_eq!(BlockId::derive(Some(-5), b"m", b"c", b""), BlockId::derive(None, b"m", b"c", b""));
         assert_ne!(BlockId::derive(None, b"m", b"c", b""), BlockId::derive(None, b"m", b"d", b""));

@@ -1,5 +1,7 @@
 //! The bytes of a remap as meaning (remap spec, sections 3 to 5).
 
+use std::fmt;
+
 use super::RemapPlace::{Byte, Keyset as AtKeyset, Pattern as AtPattern, Row as AtRow, Run as AtRun};
 use super::error::corrupt;
 use super::frame::{RemapFrame, damaged_chunk};
@@ -27,7 +29,7 @@ pub struct Target {
 ///
 /// Whatever the bytes are, nothing panics, loops forever or reads out of bounds; checksums are checked by [`RemapView::check`], or as chunks are touched
 /// where the view has [proofs](RemapView::with_frame), and every rule by [`RemapView::verify`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct RemapView<'a> {
     bytes: &'a [u8],
     pub(super) frame: RemapFrame,
@@ -42,6 +44,12 @@ pub(super) struct Stretch {
     /// The number of the first one's target among the series of all outputs.
     pub target: Option<u64>,
     pub series: u64,
+}
+
+impl fmt::Debug for RemapView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemapView").field("input", &self.input_id()).field("len", &self.bytes.len()).finish()
+    }
 }
 
 impl<'a> RemapView<'a> {

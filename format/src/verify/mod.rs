@@ -86,8 +86,7 @@ impl BlockView<'_> {
         let time_start = self.meta()?.time().map(|time| time.start);
         let expected = BlockId::derive(time_start, section(Meta), section(Catalogue), section(MetricMetadata));
         if self.block_id() != expected {
-            let first = |id: BlockId| u64::from_be_bytes(id.0.first_chunk().copied().unwrap_or_default());
-            return Err(corrupt(Rule::BlockId, Place::Byte(24), first(self.block_id()), first(expected)));
+            return Err(corrupt(Rule::BlockId, Place::Byte(24), self.block_id().prefix(), expected.prefix()));
         }
         Ok(())
     }

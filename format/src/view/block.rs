@@ -1,6 +1,7 @@
 //! The view of a block.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use super::symbol::binary_search;
 use super::{AllSeries, Frame, Keyset, Meta, Metrics, Pool, Resolver, Series, Symbols, Table, Text, frame};
@@ -17,7 +18,7 @@ use crate::{KeyId, PoolId, Result, Rule, SeriesRef, SymbolId, TableId};
 /// Opening checks header, directory and the extent of each section; every access after that is checked against its section,
 /// so that no bytes, however damaged, lead out of bounds, to a panic or to an endless loop. Nothing is allocated, from opening to the
 /// last label.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct BlockView<'a> {
     pub(crate) frame: Frame,
     bytes: &'a [u8],
@@ -29,6 +30,12 @@ pub struct BlockView<'a> {
     meta_proofs: Option<SectionProofs<'a>>,
     /// For sections whose proofs are put together when they are asked for.
     proofs: Option<&'a ChunkProofs>,
+}
+
+impl fmt::Debug for BlockView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockView").field("id", &self.block_id()).field("len", &self.bytes.len()).finish()
+    }
 }
 
 impl<'a> BlockView<'a> {

@@ -21,7 +21,9 @@ pub struct Keyset<'v> {
 
 impl<'v> Keyset<'v> {
     pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
-        Self::with_table(view, id, Table::open(view, view.frame.catalogue.inner_end() + id)?)
+        // Asked for first: the sum below may not exceed the number of tables.
+        view.keyset_record(id)?;
+        Self::with_table(view, id, Table::open(view, view.frame.catalogue.inner_end().saturating_add(id))?)
     }
 
     /// The same with its table, which is open already.
@@ -111,8 +113,16 @@ impl<'v> Keyset<'v> {
     /// Series of the keyset before row 16 * `anchor`.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// Damage to what was touched, or an anchor that the keyset does not have.
     pub fn anchor(&self, anchor: u32) -> Result<u32> {
+        if anchor >= self.anchor_count() {
+            return Err(corrupt(
+                Rule::Anchors,
+                Place::Keyset(self.id.into()),
+                anchor.into(),
+                self.anchor_count().into(),
+            ));
+        }
         let anchor_width = width(self.series_count.into());
         let bit = self.anchors_bit + u64::from(anchor) * u64::from(anchor_width);
         Ok(low32(self.view.members.get(bit, anchor_width)?))

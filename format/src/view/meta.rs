@@ -1,5 +1,7 @@
 //! What a block says of itself (spec, section 10).
 
+use std::fmt;
+
 use zerocopy::FromBytes;
 
 use crate::error::{Place, corrupt};
@@ -30,10 +32,16 @@ pub struct Job {
 }
 
 /// The meta section.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Meta<'a> {
     header: &'a MetaHeader,
     rest: &'a [u8],
+}
+
+impl fmt::Debug for Meta<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meta").field("series_count", &self.series_count()).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Meta<'a> {

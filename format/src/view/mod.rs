@@ -20,6 +20,7 @@
 //! | `find` | from labels to a series ref |
 //! | `meta` | what the block says of itself |
 //! | `metrics` | what it says of its metrics |
+//! | `owned_meta` | both in memory of their own, proved to be what the id was derived from |
 //! | `text` | the same labels as `&str` |
 
 mod block;
@@ -28,6 +29,7 @@ mod frame;
 mod keyset;
 mod meta;
 mod metrics;
+mod owned_meta;
 mod pool;
 mod record;
 mod resolver;
@@ -44,6 +46,7 @@ pub use frame::Frame;
 pub use keyset::{Keyset, Leaves};
 pub use meta::{Job, Meta, Pairs, TimeRange};
 pub use metrics::{MetricRows, Metrics};
+pub use owned_meta::OwnedMeta;
 pub use pool::{List, Pool};
 pub(crate) use record::Records;
 pub use resolver::Resolver;

@@ -1,6 +1,7 @@
 //! From a series ref to labels (spec, section 9).
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use super::symbol::binary_search;
 use super::{BlockView, Column, Domain, Keyset, Table};
@@ -32,12 +33,19 @@ pub struct LabelIds {
 }
 
 /// A label as it stands in the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Label<'v> {
     /// The label name.
     pub name: &'v [u8],
     /// The label value.
     pub value: &'v [u8],
+}
+
+impl fmt::Debug for Label<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [name, value] = [self.name, self.value].map(String::from_utf8_lossy);
+        f.debug_struct("Label").field("name", &name).field("value", &value).finish()
+    }
 }
 
 impl<'v> Series<'v> {

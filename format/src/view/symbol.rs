@@ -1,6 +1,7 @@
 //! Symbols by id, and ids by symbol (spec, section 6).
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use crate::bits::{Bits, bytes_for, mask};
 use crate::checksum::SectionProofs;
@@ -70,12 +71,18 @@ impl Starts {
 }
 
 /// The symbols of a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Symbols<'a> {
     pub(crate) starts: Starts,
     pub(crate) bits: Bits<'a>,
     pub(crate) arena: &'a [u8],
     pub(crate) proofs: Option<SectionProofs<'a>>,
+}
+
+impl fmt::Debug for Symbols<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Symbols").field("count", &self.count()).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Symbols<'a> {

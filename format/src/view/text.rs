@@ -1,15 +1,23 @@
 //! The labels of a block as `&str`.
 
+use std::fmt;
+
 use super::{BlockView, Series};
 use crate::error::{Place, corrupt};
 use crate::{Result, Rule, SymbolId};
 
 /// The symbols of a block as text: made once, after the arena was found to be sound and UTF-8 throughout, so that each symbol
 /// costs a check of its two ends only.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Text<'v> {
     view: &'v BlockView<'v>,
     arena: &'v str,
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Text").field("view", &self.view()).finish_non_exhaustive()
+    }
 }
 
 impl<'v> Text<'v> {

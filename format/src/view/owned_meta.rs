@@ -1,0 +1,78 @@
+//! A verified copy of a block's meta section and metric metadata.
+
+use std::fmt;
+
+use super::{BlockView, Meta, Metrics};
+use crate::error::{Place, corrupt};
+use crate::identity::BlockId;
+use crate::layout::SectionKind;
+use crate::{Result, Rule};
+
+/// A copy of a block's meta section and metric metadata that is known to be what the block's id was derived from (spec, section 11).
+///
+/// The bytes of a mapped file can change after they were verified: a bit flips, or a page is read from the disk again. Content that is copied to
+/// another block is covered by the fingerprint; the rest is taken from here, so that damage never gets a fresh checksum.
+#[derive(Clone)]
+pub struct OwnedMeta {
+    block_id: BlockId,
+    meta: Vec<u8>,
+    /// Absent if the block has no metric metadata.
+    metrics: Option<Vec<u8>>,
+}
+
+impl BlockView<'_> {
+    /// Copies meta and metric metadata, and proves that the copy is what the block's id was derived from. Costs a hash of both and of the catalogue.
+    ///
+    /// # Errors
+    /// `block-id` if the copied bytes and the catalogue do not give the block's id.
+    pub fn to_owned_meta(&self) -> Result<OwnedMeta> {
+        let section = |kind| self.frame().section(self.bytes(), kind);
+        let has_metrics = self.frame().has(SectionKind::MetricMetadata);
+        let copy = OwnedMeta {
+            block_id: self.block_id(),
+            meta: section(SectionKind::Meta).to_vec(),
+            metrics: has_metrics.then(|| section(SectionKind::MetricMetadata).to_vec()),
+        };
+        let time_start = copy.meta()?.time().map(|time| time.start);
+        let metrics = copy.metrics.as_deref().unwrap_or_default();
+        let derived = BlockId::derive(time_start, &copy.meta, section(SectionKind::Catalogue), metrics);
+        if derived != copy.block_id {
+            return Err(corrupt(Rule::BlockId, Place::Byte(24), copy.block_id.prefix(), derived.prefix()));
+        }
+        Ok(copy)
+    }
+}
+
+impl fmt::Debug for OwnedMeta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedMeta").field("block_id", &self.block_id).finish_non_exhaustive()
+    }
+}
+
+impl OwnedMeta {
+    /// The id of the block.
+    pub const fn block_id(&self) -> BlockId {
+        self.block_id
+    }
+
+    /// The meta section.
+    ///
+    /// # Errors
+    /// A section that is too short for its header.
+    pub fn meta(&self) -> Result<Meta<'_>> {
+        Meta::parse(&self.meta)
+    }
+
+    /// The metric metadata; empty if the block has none.
+    ///
+    /// # Errors
+    /// A section whose header breaks a rule.
+    pub fn metric_metadata(&self) -> Result<Metrics<'_>> {
+        self.metrics.as_deref().map_or(Ok(Metrics::EMPTY), |section| Metrics::open(section, None))
+    }
+
+    /// Frees this copy's metric metadata; [`metric_metadata`](Self::metric_metadata) is empty afterwards.
+    pub fn forget_metric_metadata(&mut self) {
+        self.metrics = None;
+    }
+}
