@@ -15,15 +15,175 @@ use crate::surgeon::{Surgeon, reseal};
 /// A block that breaks a rule.
 #[derive(Clone, Debug)]
 pub struct Broken {
-    /// The rule; the file is named after its id.
+    /// The rule.
     pub rule: Rule,
+    /// The name of the file: the rule's id, and for a further clause of the rule `--` and the clause.
+    pub name: String,
     /// The block.
     pub bytes: Vec<u8>,
 }
 
-/// A broken block for each rule, in the order of the spec.
+/// A broken block for each rule, in the order of the spec; then one for each clause that these leave out.
 pub fn broken() -> Vec<Broken> {
-    Rule::ALL.iter().map(|&rule| Broken { rule, bytes: break_rule(rule) }).collect()
+    let of_rule = |&rule: &Rule| Broken { rule, name: rule.id().to_owned(), bytes: break_rule(rule) };
+    Rule::ALL.iter().map(of_rule).chain(clauses()).collect()
+}
+
+/// Blocks that break a rule in another way than the one of [`break_rule`].
+fn clauses() -> Vec<Broken> {
+    use SectionKind::Meta;
+    let in_meta = |change: &dyn Fn(&mut Vec<u8>)| in_section(PLAIN, Meta, change);
+    let set_i64 = |bytes: &mut Vec<u8>, at: usize, value: i64| bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    let swapped = |table: usize, row: u64| operate_on(&many_rows(), |surgeon| swap_rows(surgeon, table, row));
+    let repeated = |table: usize, row: u64| operate_on(&many_rows(), |surgeon| repeat_row(surgeon, table, row));
+    let clauses: [(Rule, &str, Vec<u8>); 17] = [
+        (Rule::PolicyKept, "name", {
+            let series = series(&[&[("a-name-of-19-bytes-", "v")]]);
+            let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
+            operate_on(&block.expect("a sound block"), |surgeon| {
+                surgeon.section(Meta)[104..108].copy_from_slice(&18_u32.to_le_bytes());
+            })
+        }),
+        (
+            Rule::MetaParents,
+            "ancestor-is-parent",
+            in_section("meta", Meta, |bytes| {
+                // The first ancestor becomes the first parent, which may come before the others or not.
+                let parents = u32::from_le_bytes(bytes[88..92].try_into().expect("4 bytes")) as usize;
+                bytes[92..96].copy_from_slice(&1_u32.to_le_bytes());
+                let rest = bytes.split_off(120 + parents * 16);
+                let ancestors = u32::from_le_bytes(golden_meta()[92..96].try_into().expect("4 bytes")) as usize;
+                bytes.extend_from_within(120..136);
+                bytes.extend_from_slice(&rest[ancestors * 16..]);
+            }),
+        ),
+        (
+            Rule::MetaParents,
+            "ancestors-order",
+            in_section("meta", Meta, |bytes| {
+                let parents = u32::from_le_bytes(bytes[88..92].try_into().expect("4 bytes")) as usize;
+                bytes[92..96].copy_from_slice(&2_u32.to_le_bytes());
+                let rest = bytes.split_off(120 + parents * 16);
+                let ancestors = u32::from_le_bytes(golden_meta()[92..96].try_into().expect("4 bytes")) as usize;
+                bytes.extend_from_slice(&[9; 16]);
+                bytes.extend_from_slice(&[8; 16]);
+                bytes.extend_from_slice(&rest[ancestors * 16..]);
+            }),
+        ),
+        (Rule::MetaValues, "row-form", in_meta(&|bytes| bytes[116] = 2)),
+        (Rule::MetaValues, "flag-2", in_meta(&|bytes| bytes[117] |= 4)),
+        (Rule::MetaValues, "reserved", in_meta(&|bytes| bytes[119] = 1)),
+        (
+            Rule::MetaTime,
+            "empty-range",
+            in_meta(&|bytes| {
+                bytes[117] |= 1;
+                set_i64(bytes, 32, 7);
+                set_i64(bytes, 40, 7);
+            }),
+        ),
+        (
+            Rule::MetaTime,
+            "backwards",
+            in_meta(&|bytes| {
+                bytes[117] |= 1;
+                set_i64(bytes, 32, 8);
+                set_i64(bytes, 40, 7);
+            }),
+        ),
+        (
+            Rule::MetaTime,
+            "empty-window",
+            in_meta(&|bytes| {
+                bytes[117] |= 2;
+                set_i64(bytes, 48, -7);
+                set_i64(bytes, 56, -7);
+            }),
+        ),
+        (Rule::MetaTime, "unknown-window", in_meta(&|bytes| bytes[56] = 1)),
+        (Rule::MetaJob, "output-without-job", in_meta(&|bytes| bytes[80] = 1)),
+        (Rule::MetaJob, "id-without-job", in_meta(&|bytes| bytes[64] = 1)),
+        (Rule::MetaPolicy, "values", in_meta(&|bytes| bytes[108..112].copy_from_slice(&17_u32.to_le_bytes()))),
+        (Rule::MapNeeded, "map-of-map", map_of_map()),
+        (Rule::RowsOrder, "swapped-across-pieces", swapped(1, 255)),
+        (Rule::RowsOrder, "equal-across-pieces", repeated(1, 255)),
+        (Rule::RowsOrder, "dictionary-equal-across-pieces", repeated(0, 255)),
+    ];
+    let broken =
+        |(rule, clause, bytes): (Rule, &str, _)| Broken { rule, name: format!("{}--{clause}", rule.id()), bytes };
+    clauses.into_iter().map(broken).collect()
+}
+
+/// The meta section of the golden that has parents and ancestors.
+fn golden_meta() -> Vec<u8> {
+    Surgeon::open(&golden("meta")).section(SectionKind::Meta).clone()
+}
+
+/// Changes a block and puts it together with right checksums and id.
+fn operate_on(block: &[u8], change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
+    let mut surgeon = Surgeon::open(block);
+    change(&mut surgeon);
+    surgeon.close()
+}
+
+/// More rows than are unpacked at once, in the dictionary of `a` and in the table of the only keyset.
+fn many_rows() -> Vec<u8> {
+    let labelset = |number: usize| {
+        [("a", format!("{number:03}")), ("b", format!("{}", number % 2))]
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    };
+    let series: BTreeSet<Labelset> = (0..300).map(labelset).collect();
+    build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("a sound block")
+}
+
+/// Bits of a row, and the bit of the rows section at which row `row` of a table of [`many_rows`] starts: 0 is the dictionary of `a`, 1 the keyset's table.
+fn row_bit(surgeon: &Surgeon, table: usize, row: u64) -> (u32, u64) {
+    let (offset, width) = match table {
+        0 => (surgeon.records.keys[0][2], surgeon.records.keys[0][4]),
+        // Two columns, the second of one bit.
+        _ => (surgeon.records.tables[0][1], 9 + 1),
+    };
+    (width as u32, offset * 8 + row * width)
+}
+
+fn bits_at(surgeon: &mut Surgeon, width: u32, bit: u64) -> u64 {
+    let rows = surgeon.section(SectionKind::Rows);
+    let is_set = |place: u32| rows[((bit + u64::from(place)) / 8) as usize] >> ((bit + u64::from(place)) % 8) & 1;
+    (0..width).fold(0, |value, place| value | u64::from(is_set(place)) << place)
+}
+
+/// Swaps a row and the next.
+fn swap_rows(surgeon: &mut Surgeon, table: usize, row: u64) {
+    let ((width, first), (_, second)) = (row_bit(surgeon, table, row), row_bit(surgeon, table, row + 1));
+    let (a, b) = (bits_at(surgeon, width, first), bits_at(surgeon, width, second));
+    surgeon.set_bits(SectionKind::Rows, first, width, b);
+    surgeon.set_bits(SectionKind::Rows, second, width, a);
+}
+
+/// Makes the next row equal to a row.
+fn repeat_row(surgeon: &mut Surgeon, table: usize, row: u64) {
+    let ((width, first), (_, second)) = (row_bit(surgeon, table, row), row_bit(surgeon, table, row + 1));
+    let value = bits_at(surgeon, width, first);
+    surgeon.set_bits(SectionKind::Rows, second, width, value);
+}
+
+/// Keysets over a dictionary, over a map of it, and over a map of that map.
+fn map_of_map() -> Vec<u8> {
+    let mut builder = BlockBuilder::new(RowForm::BitPacked).with_any_depth();
+    let symbols: Vec<_> =
+        ["k", "l", "m", "v", "w", "x"].map(|symbol| builder.push_symbol(symbol).expect("in order")).into();
+    builder.push_key(symbols[0], &symbols[3..]).expect("in order");
+    builder.push_key(symbols[1], &symbols[3..4]).expect("in order");
+    builder.push_key(symbols[2], &symbols[3..4]).expect("in order");
+    let map = builder.push_table(&[Domain::Table(TableId(0))], &[0, 1]).expect("a map");
+    let map_of_map = builder.push_table(&[Domain::Table(map)], &[0]).expect("a map of it");
+    let mut keyset = |domains: &[Domain], rows: &[u32]| builder.push_keyset_table(domains, rows).expect("a keyset");
+    keyset(&[Domain::Table(TableId(0))], &[0, 1, 2]);
+    keyset(&[Domain::Table(map_of_map), Domain::Table(TableId(1))], &[0, 0]);
+    keyset(&[Domain::Table(map), Domain::Table(TableId(2))], &[0, 0, 1, 0]);
+    builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
 }
 
 fn golden(name: &str) -> Vec<u8> {

@@ -12,6 +12,7 @@
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`merging`] | what becomes of series when blocks are merged: a model |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
+//! | [`product`] | blocks that stand for very many series in few bytes |
 //! | [`remap`] | golden and broken remaps |
 //! | [`requirement`] | whether a test may be skipped when a tool or data is missing |
 //! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
@@ -27,6 +28,7 @@ pub mod golden;
 pub mod hostile;
 pub mod merging;
 pub mod plan;
+pub mod product;
 pub mod random;
 pub mod remap;
 pub mod requirement;

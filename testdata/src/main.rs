@@ -42,7 +42,7 @@ fn make(arguments: Arguments) -> Result<Exit, Failure> {
         create(&golden_folder.join(golden.name).with_extension("txt"), &text)?;
     }
     for broken in broken() {
-        create(&broken_folder.join(broken.rule.id()).with_extension("cx"), &broken.bytes)?;
+        create(&broken_folder.join(&broken.name).with_extension("cx"), &broken.bytes)?;
     }
     for golden in golden_remaps() {
         create(&remap_folders[0].join(golden.name).with_extension("cxr"), &golden.bytes)?;

@@ -75,10 +75,12 @@ fn golden_blocks_hold_the_series_that_they_were_made_from() {
 
 #[test]
 fn broken_files_break_the_rule_that_they_are_named_after() {
-    let rules: BTreeSet<String> = Rule::ALL.iter().map(|rule| rule.id().to_owned()).collect();
-    assert_eq!(file_names("broken", "cx"), rules);
-    for broken in broken() {
-        let id = broken.rule.id();
+    let rules: BTreeSet<&str> = Rule::ALL.iter().map(|rule| rule.id()).collect();
+    let broken = broken();
+    assert_eq!(broken.iter().map(|broken| broken.rule.id()).collect::<BTreeSet<_>>(), rules);
+    assert_eq!(file_names("broken", "cx"), broken.iter().map(|broken| broken.name.clone()).collect());
+    for broken in broken {
+        let id = &broken.name;
         let file = std::fs::read(folder("broken").join(id).with_extension("cx")).expect("a broken file");
         assert!(file == broken.bytes, "{id} differs from what is made now");
         let found = BlockView::open(&file).and_then(|view| view.verify().map(|_| ()));

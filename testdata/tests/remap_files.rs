@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use chronoxide_format::remap::{RemapRule, RemapView};
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::remap::{
+    KeysetTargets, RemapBuilder, RemapError, RemapOutput, RemapPlace, RemapRule, RemapView,
+};
 use chronoxide_inspect::remap::dump;
 use chronoxide_testdata::remap::broken::broken_remaps;
 use chronoxide_testdata::remap::exercise::read_remap;
@@ -176,4 +179,29 @@ fn sound_remaps_are_read_whole() {
         let series = golden.text.lines().skip_while(|line| !line.starts_with("series ")).count() as u64 - 1;
         assert!(read_remap(&golden.bytes) >= 2 * series, "{}", golden.name);
     }
+}
+
+/// Fields that count from the row before begin at 0 in each group. Flipping the lowest bit of the first one breaks nothing else of that rule.
+#[test]
+fn the_first_summed_shift_of_a_group_must_be_zero() {
+    let (input, output) = (BlockId([1; 16]), BlockId([2; 16]));
+    let outputs = [RemapOutput { block_id: output, series_count: 40, shard: 0 }];
+    let mut builder = RemapBuilder::new(input, [3; 16], &outputs).expect("one output");
+    let mut rows = KeysetTargets::default();
+    // Shifts of 0, 0, 5, 5, 10, 10, 15, 15.
+    (0..8_u64).for_each(|row| rows.push_row([Some(row + row / 2 * 5)]));
+    builder.push_keyset(&rows).expect("one keyset");
+    let remap = builder.finish().expect("a sound remap");
+    assert!(is_sound(&remap));
+    let surgeon = RemapSurgeon::open(&remap);
+    assert_eq!((surgeon.parts.len(), surgeon.parts[0][3]), (1, 1), "the builder sums shifts: {:?}", surgeon.parts);
+    let refused = (0..surgeon.rows.len() * 8).filter(|bit| {
+        let mut surgeon = surgeon.clone();
+        surgeon.rows[bit / 8] ^= 1 << (bit % 8);
+        let damaged = surgeon.close();
+        let found = RemapView::open(&damaged).and_then(|view| view.verify());
+        let part = RemapPlace::Part(0);
+        found == Err(RemapError::Corrupt { rule: RemapRule::RowFields, place: part, found: 1, expected: 0 })
+    });
+    assert_eq!(refused.count(), 1);
 }

@@ -5,6 +5,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `block` | blocks: any bytes, mutated goldens with right checksums |
+//! | `extremes` | every public function of a view, called with any numbers |
 //! | `input` | inputs of ingest: a request of OTLP, a capture of series |
 //! | `merge` | a few such blocks merged, with any options |
 //! | `mutation` | goldens changed as a program of bytes says |
@@ -16,6 +17,7 @@
 //! | `sound` | what must hold for a block that verifies |
 
 mod block;
+mod extremes;
 mod input;
 mod merge;
 mod mutation;
@@ -27,6 +29,7 @@ mod remap;
 mod sound;
 
 pub use block::{block_open, block_repaired, mutated_block};
+pub use extremes::{CALLS, call_block, call_remap, extremes};
 pub use input::{otlp_json, series_json};
 pub use merge::merge;
 pub use otlp_proto::{Parts, otlp_proto};
@@ -37,9 +40,10 @@ pub use remap::remap;
 pub type Target = fn(&[u8]);
 
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("block_open", block_open),
     ("block_repaired", block_repaired),
+    ("extremes", extremes),
     ("merge", merge),
     ("otlp_json", otlp_json),
     ("otlp_proto", otlp_proto),

@@ -1,0 +1,63 @@
+//! Every public function of a view, with the numbers at which arithmetic goes wrong: a value or an error, and no panic.
+
+use chronoxide_format::layout::SectionKind;
+use chronoxide_format::view::BlockView;
+use chronoxide_testdata::fuzzing::{CALLS, call_block, call_remap};
+use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::remap::golden::golden_remaps;
+use rayon::prelude::*;
+
+/// Numbers around the ends of types, and around some counts of a block.
+fn numbers(view: &BlockView<'_>) -> Vec<u32> {
+    let counts = [view.key_count(), view.table_count(), view.keyset_count(), view.series_count().unwrap_or(0)];
+    let near = counts.into_iter().flat_map(|count| [count.saturating_sub(1), count]);
+    let mut numbers = vec![0, 1, 31, 32, 33, 63, 64, 65, 1 << 16, i32::MAX as u32, 1 << 31, u32::MAX - 1, u32::MAX];
+    numbers.extend(near);
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+#[test]
+fn extreme_numbers_give_values_or_errors() {
+    let cases: usize = goldens()
+        .par_iter()
+        .map(|golden| {
+            let view = BlockView::open(&golden.bytes).unwrap();
+            let numbers = numbers(&view);
+            let mut cases = 0;
+            for call in 0..CALLS {
+                for &first in &numbers {
+                    for &second in &numbers {
+                        for &third in &numbers {
+                            call_block(&view, call, [first, second, third, third.wrapping_add(first)]);
+                            cases += 1;
+                        }
+                    }
+                }
+            }
+            cases
+        })
+        .sum();
+    for remap in golden_remaps() {
+        [0, 1, 1 << 16, 1 << 31, u32::MAX - 1, u32::MAX]
+            .into_iter()
+            .for_each(|number| call_remap(&remap.bytes, number));
+    }
+    println!("{cases} calls");
+    assert!(cases >= 500_000, "only {cases} calls");
+}
+
+#[test]
+fn what_a_block_does_not_have_is_an_error() {
+    for golden in goldens() {
+        let view = BlockView::open(&golden.bytes).unwrap();
+        assert!(view.keyset(u32::MAX).is_err(), "{}", golden.name);
+        assert!(view.keyset(view.keyset_count()).is_err(), "{}", golden.name);
+        for keyset in (0..view.keyset_count()).map(|keyset| view.keyset(keyset).unwrap()) {
+            assert!(keyset.anchor(keyset.anchor_count()).is_err(), "{}", golden.name);
+            assert!(keyset.anchor(u32::MAX).is_err(), "{}", golden.name);
+        }
+        assert!(view.sections().any(|section| section.known() == Some(SectionKind::Arena)));
+    }
+}
