@@ -23,6 +23,7 @@ impl Backing {
     /// # Safety
     /// As [`mapping::map`].
     pub(crate) unsafe fn map(path: &Path) -> Result<Self, OpenError> {
+        refuse_pipe(path)?;
         let (file, len) = open(path)?;
         if len == 0 {
             // An empty file cannot be mapped, and is no block anyway.
@@ -46,6 +47,17 @@ impl Backing {
             Self::Heap(bytes) => bytes,
             Self::Shared(bytes) => bytes,
         }
+    }
+}
+
+/// Refuses what is neither a file nor a folder: opening a pipe waits for a writer.
+pub(crate) fn refuse_pipe(path: &Path) -> Result<(), OpenError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+            Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")))
+        }
+        // What is not there is said when it is opened.
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A block and the bytes that it is.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,13 +14,19 @@ use crate::text::ArenaText;
 use crate::{Checks, OpenError};
 
 /// A block of labelsets, open to be read by any number of threads.
-#[derive(Debug)]
 pub struct Block {
     backing: Backing,
     frame: Frame,
     /// Which chunks were checked, for lazy checks.
     proofs: Option<ChunkProofs>,
     arena_text: ArenaText,
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (id, len) = (self.view().block_id(), self.bytes().len());
+        f.debug_struct("Block").field("id", &id).field("len", &len).finish()
+    }
 }
 
 impl Block {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use chronoxide_format::identity::BlockId;
 
 use crate::lineage::{IncompleteJob, Lineage, Reason, Standing, judge};
+use crate::listing::names_in;
 use crate::{Block, Checks, OpenError};
 
 /// A folder to which jobs add blocks all the time comes to rest between two of them.
@@ -198,12 +199,22 @@ impl Folder {
         &self.lineages
     }
 
+    /// The ids of all blocks, whether they count or not.
+    pub fn ids(&self) -> impl Iterator<Item = BlockId> + use<'_> {
+        self.lineages.iter().map(|(_, lineage)| lineage.id)
+    }
+
     /// The files that cannot be opened as blocks, by name. They hide nothing, and nobody knows what is in them.
     pub fn unreadable(&self) -> &[(PathBuf, OpenError)] {
         &self.unreadable
     }
 
-    /// Jobs that lack outputs, by id: they were killed and can be run again, or their outputs were lost.
+    /// The files that cannot be opened as blocks, to keep. Closes all blocks.
+    pub fn into_unreadable(self) -> Vec<(PathBuf, OpenError)> {
+        self.unreadable
+    }
+
+    /// Jobs that lack outputs or are not believed, by id: they were killed and can be run again, or their outputs were lost.
     pub fn incomplete(&self) -> &[IncompleteJob] {
         &self.incomplete
     }
@@ -211,8 +222,7 @@ impl Folder {
 
 fn list(folder: &Path) -> io::Result<BTreeSet<OsString>> {
     let mut names = BTreeSet::new();
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
+    for name in names_in(folder)? {
         let hidden = name.as_encoded_bytes().starts_with(b".");
         if !hidden && Path::new(&name).extension() == Some(OsStr::new("cx")) {
             names.insert(name);

@@ -14,7 +14,9 @@
 //! | `owned` | labels that outlive their block |
 //! | `folder` | [`Folder`]: all blocks of a folder, those left out that others stand for |
 //! | [`lineage`] | which blocks of a folder count, by what they say of their origin |
+//! | `listing` | the names in a folder |
 //! | `remap` | [`Remap`]: where the series of a block are after a compaction |
+//! | `remap_folder` | [`RemapFolder`]: a series followed from compaction to compaction |
 //! | `error` | what can go wrong at opening |
 //!
 //! ```
@@ -52,19 +54,30 @@ mod checks;
 mod error;
 mod folder;
 pub mod lineage;
+mod listing;
 mod mapping;
 mod owned;
 mod remap;
+mod remap_folder;
 mod text;
 
 pub use block::Block;
 pub use checks::Checks;
 pub use chronoxide_format::identity::BlockId;
+pub use chronoxide_format::identity::Fingerprint;
+pub use chronoxide_format::layout::{RowForm, SectionKind};
 pub use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
-pub use chronoxide_format::remap::{RemapError, RemapPlace, RemapRule, RemapView, Target};
-pub use chronoxide_format::view::{BlockView, FindError, Job, Label, MetricRows, Metrics, Series, Text};
-pub use chronoxide_format::{Error, Rule, SeriesRef, SymbolId};
+pub use chronoxide_format::policy::LabelPolicy;
+pub use chronoxide_format::remap::{RemapError, RemapPlace, RemapRule, RemapView, Target, Targets};
+pub use chronoxide_format::verify::ContentFingerprint;
+pub use chronoxide_format::view::{
+    AllSeries, BlockView, Column, Domain, FindError, Frame, Job, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter,
+    Labels, Leaves, List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Pool, Resolver, Section, Sections, Series,
+    Symbols, Table, Text, TimeRange,
+};
+pub use chronoxide_format::{Corruption, Error, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
 pub use error::OpenError;
 pub use folder::{Entry, Folder, FolderError, Hidden};
 pub use owned::OwnedLabels;
 pub use remap::Remap;
+pub use remap_folder::{FollowError, Followed, REMAP_EXTENSION, RemapFolder};

@@ -11,6 +11,10 @@
 //!    So do then the parents that are left, because they may be the last to hold what was in the outputs that are not there: some
 //!    series are seen twice, which is the price for none being lost.
 //!
+//! A job is not believed, and hides nothing, if its outputs together have fewer series than one of the blocks that it would hide, unless one of
+//! them [says](Lineage::is_rewritten) that series were left out: a merge never loses series by itself. Its outputs count then, beside what they claim to hold. Nor is an
+//! output hidden by parents, or by what stands for them, that have fewer series than it has.
+//!
 //! Each block that is hidden is thus held by blocks that count, whatever was deleted, lost or damaged. That rests on what
 //! writers promise: outputs hold together what the parents hold, and an ancestor is a block that the parents hold *whole*. Of a parent that
 //! is one of several outputs of a job, what that job was made of is no ancestor unless all its outputs are parents; [`ancestors`] knows.
@@ -20,7 +24,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::view::{BlockView, Job};
+use chronoxide_format::view::{BlockView, Job, Meta};
 
 /// What a block says of its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +37,15 @@ pub struct Lineage {
     pub parents: Vec<BlockId>,
     /// What the parents hold whole and may still be there, in increasing order.
     pub ancestors: Vec<BlockId>,
+    /// Number of series, as the block states it.
+    pub series_count: u64,
+    /// True if series were left out or labels changed when this block, or one that it was made of, was written: the block has the user pair
+    /// [`REWRITTEN_KEY`].
+    pub is_rewritten: bool,
 }
+
+/// Key of the user pair that marks a block whose series were left out or whose labels were changed (spec, section 10). Its value describes the change.
+pub const REWRITTEN_KEY: &str = "chronoxide.rewritten";
 
 impl Lineage {
     /// Of a block.
@@ -41,9 +53,21 @@ impl Lineage {
     /// # Errors
     /// Damage to the block's meta section.
     pub fn of(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
-        let meta = view.meta()?;
+        Self::from_meta(view.block_id(), &view.meta()?)
+    }
+
+    /// Reads the lineage of block `id` from its meta section.
+    ///
+    /// # Errors
+    /// Damage to the meta section.
+    pub fn from_meta(id: BlockId, meta: &Meta<'_>) -> Result<Self, chronoxide_format::Error> {
         let (parents, ancestors) = (meta.parents()?.collect(), meta.ancestors()?.collect());
-        Ok(Self { id: view.block_id(), job: meta.job(), parents, ancestors })
+        let mut is_rewritten = false;
+        for pair in meta.user_pairs()? {
+            let (key, _) = pair?;
+            is_rewritten |= key == REWRITTEN_KEY;
+        }
+        Ok(Self { id, job: meta.job(), parents, ancestors, series_count: meta.series_count(), is_rewritten })
     }
 }
 
@@ -74,7 +98,7 @@ pub enum Reason {
     },
 }
 
-/// A job that hides nothing, because not all its outputs are there.
+/// A job that hides nothing, because not all its outputs are there, or because its outputs cannot hold what they claim to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IncompleteJob {
@@ -83,8 +107,10 @@ pub struct IncompleteJob {
     /// How many outputs it has.
     pub output_count: u32,
     /// How many of them are there. All, if it is doubtful that they belong together: two blocks say that they are the same output, or they
-    /// are not of the same origin.
+    /// are not of the same origin. All too, if the job is not believed.
     pub present: u32,
+    /// The block that the job would hide although it has more series than all outputs together.
+    pub disputed: Option<BlockId>,
 }
 
 /// What [`judge`] found.
@@ -126,6 +152,16 @@ impl<'a> Outputs<'a> {
         in_range && !self.doubtful && self.present() == output_count
     }
 
+    /// Returns a block that the outputs claim to hold and that has more series than all of them together.
+    fn disputed(&self, series_counts: &BTreeMap<BlockId, u64>) -> Option<BlockId> {
+        let outputs = || self.by_number.values();
+        if outputs().any(|output| output.is_rewritten) {
+            return None;
+        }
+        let series_count = outputs().fold(0_u64, |sum, output| sum.saturating_add(output.series_count));
+        self.hides().find(|id| series_counts.get(id).is_some_and(|claimed| *claimed > series_count))
+    }
+
     /// What a complete job hides, its own outputs never.
     fn hides(&self) -> impl Iterator<Item = BlockId> {
         let own: BTreeSet<BlockId> = self.by_number.values().map(|block| block.id).collect();
@@ -147,16 +183,19 @@ fn outputs_by_job<'a>(blocks: &'a [Lineage]) -> BTreeMap<JobKey, Outputs<'a>> {
 /// Says of each block of a folder whether it counts: see the [module](self).
 pub fn judge(blocks: &[Lineage]) -> Judgement {
     let jobs = outputs_by_job(blocks);
+    let series_counts: BTreeMap<BlockId, u64> = blocks.iter().map(|block| (block.id, block.series_count)).collect();
     let mut incomplete = Vec::new();
     // Which complete jobs hide a block, be it there or not.
     let mut merged: BTreeMap<BlockId, Vec<JobKey>> = BTreeMap::new();
     for (&(id, output_count), outputs) in &jobs {
-        if outputs.is_complete(output_count) {
+        let is_complete = outputs.is_complete(output_count);
+        let disputed = if is_complete { outputs.disputed(&series_counts) } else { None };
+        if is_complete && disputed.is_none() {
             for hidden in outputs.hides() {
                 merged.entry(hidden).or_default().push((id, output_count));
             }
         } else {
-            incomplete.push(IncompleteJob { id, output_count, present: outputs.present() });
+            incomplete.push(IncompleteJob { id, output_count, present: outputs.present(), disputed });
         }
     }
 
@@ -172,7 +211,9 @@ pub fn judge(blocks: &[Lineage]) -> Judgement {
             (None, Some(job)) => {
                 let complete = jobs.get(&(job.id, job.output_count)).is_some_and(|it| it.is_complete(job.output_count));
                 // An output without parents is all that there is.
-                let replaceable = !block.parents.is_empty() && block.parents.iter().all(is_there);
+                let replaceable = !block.parents.is_empty()
+                    && block.parents.iter().all(is_there)
+                    && series_held(&block.parents, &series_counts, &jobs, &merged) >= block.series_count;
                 if complete || !replaceable {
                     Standing::Live
                 } else {
@@ -190,6 +231,25 @@ pub fn judge(blocks: &[Lineage]) -> Judgement {
         }
     }
     Judgement { standings, incomplete }
+}
+
+/// Returns the most series that parents can hold: those that are there, and for the others the outputs of the jobs that hide them.
+fn series_held(
+    parents: &[BlockId],
+    series_counts: &BTreeMap<BlockId, u64>,
+    jobs: &BTreeMap<JobKey, Outputs<'_>>,
+    merged: &BTreeMap<BlockId, Vec<JobKey>>,
+) -> u64 {
+    let mut holders = BTreeSet::new();
+    for parent in parents {
+        if series_counts.contains_key(parent) {
+            holders.insert(*parent);
+            continue;
+        }
+        let hiding = merged.get(parent).into_iter().flatten().filter_map(|job| jobs.get(job));
+        holders.extend(hiding.flat_map(|outputs| outputs.by_number.values().map(|output| output.id)));
+    }
+    holders.iter().filter_map(|id| series_counts.get(id)).fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 /// The blocks of which all series are in blocks that count: all of them, unless origins go in a circle.
@@ -230,7 +290,10 @@ fn held(
 /// That is what jobs were made of of which all outputs are among the blocks. One output of several holds but a part.
 pub fn ancestors(parents: &[Lineage]) -> BTreeSet<BlockId> {
     let jobs = outputs_by_job(parents);
-    let complete = jobs.iter().filter(|((_, output_count), outputs)| outputs.is_complete(*output_count));
+    let series_counts = parents.iter().map(|block| (block.id, block.series_count)).collect();
+    let complete = jobs.iter().filter(|((_, output_count), outputs)| {
+        outputs.is_complete(*output_count) && outputs.disputed(&series_counts).is_none()
+    });
     let mut whole: BTreeSet<BlockId> = complete.flat_map(|(_, outputs)| outputs.hides()).collect();
     for parent in parents {
         whole.remove(&parent.id);

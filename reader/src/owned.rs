@@ -1,14 +1,23 @@
 //! Labels that outlive their block.
 
+use std::fmt;
+
 use byteview::ByteView;
 use chronoxide_format::Result;
 use chronoxide_format::view::{Label, Series};
 
 /// The labels of a series, copied out of the block: a string of up to 20 bytes lies in the view itself, a longer one in an allocation that
 /// clones share.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OwnedLabels {
     labels: Box<[(ByteView, ByteView)]>,
+}
+
+impl fmt::Debug for OwnedLabels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        f.debug_map().entries(self.iter().map(|(name, value)| (text(name), text(value)))).finish()
+    }
 }
 
 impl OwnedLabels {

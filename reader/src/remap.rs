@@ -1,5 +1,6 @@
 //! A remap and the bytes that it is.
 
+use std::fmt;
 use std::path::Path;
 
 use chronoxide_format::checksum::ChunkProofs;
@@ -21,12 +22,18 @@ use crate::{Checks, OpenError};
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Remap {
     backing: Backing,
     frame: RemapFrame,
     /// Which chunks were checked, for lazy checks.
     proofs: Option<ChunkProofs>,
+}
+
+impl fmt::Debug for Remap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (input, len) = (self.view().input_id(), self.bytes().len());
+        f.debug_struct("Remap").field("input", &input).field("len", &len).finish()
+    }
 }
 
 impl Remap {

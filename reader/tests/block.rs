@@ -42,6 +42,9 @@ fn section(bytes: &[u8], kind: u32) -> std::ops::Range<usize> {
     section.offset as usize..(section.offset + section.length) as usize
 }
 
+const CATALOGUE: u32 = 1;
+const META: u32 = 2;
+const SYMBOLS: u32 = 3;
 const ROWS: u32 = 4;
 const ARENA: u32 = 6;
 const METRIC_METADATA: u32 = 2_147_483_649;
@@ -114,6 +117,29 @@ fn a_damaged_chunk_is_an_error_where_it_is_touched_and_nowhere_else() {
         assert_eq!(block.verify().unwrap_err().rule(), Rule::ChunkChecksum);
         assert_eq!(Block::from_vec(bytes, Checks::Eager).unwrap_err().rule(), Rule::ChunkChecksum);
     }
+}
+
+/// Catalogue, symbols and meta of a small block are one chunk each, which opening looks at.
+#[test]
+fn lazy_opening_refuses_every_flipped_byte_of_catalogue_symbols_and_meta() {
+    let mut cases = 0;
+    for golden in goldens() {
+        for kind in [CATALOGUE, SYMBOLS, META] {
+            let section = section(&golden.bytes, kind);
+            if section.len() > CHUNK {
+                continue;
+            }
+            for byte in section {
+                let mut bytes = golden.bytes.clone();
+                bytes[byte] ^= 1 << (byte % 8);
+                let refused = Block::from_vec(bytes, Checks::Lazy).map(|block| block.view().block_id());
+                assert!(refused.is_err(), "{}, section {kind}, byte {byte}", golden.name);
+                cases += 1;
+            }
+        }
+    }
+    println!("{cases} flipped bytes");
+    assert!(cases >= 3_000, "only {cases} bytes");
 }
 
 #[test]

@@ -14,14 +14,21 @@ const fn id(number: u8) -> BlockId {
 }
 
 fn original(number: u8) -> Lineage {
-    Lineage { id: id(number), job: None, parents: Vec::new(), ancestors: Vec::new() }
+    Lineage {
+        id: id(number),
+        job: None,
+        parents: Vec::new(),
+        ancestors: Vec::new(),
+        series_count: 0,
+        is_rewritten: false,
+    }
 }
 
 /// Output `output` of `count` of the job that is numbered `job`.
 fn output(number: u8, (job, output, count): (u8, u32, u32), parents: &[u8], ancestors: &[u8]) -> Lineage {
     let ids = |numbers: &[u8]| numbers.iter().copied().map(id).collect();
     let job = Some(Job { id: [job; 16], output, output_count: count });
-    Lineage { id: id(number), job, parents: ids(parents), ancestors: ids(ancestors) }
+    Lineage { job, parents: ids(parents), ancestors: ids(ancestors), ..original(number) }
 }
 
 const fn merged(job: u8) -> Standing {
@@ -73,6 +80,50 @@ fn an_output_counts_once_a_parent_is_gone() {
     // An output is lost then: nothing else may be, and what is left of the parents may be the last to hold some of it.
     assert_eq!(standings(&[a.clone(), b.clone()]), [LIVE, LIVE]);
     assert_eq!(standings(&[one, a, b]), [LIVE, LIVE, LIVE]);
+}
+
+#[test]
+fn a_job_with_fewer_series_than_a_block_it_claims_hides_nothing() {
+    let of = |series_count, block: Lineage| Lineage { series_count, ..block };
+    let (one, two) = (of(7, original(1)), of(3, original(2)));
+    let parts = |counts: [u64; 3]| three().into_iter().zip(counts).map(|(part, count)| of(count, part));
+    let folder = |counts| [one.clone(), two.clone()].into_iter().chain(parts(counts)).collect::<Vec<_>>();
+    // Six are not the seven of the first parent, and count beside it.
+    assert_eq!(standings(&folder([2, 2, 2])), [LIVE; 5]);
+    let [job] = judge(&folder([2, 2, 2])).incomplete[..] else { panic!("one job") };
+    assert_eq!((job.present, job.disputed), (3, Some(id(1))));
+    assert_eq!(standings(&folder([0, 7, 0])), [merged(1), merged(1), LIVE, LIVE, LIVE]);
+    // Of what is not there nothing is known.
+    assert_eq!(standings(&folder([2, 2, 2])[1..]), [merged(1), LIVE, LIVE, LIVE]);
+
+    // Whoever leaves series out says so.
+    let mut rewritten = folder([0, 0, 1]);
+    rewritten[4].is_rewritten = true;
+    assert_eq!(standings(&rewritten), [merged(1), merged(1), LIVE, LIVE, LIVE]);
+
+    // Ancestors are claims as well.
+    let by_ancestor = of(6, output(11, (1, 0, 1), &[], &[1]));
+    assert_eq!(standings(&[one.clone(), by_ancestor.clone()]), [LIVE, LIVE]);
+    assert_eq!(standings(&[one.clone(), of(7, by_ancestor.clone())]), [merged(1), LIVE]);
+    // A block that is not believed passes no claim on to what is made of it.
+    assert_eq!(ancestors(&[one.clone(), two.clone(), by_ancestor]), BTreeSet::new());
+}
+
+/// One block claims to be the same output, so that the job is doubtful, and another to hold the parents, which are gone.
+#[test]
+fn an_output_is_not_hidden_by_what_cannot_hold_it() {
+    let of = |series_count, block: Lineage| Lineage { series_count, ..block };
+    let merged_block = of(300, output(11, (1, 0, 1), &[1, 2], &[]));
+    let double = output(12, (1, 0, 1), &[1, 2], &[]);
+    let holder = output(13, (2, 0, 1), &[1, 2], &[]);
+    let empty = [merged_block.clone(), double.clone(), holder.clone()];
+    assert_eq!(standings(&empty)[0], LIVE);
+    let large = [merged_block.clone(), double.clone(), of(300, holder)];
+    assert_eq!(standings(&large)[0], unfinished(1));
+    // Parents that are there are counted themselves.
+    let with_parents = |count| [merged_block.clone(), double.clone(), of(count, original(1)), of(100, original(2))];
+    assert_eq!(standings(&with_parents(200))[0], unfinished(1));
+    assert_eq!(standings(&with_parents(199))[0], LIVE);
 }
 
 #[test]
@@ -191,7 +242,9 @@ impl History {
         let mut bytes = [self.random.below(256) as u8; 16];
         bytes[8..].copy_from_slice(&(number as u64).to_be_bytes());
         let [parents, ancestors] = origin;
-        self.blocks.push((Lineage { id: BlockId(bytes), job, parents, ancestors }, series));
+        let series_count = series.len() as u64;
+        let lineage = Lineage { id: BlockId(bytes), job, parents, ancestors, series_count, is_rewritten: false };
+        self.blocks.push((lineage, series));
         number
     }
 

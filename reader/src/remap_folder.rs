@@ -1,0 +1,184 @@
+//! A folder of remaps, in which a series is followed from compaction to compaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chronoxide_format::SeriesRef;
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::remap::RemapError;
+
+use crate::backing::refuse_pipe;
+use crate::{Checks, OpenError, Remap};
+
+/// The extension of remaps' names.
+pub const REMAP_EXTENSION: &str = "cxr";
+
+/// The remaps of a folder, each named after the id of the block that was merged: `<id>.cxr`, as `chronoxide-compact --remap` names them.
+///
+/// A remap is opened when it is first needed, and stays open.
+///
+/// ```
+/// use chronoxide_reader::{BlockId, Checks, Followed, RemapFolder, SeriesRef};
+///
+/// # fn example(blocks: &std::path::Path, hour: BlockId) -> Result<(), chronoxide_reader::FollowError> {
+/// let mut remaps = RemapFolder::new("remaps", Checks::Lazy);
+/// let is_there = |block: BlockId| blocks.join(format!("{block}.cx")).exists();
+/// match remaps.follow(hour, SeriesRef(7), is_there)? {
+///     Followed::Found { block, series } => println!("series {series} of block {block}"),
+///     Followed::Dropped { block } => println!("left out when block {block} was merged"),
+///     Followed::Lost { block, series } => println!("it was series {series} of block {block}, which is gone and has no remap"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct RemapFolder {
+    path: PathBuf,
+    checks: Checks,
+    /// Remaps by block; `None` if the folder has none.
+    remaps: BTreeMap<BlockId, Option<Remap>>,
+}
+
+/// Where a series is after all compactions that the folder knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// It is in a block that is there.
+    Found {
+        /// The block.
+        block: BlockId,
+        /// The series in that block.
+        series: SeriesRef,
+    },
+    /// A compaction left it out.
+    Dropped {
+        /// The block that was merged then.
+        block: BlockId,
+    },
+    /// It is in a block that is not there, and there is no remap of that block.
+    Lost {
+        /// The block.
+        block: BlockId,
+        /// The series in that block.
+        series: SeriesRef,
+    },
+}
+
+/// Why a series could not be followed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FollowError {
+    /// A remap cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A remap is damaged.
+    #[error("{}: {source}", path.display())]
+    Remap {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: RemapError,
+    },
+    /// A remap is of another block than its name says.
+    #[error("{}: the remap of block {found}, not of {expected}", path.display())]
+    OtherBlock {
+        /// The file.
+        path: PathBuf,
+        /// The block that the name says.
+        expected: BlockId,
+        /// The block that the remap is of.
+        found: BlockId,
+    },
+    /// The block has fewer series.
+    #[error("no series {series} in block {block}: it has {count}, from 0 on")]
+    NoSeries {
+        /// The block.
+        block: BlockId,
+        /// The series that was asked for.
+        series: SeriesRef,
+        /// How many series the block has.
+        count: u64,
+    },
+    /// Remaps lead back to a block that they come from.
+    #[error("remaps lead from block {block} back to it")]
+    Circle {
+        /// The block.
+        block: BlockId,
+    },
+}
+
+impl RemapFolder {
+    /// Looks for remaps in a folder. Nothing is read yet.
+    pub fn new(path: impl Into<PathBuf>, checks: Checks) -> Self {
+        Self { path: path.into(), checks, remaps: BTreeMap::new() }
+    }
+
+    /// Returns the path of a block's remap; the file need not exist.
+    pub fn path_for(&self, block: BlockId) -> PathBuf {
+        self.path.join(format!("{block}.{REMAP_EXTENSION}"))
+    }
+
+    /// Returns the remap of a block, or `None` if the folder has none.
+    ///
+    /// # Errors
+    /// A remap that cannot be opened, or is of another block.
+    pub fn get(&mut self, block: BlockId) -> Result<Option<&Remap>, FollowError> {
+        if !self.remaps.contains_key(&block) {
+            let opened = self.open(block)?;
+            self.remaps.insert(block, opened);
+        }
+        Ok(self.remaps.get(&block).and_then(Option::as_ref))
+    }
+
+    fn open(&self, block: BlockId) -> Result<Option<Remap>, FollowError> {
+        let path = self.path_for(block);
+        refuse_pipe(&path)?;
+        let remap = match Remap::read(&path, self.checks) {
+            Err(OpenError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let found = remap.view().input_id();
+        if found != block {
+            return Err(FollowError::OtherBlock { path, expected: block, found });
+        }
+        Ok(Some(remap))
+    }
+
+    /// Follows a series of `block` through remaps, to the first block for which `is_there` is true. Costs a lookup per compaction, and opening the remaps that
+    /// were not needed before.
+    ///
+    /// # Errors
+    /// See [`FollowError`].
+    pub fn follow(
+        &mut self,
+        block: BlockId,
+        series: SeriesRef,
+        is_there: impl Fn(BlockId) -> bool,
+    ) -> Result<Followed, FollowError> {
+        let (mut block, mut series) = (block, series);
+        let mut seen = BTreeSet::new();
+        while !is_there(block) {
+            if !seen.insert(block) {
+                return Err(FollowError::Circle { block });
+            }
+            let path = self.path_for(block);
+            let damaged = |source| FollowError::Remap { path: path.clone(), source };
+            let Some(remap) = self.get(block)? else { return Ok(Followed::Lost { block, series }) };
+            let view = remap.view();
+            let count = view.series_count().map_err(damaged)?;
+            if u64::from(series.0) >= count {
+                return Err(FollowError::NoSeries { block, series, count });
+            }
+            let Some(target) = view.get(series).map_err(damaged)? else { return Ok(Followed::Dropped { block }) };
+            // A target's output is one of the remap's, which the lookup has checked.
+            let Some((output, _)) = view.output(target.output) else { return Ok(Followed::Lost { block, series }) };
+            (block, series) = (output, target.series);
+        }
+        Ok(Followed::Found { block, series })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
