@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::Fingerprint;
+use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::{BlockView, Job};
 use chronoxide_planner::{InternedRows, KeysetPlan, Layout};
@@ -42,6 +43,8 @@ pub struct Summary {
     pub outputs: u32,
     /// Sections of the inputs that this version does not know, and left out.
     pub optional_sections_left_out: usize,
+    /// Selectors that matched no series, and labels to drop or rename that no series had, as text.
+    pub unmatched: Vec<String>,
     /// How long each phase took.
     pub timings: Timings,
 }
@@ -90,7 +93,21 @@ pub fn compact_into<E: From<CompactError>>(
     observer: &dyn Observer,
     publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
 ) -> Result<Summary, E> {
-    merge(inputs, options, spool, observer, publish, None)
+    merge(inputs, options, spool, observer, Some(publish), None)
+}
+
+/// Merges blocks as [`compact_into`] does, without making outputs, and says what became of the series: how many distinct ones there are.
+///
+/// # Errors
+/// As [`compact_into`].
+pub fn count_merged(
+    inputs: &[BlockView<'_>],
+    options: &CompactOptions,
+    spool: &mut Spool<'_>,
+    observer: &dyn Observer,
+) -> Result<Summary, CompactError> {
+    type Publish = fn(u32, Draft<'_>) -> Result<(), CompactError>;
+    merge(inputs, options, spool, observer, None::<Publish>, None)
 }
 
 /// The same, and says where the series of each input are now: `publish_remap` gets the bytes of a [remap](chronoxide_format::remap) for each input, one by one, with
@@ -108,7 +125,7 @@ pub fn compact_with_remaps<E: From<CompactError>>(
     publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
     mut publish_remap: impl FnMut(usize, Vec<u8>) -> Result<(), E>,
 ) -> Result<Summary, E> {
-    merge(inputs, options, spool, observer, publish, Some(&mut publish_remap))
+    merge(inputs, options, spool, observer, Some(publish), Some(&mut publish_remap))
 }
 
 /// What gets remaps.
@@ -119,7 +136,7 @@ fn merge<E: From<CompactError>>(
     options: &CompactOptions,
     spool: &mut Spool<'_>,
     observer: &dyn Observer,
-    mut publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+    publish: Option<impl FnMut(u32, Draft<'_>) -> Result<(), E>>,
     publish_remap: Option<PublishRemap<'_, E>>,
 ) -> Result<Summary, E> {
     let mut summary = Summary::default();
@@ -127,7 +144,8 @@ fn merge<E: From<CompactError>>(
     check(options)?;
     let of_remaps = if publish_remap.is_some() { memory::remaps(inputs) } else { Ok(0) };
     let planned = || -> Result<(bool, u64), CompactError> {
-        let replan = options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
+        // Without outputs there is nothing to plan.
+        let replan = publish.is_some() && options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
         Ok((replan, memory::needed(inputs, options, replan)?.saturating_add(of_remaps?)))
     };
     let (replan, needed) = match planned() {
@@ -144,17 +162,22 @@ fn merge<E: From<CompactError>>(
     summary.timings.add(Phase::Verify, started.elapsed());
 
     let started = Instant::now();
-    check_names(inputs, options)?;
-    let merged_meta = meta::merge(inputs, options)?;
-    let new_names: Vec<&str> = options.rewrite.renamed().map(|(_, new)| new).collect();
-    let symbols = merge_symbols(inputs, &new_names)?;
+    let (metas, metrics) = meta::copy(inputs)?;
+    let (merged_meta, lifted) = meta::merge(&metas, options)?;
+    let merged_meta = BlockMeta { metrics, ..merged_meta };
+    check_names(merged_meta.policy, options)?;
+    let new_names = options.rewrite.renamed().map(|(_, new)| new);
+    let new_symbols: Vec<&str> = new_names.chain(lifted.labels().flat_map(|(name, value)| [name, value])).collect();
+    let symbols = merge_symbols(inputs, &new_symbols)?;
     watch.goes_on(Phase::Tables, 1, 4)?;
-    let vocabulary = Vocabulary::merge(inputs, symbols, &options.rewrite)?;
+    let vocabulary = Vocabulary::merge(inputs, symbols, &options.rewrite, &lifted)?;
     watch.goes_on(Phase::Tables, 2, 4)?;
-    let adopted = adopt(inputs, &vocabulary, &options.rewrite, options.layout == Layout::Factored && !replan)?;
+    let changes = options.rewrite.key_changes(&vocabulary);
+    let lifted_codes = lifted.codes(&vocabulary);
+    let adopts = options.layout == Layout::Factored && !replan;
+    let adopted = adopt(inputs, &metas, &vocabulary, &changes, &lifted_codes, adopts)?;
     memory::check(needed.saturating_add(memory::translation(&adopted)), options)?;
     let labels = AllLabelRows::new(inputs, &vocabulary);
-    let changes = options.rewrite.key_changes(&vocabulary);
     let context = Context {
         inputs,
         vocabulary: &vocabulary,
@@ -168,7 +191,7 @@ fn merge<E: From<CompactError>>(
     drop(more);
     watch.goes_on(Phase::Tables, 3, 4)?;
     let lists = MergedLists::merge(inputs, &vocabulary, &adopted, &tables)?;
-    let filter = filter(inputs, options, &vocabulary)?;
+    let filter = filter(merged_meta.policy, options, &vocabulary);
     let of_tables = if filter.keeps_all() { Vec::new() } else { filter.of_tables(&adopted.plan, &tables) };
     let merging = Merging {
         context,
@@ -183,7 +206,7 @@ fn merge<E: From<CompactError>>(
 
     let started = Instant::now();
     let is_one_output = options.max_series_per_block.is_none() && options.shards.is_none();
-    let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && is_one_output;
+    let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && lifted.is_empty() && is_one_output;
     let with_codes = options.layout == Layout::Factored && !replan || !is_all_used;
     let of_shards = options.shards.as_ref().filter(|shards| shards.only.is_none());
     let sharding = of_shards.map(|shards| Sharding::new(&shards.by, shards.count, &vocabulary, &adopted.plan, &tables));
@@ -211,7 +234,9 @@ fn merge<E: From<CompactError>>(
     summary.outputs = outputs.len() as u32;
     let unknown_sections = inputs.iter().flat_map(BlockView::sections).filter(|section| section.known().is_none());
     summary.optional_sections_left_out = unknown_sections.count();
+    summary.unmatched = unmatched(options, &filter, &vocabulary);
     balance(&verified, &outputs, &tally, &summary)?;
+    let Some(mut publish) = publish else { return Ok(summary) };
 
     let planner_version = if replan { Layout::Factored.planner_version() } else { adopted.planner_version };
     let meta = BlockMeta { planner_version, ..merged_meta };
@@ -274,9 +299,7 @@ fn check(options: &CompactOptions) -> Result<(), CompactError> {
 }
 
 /// Refuses names that are longer than those that the inputs' policy leaves whole.
-fn check_names(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<(), CompactError> {
-    let Some(first) = inputs.first() else { return Ok(()) };
-    let policy = first.meta().map_err(|source| CompactError::Input { input: 0, source })?.policy();
+fn check_names(policy: LabelPolicy, options: &CompactOptions) -> Result<(), CompactError> {
     let most = policy.max_name_len() as usize;
     match options.rewrite.renamed().find(|(_, new)| new.len() > most || new.is_empty()) {
         Some(_) => Err(CompactError::Options {
@@ -287,21 +310,27 @@ fn check_names(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<(),
 }
 
 /// The options' selectors as they see values that the inputs' policy has cut.
-fn filter(
-    inputs: &[BlockView<'_>],
-    options: &CompactOptions,
-    vocabulary: &Vocabulary<'_>,
-) -> Result<Filter, CompactError> {
-    let first = inputs.first().map(BlockView::meta).transpose();
-    let policy = first.map_err(|source| CompactError::Input { input: 0, source })?.map(|meta| meta.policy());
+fn filter(policy: LabelPolicy, options: &CompactOptions, vocabulary: &Vocabulary<'_>) -> Filter {
     let under = |selectors: &[Selector]| -> Vec<Selector> {
-        selectors
-            .iter()
-            .map(|selector| policy.map_or_else(|| selector.clone(), |policy| selector.under(&policy)))
-            .collect()
+        selectors.iter().map(|selector| selector.under(&policy)).collect()
     };
     let shard = options.shards.as_ref().and_then(|shards| Some((shards.by.as_str(), shards.only?)));
-    Ok(Filter::new(&under(&options.keep), &under(&options.drop), shard, vocabulary))
+    Filter::new(&under(&options.keep), &under(&options.drop), shard, vocabulary)
+}
+
+/// Selectors that matched nothing, and rewritten labels that are not there.
+fn unmatched(options: &CompactOptions, filter: &Filter, vocabulary: &Vocabulary<'_>) -> Vec<String> {
+    let keep = options.keep.iter().map(|selector| format!("keep {selector}"));
+    let selectors = keep.chain(options.drop.iter().map(|selector| format!("drop {selector}"))).enumerate();
+    let mut unmatched: Vec<String> =
+        selectors.filter(|(number, _)| !filter.has_matched(*number)).map(|(_, selector)| selector).collect();
+    // Names that labels get are in the vocabulary whether series had them or not: those have no input.
+    let is_absent = |name: &str| vocabulary.key(name).is_none_or(|key| !vocabulary.is_in_an_input(key));
+    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
+    unmatched.extend(drop_labels.iter().filter(|name| is_absent(name)).map(|name| format!("drop label {name:?}")));
+    let renamed = rename_labels.iter().filter(|(old, _)| is_absent(old));
+    unmatched.extend(renamed.map(|(old, new)| format!("rename label {old:?} to {new:?}")));
+    unmatched
 }
 
 /// Asks the observer whether to go on.

@@ -7,17 +7,14 @@ use std::path::Path;
 use chronoxide_format::remap::{RemapError, RemapView};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, PublishError, Published, Spool, publish};
-use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Lineage;
+use chronoxide_reader::{BlockId, REMAP_EXTENSION};
 
 use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
 use crate::{CompactError, CompactOptions, Draft, Observer, Summary, Unwatched, compact_into, compact_with_remaps};
 
 /// Bytes of merged rows that wait in memory, unless something else is asked for; more of them wait in a temporary file.
 pub const SCRATCH_MEMORY: usize = 16 << 20;
-
-/// The extension of remaps' names.
-pub const REMAP_EXTENSION: &str = "cxr";
 
 /// What is merged, and how; the inputs stay as they are.
 ///

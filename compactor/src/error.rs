@@ -50,7 +50,7 @@ pub enum CompactError {
     },
     /// It could take more memory than it may. Nothing was begun.
     #[error(
-        "this could take {needed} bytes of memory, and may take {limit}: merge fewer blocks at once, or blocks that are factored alike without planning afresh"
+        "the merge could need {needed} bytes of memory, and the limit is {limit} (--memory-limit): merge fewer blocks at once, or raise the limit"
     )]
     Memory {
         /// Bytes that it takes at most, about.
@@ -97,6 +97,16 @@ pub enum CompactError {
 }
 
 impl CompactError {
+    /// Returns the number of the input that the error is about, from 0.
+    pub const fn input(&self) -> Option<usize> {
+        match self {
+            Self::Input { input, .. } | Self::UnknownFeatures { input, .. } | Self::Differs { input, .. } => {
+                Some(*input)
+            }
+            _ => None,
+        }
+    }
+
     /// What is wrong with an input, without saying which: for those who can name it.
     pub fn reason(&self) -> String {
         match self {
@@ -112,7 +122,12 @@ impl CompactError {
     }
 
     fn difference(what: &str) -> String {
-        format!("differs from the first input in its {what}; such blocks are not merged")
+        let remedy = if what == "external labels" {
+            " (--lift-external-labels makes them labels of series, --external-label sets one that is missing)"
+        } else {
+            ""
+        };
+        format!("differs from the first input in its {what}; such blocks are not merged{remedy}")
     }
 }
 

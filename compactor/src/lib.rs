@@ -14,6 +14,7 @@
 //! | [`planning`] | which blocks of a folder are merged together |
 //! | [`select`] | which series: the selectors of PromQL |
 //! | `rewrite` | labels dropped and renamed |
+//! | `external` | external labels, set and made labels of series |
 //! | `merge` | from inputs to merged rows |
 //! | `merger` | rows merged piece by piece, for the outputs that they are for |
 //! | `output` | from merged rows to blocks |
@@ -43,6 +44,7 @@
 mod compact;
 mod compaction;
 mod error;
+mod external;
 pub mod job;
 mod memory;
 mod merge;
@@ -57,8 +59,9 @@ mod rewrite;
 pub mod select;
 mod verification;
 
-pub use compact::{Compacted, Summary, compact, compact_into, compact_with_remaps};
-pub use compaction::{Compaction, CompactionError, REMAP_EXTENSION, RemapRefused, SCRATCH_MEMORY};
+pub use chronoxide_reader::REMAP_EXTENSION;
+pub use compact::{Compacted, Summary, compact, compact_into, compact_with_remaps, count_merged};
+pub use compaction::{Compaction, CompactionError, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
 pub use options::{CompactOptions, Shards, UserPairs};
 pub use output::Draft;

@@ -1,5 +1,6 @@
 //! How much memory a compaction takes at most, told from the inputs' catalogues before it begins.
 
+use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, PoolId, TableId};
 use chronoxide_planner::{KeysetPlan, Layout};
@@ -21,6 +22,10 @@ const LIST: u64 = 160;
 const MEMBER: u64 = 12;
 /// Of a code of a row that is planned: read, sorted, factored, packed.
 const PLANNED: u64 = 16;
+/// Of a row of metric metadata: its place among those of all inputs, and its record in the output.
+const METRIC: u64 = 256;
+/// Of a byte of metric metadata: copied, kept as a text, and written.
+const METRIC_TEXT: u64 = 4;
 /// Rows in work, and the program itself.
 const WORK: u64 = 96 << 20;
 
@@ -97,6 +102,13 @@ fn of_input(
     for pool in (0..view.pool_count()).map(PoolId) {
         let pool = view.pool(pool)?;
         bytes += levels * (u64::from(pool.list_count()) * LIST + u64::from(pool.member_count()) * MEMBER);
+    }
+    let metrics = view.sections().find(|section| section.known() == Some(SectionKind::MetricMetadata));
+    bytes += metrics.map_or(0, |section| section.length.saturating_mul(METRIC_TEXT));
+    for row in view.metric_metadata()?.iter() {
+        // Rows share texts in the block, but not in memory.
+        let row = row?;
+        bytes += METRIC + (row.name.len() + row.unit.len() + row.description.len()) as u64;
     }
     if options.layout == Layout::Factored && replan {
         for keyset in 0..view.keyset_count() {

@@ -4,52 +4,75 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::{BlockId, job_id};
-use chronoxide_format::view::{BlockView, Job, Meta, TimeRange};
+use chronoxide_format::metadata::MetricSet;
+use chronoxide_format::view::{BlockView, Job, Meta, OwnedMeta, TimeRange};
 
-use chronoxide_reader::lineage::{Lineage, ancestors};
+use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
 
+use crate::external::{self, Lifted};
 use crate::{CompactError, CompactOptions, UserPairs};
 
-/// Merges what the inputs say of themselves.
-pub(crate) fn merge(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<BlockMeta, CompactError> {
+/// Bytes of the text that says what was left out of a block or changed in it: a longer one is cut.
+const MAX_REWRITTEN_LEN: usize = 1024;
+
+/// Copies what the inputs say of themselves, after they were verified, and unites what they know about metrics.
+pub(crate) fn copy(inputs: &[BlockView<'_>]) -> Result<(Vec<OwnedMeta>, MetricSet), CompactError> {
+    let mut metrics = MetricSet::new();
+    let mut copies = Vec::with_capacity(inputs.len());
+    for (input, view) in inputs.iter().enumerate() {
+        let at = |source| CompactError::Input { input, source };
+        let mut copy = view.to_owned_meta().map_err(at)?;
+        for row in copy.metric_metadata().map_err(at)?.iter() {
+            metrics.insert(row.map_err(at)?);
+        }
+        copy.forget_metric_metadata();
+        copies.push(copy);
+    }
+    Ok((copies, metrics))
+}
+
+/// Merges what the inputs say of themselves, but for what they know about metrics.
+///
+/// Reads copies that are proved to be what was verified: nothing of meta and metric metadata is part of the content's fingerprint.
+pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(BlockMeta, Lifted), CompactError> {
     let at = |input| move |source| CompactError::Input { input, source };
     let metas = (inputs.iter().enumerate())
-        .map(|(input, view)| view.meta().map_err(at(input)))
+        .map(|(input, owned)| owned.meta().map_err(at(input)))
         .collect::<Result<Vec<Meta<'_>>, _>>()?;
     let mut merged = BlockMeta {
         time: union(metas.iter().map(Meta::time)),
         window: union(metas.iter().map(Meta::window)),
         ..BlockMeta::default()
     };
+    let mut external_labels = Vec::with_capacity(inputs.len());
     let mut pairs = BTreeMap::new();
     let mut lineages = Vec::with_capacity(inputs.len());
     for (input, meta) in metas.iter().enumerate() {
-        let mut external = Vec::new();
-        for pair in meta.external_labels().map_err(at(input))? {
-            let (key, value) = pair.map_err(at(input))?;
-            external.push((key.to_owned(), value.to_owned()));
-        }
-        if input == 0 {
-            merged.external_labels = external;
-            merged.policy = meta.policy();
-        } else if merged.external_labels != external {
+        let external = external::labels_of(meta, options).map_err(at(input))?;
+        if !options.lift_external_labels && external_labels.first().is_some_and(|first| *first != external) {
             return Err(CompactError::Differs { input, what: "external labels" });
+        }
+        external_labels.push(external);
+        if input == 0 {
+            merged.policy = meta.policy();
         } else if merged.policy != meta.policy() {
             return Err(CompactError::Differs { input, what: "label policy" });
         }
-        for row in inputs[input].metric_metadata().map_err(at(input))?.iter() {
-            merged.metrics.insert(row.map_err(at(input))?);
-        }
-        lineages.push(Lineage::of(&inputs[input]).map_err(at(input))?);
+        lineages.push(Lineage::from_meta(inputs[input].block_id(), meta).map_err(at(input))?);
     }
     let mut order: Vec<(usize, &Meta<'_>)> = metas.iter().enumerate().collect();
     if options.user_pairs == UserPairs::First {
         // Ids are in the order of the time of data, whatever that of the arguments is.
         order.sort_by_key(|&(input, _)| inputs[input].block_id());
     }
+    let mut rewritings = BTreeSet::new();
     for (input, meta) in order {
         for pair in meta.user_pairs().map_err(at(input))? {
             let (key, value) = pair.map_err(at(input))?;
+            if key == REWRITTEN_KEY {
+                rewritings.insert(value.to_owned());
+                continue;
+            }
             let known = *pairs.entry(key).or_insert(value);
             if known != value && options.user_pairs == UserPairs::MustAgree {
                 return Err(CompactError::Differs { input, what: "user pairs" });
@@ -59,15 +82,27 @@ pub(crate) fn merge(inputs: &[BlockView<'_>], options: &CompactOptions) -> Resul
     if options.user_pairs == UserPairs::Drop {
         pairs.clear();
     }
+    if options.leaves_out() {
+        rewritings.insert(options.describe_rewriting());
+    }
+    let rewritten = Vec::from_iter(rewritings).join("; ");
+    let rewritten = &rewritten[..rewritten.floor_char_boundary(MAX_REWRITTEN_LEN)];
+    if !rewritten.is_empty() {
+        pairs.insert(REWRITTEN_KEY, rewritten);
+    }
     merged.user_pairs = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let parents: BTreeSet<BlockId> = inputs.iter().map(BlockView::block_id).collect();
+    let parents: BTreeSet<BlockId> = inputs.iter().map(OwnedMeta::block_id).collect();
     let parents: Vec<BlockId> = parents.into_iter().collect();
     merged.job = Some(Job { id: job_id(&parents, &options.describe()), output: 0, output_count: 1 });
     if !(options.keeps_inputs && options.leaves_out()) {
         merged.parents = parents;
         merged.ancestors = ancestors(&lineages).into_iter().collect();
     }
-    Ok(merged)
+    if !options.lift_external_labels {
+        merged.external_labels = external_labels.first().cloned().unwrap_or_default();
+    }
+    let lifted = Lifted::new(external_labels, merged.policy, options)?;
+    Ok((merged, lifted))
 }
 
 /// The range that spans all ranges; unknown if one of them is.

@@ -25,6 +25,11 @@ pub struct CompactOptions {
     pub drop: Vec<Selector>,
     /// Labels that are dropped or renamed. Selectors see them as they were before.
     pub rewrite: Rewrite,
+    /// External labels that outputs get unless an input has one of that name already, with non-empty names.
+    pub external_labels: Vec<(String, String)>,
+    /// Make external labels labels of the series, and leave the outputs without: so that blocks with different external labels can be merged. A series that has a
+    /// label of that name keeps its own. Selectors and rewritten labels are those that series have before.
+    pub lift_external_labels: bool,
     /// What becomes of what users attached to blocks, where it differs.
     pub user_pairs: UserPairs,
     /// Inputs stay, and go on to count beside outputs from which something was left out: such outputs do not name them as what they were made of, since readers of a folder
@@ -35,9 +40,9 @@ pub struct CompactOptions {
 }
 
 impl CompactOptions {
-    /// Whether outputs may hold less than the inputs do.
-    pub(crate) fn leaves_out(&self) -> bool {
-        !self.keep.is_empty() || !self.drop.is_empty() || !self.rewrite.is_empty()
+    /// True if outputs may lack series that the inputs have: they are left out, or get other labels.
+    pub fn leaves_out(&self) -> bool {
+        !self.keep.is_empty() || !self.drop.is_empty() || !self.rewrite.is_empty() || self.lift_external_labels
     }
 
     /// A text that says what is done with the inputs, as far as the outputs depend on it: part of the id of the job.
@@ -47,9 +52,11 @@ impl CompactOptions {
             replan,
             max_series_per_block,
             shards,
-            keep,
-            drop,
-            rewrite,
+            external_labels,
+            lift_external_labels: _,
+            keep: _,
+            drop: _,
+            rewrite: _,
             user_pairs,
             keeps_inputs,
             memory_limit: _,
@@ -64,16 +71,12 @@ impl CompactOptions {
         if let Some(Shards { count, by, .. }) = shards {
             text += &format!(", {count} shards by {by:?}");
         }
-        for (what, selectors) in [("keep", keep), ("drop", drop)] {
-            for selector in selectors {
-                text += &format!(", {what} {selector}");
-            }
+        if self.leaves_out() {
+            text += ", ";
+            text += &self.describe_rewriting();
         }
-        for label in &rewrite.drop_labels {
-            text += &format!(", drop label {label:?}");
-        }
-        for (old, new) in &rewrite.rename_labels {
-            text += &format!(", rename label {old:?} to {new:?}");
+        for (name, value) in external_labels {
+            text += &format!(", external label {name:?}={value:?}");
         }
         match user_pairs {
             UserPairs::MustAgree => {}
@@ -84,6 +87,21 @@ impl CompactOptions {
             text += ", beside the inputs";
         }
         text
+    }
+
+    /// A text that says which series are left out and which labels change.
+    pub(crate) fn describe_rewriting(&self) -> String {
+        let mut parts = Vec::new();
+        for (what, selectors) in [("keep", &self.keep), ("drop", &self.drop)] {
+            parts.extend(selectors.iter().map(|selector| format!("{what} {selector}")));
+        }
+        parts.extend(self.rewrite.drop_labels.iter().map(|label| format!("drop label {label:?}")));
+        let renamed = self.rewrite.rename_labels.iter();
+        parts.extend(renamed.map(|(old, new)| format!("rename label {old:?} to {new:?}")));
+        if self.lift_external_labels {
+            parts.push("lift external labels".to_owned());
+        }
+        parts.join(", ")
     }
 }
 
@@ -106,6 +124,6 @@ pub enum UserPairs {
     MustAgree,
     /// The value of the oldest block that has the key, by the order of block ids.
     First,
-    /// No output has pairs.
+    /// Drops all pairs except [`REWRITTEN_KEY`](chronoxide_reader::lineage::REWRITTEN_KEY).
     Drop,
 }

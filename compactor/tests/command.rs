@@ -152,7 +152,7 @@ fn usage_errors_end_with_2() {
         (&[&a, "-o", &out, "--drop", "{}"], "__name__!="),
         (&[&a, "-o", &out, "--rename-label", "pod"], "such as pod=instance"),
         (&[&a, "-o", &out, "--min-time", "2025-11-11T09:00:00Z"], "no block lies between"),
-        (&[&a, "-o", &out, "--memory-limit", "1MiB"], "bytes of memory, and may take 1048576"),
+        (&[&a, "-o", &out, "--memory-limit", "1MiB"], "bytes of memory, and the limit is 1048576 (--memory-limit)"),
         (&[&a, "-o", &out, "--layout", "wide"], "bitpacked"),
         (&[&a, "-o", &out, "--threads", "0"], "--threads"),
     ] {

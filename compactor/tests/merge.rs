@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_compactor::{CompactError, CompactOptions, Compacted, compact};
+use chronoxide_compactor::{CompactError, CompactOptions, Compacted, UserPairs, compact};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, OwnedMetricMetadata};
@@ -222,6 +222,28 @@ proptest! {
                 other => prop_assert!(false, "bit {bit}: {other:?}"),
             }
         }
+    }
+}
+
+#[test]
+fn the_oldest_block_decides_whatever_the_order_of_arguments() {
+    let pair = |value: &str| vec![("note".to_owned(), value.to_owned())];
+    let meta = |start, note| BlockMeta {
+        time: Some(TimeRange { start, end: start + 5_000_000 }),
+        user_pairs: pair(note),
+        ..BlockMeta::default()
+    };
+    let mut random = Random::new(4);
+    // Ids sort by the milliseconds at which data begin.
+    let [old, middle, new] = [(1, "old"), (2, "middle"), (3, "new")]
+        .map(|(start, note)| input(&mut random, 20, &meta(start * 1_000_000_000, note)).bytes);
+    let options = CompactOptions { user_pairs: UserPairs::First, ..CompactOptions::default() };
+    for order in [[&old, &middle, &new], [&new, &middle, &old], [&middle, &new, &old], [&new, &old, &middle]] {
+        let views = order.map(|block| BlockView::open(block).unwrap());
+        let merged = compact(&views, &options).unwrap().block;
+        let view = BlockView::open(&merged).unwrap();
+        let meta = view.meta().unwrap();
+        assert_eq!(meta.user_pairs().unwrap().map(Result::unwrap).collect::<Vec<_>>(), [("note", "old")]);
     }
 }
 

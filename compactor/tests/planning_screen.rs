@@ -44,13 +44,13 @@ fn shown(blocks: &[Description]) -> String {
 #[test]
 fn a_plan_is_shown_with_its_reasons() {
     let expected = r#"plan: 4 blocks, 1 merge, 3 blocks afterwards
-merge 1: 2h, 2025-11-13T00:00:00Z to 2025-11-13T02:00:00Z, is complete
+merge 1: 2h, 2025-11-13T00:00:00Z to before 2025-11-13T02:00:00Z, is complete
   with "cluster"="eu\u000a1"
-  a.cx               2025-11-13T00:00:00Z to 2025-11-13T01:00:00Z  1,500 series  1,000 bytes
-  evil\u001b[2J.cx   2025-11-13T01:00:00Z to 2025-11-13T02:00:00Z  1,500 series  2,000 bytes
+  a.cx               2025-11-13T00:00:00Z to before 2025-11-13T01:00:00Z  1,500 series  1,000 bytes
+  evil\u001b[2J.cx   2025-11-13T01:00:00Z to before 2025-11-13T02:00:00Z  1,500 series  2,000 bytes
   2.9 KiB (3,000 bytes) in, at most 3,000 series out
 stay as they are:
-  newest.cx          2025-11-13T02:00:00Z to 2025-11-13T04:00:00Z  1,500 series  4,000 bytes  6h, 2025-11-13T00:00:00Z to 2025-11-13T06:00:00Z, is not complete
+  newest.cx          2025-11-13T02:00:00Z to before 2025-11-13T04:00:00Z  1,500 series  4,000 bytes  6h, 2025-11-13T00:00:00Z to before 2025-11-13T06:00:00Z, is not complete
   timeless.cx        time unknown                                  1,500 series  8,000 bytes  times not known, too few of like size
 "#;
     // Columns are as wide as the widest cell.

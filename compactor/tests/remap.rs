@@ -71,6 +71,32 @@ fn follow_all(blocks: &[Vec<u8>], options: &CompactOptions) -> (usize, usize) {
     (mapped, gone)
 }
 
+/// Lists of points are spread over shards by `le`: each prefix has series in all outputs.
+#[test]
+fn prefixes_that_are_spread_over_outputs_are_followed() {
+    let blocks: Vec<Vec<u8>> = [pods(0..20, 0..30), pods(10..30, 10..40)]
+        .map(|series| {
+            let plain = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
+            let views = [BlockView::open(&plain).unwrap()];
+            chronoxide_compactor::compact(&views, &CompactOptions::default()).unwrap().block
+        })
+        .into();
+    for block in &blocks {
+        let view = BlockView::open(block).unwrap();
+        let lists = (0..view.keyset_count()).map(|keyset| view.keyset(keyset).unwrap().pool().is_some());
+        assert!(lists.into_iter().any(|has_lists| has_lists), "the planner found no lists");
+    }
+    let shards = Shards { count: NonZeroU32::new(3).unwrap(), by: "le".to_owned(), only: None };
+    let options = CompactOptions { shards: Some(shards), ..CompactOptions::default() };
+    let outputs = merge(&blocks, &options).outputs;
+    let pods_of = |output: &Vec<u8>| -> BTreeSet<String> {
+        series(output).into_iter().map(|labels| labels["pod"].clone()).collect()
+    };
+    let spread: Vec<BTreeSet<String>> = outputs.iter().map(pods_of).collect();
+    assert!(spread.len() == 3 && spread.iter().all(|pods| pods.len() == 30), "{spread:?}");
+    assert_eq!(follow_all(&blocks, &options), (1_200, 0));
+}
+
 fn random_blocks(count: usize, number: usize, random: &mut Random) -> Vec<Vec<u8>> {
     let mut all: Vec<Labelset> = random_series(count, random).into_iter().collect();
     (0..number)

@@ -4,7 +4,8 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use chronoxide_cli::argument::{instant, pair, size};
-use chronoxide_cli::{Failure, Layout};
+use chronoxide_cli::memory::default_limit;
+use chronoxide_cli::{Failure, Layout, Quiet};
 use chronoxide_compactor::planning::{PlanOptions, Ranges};
 use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{CompactOptions, Rewrite, Shards, UserPairs};
@@ -99,6 +100,14 @@ pub(crate) struct Arguments {
     #[arg(long = "rename-label", value_name = "OLD=NEW", value_parser = rename, help_heading = "Rewriting")]
     pub(crate) rename_labels: Vec<(String, String)>,
 
+    /// Set this external label for inputs that lack it; may be repeated
+    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = pair, help_heading = "Rewriting")]
+    pub(crate) external_labels: Vec<(String, String)>,
+
+    /// Turn external labels into labels of the series, so that blocks of several clusters can be merged; a series keeps a label of its own with that name
+    #[arg(long, help_heading = "Rewriting")]
+    pub(crate) lift_external_labels: bool,
+
     /// What becomes of notes that users attached to blocks, where inputs differ
     #[arg(long, value_enum, default_value_t = Notes::Error, help_heading = "Rewriting")]
     pub(crate) meta: Notes,
@@ -107,21 +116,24 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Refuse to begin what could take more memory than this, such as 512MiB
+    /// Refuse to begin what could take more memory than this, such as 512MiB [default: half of the memory that the process may use]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory_limit: Option<usize>,
 
     /// Print the summary, or the plan of --dry-run, as JSON on standard output: one object a line
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
 }
 
 const AFTER_HELP: &str = "\
 Selectors are those of PromQL, are for files that are named, and see labels as they are in the inputs, before any is dropped or renamed. A folder is locked while a job works in it; \
 a job that was killed can simply be run again. Blocks are merged only if they have equal external labels and were cut by the same label policy.
 
-Exit codes: 0 done; 1 a file cannot be read or written; 2 usage, or inputs that do not go together; 3 an input is damaged, or blocks of a folder are, and \
-the others were merged; 4 an input is of a version or has features that are not known; 130 interrupted.
+Exit codes: 0 done; 1 a file cannot be read or written; 2 usage, inputs that cannot be merged, or a merge that could exceed --memory-limit; 3 an input is damaged, or blocks of a folder are, and \
+the others were merged; 4 an input is of a version or has features that are not known; 5 inputs of an earlier \
+run were kept because series are missing from its outputs, or a block claims to hold a block with more series; 130 interrupted.
 
 Examples:
   chronoxide-compact monday.cx tuesday.cx -o week.cx
@@ -130,6 +142,7 @@ Examples:
   chronoxide-compact hours/*.cx -o day/ --max-series-per-block 10000000
   chronoxide-compact hours/*.cx -o shards/ --shard 2/4
   chronoxide-compact blocks/ --delete-inputs --remap remaps/
+  chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
 
 /// What becomes of notes that users attached to blocks.
@@ -139,7 +152,7 @@ pub(crate) enum Notes {
     Error,
     /// The oldest block that has the note decides
     First,
-    /// Outputs have no notes
+    /// Drop all notes except chronoxide.rewritten
     Drop,
 }
 
@@ -165,7 +178,9 @@ impl Arguments {
                 Notes::Drop => UserPairs::Drop,
             },
             keeps_inputs: false,
-            memory_limit: self.memory_limit,
+            external_labels: self.external_labels.clone(),
+            lift_external_labels: self.lift_external_labels,
+            memory_limit: Some(self.memory_limit.unwrap_or_else(default_limit)),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chronoxide_cli::{Exit, Failure, HasExit};
-use chronoxide_compactor::job::JobError;
+use chronoxide_compactor::job::{JobError, Unproven};
 use chronoxide_compactor::{CompactError, CompactionError};
 use chronoxide_reader::{FolderError, OpenError};
 
@@ -66,6 +66,15 @@ fn of_compact(error: &CompactError) -> Exit {
         CompactError::Unbalanced { .. } | CompactError::Unmapped { .. } => Exit::Corrupt,
         CompactError::Cancelled => Exit::Interrupted,
         _ => Exit::Usage,
+    }
+}
+
+/// Returns the exit code for blocks that are kept because nothing proves that their series live on.
+pub(crate) fn exit_of_unproven(reason: &Unproven) -> Exit {
+    match reason {
+        Unproven::Open(source) => source.exit(),
+        Unproven::Block { error, .. } | Unproven::Compact(error) => of_compact(error),
+        _ => Exit::Findings,
     }
 }
 

@@ -1,15 +1,13 @@
 //! Files to a file, or to a folder.
 
-use std::fs;
-use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::{Exit, Failure, existing, is_folder, tell};
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Disk, FileSystem, FolderLock, recover};
+use chronoxide_publish::{Disk, FolderLock, make_folder, recover};
 use chronoxide_reader::Block;
 
 use crate::arguments::Arguments;
@@ -20,6 +18,10 @@ use crate::progress::Bar;
 use crate::report::{Report, Written};
 
 pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure> {
+    let names_folder = |input: &&PathBuf| input.as_os_str().as_encoded_bytes().ends_with(b"/") && !input.exists();
+    if let Some(folder) = arguments.inputs.iter().find(names_folder) {
+        return Err(Failure::new(Exit::Io, format!("{}: no such folder", folder.display())));
+    }
     if let Some(folder) = arguments.inputs.iter().find(|input| input.is_dir()) {
         return Err(usage(format!(
             "{}: a folder is merged by itself; to merge several, name their blocks",
@@ -52,7 +54,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         .map(|path| Ok((path.as_path(), blocks::map(path)?)))
         .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
     let (chosen, others): (Vec<_>, Vec<_>) = opened.into_iter().partition(|(_, block)| is_between(arguments, block));
-    for (path, _) in &others {
+    for (path, _) in others.iter().filter(|_| !arguments.quiet.is_set()) {
         let path = path.display().to_string();
         tell(|out| {
             writeln!(out, "chronoxide-compact: {}: does not lie between the times that were given", Harmless(&path))
@@ -76,7 +78,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         }
         None => {
             if lock.is_none() {
-                make_folder(output)?;
+                make_folder(&Disk, output).map_err(|error| Failure::new(Exit::Io, error))?;
                 lock = Some(self::lock(output)?);
             }
             let Some(lock) = &lock else { return Err(usage("the folder cannot be locked")) };
@@ -100,20 +102,6 @@ fn lock(folder: &Path) -> Result<FolderLock, Failure> {
     let lock = FolderLock::try_lock(folder).map_err(Error::from)?;
     recover(&Disk, folder)?;
     Ok(lock)
-}
-
-/// Makes a folder, and those above it that are not there, for good: inputs may be deleted because of what will be in it.
-fn make_folder(folder: &Path) -> Result<(), Failure> {
-    let made: Vec<&Path> =
-        folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
-    let failed =
-        |error: io::Error| Failure::new(Exit::Io, format!("{}: cannot make the folder: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(failed)?;
-    for path in made {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Disk.sync_folder(parent).map_err(failed)?;
-    }
-    Ok(())
 }
 
 /// Whether a block lies between the times that were given, as a whole; damaged meta are found later.

@@ -25,7 +25,8 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use chronoxide_cli::{Exit, Failure, Interruption, run};
+use chronoxide_cli::{Exit, Failure, Interruption, print, run, tell};
+use chronoxide_publish::{Disk, make_folder};
 use failure::Error;
 use progress::Bar;
 
@@ -33,25 +34,37 @@ fn main() -> ExitCode {
     run(compact)
 }
 
+/// Says that the run was interrupted. Merges that were completed before have been reported.
+fn tell_interrupted(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.json {
+        print(|out| writeln!(out, "{}", serde_json::json!({ "interrupted": true })))?;
+    }
+    let what = "interrupted; complete outputs stay, and the same command finishes the job";
+    tell(|out| writeln!(out, "chronoxide-compact: {what}"));
+    Ok(())
+}
+
 fn compact(arguments: Arguments) -> Result<Exit, Failure> {
     let threads = arguments.threads.map_or(0, NonZeroUsize::get);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|source| Error::Threads { threads, source })?;
     let interruption = Interruption::watch()?;
-    let bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json, interruption.clone());
+    let is_quiet = arguments.json || arguments.quiet.is_set();
+    let bar = Bar::new(std::io::stderr().is_terminal() && !is_quiet, interruption.clone());
     interruption.begin();
     arguments.check()?;
     if let Some(folder) = arguments.remap.as_ref().filter(|_| !arguments.dry_run) {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::new(Exit::Io, format!("{}: cannot make the folder: {error}", folder.display()))
-        })?;
+        make_folder(&Disk, folder).map_err(|error| Failure::new(Exit::Io, error))?;
     }
     let done = pool.install(|| match &arguments.inputs[..] {
         [folder] if folder.is_dir() => folder::compact(&arguments, folder, &bar),
         _ => files::compact(&arguments, &bar),
     });
     match done {
-        Err(_) if interruption.is_there() => Ok(Exit::Interrupted),
+        Err(_) if interruption.is_there() => {
+            tell_interrupted(&arguments)?;
+            Ok(Exit::Interrupted)
+        }
         done => done,
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use chronoxide_cli::can_start_thread;
 use chronoxide_cli::{Interruption, human};
 use chronoxide_compactor::{Observer, Phase};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -18,7 +19,9 @@ impl Bar {
     pub(crate) fn new(is_wanted: bool, interruption: Interruption) -> Self {
         let target = if is_wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.enable_steady_tick(Duration::from_millis(200));
+        if is_wanted && can_start_thread() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
         Self { bar, phase: Mutex::new(None), interruption }
     }
 

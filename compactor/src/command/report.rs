@@ -1,14 +1,17 @@
 //! What was done, for people and for programs.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::escape::{Escaped, Harmless};
 use chronoxide_cli::{human, print, tell};
 use chronoxide_compactor::job::PublishedOutput;
+use chronoxide_compactor::planning::times;
 use chronoxide_compactor::{Phase, Summary};
+use chronoxide_format::view::{Job, TimeRange};
 
 use crate::arguments::Arguments;
+use crate::blocks;
 
 /// A block that is in its place.
 #[derive(Debug)]
@@ -17,6 +20,31 @@ pub(crate) struct Written {
     pub(crate) bytes: u64,
     /// Whether it was not there before, from a run that was killed.
     pub(crate) is_new: bool,
+}
+
+/// What a block says of itself.
+#[derive(Debug)]
+struct Stated {
+    id: String,
+    series: u64,
+    time: Option<TimeRange>,
+    window: Option<TimeRange>,
+    job: Option<Job>,
+}
+
+impl Stated {
+    fn read(path: &Path) -> Option<Self> {
+        let block = blocks::map(path).ok()?;
+        let view = block.view();
+        let meta = view.meta().ok()?;
+        Some(Self {
+            id: view.block_id().to_string(),
+            series: meta.series_count(),
+            time: meta.time(),
+            window: meta.window(),
+            job: meta.job(),
+        })
+    }
 }
 
 impl From<PublishedOutput> for Written {
@@ -38,10 +66,12 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn show(&self, arguments: &Arguments) -> io::Result<()> {
         if arguments.json {
-            let report = self.json();
+            let report = self.json(arguments);
             return print(|out| writeln!(out, "{report}"));
         }
-        tell(|out| self.write(out));
+        if !arguments.quiet.is_set() {
+            tell(|out| self.write(out));
+        }
         Ok(())
     }
 
@@ -53,13 +83,21 @@ impl Report {
         (series > 0).then(|| bytes as f64 / series as f64)
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn json(&self, arguments: &Arguments) -> serde_json::Value {
         let Summary { series_in, duplicates, dropped, elsewhere, series_out, .. } = self.summary;
         let outputs = self.outputs.iter().map(|output| {
+            // Unknown if it cannot be opened again.
+            let stated = Stated::read(&output.path);
+            let stated = stated.as_ref();
             serde_json::json!({
                 "path": output.path.display().to_string(),
                 "bytes": output.bytes,
                 "was_there": !output.is_new,
+                "id": stated.map(|stated| &stated.id),
+                "series": stated.map(|stated| stated.series),
+                "time": stated.and_then(|stated| stated.time).map(times),
+                "window": stated.and_then(|stated| stated.window).map(times),
+                "output": stated.and_then(|stated| stated.job).map(|job| format!("{}/{}", u64::from(job.output) + 1, job.output_count)),
             })
         });
         let seconds: serde_json::Map<_, _> = (Phase::ALL.iter())
@@ -81,6 +119,9 @@ impl Report {
             "seconds": seconds,
             "peak_memory_bytes": peak_memory(),
             "optional_sections_left_out": self.summary.optional_sections_left_out,
+            "shard": arguments.shard.map(|shard| shard.to_string()),
+            "shards": arguments.shards,
+            "unmatched": self.summary.unmatched,
         })
     }
 
@@ -120,6 +161,9 @@ impl Report {
         }
         if !self.deleted.is_empty() {
             writeln!(out, "  deleted      {}", human::count_of(self.deleted.len() as u64, "input"))?;
+        }
+        for unmatched in &self.summary.unmatched {
+            writeln!(out, "  note         matched nothing: {}", Escaped(unmatched))?;
         }
         match self.summary.optional_sections_left_out {
             0 => Ok(()),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use chronoxide_publish::{FileSystem, FolderLock, Removed, remove_files};
-use chronoxide_reader::lineage::{Lineage, Reason};
+use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, OpenError};
 
 use super::outputs::{Planned, Progress, PublishedOutput};
@@ -69,6 +69,16 @@ pub struct JobDone {
     pub deleted: Vec<PathBuf>,
     /// Inputs that were to be deleted and are not in the folder, by id: deleted before, damaged since, or from elsewhere.
     pub absent: Vec<BlockId>,
+    /// Blocks of the folder that could not be opened when inputs were to be deleted. An input among them is in `absent` too, and was not deleted.
+    pub unreadable: Vec<(PathBuf, OpenError)>,
+}
+
+/// Inputs that were deleted, and what else the folder had then.
+#[derive(Default)]
+struct Deletion {
+    deleted: Vec<PathBuf>,
+    absent: Vec<BlockId>,
+    unreadable: Vec<(PathBuf, OpenError)>,
 }
 
 impl<E> JobFolder<'_, E> {
@@ -101,11 +111,7 @@ impl<E> JobFolder<'_, E> {
         OpenJob { folder: self, progress: Progress::only(output) }
     }
 
-    fn delete(
-        &self,
-        outputs: &[PublishedOutput],
-        delete: &[BlockId],
-    ) -> Result<(Vec<PathBuf>, Vec<BlockId>), JobError<E>> {
+    fn delete(&self, outputs: &[PublishedOutput], delete: &[BlockId]) -> Result<Deletion, JobError<E>> {
         for output in outputs {
             let unverified = |source| JobError::Unverified { path: output.path.clone(), source };
             let found = (self.verify)(&output.path).map_err(|source| unverified(Refused::Verify(source)))?.id;
@@ -121,46 +127,16 @@ impl<E> JobFolder<'_, E> {
         let present: BTreeSet<BlockId> = survey.lineages().iter().map(|(_, lineage)| lineage.id).collect();
         let absent = delete.difference(&present).copied().collect();
         // What is open keeps its space.
-        drop(survey);
+        let unreadable = survey.into_unreadable();
         if order.is_empty() {
             // A run that deleted them all may have been killed before that was durable.
             let folder = self.lock.folder();
             let failed = |source| JobError::Sync { path: folder.to_owned(), source };
             self.system.sync_folder(folder).map_err(failed)?;
-            return Ok((Vec::new(), absent));
+            return Ok(Deletion { deleted: Vec::new(), absent, unreadable });
         }
         let Removed { removed, .. } = remove_files(self.system, &order)?;
-        Ok((removed, absent))
-    }
-
-    /// Deletes what complete jobs of the folder have merged and have not deleted, the oldest first: what runs that were killed leave behind. Their outputs are verified
-    /// before.
-    ///
-    /// # Errors
-    /// See [`JobError`].
-    pub fn delete_merged(&self) -> Result<Vec<PathBuf>, JobError<E>> {
-        let survey = (self.survey)(self.lock.folder())?;
-        let mut jobs = BTreeSet::new();
-        let mut merged = BTreeSet::new();
-        for hidden in survey.hidden() {
-            if let Reason::Merged { job } = hidden.reason {
-                jobs.insert(job);
-                merged.insert(hidden.id);
-            }
-        }
-        let outputs = survey.lineages().iter().filter(|(_, block)| block.job.is_some_and(|job| jobs.contains(&job.id)));
-        for (path, block) in outputs {
-            let unverified = |source| JobError::Unverified { path: path.clone(), source };
-            let found = (self.verify)(path).map_err(|source| unverified(Refused::Verify(source)))?.id;
-            if found != block.id {
-                return Err(unverified(Refused::OtherBlock { expected: block.id, found }));
-            }
-        }
-        let order = inputs::in_order(survey.lineages(), &merged)
-            .map_err(|inputs::StillNeeded { path, id }| JobError::StillNeeded { path, id })?;
-        // What is open keeps its space.
-        drop(survey);
-        Ok(if order.is_empty() { Vec::new() } else { remove_files(self.system, &order)?.removed })
+        Ok(Deletion { deleted: removed, absent, unreadable })
     }
 
     pub(super) fn path_of(&self, id: BlockId) -> PathBuf {
@@ -191,11 +167,11 @@ impl<E> OpenJob<'_, E> {
     pub fn finish(self, delete: Option<&[BlockId]>) -> Result<JobDone, JobError<E>> {
         let delete = delete.filter(|_| self.progress.only.is_none());
         let outputs = self.progress.finish()?;
-        let (deleted, absent) = match delete {
+        let Deletion { deleted, absent, unreadable } = match delete {
             Some(delete) => self.folder.delete(&outputs, delete)?,
-            None => (Vec::new(), Vec::new()),
+            None => Deletion::default(),
         };
-        Ok(JobDone { outputs, deleted, absent })
+        Ok(JobDone { outputs, deleted, absent, unreadable })
     }
 }
 

@@ -58,7 +58,10 @@ mod tests {
     fn block(number: u8, job: Option<(u8, u32, u32)>, origin: [&[u8]; 2]) -> (PathBuf, Lineage) {
         let job = job.map(|(job, output, output_count)| Job { id: [job; 16], output, output_count });
         let [parents, ancestors] = origin.map(|numbers| numbers.iter().copied().map(id).collect());
-        (format!("{number}.cx").into(), Lineage { id: id(number), job, parents, ancestors })
+        (
+            format!("{number}.cx").into(),
+            Lineage { id: id(number), job, parents, ancestors, series_count: 0, is_rewritten: false },
+        )
     }
 
     fn order(blocks: &[(PathBuf, Lineage)], delete: &[u8]) -> Result<Vec<String>, BlockId> {

@@ -1,6 +1,7 @@
 //! Which series are kept: selectors evaluated on values once, on rows of tables once, and on what is left of series.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chronoxide_format::shard::Shard;
 use chronoxide_planner::{Part, Plan};
@@ -41,6 +42,8 @@ pub(crate) struct Filter {
     drop: Mask,
     /// The bit of the only shard that is wanted, if one is.
     shard: Mask,
+    /// Selectors that have matched some series.
+    matched: AtomicU64,
 }
 
 impl Filter {
@@ -60,6 +63,7 @@ impl Filter {
             keep: keep_bits,
             drop: drop_bits,
             shard: if shard.is_some() { SHARD } else { 0 },
+            matched: AtomicU64::new(0),
         };
         for (number, selector) in keep.iter().chain(drop).enumerate() {
             for matcher in selector.matchers() {
@@ -98,6 +102,10 @@ impl Filter {
 
     /// What becomes of a series that none of these selectors is ruled out for.
     pub(crate) fn fate(&self, matched: Mask) -> Fate {
+        // Mostly nothing is new, and reading is cheap.
+        if matched & !self.matched.load(Ordering::Relaxed) != 0 {
+            self.matched.fetch_or(matched, Ordering::Relaxed);
+        }
         if matched & self.shard != self.shard {
             Fate::Elsewhere
         } else if (self.keep == 0 || matched & self.keep != 0) && matched & self.drop == 0 {
@@ -105,6 +113,11 @@ impl Filter {
         } else {
             Fate::Dropped
         }
+    }
+
+    /// Returns true if selector `number` has matched a series: those to keep come first, then those to drop.
+    pub(crate) fn has_matched(&self, number: usize) -> bool {
+        self.matched.load(Ordering::Relaxed) & (1 << number) != 0
     }
 
     /// The selectors that series with these keys may match.

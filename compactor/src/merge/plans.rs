@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use chronoxide_format::view::{BlockView, Domain, Table};
+use chronoxide_format::view::{BlockView, Domain, OwnedMeta, Table};
 use chronoxide_format::{Result, TableId};
 use chronoxide_planner::{KeysetPlan, Part, Plan, TablePlan};
 use rayon::prelude::*;
 
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
-use crate::rewrite::{KeyChanges, Rewrite};
+use crate::rewrite::KeyChanges;
 
 /// A keyset that the outputs may have, and where its series come from.
 #[derive(Debug)]
@@ -31,8 +31,10 @@ pub(crate) struct KeysetSource {
     pub keyset: u32,
     /// Whether it is factored there just as in the outputs.
     pub agrees: bool,
-    /// Whether labels of its series are dropped or renamed.
+    /// True if labels of its series are dropped, renamed or added.
     pub is_rewritten: bool,
+    /// Labels that its series get: keys and value codes, by key.
+    pub added: Vec<(u32, u32)>,
 }
 
 /// What is merged, and how it will be factored.
@@ -67,10 +69,13 @@ struct InputKeyset {
 }
 
 /// Adopts the plan of the largest input that was planned, and for keysets that it does not have that of the next. If outputs are to be plain, plans do not matter.
+/// `lifted` has the labels that all series of an input get, by input: keys and value codes.
 pub(crate) fn adopt(
     inputs: &[BlockView<'_>],
+    metas: &[OwnedMeta],
     vocabulary: &Vocabulary<'_>,
-    rewrite: &Rewrite,
+    changes: &KeyChanges,
+    lifted: &[Vec<(u32, u32)>],
     factored: bool,
 ) -> std::result::Result<Adopted, CompactError> {
     let mut known = KnownTables::default();
@@ -85,8 +90,7 @@ pub(crate) fn adopt(
             keysets.collect::<Result<_>>().map_err(|source| CompactError::Input { input, source })
         })
         .collect::<std::result::Result<Vec<Vec<InputKeyset>>, CompactError>>()?;
-    let changes = rewrite.key_changes(vocabulary);
-    let keysets = keysets(&mut plans, &changes);
+    let keysets = keysets(&mut plans, changes, lifted);
 
     let order = by_size(inputs)?;
     let rank = |input: usize| order.iter().position(|&other| other == input);
@@ -98,7 +102,7 @@ pub(crate) fn adopt(
             largest.filter(|_| factored).map(|source| (source, &plans[source.input][source.keyset as usize].choice));
         chosen.push(match own {
             Some((source, own)) if source.is_rewritten => {
-                known.rewritten(own, &changes, &keyset.keys).unwrap_or_else(plain)
+                known.rewritten(own, changes, &source.added, &keyset.keys).unwrap_or_else(plain)
             }
             Some((_, own)) => own.clone(),
             None => plain(),
@@ -134,7 +138,7 @@ pub(crate) fn adopt(
         }
     }
     if let (true, Some(&first)) = (factored, order.first()) {
-        let meta = inputs[first].meta().map_err(|source| CompactError::Input { input: first, source })?;
+        let meta = metas[first].meta().map_err(|source| CompactError::Input { input: first, source })?;
         adopted.planner_version = meta.planner_version();
     }
     Ok(adopted)
@@ -229,9 +233,20 @@ impl KnownTables {
     }
 
     /// A keyset's plan for what becomes of its keys, which are these afterwards; none if two of them meet that do not stand together.
-    fn rewritten(&mut self, plan: &KeysetPlan, changes: &KeyChanges, keys: &[u32]) -> Option<KeysetPlan> {
+    fn rewritten(
+        &mut self,
+        plan: &KeysetPlan,
+        changes: &KeyChanges,
+        added: &[(u32, u32)],
+        keys: &[u32],
+    ) -> Option<KeysetPlan> {
         let mut prefix: Vec<Part> = plan.prefix.iter().filter_map(|&part| self.rewritten_part(part, changes)).collect();
         let mut list = plan.list.and_then(|part| self.rewritten_part(part, changes));
+        if let ([Part::Table(table)], None, false) = (&prefix[..], list, added.is_empty()) {
+            // A keyset's only column adds no depth to its table; one of several would.
+            prefix = self.columns[*table].clone();
+        }
+        prefix.extend(added.iter().map(|&(key, _)| Part::Key(key)));
         if prefix.is_empty() {
             // Lists need something before them.
             prefix.extend(list.take());
@@ -321,12 +336,18 @@ fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
 }
 
 /// The keysets of all inputs by what becomes of their keys, which are taken from them.
-fn keysets(plans: &mut [Vec<InputKeyset>], changes: &KeyChanges) -> Vec<MergedKeyset> {
+fn keysets(plans: &mut [Vec<InputKeyset>], changes: &KeyChanges, lifted: &[Vec<(u32, u32)>]) -> Vec<MergedKeyset> {
     let mut sources: Vec<(Vec<u32>, KeysetSource)> = Vec::new();
     for (input, keysets) in plans.iter_mut().enumerate() {
         for (keyset, own) in (0..).zip(keysets) {
-            let (keys, is_rewritten) = changes.keys_after(std::mem::take(&mut own.keys));
-            sources.push((keys, KeysetSource { input, keyset, agrees: false, is_rewritten }));
+            let (mut keys, is_changed) = changes.keys_after(std::mem::take(&mut own.keys));
+            // A series that has lost all its labels is dropped, whatever it would get.
+            let is_new = |(key, _): &&(u32, u32)| !keys.is_empty() && keys.binary_search(key).is_err();
+            let added: Vec<(u32, u32)> = lifted[input].iter().filter(is_new).copied().collect();
+            keys.extend(added.iter().map(|&(key, _)| key));
+            keys.sort_unstable();
+            let is_rewritten = is_changed || !added.is_empty();
+            sources.push((keys, KeysetSource { input, keyset, agrees: false, is_rewritten, added }));
         }
     }
     // Stable: sources stay in the order of inputs.

@@ -92,12 +92,23 @@ impl LabelRows<'_> {
     }
 }
 
-/// A label of a series: the column of the input's table that it comes from, its place there, and what its values become if it is renamed.
+/// Origin of a label's value code.
 #[derive(Debug)]
-struct Leaf {
-    column: usize,
-    place: usize,
-    renamed: Option<Vec<u32>>,
+enum Leaf {
+    /// A column of the input's table, the place there, and what its values become if it is renamed.
+    Own { column: usize, place: usize, renamed: Option<Vec<u32>> },
+    /// One value for all series.
+    Constant(u32),
+}
+
+impl Leaf {
+    /// The column of the input's table that it depends on.
+    fn column(&self) -> Option<usize> {
+        match self {
+            Self::Own { column, .. } => Some(*column),
+            Self::Constant(_) => None,
+        }
+    }
 }
 
 /// Where the codes of a column of the outputs come from.
@@ -122,9 +133,13 @@ struct RowTarget {
 
 impl RowTarget {
     fn new(table: usize, leaves: Vec<Leaf>) -> Self {
-        let mut columns: Vec<usize> = leaves.iter().map(|leaf| leaf.column).collect();
+        let mut columns: Vec<usize> = leaves.iter().filter_map(Leaf::column).collect();
         columns.sort_unstable();
         columns.dedup();
+        if columns.is_empty() {
+            // All labels are constant: any column tells as much.
+            columns.push(0);
+        }
         Self { table, leaves, columns }
     }
 }
@@ -166,7 +181,7 @@ impl Target<'_> {
     fn needs(&self, list_column: Option<usize>) -> bool {
         match self {
             Self::Same { column, .. } => Some(*column) == list_column,
-            Self::Label(leaf) => Some(leaf.column) == list_column,
+            Self::Label(leaf) => leaf.column().is_some() && leaf.column() == list_column,
             Self::Row(target) => target.columns.iter().any(|&column| Some(column) == list_column),
         }
     }
@@ -241,9 +256,12 @@ impl<'a> Translation<'a> {
             found.expect("the keys of a keyset are those of its columns")
         };
         let leaf = |key: u32| {
+            if let Some(&(_, code)) = source.added.iter().find(|(added, _)| *added == key) {
+                return Leaf::Constant(code);
+            }
             let own = context.changes.source(key, &own_keys);
             let (column, place) = place(own);
-            Leaf { column, place, renamed: (own != key).then(|| context.vocabulary.renamed_codes(own, key)) }
+            Leaf::Own { column, place, renamed: (own != key).then(|| context.vocabulary.renamed_codes(own, key)) }
         };
         let target = |part: Part| {
             let same = parts.iter().position(|own| *own == Some(part)).filter(|_| !source.is_rewritten);
@@ -259,7 +277,7 @@ impl<'a> Translation<'a> {
         let targets = choice.prefix.iter().chain(&choice.list).map(|&part| target(part)).collect();
         let own_leaf = |&key: &u32| {
             let (column, place) = place(key);
-            (key, Leaf { column, place, renamed: None })
+            (key, Leaf::Own { column, place, renamed: None })
         };
         let own = own_keys.iter().map(own_leaf).collect();
         Ok(Self { keyset, columns, list_column, targets, own, own_keys, source, vocabulary: context.vocabulary })
@@ -417,8 +435,13 @@ impl<'a> Translation<'a> {
     }
 
     fn value(&self, leaf: &Leaf, codes: &[u32]) -> u32 {
-        let value = self.columns[leaf.column].row(codes[leaf.column])[leaf.place];
-        leaf.renamed.as_ref().map_or(value, |renamed| renamed[value as usize])
+        match leaf {
+            Leaf::Own { column, place, renamed } => {
+                let value = self.columns[*column].row(codes[*column])[*place];
+                renamed.as_ref().map_or(value, |renamed| renamed[value as usize])
+            }
+            Leaf::Constant(code) => *code,
+        }
     }
 
     fn values(&self, leaves: &[Leaf], codes: &[u32], values: &mut Vec<u32>) {

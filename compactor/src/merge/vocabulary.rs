@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::symbols::MergedSymbols;
 use crate::CompactError;
+use crate::external::Lifted;
 use crate::rewrite::Rewrite;
 
 /// A key with its values in all inputs.
@@ -33,11 +34,12 @@ pub(crate) struct Vocabulary<'a> {
 }
 
 impl<'a> Vocabulary<'a> {
-    /// Merges keys by name and the dictionaries of each key. A key that others are renamed to gets their values too.
+    /// Merges keys by name and the dictionaries of each key. A key that others are renamed to gets their values too, and one that external labels become theirs.
     pub(crate) fn merge(
         inputs: &'a [BlockView<'a>],
         merged: MergedSymbols<'a>,
         rewrite: &Rewrite,
+        lifted: &Lifted,
     ) -> std::result::Result<Self, CompactError> {
         let MergedSymbols { symbols, maps } = merged;
         // The keys by name, each with the inputs that have it.
@@ -57,7 +59,13 @@ impl<'a> Vocabulary<'a> {
                 renamed.entry(new).or_default().push(old);
             }
         }
-        for new in renamed.keys() {
+        let mut added: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (name, value) in lifted.labels() {
+            if let (Some(name), Some(value)) = (symbol(name), symbol(value)) {
+                added.entry(name).or_default().push(value);
+            }
+        }
+        for new in renamed.keys().chain(added.keys()) {
             sources.entry(*new).or_default();
         }
 
@@ -68,6 +76,7 @@ impl<'a> Vocabulary<'a> {
                 for old in renamed.get(&name).into_iter().flatten() {
                     values.extend(values_of(inputs, &sources[old], &maps)?);
                 }
+                values.extend(added.get(&name).cloned());
                 let key = merge_values(name, &values, &hashes);
                 let codes = values.iter().take(of_name.len()).map(|own| positions(own, &key.values)).collect();
                 Ok((key, codes))
@@ -92,6 +101,11 @@ impl<'a> Vocabulary<'a> {
     pub(crate) fn key(&self, name: &str) -> Option<u32> {
         let found = self.keys.binary_search_by_key(&name, |key| self.symbols[key.name as usize]);
         found.ok().map(|key| key as u32)
+    }
+
+    /// Returns true if an input has this key.
+    pub(crate) fn is_in_an_input(&self, key: u32) -> bool {
+        self.key_maps.iter().any(|keys| keys.binary_search(&key).is_ok())
     }
 
     /// The values of a key, in the order of their codes.

@@ -8,6 +8,8 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_planner::Layout;
 
+use crate::external;
+
 /// What a plan needs to know of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
@@ -58,6 +60,13 @@ impl Description {
                 _ => Layout::Factored,
             },
         })
+    }
+
+    /// Adds external labels that the block lacks, by name: those that its merge will give it.
+    #[must_use]
+    pub fn with_external_labels(mut self, labels: &[(String, String)]) -> Self {
+        self.external_labels = external::with_defaults(self.external_labels, labels);
+        self
     }
 
     /// What it covers: its window, or else the time range of its data.

@@ -72,7 +72,8 @@ fn block(block: &Description) -> Value {
     })
 }
 
-fn times(range: TimeRange) -> Value {
+/// Returns a range of times as JSON: `{"start": ..., "end": ...}` in RFC 3339; the end is not in the range.
+pub fn times(range: TimeRange) -> Value {
     json!({"start": time(range.start), "end": time(range.end)})
 }
 

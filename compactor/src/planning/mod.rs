@@ -65,6 +65,7 @@ mod ranges;
 mod screen;
 
 pub use description::Description;
+pub use json::times;
 pub use options::PlanOptions;
 pub use plan::{Alone, AloneReason, Group, GroupReason, Plan, plan};
 pub use ranges::{Length, Ranges, RangesError};

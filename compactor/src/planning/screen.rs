@@ -7,7 +7,6 @@ use chronoxide_cli::human::{self, count, count_of};
 use chronoxide_cli::style::Style;
 use chronoxide_format::view::TimeRange;
 
-use super::json::time;
 use super::{AloneReason, Description, Group, GroupReason, Plan};
 
 /// Writes a plan: a line that sums it up, each group with its reason and its blocks, then the blocks that stay alone with theirs.
@@ -81,7 +80,7 @@ fn labels(group: &Group<'_>) -> Option<String> {
 }
 
 fn times(range: TimeRange) -> String {
-    format!("{} to {}", time(range.start), time(range.end))
+    human::times(range.start, range.end)
 }
 
 /// What a row says of a block.

@@ -5,6 +5,7 @@
 mod cancellation;
 mod deaths;
 mod errors;
+mod failing_calls;
 mod full_disk;
 mod kills;
 mod leftovers;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use chronoxide_compactor::job::{JobDone, JobError, JobFolder, verify_block};
+use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Leftovers, Proof, verify_block};
 use chronoxide_compactor::{
     CompactOptions, Compaction, CompactionError, Observer, Rewrite, Shards, Summary, Unwatched,
 };
@@ -18,7 +18,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults};
 use chronoxide_publish::{Disk, FileSystem, FolderLock, is_temporary_name, recover};
-use chronoxide_reader::{BlockId, Checks, Folder, OpenError};
+use chronoxide_reader::{Block, BlockId, Checks, Folder, OpenError};
 use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
@@ -148,11 +148,13 @@ impl Scene {
     }
 
     /// Deletes what the outputs of complete jobs were made of, as who comes after a killed compaction does.
-    pub fn clean(&self, system: &dyn FileSystem, folder: &Path) -> Result<Vec<PathBuf>, JobError<OpenError>> {
+    pub fn clean(&self, system: &dyn FileSystem, folder: &Path) -> Result<Leftovers, JobError<OpenError>> {
         let lock = FolderLock::try_lock(folder).unwrap();
         recover(system, folder).unwrap();
         let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
-        JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey }.delete_merged()
+        let open = |path: &Path| Block::read(path, Checks::Never);
+        let proof = Proof { system, open: &open, memory_limit: None, observer: &Unwatched };
+        JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey }.delete_merged(&proof)
     }
 
     /// Whether readers see the outputs.

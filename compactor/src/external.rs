@@ -1,0 +1,82 @@
+//! External labels: set where inputs lack them, and made labels of series.
+
+use std::collections::BTreeMap;
+
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::Meta;
+
+use crate::merge::Vocabulary;
+use crate::{CompactError, CompactOptions};
+
+/// Returns the external labels of an input, by name, with those of the options where it has none of that name.
+pub(crate) fn labels_of(meta: &Meta<'_>, options: &CompactOptions) -> chronoxide_format::Result<Vec<(String, String)>> {
+    let mut labels = Vec::new();
+    for pair in meta.external_labels()? {
+        let (name, value) = pair?;
+        labels.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(with_defaults(labels, &options.external_labels))
+}
+
+/// Adds labels to others where these have none of that name.
+pub(crate) fn with_defaults(labels: Vec<(String, String)>, defaults: &[(String, String)]) -> Vec<(String, String)> {
+    let mut all: BTreeMap<String, String> = defaults.iter().cloned().collect();
+    all.extend(labels);
+    all.into_iter().collect()
+}
+
+/// External labels of each input that become labels of its series.
+///
+/// A series that has a label of that name keeps its own, as when Prometheus sends series with external labels. Empty values are left out: they are absent labels.
+#[derive(Debug)]
+pub(crate) struct Lifted {
+    /// Names and values by input.
+    by_input: Vec<Vec<(String, String)>>,
+}
+
+impl Lifted {
+    /// Lifts these external labels, given by input, if the options ask for it.
+    ///
+    /// # Errors
+    /// A label that is longer than the label policy of the blocks allows.
+    pub(crate) fn new(
+        external_labels: Vec<Vec<(String, String)>>,
+        policy: LabelPolicy,
+        options: &CompactOptions,
+    ) -> Result<Self, CompactError> {
+        if !options.lift_external_labels {
+            return Ok(Self { by_input: external_labels.into_iter().map(|_| Vec::new()).collect() });
+        }
+        let mut by_input = external_labels;
+        for labels in &mut by_input {
+            labels.retain(|(_, value)| !value.is_empty());
+        }
+        let (max_name_len, max_value_len) = (policy.max_name_len() as usize, policy.max_value_len() as usize);
+        let is_too_long = |(name, value): &(String, String)| name.len() > max_name_len || value.len() > max_value_len;
+        if by_input.iter().flatten().any(is_too_long) {
+            let what = "an external label is longer than the label policy of the blocks allows, and cannot become a label of series";
+            return Err(CompactError::Options { what });
+        }
+        Ok(Self { by_input })
+    }
+
+    /// True if no series gets a label.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_input.iter().all(Vec::is_empty)
+    }
+
+    /// Names and values of all inputs, some of them several times.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.by_input.iter().flatten().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Looks the labels of each input up: keys and value codes, by key.
+    pub(crate) fn codes(&self, vocabulary: &Vocabulary<'_>) -> Vec<Vec<(u32, u32)>> {
+        let code = |(name, value): &(String, String)| {
+            let key = vocabulary.key(name)?;
+            let code = vocabulary.values(key).position(|known| known == value)?;
+            Some((key, code as u32))
+        };
+        self.by_input.iter().map(|labels| labels.iter().filter_map(code).collect()).collect()
+    }
+}

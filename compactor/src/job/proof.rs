@@ -1,0 +1,172 @@
+//! Proof that blocks hold all series of others, and what these say of themselves.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use chronoxide_format::metadata::{MetricMetadata, MetricSet};
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_publish::{FileSystem, Spool};
+use chronoxide_reader::{Block, OpenError};
+
+use crate::{CompactError, CompactOptions, Observer, SCRATCH_MEMORY, UserPairs, count_merged};
+
+/// Proves that outputs hold all series of inputs: counts the distinct series of the outputs, and of outputs and inputs together, with merges that write nothing.
+/// What the blocks say of their origin plays no part.
+///
+/// Blocks that an earlier run has merged are deleted only with this proof: parents and ancestors are a claim that anyone can write into a sound block.
+#[derive(Clone, Copy)]
+pub struct Proof<'a> {
+    /// The seam that scratch files go through.
+    pub system: &'a dyn FileSystem,
+    /// Opens a block. A map is enough: every block is verified while it is merged.
+    pub open: &'a dyn Fn(&Path) -> Result<Block, OpenError>,
+    /// Bytes of memory that a proof may take.
+    pub memory_limit: Option<usize>,
+    /// Watches, and may stop it.
+    pub observer: &'a dyn Observer,
+}
+
+impl std::fmt::Debug for Proof<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Proof").field("memory_limit", &self.memory_limit).finish_non_exhaustive()
+    }
+}
+
+/// Why it is not proved that blocks hold the series of others.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unproven {
+    /// Some series are in none of the blocks.
+    #[error("{series} of their series are missing from the outputs")]
+    Missing {
+        /// Number of such series.
+        series: u64,
+    },
+    /// The series live on, but not what an input says of itself.
+    #[error("{}: its {what} is missing from the outputs", path.display())]
+    Stated {
+        /// The input.
+        path: PathBuf,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A block cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A block is damaged, or has an unsupported version or feature.
+    #[error("{}: {}", path.display(), error.reason())]
+    Block {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: CompactError,
+    },
+    /// The blocks cannot be merged.
+    #[error(transparent)]
+    Compact(CompactError),
+}
+
+impl Proof<'_> {
+    /// Proves that `outputs` hold all series of `inputs`. Scratch data waits in `folder`.
+    ///
+    /// Verifies every block. Costs a merge of all blocks without writing, and with several outputs a merge of these.
+    ///
+    /// # Errors
+    /// See [`Unproven`].
+    pub fn prove(&self, folder: &Path, outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), Unproven> {
+        let paths: Vec<&PathBuf> = outputs.iter().chain(inputs).collect();
+        let blocks = paths.iter().map(|path| (self.open)(path)).collect::<Result<Vec<Block>, OpenError>>()?;
+        let views: Vec<BlockView<'_>> = blocks.iter().map(Block::view).collect();
+        let count = |views: &[BlockView<'_>]| self.count(folder, views).map_err(|error| named(error, &paths));
+        let all = count(&views)?;
+        // The sum of the outputs' own counts has shared series twice, and would hide as many missing ones.
+        let held = count(&views[..outputs.len()])?;
+        if all != held {
+            return Err(Unproven::Missing { series: all - held });
+        }
+        let stated = |view: &BlockView<'_>, path: &Path| {
+            Stated::read(view).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+        };
+        let stated: Vec<Stated> =
+            views.iter().zip(&paths).map(|(view, path)| stated(view, path)).collect::<Result<_, _>>()?;
+        let (of_outputs, of_inputs) = stated.split_at(outputs.len());
+        match missing(of_outputs, of_inputs) {
+            Some((input, what)) => Err(Unproven::Stated { path: inputs[input].clone(), what }),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the distinct series of some blocks.
+    fn count(&self, folder: &Path, blocks: &[BlockView<'_>]) -> Result<u64, CompactError> {
+        let options = CompactOptions {
+            user_pairs: UserPairs::Drop,
+            memory_limit: self.memory_limit,
+            ..CompactOptions::default()
+        };
+        let mut spool = Spool::new(self.system, folder, SCRATCH_MEMORY);
+        let counted = count_merged(blocks, &options, &mut spool, self.observer);
+        let closed = spool.close();
+        let summary = counted?;
+        closed?;
+        Ok(summary.series_out)
+    }
+}
+
+/// What a block says of itself beside its series.
+struct Stated {
+    time: Option<TimeRange>,
+    window: Option<TimeRange>,
+    policy: LabelPolicy,
+    user_keys: BTreeSet<String>,
+    metrics: MetricSet,
+}
+
+impl Stated {
+    fn read(view: &BlockView<'_>) -> chronoxide_format::Result<Self> {
+        let copy = view.to_owned_meta()?;
+        let meta = copy.meta()?;
+        let user_keys = meta.user_pairs()?.map(|pair| pair.map(|(key, _)| key.to_owned()));
+        Ok(Self {
+            time: meta.time(),
+            window: meta.window(),
+            policy: meta.policy(),
+            user_keys: user_keys.collect::<Result<_, _>>()?,
+            metrics: copy.metric_metadata()?.iter().collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Returns the first input that says something that the outputs do not say, and what that is.
+///
+/// A time that one input does not know, its outputs do not know either.
+fn missing(outputs: &[Stated], inputs: &[Stated]) -> Option<(usize, &'static str)> {
+    let metrics: BTreeSet<MetricMetadata<'_>> = outputs.iter().flat_map(|output| output.metrics.iter()).collect();
+    let covers = |range: fn(&Stated) -> Option<TimeRange>, input: &Stated| {
+        let Some(own) = range(input) else { return true };
+        let all_known = inputs.iter().all(|input| range(input).is_some());
+        outputs.iter().all(|output| match range(output) {
+            Some(range) => range.start <= own.start && own.end <= range.end,
+            None => !all_known,
+        })
+    };
+    inputs.iter().enumerate().find_map(|(number, input)| {
+        let has_keys = outputs.iter().all(|output| input.user_keys.is_subset(&output.user_keys));
+        let checks = [
+            ("time range", covers(|stated| stated.time, input)),
+            ("window", covers(|stated| stated.window, input)),
+            ("label policy", outputs.iter().all(|output| output.policy == input.policy)),
+            ("user pair", has_keys),
+            ("metric metadata", input.metrics.iter().all(|metric| metrics.contains(&metric))),
+        ];
+        checks.into_iter().find(|(_, is_there)| !is_there).map(|(what, _)| (number, what))
+    })
+}
+
+/// Names the file that an error is about.
+fn named(error: CompactError, paths: &[&PathBuf]) -> Unproven {
+    match error.input().and_then(|input| paths.get(input)) {
+        Some(path) => Unproven::Block { path: path.to_path_buf(), error },
+        None => Unproven::Compact(error),
+    }
+}

@@ -1,0 +1,62 @@
+//! Small blocks that stand for very many series: merged in memory that goes with their bytes, or refused before it starts.
+
+use std::sync::Mutex;
+
+use chronoxide_compactor::{CompactError, CompactOptions, Rewrite, compact};
+use chronoxide_format::view::BlockView;
+use chronoxide_planner::Layout;
+use chronoxide_testdata::allocation::{Counting, measure_process};
+use chronoxide_testdata::product::product;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Memory is counted for the whole process: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// 4 x 10^8 series in a third of a megabyte.
+const VALUES: u32 = 20_000;
+
+#[test]
+fn what_cannot_stay_below_the_limit_is_refused_before_it_starts() {
+    let _alone = ALONE.lock();
+    let (a, b) = (product(VALUES, "a").unwrap(), product(VALUES, "b").unwrap());
+    assert!(a.len() < 400_000 && b.len() < 400_000, "{} and {} bytes", a.len(), b.len());
+    let views = [&a, &b].map(|block| BlockView::open(block).unwrap());
+    assert!(views.iter().all(|view| view.series_count() == Ok(VALUES * VALUES)));
+    let limit = 1 << 30;
+    let plain = CompactOptions { memory_limit: Some(limit), ..CompactOptions::default() };
+    let rewrite = Rewrite { drop_labels: vec!["a".to_owned()], ..Rewrite::default() };
+    let cases = [
+        ("other lists", CompactOptions { ..plain.clone() }),
+        ("plain rows", CompactOptions { layout: Layout::BitPacked, ..plain.clone() }),
+        ("planned afresh", CompactOptions { replan: true, ..plain.clone() }),
+        ("without a label", CompactOptions { rewrite, ..plain.clone() }),
+        (
+            "lifted",
+            CompactOptions {
+                lift_external_labels: true,
+                external_labels: vec![("c".to_owned(), "1".to_owned())],
+                ..plain.clone()
+            },
+        ),
+    ];
+    for (case, options) in cases {
+        let (result, usage) = measure_process(|| compact(&views, &options));
+        let Err(CompactError::Memory { needed, limit: of_error }) = result else { panic!("{case}: {result:?}") };
+        assert_eq!(of_error, limit as u64);
+        assert!(needed > limit as u64, "{case}: {needed}");
+        assert!(usage.peak < 64 << 20, "{case}: {usage:?}");
+    }
+}
+
+#[test]
+fn blocks_that_are_factored_alike_are_merged_in_little_memory() {
+    let _alone = ALONE.lock();
+    let blocks = [product(VALUES, "b").unwrap(), product(VALUES - 1, "b").unwrap()];
+    let views = [0, 1].map(|block| BlockView::open(&blocks[block]).unwrap());
+    let options = CompactOptions { memory_limit: Some(1 << 30), ..CompactOptions::default() };
+    let (merged, usage) = measure_process(|| compact(&views, &options).unwrap());
+    assert_eq!(merged.summary.series_out, u64::from(VALUES) * u64::from(VALUES));
+    assert!(usage.peak < 64 << 20, "{usage:?}");
+}

@@ -1,0 +1,159 @@
+//! External labels: set where inputs lack them, and made labels of series, against labelsets as plain maps.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use chronoxide_compactor::{CompactError, CompactOptions, compact};
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::BlockView;
+use chronoxide_testdata::merging::expected;
+use chronoxide_testdata::plan::{Labelset, build};
+use chronoxide_testdata::random::{Random, random_plan, random_series};
+use proptest::prelude::*;
+use support::{content, random_options};
+
+/// Names that random series have, and some that they do not; with values that they have and that they do not.
+const EXTERNAL: [(&str, &str); 7] = [
+    ("pod", "pod-3"),
+    ("node", "none"),
+    ("cluster", "eu"),
+    ("cluster", "us"),
+    ("a.b", "1"),
+    ("~", "last"),
+    ("empty", ""),
+];
+
+fn some_external(random: &mut Random) -> Vec<(String, String)> {
+    let chosen = EXTERNAL.iter().filter(|_| random.percent(30));
+    let labels: BTreeMap<_, _> = chosen.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    labels.into_iter().collect()
+}
+
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn external_of(block: &[u8]) -> Vec<(String, String)> {
+    let view = BlockView::open(block).unwrap();
+    let meta = view.meta().unwrap();
+    meta.external_labels()
+        .unwrap()
+        .map(|pair| pair.unwrap())
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lifted_labels_are_those_that_series_lack(seed: u64, count in 0_usize..80, number in 1_usize..4) {
+        let mut random = Random::new(seed);
+        let options = CompactOptions {
+            lift_external_labels: true,
+            external_labels: if random.percent(30) { some_external(&mut random) } else { Vec::new() },
+            ..random_options(&mut random)
+        };
+        let mut union: BTreeSet<Labelset> = BTreeSet::new();
+        let mut blocks = Vec::new();
+        for _ in 0..number {
+            let series = random_series(random.below(count + 1), &mut random);
+            let external_labels = some_external(&mut random);
+            let mut lifted: BTreeMap<String, String> = options.external_labels.iter().cloned().collect();
+            lifted.extend(external_labels.iter().cloned());
+            lifted.retain(|_, value| !value.is_empty());
+            let plan = random_plan(&series, &mut random);
+            let meta = BlockMeta { external_labels, ..BlockMeta::default() };
+            blocks.push(build(&series, &plan, RowForm::BitPacked, &meta).unwrap());
+            // Other rewriting comes first. A series that it leaves without labels is dropped all the same.
+            for labels in series.iter().filter_map(|labels| expected(labels, &options)) {
+                let mut after = lifted.clone();
+                after.extend(labels);
+                union.insert(after);
+            }
+        }
+        let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
+        let merged = compact(&views, &options).unwrap();
+        BlockView::open(&merged.block).unwrap().verify().unwrap();
+        prop_assert_eq!(content(&merged.block), union);
+        prop_assert_eq!(external_of(&merged.block), Vec::new());
+    }
+}
+
+#[test]
+fn labels_are_set_where_an_input_has_none_of_that_name() {
+    let block = |seed, external: &[(&str, &str)]| {
+        let meta = BlockMeta { external_labels: owned(external), ..BlockMeta::default() };
+        build(&random_series(20, &mut Random::new(seed)), &Default::default(), RowForm::BitPacked, &meta).unwrap()
+    };
+    let (with, without, other) = (block(1, &[("cluster", "eu")]), block(2, &[]), block(3, &[("cluster", "us")]));
+    let options =
+        |labels: &[(&str, &str)]| CompactOptions { external_labels: owned(labels), ..CompactOptions::default() };
+    let merge = |blocks: [&[u8]; 2], options: &CompactOptions| {
+        let views = blocks.map(|block| BlockView::open(block).unwrap());
+        compact(&views, options).map(|merged| external_of(&merged.block))
+    };
+    let differs = |result: Result<_, CompactError>| matches!(result, Err(CompactError::Differs { input: 1, .. }));
+    assert!(differs(merge([&with, &without], &options(&[]))));
+    assert_eq!(merge([&with, &without], &options(&[("cluster", "eu")])).unwrap(), owned(&[("cluster", "eu")]));
+    assert_eq!(
+        merge([&without, &with], &options(&[("cluster", "eu"), ("b", "1")])).unwrap(),
+        owned(&[("b", "1"), ("cluster", "eu")])
+    );
+    // What an input says stands.
+    assert!(differs(merge([&with, &other], &options(&[("cluster", "eu")]))));
+    assert!(differs(merge([&with, &without], &options(&[("cluster", "us")]))));
+}
+
+#[test]
+fn a_label_longer_than_the_policy_is_not_lifted() {
+    let meta = BlockMeta {
+        external_labels: owned(&[("cluster", "a-name-of-27-bytes-in-total")]),
+        policy: LabelPolicy::new(100, 20).unwrap(),
+        ..BlockMeta::default()
+    };
+    let series = [[("a".to_owned(), "b".to_owned())].into()].into();
+    let block = build(&series, &Default::default(), RowForm::BitPacked, &meta).unwrap();
+    let options = CompactOptions { lift_external_labels: true, ..CompactOptions::default() };
+    let refused = compact(&[BlockView::open(&block).unwrap()], &options).unwrap_err();
+    assert!(refused.to_string().contains("longer than the label policy"), "{refused}");
+}
+
+#[test]
+fn the_command_merges_blocks_of_several_clusters() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let series = random_series(30, &mut Random::new(5));
+    for cluster in ["eu", "us"] {
+        let meta = BlockMeta { external_labels: owned(&[("cluster", cluster)]), ..BlockMeta::default() };
+        let block = build(&series, &Default::default(), RowForm::BitPacked, &meta).unwrap();
+        fs::write(path(&format!("{cluster}.cx")), block).unwrap();
+    }
+    let run = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+        command.args([path("eu.cx"), path("us.cx"), "-o".to_owned(), path("all.cx")]).args(more).output().unwrap()
+    };
+    assert_eq!(run(&[]).status.code(), Some(2), "their external labels differ");
+    let done = run(&["--lift-external-labels"]);
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let merged = fs::read(path("all.cx")).unwrap();
+    let of_cluster = |cluster: &str| {
+        let with = |labels: &Labelset| {
+            let mut after: Labelset = [("cluster".to_owned(), cluster.to_owned())].into();
+            after.extend(labels.clone());
+            after
+        };
+        series.iter().map(with).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(content(&merged), of_cluster("eu").union(&of_cluster("us")).cloned().collect());
+    let folder_run = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"))
+        .args([folder.path().to_str().unwrap(), "--lift-external-labels"])
+        .output()
+        .unwrap();
+    assert_eq!(folder_run.status.code(), Some(2), "labels are rewritten in files that are named");
+}
