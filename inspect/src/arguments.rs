@@ -70,9 +70,10 @@ Examples:
   chronoxide-inspect plan week.cx --first 20
   chronoxide-inspect verify *.cx remaps/*.cxr
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
+  chronoxide-inspect follow --dir remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
 Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a file is damaged, 4 a file is of a version
-that is not known. `verify` looks at all files and ends with the code of the worst.";
+that is not known, 5 `follow` found a series in a block that is not in --blocks. `verify` looks at all files and ends with the code of the worst.";
 
 const TABLES: &str = "\
 Examples:
@@ -89,6 +90,7 @@ Examples:
 const FOLLOW: &str = "\
 Examples:
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
+  chronoxide-inspect follow --dir remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 --json | jq .block_id";
 
 #[derive(Subcommand)]
@@ -192,10 +194,16 @@ pub(crate) struct PlanArguments {
 
 #[derive(Args)]
 pub(crate) struct FollowArguments {
-    /// The remap; `-` is standard input
-    #[arg(value_name = "REMAP")]
+    /// The remap, `-` for standard input; with --dir also a block, or its id
+    #[arg(value_name = "REMAP|BLOCK")]
     pub(crate) remap: PathBuf,
-    /// Refs of series in the remap's input
+    /// Follow through all remaps of this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Stop at the first block that is in this folder; without it, at the first block that has no remap
+    #[arg(long, value_name = "DIR", requires = "dir")]
+    pub(crate) blocks: Option<PathBuf>,
+    /// Refs of series in the block
     #[arg(required = true, value_name = "REF")]
     pub(crate) series: Vec<u32>,
     /// Print one JSON object a series

@@ -231,3 +231,16 @@ fn the_first_of_each_are_shown_on_request() {
     assert_eq!(of(&cut, "more"), left.iter().map(|left| json!({ "type": "more", "count": left })).collect::<Vec<_>>());
     assert_eq!((cut.first(), cut.last()), (all.first(), all.last()));
 }
+
+/// 10^10 would not do: 4 x 10^9 series of 65,000 values each take a fifth of a megabyte, and minutes if each were looked at.
+#[test]
+fn the_plan_of_very_many_series_costs_their_rows() {
+    let count = 65_000_u32;
+    let block = chronoxide_testdata::product::product(count, "b").unwrap();
+    let view = BlockView::open(&block).unwrap();
+    let plan = Plan::of(&view).unwrap();
+    let [keyset] = plan.keysets[..] else { panic!("one keyset") };
+    // Two labels of 65,000 values: codes of 17 bits less one, since 64,999 < 2^16.
+    let series = u64::from(count) * u64::from(count);
+    assert_eq!((u64::from(keyset.series), keyset.plain_bytes), (series, series * 32 / 8));
+}

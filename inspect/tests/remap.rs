@@ -6,7 +6,9 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use chronoxide_format::remap::RemapRule;
+use chronoxide_format::identity::BlockId;
+use chronoxide_format::remap::{KeysetTargets, RemapBuilder, RemapOutput, RemapRule};
+use chronoxide_format::view::BlockView;
 use chronoxide_testdata::remap::golden::golden_remaps;
 use serde_json::{Value, json};
 use support::{Folder, assert_exit, command, json_lines, run, stdout};
@@ -214,4 +216,49 @@ fn a_chunk_that_no_lookup_touches_may_be_damaged() {
     for subcommand in ["summary", "dump", "verify"] {
         assert_exit(&run(&[subcommand, &path]), 3, "chunk-checksum");
     }
+}
+
+/// The remap of block `input`, all of whose series were in one keyset: for each series where it is in `output`, which has as many series as are mapped.
+fn remap_to(input: BlockId, output: BlockId, targets: &[Option<u64>]) -> Vec<u8> {
+    let series_count = targets.iter().flatten().count() as u64;
+    let outputs = [RemapOutput { block_id: output, series_count, shard: 0 }];
+    let mut builder = RemapBuilder::new(input, [7; 16], &outputs).unwrap();
+    let mut rows = KeysetTargets::default();
+    targets.iter().for_each(|&target| rows.push_row([target]));
+    builder.push_keyset(&rows).unwrap();
+    builder.finish().unwrap()
+}
+
+#[test]
+fn series_are_followed_through_the_remaps_of_a_folder() {
+    let folder = Folder::new();
+    let golden = |name: &str| format!("{}/../testdata/golden/{name}.cx", env!("CARGO_MANIFEST_DIR"));
+    let id = |path: &str| BlockView::open(&fs::read(path).unwrap()).unwrap().block_id();
+    let (first, last) = (golden("plain-bitpacked"), golden("lists-bitpacked"));
+    let (a, b, c) = (id(&first), BlockId([9; 16]), id(&last));
+    let remaps = folder.file("remaps");
+    fs::create_dir(&remaps).unwrap();
+    fs::write(remaps.join(format!("{a}.cxr")), remap_to(a, b, &[Some(0), None, Some(1)])).unwrap();
+    fs::write(remaps.join(format!("{b}.cxr")), remap_to(b, c, &[Some(1), Some(0)])).unwrap();
+    let remaps = remaps.to_str().unwrap();
+    let expected = format!("0 {c} 1\n1 gone\n2 {c} 0\n");
+    // By id, by block, by remap.
+    for block in [a.to_string(), first, format!("{remaps}/{a}.cxr")] {
+        assert_eq!(stdout(&["follow", "--dir", remaps, &block, "0", "1", "2"]), expected);
+    }
+    let blocks = folder.file("blocks");
+    fs::create_dir(&blocks).unwrap();
+    let blocks = blocks.to_str().unwrap();
+    let arguments = ["follow", "--dir", remaps, "--blocks", blocks, &a.to_string(), "2", "1"];
+    let missing = run(&arguments);
+    assert_eq!(missing.status.code(), Some(5));
+    assert_eq!(String::from_utf8_lossy(&missing.stdout), format!("2 missing {c} 0\n1 gone\n"));
+    // Whatever the file is called.
+    fs::copy(&last, format!("{blocks}/day.cx")).unwrap();
+    assert_eq!(stdout(&arguments), format!("2 {c} 0\n1 gone\n"));
+    let lines = json_lines(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(lines[0], json!({"ref": 2, "block_id": c.to_string(), "output": null, "series": 0}));
+    let unknown = run(&["follow", "--dir", remaps, &a.to_string(), "3"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("it has 3, from 0 on"));
 }

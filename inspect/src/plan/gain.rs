@@ -1,8 +1,9 @@
 //! What a keyset would take without inner tables and lists, and what it takes.
 
-use chronoxide_format::Result;
+use bitvec::prelude::bitvec;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::Keyset;
+use chronoxide_format::view::{BlockView, Domain, Keyset, Series};
+use chronoxide_format::{Result, SeriesRef};
 use serde::Serialize;
 
 /// What factoring gained in the rows of a keyset. The inner tables and lists that it refers to are not counted: others may use them too.
@@ -29,11 +30,11 @@ pub struct KeysetGain {
 }
 
 impl KeysetGain {
-    /// Looks at all series of a keyset.
-    pub(super) fn of(keyset: &Keyset<'_>, form: RowForm) -> Result<Self> {
+    /// Looks at all rows and lists of a keyset.
+    pub(super) fn of(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Result<Self> {
         let table = keyset.table();
         let (row_bytes, anchor_bytes) = (table.len(), keyset.anchors_len());
-        let plain_bytes = plain_bytes(keyset, form)?;
+        let plain_bytes = plain_bytes(view, keyset, form)?;
         let factored_bytes = row_bytes.saturating_add(anchor_bytes);
         Ok(Self {
             keyset: keyset.id(),
@@ -49,24 +50,52 @@ impl KeysetGain {
     }
 }
 
-/// What a keyset's series take as rows whose columns refer to value dictionaries (spec, section 7): the width of a column is that of the
-/// difference between the largest and the smallest value code of its label. Holds two codes a label.
-fn plain_bytes(keyset: &Keyset<'_>, form: RowForm) -> Result<u64> {
+/// Returns the bytes that a keyset's series take as rows whose columns refer to value dictionaries (spec, section 7): the width of a column is that of
+/// the difference between the largest and the smallest value code of its label.
+///
+/// Costs the rows of the keyset's table and the members of the lists that they refer to, each list once, however many series these stand for. Holds two codes
+/// per label and one bit per list.
+fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Result<u64> {
+    let table = keyset.table();
+    let mut list_column = None;
+    for column in 0..table.column_count() {
+        let column = table.column(column)?;
+        if matches!(column.domain, Domain::Pool(_)) {
+            list_column = Some(column);
+        }
+    }
+    let mut seen = bitvec![0; keyset.pool().map_or(0, |pool| pool.list_count() as usize)];
     let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for series in keyset.series()? {
-        let series = series?;
-        if ranges.is_empty() {
-            ranges = series.label_ids().map(|ids| ids.map(|ids| (ids.code, ids.code))).collect::<Result<_>>()?;
-            continue;
+    let mut before = 0_u32;
+    for row in 0..table.row_count() {
+        let (len, is_new) = match (&list_column, keyset.list(row)?) {
+            (Some(column), Some(list)) => (list.len(), !seen.replace(table.code(row, column)? as usize, true)),
+            _ => (1, false),
+        };
+        // One series says all of a prefix, the others all of a list.
+        for place in 0..if is_new { len } else { len.min(1) } {
+            let series = SeriesRef(keyset.first().0.saturating_add(before.saturating_add(place)));
+            let Some(series) = view.series(series)? else { continue };
+            widen(&mut ranges, &series)?;
         }
-        for ((smallest, largest), ids) in ranges.iter_mut().zip(series.label_ids()) {
-            let code = ids?.code;
-            (*smallest, *largest) = ((*smallest).min(code), (*largest).max(code));
-        }
+        before = before.saturating_add(len);
     }
     let row_bits: u64 = ranges.iter().map(|&(smallest, largest)| u64::from(form.width(largest - smallest))).sum();
     // No overflow: at most 512 labels of 32 bits, and 2^32 series.
     Ok((row_bits * u64::from(keyset.series_count())).div_ceil(8))
+}
+
+/// Widens the range of value codes of each label by those of a series.
+fn widen(ranges: &mut Vec<(u32, u32)>, series: &Series<'_>) -> Result<()> {
+    if ranges.is_empty() {
+        *ranges = series.label_ids().map(|ids| ids.map(|ids| (ids.code, ids.code))).collect::<Result<_>>()?;
+        return Ok(());
+    }
+    for ((smallest, largest), ids) in ranges.iter_mut().zip(series.label_ids()) {
+        let code = ids?.code;
+        (*smallest, *largest) = ((*smallest).min(code), (*largest).max(code));
+    }
+    Ok(())
 }
 
 /// The first less the second; the ends of the range stand for what is beyond them.

@@ -52,7 +52,8 @@ pub struct Head {
 }
 
 impl Plan {
-    /// Looks at each label of each series. Holds a few numbers for each keyset, table and pool, and no rows.
+    /// Looks at each label of each row and of each list that rows refer to: the cost is that of rows, not of series. Holds a few numbers for each keyset,
+    /// table and pool, and no rows.
     ///
     /// # Errors
     /// Damage to what was touched.
@@ -61,7 +62,7 @@ impl Plan {
         // First, because it also finds out whether the keysets' numbers of series can be believed.
         let uses = Uses::of(view)?;
         let mut keysets = (0..view.keyset_count())
-            .map(|keyset| KeysetGain::of(&view.keyset(keyset)?, view.row_form()))
+            .map(|keyset| KeysetGain::of(view, &view.keyset(keyset)?, view.row_form()))
             .collect::<Result<Vec<_>>>()?;
         keysets.sort_by_key(|keyset| (Reverse(keyset.gained_bytes), keyset.keyset));
         let head = Head {

@@ -18,11 +18,17 @@ pub struct Followed {
     pub output: Option<u32>,
     /// Its ref there.
     pub series: Option<u32>,
+    /// True if that block is not there, and no remap says where its series are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
 }
 
 impl fmt::Display for Followed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.block_id, self.series) {
+            (Some(block_id), Some(series)) if self.missing => {
+                write!(f, "{} missing {block_id} {series}", self.series_ref)
+            }
             (Some(block_id), Some(series)) => write!(f, "{} {block_id} {series}", self.series_ref),
             _ => write!(f, "{} gone", self.series_ref),
         }
@@ -43,5 +49,6 @@ pub fn follow(view: &RemapView<'_>, series: u32) -> Result<Option<Followed>, Rem
         block_id: target.and_then(|target| view.output(target.output)).map(|(id, _)| id.to_string()),
         output: target.map(|target| target.output),
         series: target.map(|target| target.series.0),
+        missing: false,
     }))
 }
