@@ -1,5 +1,7 @@
 //! Blocks that claim to hold others: a claim hides little, and deletes nothing without proof.
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
@@ -13,6 +15,7 @@ use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_reader::lineage::REWRITTEN_KEY;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testdata::plan::{Labelset, Plan, build};
+use support::content;
 
 fn series(numbers: Range<u32>) -> BTreeSet<Labelset> {
     numbers.map(|number| [("__name__", "up".to_owned()), ("host", number.to_string())]).map(owned).collect()
@@ -66,23 +69,14 @@ impl Blocks {
     /// Series of the blocks that count, and those of all blocks of the folder.
     fn seen(&self) -> (BTreeSet<Labelset>, BTreeSet<Labelset>) {
         let folder = Folder::read(self.folder.path(), Checks::Eager).unwrap();
-        let live = folder.live().iter().flat_map(|entry| content(&entry.block().view())).collect();
-        let all = folder.lineages().iter().flat_map(|(path, _)| {
-            let bytes = fs::read(path).unwrap();
-            content(&BlockView::open(&bytes).unwrap())
-        });
+        let live = folder.live().iter().flat_map(|entry| content(entry.block().bytes())).collect();
+        let all = folder.lineages().iter().flat_map(|(path, _)| content(&fs::read(path).unwrap()));
         (live, all.collect())
     }
 
     fn compact(&self) -> Output {
         run(&[self.folder.path().to_str().unwrap(), "--delete-inputs"])
     }
-}
-
-fn content(view: &BlockView<'_>) -> BTreeSet<Labelset> {
-    let text = view.text().unwrap();
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
 }
 
 fn run(arguments: &[&str]) -> Output {

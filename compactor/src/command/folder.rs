@@ -31,9 +31,8 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     if arguments.force {
         return Err(usage("--force is for a file: blocks in a folder are named after their ids, and never replaced"));
     }
-    let options_of_merge = arguments.options();
-    let options = &options_of_merge;
-    if options.leaves_out() {
+    let merge_options = arguments.options();
+    if merge_options.leaves_out() {
         return Err(usage(
             "series are left out and labels rewritten in files that are named (--keep, --drop, --drop-label, --rename-label, --lift-external-labels): in a folder only the blocks that are due for a merge would change",
         ));
@@ -61,7 +60,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         .map(|entry| {
             let described = Description::of(entry.path().to_owned(), &entry.block().view())
                 .map_err(|source| Error::Input { path: entry.path().to_owned(), source })?;
-            Ok(described.with_external_labels(&options.external_labels))
+            Ok(described.with_external_labels(&merge_options.external_labels))
         })
         .collect::<Result<Vec<Description>, Error>>()?;
     drop(folder);
@@ -80,7 +79,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     if arguments.delete_inputs && arguments.remap.is_none() {
         // What a run that was killed has merged already.
         let proof =
-            Proof { system: &Disk, open: &blocks::map, memory_limit: options_of_merge.memory_limit, observer: bar };
+            Proof { system: &Disk, open: &blocks::map, memory_limit: merge_options.memory_limit, observer: bar };
         let leftovers = jobs.delete_merged(&proof).map_err(|error| Error::Compaction(error.into()))?;
         if bar.is_interrupted() {
             return Err(Error::Compaction(CompactError::Cancelled.into()).into());
