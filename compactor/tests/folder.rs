@@ -136,12 +136,36 @@ fn a_folder_is_merged_in_place_until_nothing_is_left_to_merge() {
         assert_eq!(window.map(|window| window.start), Some(0));
     }
 
+    // Blocks that are not shown any more are named in number.
+    let hidden = format!("{} blocks hidden: other blocks claim to hold the same series", before.len() - 3);
+    let (_, stderr) = assert_exit(&blocks.run(&["--dry-run"]), 0);
+    assert!(stderr.contains(&hidden), "{stderr}");
+    for options in [&["-q"][..], &["--json", "--dry-run"]] {
+        let (_, stderr) = assert_exit(&blocks.run(options), 0);
+        assert!(!stderr.contains("hidden"), "{stderr}");
+    }
+
     // What is merged already is deleted by a later run that may, as after one that was killed before it could.
     let (_, stderr) = assert_exit(&blocks.run(&["--delete-inputs"]), 0);
     assert!(stderr.contains("nothing to merge"), "{stderr}");
     assert_eq!(stderr.matches(": deleted, as it was merged before").count(), before.len() - 3);
     assert_eq!(blocks.names().len(), live);
     assert!(blocks.live().1 == blocks.series);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_refused_and_not_waited_for() {
+    let mut blocks = Blocks::new();
+    blocks.add(0, 1, "eu");
+    blocks.add(1, 2, "eu");
+    let pipe = blocks.path().join("pipe.cx");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (_, stderr) = assert_exit(&blocks.run(&["--dry-run"]), 1);
+    assert!(stderr.contains("pipe.cx") && stderr.contains("not a file"), "{stderr}");
+    let output = blocks.path().join("out.cx");
+    let (_, stderr) = assert_exit(&run(&[pipe.to_str().unwrap(), "-o", output.to_str().unwrap()]), 1);
+    assert!(stderr.contains("pipe.cx") && stderr.contains("not a file"), "{stderr}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use chronoxide_compactor::REMAP_EXTENSION;
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
-use chronoxide_reader::{Block, BlockId, Checks, FollowError, Followed, RemapFolder, SeriesRef};
+use chronoxide_reader::{Block, BlockId, Checks, FollowError, Followed, OpenError, RemapFolder, SeriesRef};
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 
@@ -135,4 +135,16 @@ fn a_chain_that_ends_and_remaps_that_are_wrong_are_told() {
     std::fs::write(&own, bytes).unwrap();
     let error = scene.remaps().follow(first, SeriesRef(0), |_| false).unwrap_err();
     assert!(matches!(error, FollowError::Circle { block } if block == first), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_a_remaps_place_is_refused_and_not_waited_for() {
+    let scene = Scene::new();
+    let first = BlockView::open(&scene.inputs[0]).unwrap().block_id();
+    std::fs::create_dir(scene.path("remaps")).unwrap();
+    let pipe = scene.remaps().path_for(first);
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let error = scene.remaps().follow(first, SeriesRef(0), |_| false).unwrap_err();
+    assert!(matches!(&error, FollowError::Open(OpenError::Io { path, .. }) if *path == pipe), "{error}");
 }

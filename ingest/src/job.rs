@@ -11,6 +11,8 @@ use crate::report::{Report, Warning};
 use crate::timings::Timings;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The most bytes of a record unless told otherwise: 64 MiB.
@@ -113,6 +115,32 @@ impl<B: BlockSink> Job<B> {
     #[must_use]
     pub fn timings(&self) -> Option<&Timings> {
         self.timings.as_ref()
+    }
+
+    /// Opens a file, or standard input if the path is `-`, as [`Source::open_within`] does.
+    ///
+    /// A pipe is opened on another thread: the watcher can stop the run while the pipe has no writer or no content.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be opened, its first bytes cannot be read or decompressed, or the watcher stopped the run.
+    pub fn open(&mut self, path: &Path, max_window_len: usize) -> Result<Source, IngestError> {
+        if path.is_file() {
+            return Source::open_within(path, max_window_len);
+        }
+        let (opened, source) = sync_channel(1);
+        let owned = path.to_owned();
+        // Detached: a run that is stopped does not wait for the writer.
+        let open = move || drop(opened.send(Source::open_within(&owned, max_window_len)));
+        thread::Builder::new().name("open".to_owned()).spawn(open).map_err(IngestError::Thread)?;
+        let (name, position) = (path.display().to_string(), Position::unknown());
+        loop {
+            match source.recv_timeout(PATIENCE) {
+                Ok(source) => return source,
+                Err(RecvTimeoutError::Timeout) => self.tell(&name, &position)?,
+                Err(RecvTimeoutError::Disconnected) => return Err(IngestError::ReaderStopped),
+            }
+        }
     }
 
     /// Reads one input to its end, on another thread than it is decoded on unless it is small.

@@ -2,6 +2,7 @@
 
 use crate::input::Format;
 use crate::otlp::{Level, MetricKind};
+use chronoxide_cli::human::count_of;
 use serde::Serialize;
 use std::fmt;
 
@@ -242,11 +243,12 @@ impl fmt::Display for Warning {
             }
             Self::UnknownSeriesRefs { input, samples, chunks } => write!(
                 f,
-                "{input}: {samples} samples and {chunks} head chunks belong to series that the log does not define, and were \
-                 left out"
+                "{input}: skipped {} and {} of series that the log does not define",
+                count_of(*samples, "sample"),
+                count_of(*chunks, "head chunk")
             ),
             Self::UnknownRecords { input, count } => {
-                write!(f, "{input}: {count} records have an unknown type, and were passed over")
+                write!(f, "{input}: skipped {} of unknown types", count_of(*count, "record"))
             }
             Self::UnknownFile { path, found } => write!(f, "{path}: passed over: {found}"),
             Self::NoWindow { count } => write!(
@@ -265,13 +267,13 @@ fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<
 
 impl Report {
     /// Returns true if something that the inputs hold, or should hold, is not in the blocks: broken records, points
-    /// without a name, series with too many labels or without any; and, unless `allow_truncated`, inputs that end
+    /// without a name, series with too many labels or without any, samples of undefined series; and, unless `allow_truncated`, inputs that end
     /// within a record or a compressed stream.
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.truncated_inputs;
         let Skipped { broken_records, points_without_name, too_many_labels, series_without_labels } = self.skipped;
-        broken_records + points_without_name + too_many_labels + series_without_labels > 0
+        broken_records + points_without_name + too_many_labels + series_without_labels + self.unknown_series_refs > 0
             || !allow_truncated && torn > 0
     }
 

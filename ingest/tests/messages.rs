@@ -63,6 +63,55 @@ fn folders_that_are_missing_or_empty_are_named() {
     let done = run(&[text(&empty), text(&scene.capture), "-o", text(&scene.output)]);
     assert_exit(&done, 0, "warning: ");
     assert_exit(&done, 0, "empty: no captures in this folder");
+    // A folder of blocks is a mistake: the command for them is another.
+    let blocks = scene.folder.path().join("blocks");
+    fs::create_dir(&blocks).unwrap();
+    fs::copy(&scene.output, blocks.join("out.cx")).unwrap();
+    let done = run(&[text(&blocks), "-o", text(&scene.folder.path().join("b.cx"))]);
+    assert_exit(&done, 4, "blocks: no captures in this folder, only blocks (chronoxide-compact merges blocks)");
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_in_a_folder_are_skipped() {
+    let scene = scene(LINES);
+    let folder = scene.folder.path().join("captures");
+    fs::create_dir(&folder).unwrap();
+    fs::copy(&scene.capture, folder.join("lines.json")).unwrap();
+    make_pipe(&folder.join("pipe"));
+    let done = run(&[text(&folder), "-o", text(&scene.output)]);
+    assert_exit(&done, 0, "captures/pipe: skipped: not a file");
+    assert_exit(&done, 0, "2 series");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_without_a_writer_is_waited_for_until_the_run_is_stopped() {
+    let scene = scene(LINES);
+    let pipe = scene.folder.path().join("pipe");
+    make_pipe(&pipe);
+    let start = |more: &[&str]| {
+        let inputs = [&[text(&scene.capture), text(&pipe)], more].concat();
+        command().args(inputs).args(["-o", text(&scene.output)]).spawn().unwrap()
+    };
+    let child = start(&[]);
+    fs::write(&pipe, "{\"a\":\"3\"}\n").unwrap();
+    assert_exit(&child.wait_with_output().unwrap(), 0, "3 series");
+
+    fs::remove_file(&scene.output).unwrap();
+    let mut child = start(&["--json"]);
+    // Time to come to the pipe. Where it is not enough, the signal ends the command all the same.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "it waits");
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let done = child.wait_with_output().unwrap();
+    assert_exit(&done, 130, "interrupted; nothing was written");
+    assert!(!scene.output.exists());
+}
+
+#[cfg(unix)]
+fn make_pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 #[test]

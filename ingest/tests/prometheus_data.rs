@@ -169,6 +169,21 @@ fn a_torn_last_segment_gives_its_whole_records_and_says_so() {
 }
 
 #[test]
+fn samples_of_series_that_the_log_does_not_define_are_counted_and_the_result_is_partial() {
+    let data = Data::new();
+    // The series are defined in the checkpoint and in the first segments.
+    fs::remove_dir_all(data.path("data/wal/checkpoint.00000003")).unwrap();
+    for name in ["00000004", "00000005"] {
+        fs::remove_file(data.path("data/wal").join(name)).unwrap();
+    }
+    let (done, summary) = data.ingest("data", &["--allow-truncated"]);
+    assert_eq!(done.status.code(), Some(6), "{}", stderr(&done));
+    assert!(summary["input"]["unknown_series_refs"].as_u64().unwrap() > 0, "{summary}");
+    assert!(stderr(&done).contains("of series that the log does not define"), "{}", stderr(&done));
+    assert!(data.series().is_subset(&listed()));
+}
+
+#[test]
 fn damage_within_a_log_is_refused_with_file_and_place() {
     let data = Data::new();
     let segment = data.path("data/wal/00000005");

@@ -502,9 +502,14 @@ fn head_chunks_are_read_to_the_preallocated_end_and_torn_ones_are_told() {
     for empty in [&[][..], &[0; 100], &sound[..8]] {
         assert_eq!(read_chunks(empty).unwrap(), []);
     }
+    // The header's end, and the ends of the chunks.
+    let ends: Vec<usize> = (0..=all.len()).map(|count| head_chunks(&all[..count]).len()).collect();
     for len in 1..sound.len() {
         match read_chunks(&sound[..len]) {
-            Ok(found) => assert!(all.starts_with(&found), "{len} bytes"),
+            Ok(found) => {
+                assert!(ends.contains(&len), "{len} bytes end within a chunk");
+                assert!(all.starts_with(&found), "{len} bytes");
+            }
             Err((found, error)) => {
                 assert!(all.starts_with(&found), "{len} bytes");
                 assert!(matches!(error, WalFileError::Torn { .. }), "{len} bytes: {error}");

@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 /// Without a subcommand it prints a summary and the first entries of each list of the dump. A remap, which `chronoxide-compact --remap` writes,
 /// says where the series of a block are after a compaction: `summary`, `dump` and `verify` take either, `follow` a remap, and all others a block.
 #[derive(Parser)]
-#[command(name = "chronoxide-inspect", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -23,9 +23,9 @@ pub(crate) struct Arguments {
     /// What follows a mistyped subcommand
     #[arg(hide = true)]
     pub(crate) rest: Vec<PathBuf>,
-    /// Entries of each list to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) first: u32,
+    /// Entries of each list to show, 10 by default; 0 for all
+    #[arg(long, value_name = "N")]
+    pub(crate) first: Option<u32>,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -34,17 +34,20 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Refuses a first argument that is a mistyped subcommand, and more files than one.
+    /// Refuses a first argument that is a mistyped subcommand, more files than one, and options before a subcommand
+    /// other than `--quiet`.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let Some(file) = self.file.as_ref().filter(|_| self.command.is_none()) else { return Ok(()) };
+        if self.command.is_some() {
+            let is_plain = self.file.is_none() && self.first.is_none() && !self.json;
+            let message = "files and options stand after the subcommand";
+            return if is_plain { Ok(()) } else { Err(Failure::new(Exit::Usage, message)) };
+        }
+        let Some(file) = &self.file else { return Ok(()) };
         if self.rest.is_empty() && (file == Path::new("-") || file.symlink_metadata().is_ok()) {
             return Ok(());
         }
         let shown = file.display().to_string();
         let message = match nearest_subcommand(&shown) {
-            Some(nearest) if nearest == shown => {
-                format!("options stand after the subcommand: chronoxide-inspect {nearest} ...")
-            }
             Some(nearest) => format!("unrecognized subcommand {}; did you mean `{nearest}`?", Escaped(&shown)),
             None if self.rest.is_empty() => return Ok(()),
             None => format!("without a subcommand, one file is shown, not {}", 1 + self.rest.len()),

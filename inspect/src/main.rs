@@ -26,6 +26,9 @@ use chronoxide_inspect::{InspectError, section_name};
 use chronoxide_reader::{Checks, OpenError};
 use opened::{Opened, open_block};
 
+/// Entries of each list that are shown without a subcommand.
+const DEFAULT_ENTRIES: u32 = 10;
+
 fn main() -> ExitCode {
     run(inspect)
 }
@@ -44,7 +47,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Plan(plan)), _) => print_plan(&plan),
         (Some(Command::Verify(many)), _) => verify(&many, quiet),
         (None, Some(file)) if arguments.json => summary(&Either { file, json: true }),
-        (None, Some(file)) => overview(&file, arguments.first),
+        (None, Some(file)) => overview(&file, arguments.first.unwrap_or(DEFAULT_ENTRIES)),
         (None, None) => Err(Failure::new(Exit::Usage, "no block or remap was named; see --help")),
     }
 }

@@ -137,7 +137,11 @@ fn quiet_keeps_data_and_errors() {
         assert_exit(&quiet, 3, "not a Chronoxide block");
         assert_eq!(String::from_utf8_lossy(&quiet.stdout), "");
     }
-    assert_exit(&run(&["-q", "verify", &path]), 2, "options stand after the subcommand: chronoxide-inspect verify");
+    assert_eq!(run(&["-q", "verify", &path, &broken]).stderr, loud.stderr);
+    assert!(run(&["-q", "verify", &path, &broken]).stdout.is_empty());
+    for misplaced in [&["--json", "verify", &path][..], &["--first", "2", "verify", &path], &[&path, "verify", &path]] {
+        assert_exit(&run(misplaced), 2, "files and options stand after the subcommand");
+    }
     assert_eq!(run(&["sections", "-q", &path]).stdout, run(&["sections", &path]).stdout);
     let note = "note: no metric is named \"absent\"";
     assert_exit(&run(&["metrics", &path, "--name", "absent"]), 0, note);

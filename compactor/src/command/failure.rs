@@ -73,7 +73,11 @@ fn of_compact(error: &CompactError) -> Exit {
 pub(crate) fn exit_of_unproven(reason: &Unproven) -> Exit {
     match reason {
         Unproven::Open(source) => source.exit(),
-        Unproven::Block { error, .. } | Unproven::Compact(error) => of_compact(error),
+        Unproven::Block { error, .. } | Unproven::Compact(error) => match of_compact(error) {
+            // The claim cannot be true, or needs more memory to be proved: no argument of the caller is wrong.
+            Exit::Usage => Exit::Findings,
+            exit => exit,
+        },
         _ => Exit::Findings,
     }
 }

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Exit, Failure, HasExit, Message, print, tell};
+use chronoxide_cli::{Exit, Failure, HasExit, Message, human, print, tell};
 use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Proof};
 use chronoxide_compactor::planning::{self, Description, Group, plan};
 use chronoxide_compactor::{CompactError, Compaction, CompactionError};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, recover};
+use chronoxide_reader::lineage::Reason;
 use chronoxide_reader::{Block, BlockId, Folder, OpenError};
 
 use crate::arguments::Arguments;
@@ -48,6 +49,9 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     }
     let mut told = BTreeSet::new();
     let mut exit = warn_of_unreadable(folder.unreadable(), &mut told).or(warn_of_disputed(&folder));
+    if !arguments.delete_inputs && !arguments.json && !arguments.quiet.is_set() {
+        note_merged(&folder);
+    }
     let disputed: Vec<[u8; 16]> =
         folder.incomplete().iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
     let is_believed = |id: BlockId| {
@@ -140,6 +144,20 @@ fn warn_of_unreadable(unreadable: &[(PathBuf, OpenError)], told: &mut BTreeSet<P
         }
     }
     exit
+}
+
+/// Prints the number of blocks that are hidden because other blocks claim to hold their series: they are neither shown nor merged.
+fn note_merged(folder: &Folder) {
+    let count = folder.hidden().iter().filter(|hidden| matches!(hidden.reason, Reason::Merged { .. })).count() as u64;
+    if count > 0 {
+        let blocks = human::count_of(count, "block");
+        tell(|out| {
+            writeln!(
+                out,
+                "{blocks} hidden: other blocks claim to hold the same series; --delete-inputs proves this and deletes what was merged"
+            )
+        });
+    }
 }
 
 /// Names the blocks that claim to hold more than they can.

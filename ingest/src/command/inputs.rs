@@ -84,17 +84,23 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
     }
     let folder = folder.unwrap_or(path);
     let unreadable = |error| Failure::new(Exit::Io, format!("{}: cannot list: {error}", path.display()));
-    let mut entries = Vec::new();
+    let (mut entries, mut has_blocks) = (Vec::new(), false);
     for name in names_in(path).map_err(unreadable)? {
         let entry = path.join(name);
         let is_hidden = entry.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let is_block = entry.extension().is_some_and(|extension| extension == "cx");
         if !is_hidden && !is_block {
             entries.push(entry);
+        } else if is_block {
+            has_blocks = true;
         }
     }
     if entries.is_empty() {
         let name = path.display().to_string();
+        if has_blocks {
+            let message = format!("{name}: no captures in this folder, only blocks (chronoxide-compact merges blocks)");
+            return Err(Failure::new(Exit::Unsupported, message));
+        }
         tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: no captures in this folder", shown(&name)));
     }
     entries.sort();

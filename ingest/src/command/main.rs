@@ -20,7 +20,6 @@ mod summary;
 
 use arguments::{Arguments, FormatChoice};
 use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, publish_text, run};
-use chronoxide_ingest::input::Source;
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
 use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
@@ -142,7 +141,7 @@ fn read_input(job: &mut Job<Output>, input: &Input, format: FormatChoice, window
     let read = match () {
         () if is_folder && is_wal(path) => job.read_wal(path),
         () if is_folder => job.read_tsdb_block(path),
-        () => Source::open_within(path, window).and_then(|source| job.read(source)),
+        () => job.open(path, window).and_then(|source| job.read(source)),
     };
     match read {
         Err(IngestError::UnknownFormat { found, .. }) if input.folder.is_some() => {
@@ -251,7 +250,8 @@ fn failure(error: IngestError) -> Failure {
         } => Exit::Unsupported,
         IngestError::Wal { source, .. } => match source {
             WalError::Open { .. } | WalError::File { source: WalFileError::Read { .. }, .. } => Exit::Io,
-            WalError::Memory { .. } | WalError::File { source: WalFileError::Version { .. }, .. } => Exit::Unsupported,
+            WalError::Memory { .. } => Exit::Usage,
+            WalError::File { source: WalFileError::Version { .. }, .. } => Exit::Unsupported,
             _ => Exit::Corrupt,
         },
         IngestError::UnknownFormat { .. } => Exit::Unsupported,
@@ -259,7 +259,9 @@ fn failure(error: IngestError) -> Failure {
             CollectError::Output(_) => Exit::Io,
             // What the arguments say is checked by the builder, and the rest are counts.
             CollectError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
-            CollectError::TooManyWindows { .. } | CollectError::TooManyBlocks { .. } => Exit::Usage,
+            CollectError::TooManyWindows { .. }
+            | CollectError::TooManyBlocks { .. }
+            | CollectError::MemoryLimit { .. } => Exit::Usage,
             _ => Exit::Unsupported,
         },
         _ => Exit::Corrupt,

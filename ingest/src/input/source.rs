@@ -75,6 +75,11 @@ impl Position {
         Self { len: Some(len), watch: Arc::default() }
     }
 
+    /// The start of an input of unknown length.
+    pub(crate) fn unknown() -> Self {
+        Self { len: None, watch: Arc::default() }
+    }
+
     /// The file was read up to here.
     pub(crate) fn advance_to(&self, offset: u64) {
         self.watch.read.store(offset, Ordering::Relaxed);

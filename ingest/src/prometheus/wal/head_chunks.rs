@@ -13,6 +13,9 @@ const FILE_HEADER_LEN: usize = 8;
 /// Bytes before the length of a chunk: series, first and last time, encoding.
 const CHUNK_HEADER_LEN: usize = 25;
 
+/// Bytes of a file that Prometheus allocated and has not cut to its content yet.
+const ALLOCATED_LEN: u64 = 128 << 20;
+
 /// Bytes of the longest length of a chunk.
 const MAX_LENGTH_LEN: usize = 5;
 
@@ -83,6 +86,11 @@ impl<R: Read> HeadChunks<R> {
         // Files are preallocated: zeros end them.
         let is_end = header.iter().take(CHUNK_HEADER_LEN - 1).all(|&byte| byte == 0);
         if is_end {
+            // A reference begins with zeros too: too few of them for a header are the start of one that is cut off.
+            let is_cut = (1..CHUNK_HEADER_LEN).contains(&header.len()) && self.offset != ALLOCATED_LEN;
+            if is_cut {
+                return Err(WalFileError::Torn { offset: start });
+            }
             return if at_end(&mut self.reader, self.offset)? {
                 Ok(None)
             } else {
