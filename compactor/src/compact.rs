@@ -15,13 +15,14 @@ use chronoxide_publish::{Disk, Spool};
 use rayon::prelude::*;
 
 use crate::merge::{
-    Adopted, AllLabelRows, Context, Filter, MOST_SELECTORS, MergedKeyset, MergedLists, MergedTables, Merging, MoreRows,
-    Sharding, Tally, Translation, Vocabulary, add_rows_below, adopt, has_plan, keys_of, merge_symbols,
+    Adopted, AllLabelRows, Filter, MAX_SELECTORS, MergeContext, MergedKeyset, MergedLists, MergedTables, MoreRows,
+    Sharding, Tally, Translation, TranslationContext, Vocabulary, add_rows_below, adopt, has_plan, keys_of,
+    merge_symbols,
 };
-use crate::merger::Merger;
 use crate::output::{Draft, OutputRows};
-use crate::progress::{Observer, Phase, Timings, Unwatched};
+use crate::progress::{NoObserver, Observer, Phase, Timings};
 use crate::remap::{KnownOutput, remap};
+use crate::row_merger::RowMerger;
 use crate::select::Selector;
 use crate::{CompactError, CompactOptions, Rewrite, memory, meta, verification};
 
@@ -36,7 +37,7 @@ pub struct Summary {
     /// Series that selectors left out, or that had no label left.
     pub dropped: u64,
     /// Series of other shards than the one that is made.
-    pub elsewhere: u64,
+    pub other_shards: u64,
     /// Series of all outputs.
     pub series_out: u64,
     /// How many outputs there are.
@@ -68,7 +69,7 @@ pub struct Compacted {
 pub fn compact(inputs: &[BlockView<'_>], options: &CompactOptions) -> Result<Compacted, CompactError> {
     let mut spool = Spool::new(&Disk, Path::new("."), usize::MAX);
     let mut blocks = Vec::new();
-    let summary = compact_into(inputs, options, &mut spool, &Unwatched, |_, draft| {
+    let summary = compact_into(inputs, options, &mut spool, &NoObserver, |_, draft| {
         let mut out = Cursor::new(Vec::new());
         draft.write_to(&mut out)?;
         blocks.push(out.into_inner());
@@ -169,16 +170,16 @@ fn merge<E: From<CompactError>>(
     let new_names = options.rewrite.renamed().map(|(_, new)| new);
     let new_symbols: Vec<&str> = new_names.chain(lifted.labels().flat_map(|(name, value)| [name, value])).collect();
     let symbols = merge_symbols(inputs, &new_symbols)?;
-    watch.goes_on(Phase::Tables, 1, 4)?;
+    watch.progress(Phase::Tables, 1, 4)?;
     let vocabulary = Vocabulary::merge(inputs, symbols, &options.rewrite, &lifted)?;
-    watch.goes_on(Phase::Tables, 2, 4)?;
+    watch.progress(Phase::Tables, 2, 4)?;
     let changes = options.rewrite.key_changes(&vocabulary);
     let lifted_codes = lifted.codes(&vocabulary);
     let adopts = options.layout == Layout::Factored && !replan;
     let adopted = adopt(inputs, &metas, &vocabulary, &changes, &lifted_codes, adopts)?;
     memory::check(needed.saturating_add(memory::translation(&adopted)), options)?;
     let labels = AllLabelRows::new(inputs, &vocabulary);
-    let context = Context {
+    let context = TranslationContext {
         inputs,
         vocabulary: &vocabulary,
         plan: &adopted.plan,
@@ -189,19 +190,19 @@ fn merge<E: From<CompactError>>(
     let more = more_rows(context, &adopted)?;
     let tables = MergedTables::merge(inputs, &vocabulary, &adopted, &more)?;
     drop(more);
-    watch.goes_on(Phase::Tables, 3, 4)?;
+    watch.progress(Phase::Tables, 3, 4)?;
     let lists = MergedLists::merge(inputs, &vocabulary, &adopted, &tables)?;
     let filter = filter(merged_meta.policy, options, &vocabulary);
-    let of_tables = if filter.keeps_all() { Vec::new() } else { filter.of_tables(&adopted.plan, &tables) };
-    let merging = Merging {
+    let table_masks = if filter.keeps_all() { Vec::new() } else { filter.table_masks(&adopted.plan, &tables) };
+    let merging = MergeContext {
         context,
         keysets: &adopted.keysets,
         tables: &tables,
         lists: &lists,
         filter: &filter,
-        of_tables: &of_tables,
+        table_masks: &table_masks,
     };
-    watch.goes_on(Phase::Tables, 4, 4)?;
+    watch.progress(Phase::Tables, 4, 4)?;
     summary.timings.add(Phase::Tables, started.elapsed());
 
     let started = Instant::now();
@@ -210,7 +211,7 @@ fn merge<E: From<CompactError>>(
     let with_codes = options.layout == Layout::Factored && !replan || !is_all_used;
     let of_shards = options.shards.as_ref().filter(|shards| shards.only.is_none());
     let sharding = of_shards.map(|shards| Sharding::new(&shards.by, shards.count, &vocabulary, &adopted.plan, &tables));
-    let mut merger = Merger {
+    let mut merger = RowMerger {
         merging: &merging,
         sharding,
         max_series: options.max_series_per_block,
@@ -229,7 +230,7 @@ fn merge<E: From<CompactError>>(
     summary.series_in = verified.series_count;
     summary.duplicates = tally.duplicates.series;
     summary.dropped = tally.dropped.series;
-    summary.elsewhere = tally.elsewhere.series;
+    summary.other_shards = tally.other_shards.series;
     summary.series_out = outputs.iter().map(|output| output.series).sum();
     summary.outputs = outputs.len() as u32;
     let unknown_sections = inputs.iter().flat_map(BlockView::sections).filter(|section| section.known().is_none());
@@ -246,7 +247,7 @@ fn merge<E: From<CompactError>>(
     let mut known = Vec::new();
     for (number, rows) in (0..).zip(&outputs) {
         let started = Instant::now();
-        watch.goes_on(Phase::Plan, number.into(), summary.outputs.into())?;
+        watch.progress(Phase::Plan, number.into(), summary.outputs.into())?;
         let job = meta.job.map(|job| Job { output: first + number, output_count, ..job });
         let meta = BlockMeta { job, ..meta.clone() };
         let mut draft = if replan {
@@ -257,7 +258,7 @@ fn merge<E: From<CompactError>>(
         };
         summary.timings.add(Phase::Plan, started.elapsed());
         let started = Instant::now();
-        watch.goes_on(Phase::Write, number.into(), summary.outputs.into())?;
+        watch.progress(Phase::Write, number.into(), summary.outputs.into())?;
         if publish_remap.is_some() {
             let shard = shard_of_output[known.len()];
             known.push(KnownOutput { rows, shard, block_id: draft.block_id(), refs: draft.take_refs() });
@@ -269,7 +270,7 @@ fn merge<E: From<CompactError>>(
         let started = Instant::now();
         let job = meta.job.map_or([0; 16], |job| job.id);
         let gone = remap(inputs, &merging, &known, job, contents, &watch, publish_remap)?;
-        let left_out = summary.dropped + summary.elsewhere;
+        let left_out = summary.dropped + summary.other_shards;
         if gone != left_out {
             return Err(CompactError::Unmapped { gone, left_out }.into());
         }
@@ -280,8 +281,8 @@ fn merge<E: From<CompactError>>(
 
 /// Refuses what cannot be done before anything is done.
 fn check(options: &CompactOptions) -> Result<(), CompactError> {
-    if options.keep.len() + options.drop.len() > MOST_SELECTORS {
-        return Err(CompactError::TooManySelectors { most: MOST_SELECTORS });
+    if options.keep.len() + options.drop.len() > MAX_SELECTORS {
+        return Err(CompactError::TooManySelectors { most: MAX_SELECTORS });
     }
     let Some(shards) = &options.shards else { return Ok(()) };
     let is_by = |name: &String| *name == shards.by;
@@ -339,8 +340,8 @@ pub(crate) struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    pub(crate) fn goes_on(&self, phase: Phase, done: u64, of: u64) -> Result<(), CompactError> {
-        if self.observer.goes_on(phase, done, of) { Ok(()) } else { Err(CompactError::Cancelled) }
+    pub(crate) fn progress(&self, phase: Phase, done: u64, of: u64) -> Result<(), CompactError> {
+        if self.observer.progress(phase, done, of) { Ok(()) } else { Err(CompactError::Cancelled) }
     }
 }
 
@@ -354,7 +355,7 @@ fn verify(inputs: &[BlockView<'_>], watch: &Watch<'_>) -> Result<Verified, Compa
     let mut verified = Verified { series_count: 0, fingerprint: Fingerprint::ZERO };
     let mut first = 0;
     for group in inputs.chunks(rayon::current_num_threads() * 4) {
-        watch.goes_on(Phase::Verify, first as u64, inputs.len() as u64)?;
+        watch.progress(Phase::Verify, first as u64, inputs.len() as u64)?;
         // What a block adds up to is all that is kept of it.
         let sums = |content: ContentFingerprint| (content.series_count, content.fingerprint);
         let results: Vec<_> = group.par_iter().map(|view| verification::verify(view).map(sums)).collect();
@@ -369,7 +370,7 @@ fn verify(inputs: &[BlockView<'_>], watch: &Watch<'_>) -> Result<Verified, Compa
 }
 
 /// The rows that shared tables must have for series that are factored otherwise in their inputs.
-fn more_rows(context: Context<'_>, adopted: &Adopted) -> Result<MoreRows, CompactError> {
+fn more_rows(context: TranslationContext<'_>, adopted: &Adopted) -> Result<MoreRows, CompactError> {
     let plan = &adopted.plan;
     let mut more: MoreRows =
         (0..plan.tables.len()).map(|table| InternedRows::new(keys_of(plan, table).len())).collect();
@@ -407,10 +408,10 @@ struct Verified {
 fn balance(verified: &Verified, outputs: &[OutputRows], tally: &Tally, summary: &Summary) -> Result<(), CompactError> {
     let went_in = verified.fingerprint;
     let came_out: Fingerprint = outputs.iter().map(OutputRows::fingerprint).sum();
-    let left_out = summary.dropped + summary.elsewhere;
+    let left_out = summary.dropped + summary.other_shards;
     let (before, after) = tally.rewritten;
     let is_balanced =
-        went_in + after == came_out + tally.duplicates.sum + tally.dropped.sum + tally.elsewhere.sum + before;
+        went_in + after == came_out + tally.duplicates.sum + tally.dropped.sum + tally.other_shards.sum + before;
     if !is_balanced || summary.series_in != summary.series_out + summary.duplicates + left_out {
         return Err(CompactError::Unbalanced {
             series_in: summary.series_in,

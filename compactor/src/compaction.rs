@@ -11,7 +11,7 @@ use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, REMAP_EXTENSION};
 
 use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
-use crate::{CompactError, CompactOptions, Draft, Observer, Summary, Unwatched, compact_into, compact_with_remaps};
+use crate::{CompactError, CompactOptions, Draft, NoObserver, Observer, Summary, compact_into, compact_with_remaps};
 
 /// Bytes of merged rows that wait in memory, unless something else is asked for; more of them wait in a temporary file.
 pub const SCRATCH_MEMORY: usize = 16 << 20;
@@ -30,7 +30,7 @@ pub const SCRATCH_MEMORY: usize = 16 << 20;
 /// struct Watch(AtomicBool);
 ///
 /// impl Observer for Watch {
-///     fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool {
+///     fn progress(&self, phase: Phase, done: u64, of: u64) -> bool {
 ///         eprintln!("{phase}: {done} of {of}");
 ///         !self.0.load(Ordering::Relaxed)
 ///     }
@@ -76,7 +76,7 @@ pub struct Compaction<'a> {
 impl<'a> Compaction<'a> {
     /// On the disk, with [`SCRATCH_MEMORY`], without remaps and unwatched.
     pub fn new(inputs: &'a [BlockView<'a>], options: &'a CompactOptions) -> Self {
-        Self { system: &Disk, inputs, options, scratch_memory: SCRATCH_MEMORY, remaps: None, observer: &Unwatched }
+        Self { system: &Disk, inputs, options, scratch_memory: SCRATCH_MEMORY, remaps: None, observer: &NoObserver }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`compact`] takes any number of blocks and gives one with each of their series once; [`compact_into`] gives several, written as they come. Strings are
 //! compared only to merge the arenas; from then on everything is numbers that are renumbered in order: symbols, then value dictionaries, then shared
-//! tables and lists, then the rows of each keyset. Merging a sorted domain keeps its order, so that rows which were sorted stay sorted; and where inputs
+//! tables and lists, then the rows of each keyset. MergeContext a sorted domain keeps its order, so that rows which were sorted stay sorted; and where inputs
 //! are factored alike, a row is a prefix with a list of series, so that it is prefixes and lists that are merged and not series. Tables and pieces of
 //! keysets are independent of one another and merged in parallel; the result is the same whatever the number of threads and the order of the inputs.
 //!
@@ -11,7 +11,7 @@
 //! | `compaction` | the whole with its files: published in a folder, or as one file |
 //! | `compact` | the whole: inputs to outputs, with the balance of series |
 //! | `options` | how blocks are merged |
-//! | [`planning`] | which blocks of a folder are merged together |
+//! | [`strategy`] | which blocks of a folder are merged together |
 //! | [`select`] | which series: the selectors of PromQL |
 //! | `rewrite` | labels dropped and renamed |
 //! | `external` | external labels, set and made labels of series |
@@ -48,15 +48,15 @@ mod external;
 pub mod job;
 mod memory;
 mod merge;
-mod merger;
 mod meta;
 mod options;
 mod output;
-pub mod planning;
 mod progress;
 mod remap;
 mod rewrite;
+mod row_merger;
 pub mod select;
+pub mod strategy;
 mod verification;
 
 pub use chronoxide_reader::REMAP_EXTENSION;
@@ -65,6 +65,6 @@ pub use compaction::{Compaction, CompactionError, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
 pub use options::{CompactOptions, Shards, UserPairs};
 pub use output::Draft;
-pub use progress::{Observer, Phase, Timings, Unwatched};
+pub use progress::{NoObserver, Observer, Phase, Timings};
 pub use rewrite::Rewrite;
 pub use verification::verify;

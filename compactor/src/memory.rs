@@ -58,7 +58,7 @@ pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan:
     let mut bytes = WORK + SCRATCH_MEMORY as u64;
     for (input, view) in inputs.iter().enumerate() {
         let of_input =
-            of_input(view, levels, options, replan).map_err(|source| CompactError::Input { input, source })?;
+            input_memory(view, levels, options, replan).map_err(|source| CompactError::Input { input, source })?;
         bytes = bytes.saturating_add(of_input);
     }
     Ok(bytes)
@@ -85,7 +85,7 @@ pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     Ok(at_once.fold(series.saturating_mul(size_of::<u32>() as u64), |bytes, &more| bytes.saturating_add(more)))
 }
 
-fn of_input(
+fn input_memory(
     view: &BlockView<'_>,
     levels: u64,
     options: &CompactOptions,

@@ -9,11 +9,11 @@ use std::time::Duration;
 pub enum Phase {
     /// Checking every rule of the format on each input.
     Verify,
-    /// Merging symbols, dictionaries, shared tables and lists.
+    /// MergeContext symbols, dictionaries, shared tables and lists.
     Tables,
-    /// Merging the rows of keysets.
+    /// MergeContext the rows of keysets.
     Rows,
-    /// Renumbering, and planning if asked to.
+    /// Renumbering, and strategy if asked to.
     Plan,
     /// Writing, reading again and publishing outputs.
     Write,
@@ -47,15 +47,15 @@ impl fmt::Display for Phase {
 /// Watches a compaction; asked from one thread at a time.
 pub trait Observer: Sync {
     /// So much of a phase is done; of what is counted, the phase decides. Whether to go on: if not, nothing is written.
-    fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool;
+    fn progress(&self, phase: Phase, done: u64, of: u64) -> bool;
 }
 
 /// Sees nothing and stops nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unwatched;
+pub struct NoObserver;
 
-impl Observer for Unwatched {
-    fn goes_on(&self, _phase: Phase, _done: u64, _of: u64) -> bool {
+impl Observer for NoObserver {
+    fn progress(&self, _phase: Phase, _done: u64, _of: u64) -> bool {
         true
     }
 }
@@ -66,7 +66,7 @@ pub struct Timings([Duration; Phase::ALL.len()]);
 
 impl Timings {
     /// The time of a phase.
-    pub fn of(&self, phase: Phase) -> Duration {
+    pub fn duration(&self, phase: Phase) -> Duration {
         self.0[phase as usize]
     }
 

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::CompactError;
 use crate::compact::Watch;
-use crate::merge::{Fate, KeysetSource, Merging, PoolReader, Translation};
+use crate::merge::{Fate, KeysetSource, MergeContext, PoolReader, Translation};
 use crate::output::{Chunk, OutputRows, waiting_widths};
 use crate::progress::Phase;
 
@@ -40,7 +40,7 @@ struct PlacedChunk {
 
 /// The rows of all outputs, by keysets.
 struct Placed<'a> {
-    merging: &'a Merging<'a>,
+    merging: &'a MergeContext<'a>,
     contents: Contents<'a>,
     outputs: Vec<PlacedOutput<'a>>,
 }
@@ -56,7 +56,7 @@ struct PlacedOutput<'a> {
 /// Builds the remap of each input, and hands them to `each` in order. Returns how many series are in no output.
 pub(crate) fn remap<'a, E: From<CompactError>>(
     inputs: &[BlockView<'_>],
-    merging: &'a Merging<'a>,
+    merging: &'a MergeContext<'a>,
     outputs: &'a [KnownOutput<'a>],
     job: [u8; 16],
     contents: Contents<'a>,
@@ -90,7 +90,7 @@ pub(crate) fn remap<'a, E: From<CompactError>>(
     let mut gone = 0;
     let at_once = rayon::current_num_threads();
     for (group, (views, keysets)) in inputs.chunks(at_once).zip(sources.chunks(at_once)).enumerate() {
-        watch.goes_on(Phase::Remap, (group * at_once) as u64, inputs.len() as u64)?;
+        watch.progress(Phase::Remap, (group * at_once) as u64, inputs.len() as u64)?;
         let built = views.par_iter().zip(keysets).map(build).collect::<Result<Vec<(Vec<u8>, u64)>, CompactError>>()?;
         for (input, (bytes, of_input)) in (group * at_once..).zip(built) {
             gone += of_input;
@@ -101,7 +101,7 @@ pub(crate) fn remap<'a, E: From<CompactError>>(
 }
 
 impl<'a> Placed<'a> {
-    fn new(merging: &'a Merging<'a>, known: &'a [KnownOutput<'a>], contents: Contents<'a>) -> Self {
+    fn new(merging: &'a MergeContext<'a>, known: &'a [KnownOutput<'a>], contents: Contents<'a>) -> Self {
         let mut outputs = Vec::with_capacity(known.len());
         let mut series_before = 0;
         for output in known {
@@ -155,7 +155,7 @@ impl<'a> Placed<'a> {
         let at = |error| CompactError::Input { input: source.input, source: error };
         let stored = merging.open_stored(source).map_err(at)?;
         let filter = (!merging.filter.keeps_all()).then_some(merging.filter);
-        let possible = filter.map_or(0, |filter| filter.of_keys(merging.keys(number)));
+        let possible = filter.map_or(0, |filter| filter.keys_mask(merging.keys(number)));
         let mut gone = 0;
         let mut members: Vec<Option<u64>> = Vec::new();
         let mut start = 0;
@@ -165,8 +165,8 @@ impl<'a> Placed<'a> {
             for row in run.rows() {
                 let prefix = &row[..choice.prefix.len()];
                 walk.find(prefix)?;
-                let mask =
-                    filter.map_or(0, |filter| possible & filter.of_parts(merging.of_tables, &choice.prefix, prefix));
+                let mask = filter
+                    .map_or(0, |filter| possible & filter.parts_mask(merging.table_masks, &choice.prefix, prefix));
                 members.clear();
                 match (choice.list, walk.pool) {
                     (Some(part), Some(pool)) => {
@@ -174,7 +174,7 @@ impl<'a> Placed<'a> {
                         walk.members(list, &mut members);
                         if let Some(filter) = filter {
                             for (target, &member) in members.iter_mut().zip(pool.list(list)) {
-                                let mask = mask & filter.of_part(merging.of_tables, part, member);
+                                let mask = mask & filter.part_mask(merging.table_masks, part, member);
                                 *target = target.filter(|_| filter.fate(mask) == Fate::Kept);
                             }
                         }

@@ -57,7 +57,7 @@ impl Flip<'_> {
 }
 
 impl Observer for Flip<'_> {
-    fn goes_on(&self, phase: Phase, done: u64, _of: u64) -> bool {
+    fn progress(&self, phase: Phase, done: u64, _of: u64) -> bool {
         // The first group of blocks has been verified, and the last block not.
         if phase == Phase::Verify && done > 0 {
             self.flip();

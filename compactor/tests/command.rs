@@ -9,11 +9,11 @@ use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_testdata::broken::broken;
+use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Plan, build};
 use chronoxide_testdata::random::{Random, random_series};
 use chronoxide_testdata::requirement::skip_or_fail;
-use chronoxide_testdata::surgeon::Surgeon;
 
 /// A temporary folder with two sound blocks, `a.cx` and `b.cx`.
 struct Folder(tempfile::TempDir);
@@ -266,9 +266,9 @@ fn flipped_bits_are_refused_by_name_and_nothing_is_written() {
 #[test]
 fn a_block_with_unknown_features_is_not_rewritten() {
     let folder = Folder::new();
-    let mut surgeon = Surgeon::open(&golden_bytes("plain-bitpacked"));
-    surgeon.features[1] = 0x10;
-    let newer = folder.write("newer.cx", surgeon.close());
+    let mut editor = BlockEditor::open(&golden_bytes("plain-bitpacked"));
+    editor.features[1] = 0x10;
+    let newer = folder.write("newer.cx", editor.close());
     let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
     assert_refused(&folder, &[&a, &newer, "-o", &out], 4, &format!("error: {newer}: "));
     assert_refused(&folder, &[&a, &newer, "-o", &out], 4, "ro_compat bits 0x10");
@@ -292,9 +292,9 @@ fn optional_sections_are_left_out_and_said_to_be() {
     let folder = Folder::new();
     let meta = golden_bytes("meta");
     // The golden block's features may be ignored, but one of them not in a rewrite.
-    let mut surgeon = Surgeon::open(&meta);
-    surgeon.features = [0, 0, 6];
-    let input = folder.write("optional.cx", surgeon.close());
+    let mut editor = BlockEditor::open(&meta);
+    editor.features = [0, 0, 6];
+    let input = folder.write("optional.cx", editor.close());
     let out = folder.text("out.cx");
     assert_exit(&run(&[&input, "-o", &out]), 0, "left out     1 optional section");
     let block = fs::read(Path::new(&out)).unwrap();

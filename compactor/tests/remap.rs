@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use chronoxide_compactor::job::JobFolder;
-use chronoxide_compactor::{CompactOptions, Compaction, Observer, Phase, Rewrite, Shards, Unwatched};
+use chronoxide_compactor::{CompactOptions, Compaction, NoObserver, Observer, Phase, Rewrite, Shards};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
@@ -163,7 +163,7 @@ fn prefixes_that_agree_take_bits_and_not_bytes_a_series() {
 struct UntilRemaps;
 
 impl Observer for UntilRemaps {
-    fn goes_on(&self, phase: Phase, _done: u64, _of: u64) -> bool {
+    fn progress(&self, phase: Phase, _done: u64, _of: u64) -> bool {
         phase < Phase::Remap
     }
 }
@@ -201,7 +201,7 @@ fn inputs_are_there_until_their_remaps_are() {
     };
     assert_eq!(run(&UntilRemaps).unwrap_err().to_string(), "cancelled");
     assert_eq!((count(&blocks, "cx"), count(&remaps, "cxr")), (3, 0));
-    let (summary, done) = run(&Unwatched).unwrap();
+    let (summary, done) = run(&NoObserver).unwrap();
     assert_eq!((done.deleted.len(), count(&blocks, "cx"), count(&remaps, "cxr")), (2, 1, 2));
     for input in &ids {
         let remap = Remap::read(remaps.join(format!("{input}.cxr")), Checks::Eager).unwrap();

@@ -7,7 +7,7 @@ use std::io::Cursor;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use chronoxide_compactor::{CompactError, CompactOptions, Rewrite, Shards, Summary, Unwatched, compact_into};
+use chronoxide_compactor::{CompactError, CompactOptions, NoObserver, Rewrite, Shards, Summary, compact_into};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
@@ -59,7 +59,7 @@ fn merge(inputs: &[&Input], options: &CompactOptions) -> Result<(Summary, Vec<Ve
     let views: Vec<BlockView<'_>> = inputs.iter().map(|input| BlockView::open(&input.bytes).unwrap()).collect();
     let mut spool = Spool::new(&Disk, Path::new("."), usize::MAX);
     let mut blocks = Vec::new();
-    let summary = compact_into(&views, options, &mut spool, &Unwatched, |number, draft| {
+    let summary = compact_into(&views, options, &mut spool, &NoObserver, |number, draft| {
         assert_eq!(number as usize, blocks.len());
         let (id, byte_len, series) = (draft.block_id(), draft.byte_len(), draft.series_count());
         let mut out = Cursor::new(Vec::new());
@@ -148,7 +148,7 @@ proptest! {
         let (summary, outputs) = merge(&inputs.iter().collect::<Vec<_>>(), &options).unwrap();
         prop_assert_eq!(summary.outputs as usize, outputs.len());
         prop_assert_eq!((summary.series_in, summary.series_out), (in_count as u64, union.len() as u64));
-        prop_assert_eq!((summary.dropped, summary.elsewhere), ((in_count - left_count) as u64, 0));
+        prop_assert_eq!((summary.dropped, summary.other_shards), ((in_count - left_count) as u64, 0));
         prop_assert_eq!(summary.duplicates, (left_count - union.len()) as u64);
         check_meta(&inputs, &outputs);
 
@@ -210,7 +210,7 @@ proptest! {
             let (summary, alone) = run(Some(only));
             prop_assert!(alone == outputs[only.number() as usize..][..1], "shard {only} by {by}");
             let elsewhere = all().filter(|labels| shard(labels, by, count) != only.number()).count();
-            prop_assert_eq!(summary.elsewhere, elsewhere as u64);
+            prop_assert_eq!(summary.other_shards, elsewhere as u64);
             let own = all().filter(|labels| shard(labels, by, count) == only.number());
             let dropped = own.filter(|labels| expected(labels, &options).is_none()).count();
             prop_assert_eq!(summary.dropped, dropped as u64);

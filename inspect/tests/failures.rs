@@ -12,9 +12,9 @@ use chronoxide_format::{Error, Rule};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::plan::{Plan, plan_entries};
 use chronoxide_inspect::tables::{Selection, table_entries};
+use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::requirement::skip_or_fail;
-use chronoxide_testdata::surgeon::Surgeon;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, run};
 
@@ -132,11 +132,11 @@ fn flipped_bits_with_right_checksums_are_shown_or_refused() {
     for golden in goldens().iter().filter(|golden| golden.name.starts_with("lists") || golden.name.starts_with("chain"))
     {
         for kind in [SectionKind::Catalogue, SectionKind::Rows, SectionKind::Members] {
-            let patient = Surgeon::open(&golden.bytes);
-            for bit in 0..patient.clone().section(kind).len() * 8 {
-                let mut patient = patient.clone();
-                patient.section(kind)[bit / 8] ^= 1 << (bit % 8);
-                let block = patient.close();
+            let block = BlockEditor::open(&golden.bytes);
+            for bit in 0..block.clone().section(kind).len() * 8 {
+                let mut block = block.clone();
+                block.section(kind)[bit / 8] ^= 1 << (bit % 8);
+                let block = block.close();
                 let Ok(view) = BlockView::open(&block) else { continue };
                 let mut ignore = |_| Ok(());
                 let tables = table_entries(&view, Selection::default(), &mut ignore);

@@ -8,9 +8,9 @@ use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::{Rule, TableId};
 
+use crate::editor::{BlockEditor, reseal};
 use crate::golden::goldens;
 use crate::plan::{Labelset, Plan, build};
-use crate::surgeon::{Surgeon, reseal};
 
 /// A block that breaks a rule.
 #[derive(Clone, Debug)]
@@ -34,14 +34,14 @@ fn clauses() -> Vec<Broken> {
     use SectionKind::Meta;
     let in_meta = |change: &dyn Fn(&mut Vec<u8>)| in_section(PLAIN, Meta, change);
     let set_i64 = |bytes: &mut Vec<u8>, at: usize, value: i64| bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
-    let swapped = |table: usize, row: u64| operate_on(&many_rows(), |surgeon| swap_rows(surgeon, table, row));
-    let repeated = |table: usize, row: u64| operate_on(&many_rows(), |surgeon| repeat_row(surgeon, table, row));
+    let swapped = |table: usize, row: u64| edit_block(&many_rows(), |editor| swap_rows(editor, table, row));
+    let repeated = |table: usize, row: u64| edit_block(&many_rows(), |editor| repeat_row(editor, table, row));
     let clauses: [(Rule, &str, Vec<u8>); 17] = [
         (Rule::PolicyKept, "name", {
             let series = series(&[&[("a-name-of-19-bytes-", "v")]]);
             let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
-            operate_on(&block.expect("a sound block"), |surgeon| {
-                surgeon.section(Meta)[104..108].copy_from_slice(&18_u32.to_le_bytes());
+            edit_block(&block.expect("a sound block"), |editor| {
+                editor.section(Meta)[104..108].copy_from_slice(&18_u32.to_le_bytes());
             })
         }),
         (
@@ -116,14 +116,14 @@ fn clauses() -> Vec<Broken> {
 
 /// The meta section of the golden that has parents and ancestors.
 fn golden_meta() -> Vec<u8> {
-    Surgeon::open(&golden("meta")).section(SectionKind::Meta).clone()
+    BlockEditor::open(&golden("meta")).section(SectionKind::Meta).clone()
 }
 
 /// Changes a block and puts it together with right checksums and id.
-fn operate_on(block: &[u8], change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
-    let mut surgeon = Surgeon::open(block);
-    change(&mut surgeon);
-    surgeon.close()
+fn edit_block(block: &[u8], change: impl FnOnce(&mut BlockEditor)) -> Vec<u8> {
+    let mut editor = BlockEditor::open(block);
+    change(&mut editor);
+    editor.close()
 }
 
 /// More rows than are unpacked at once, in the dictionary of `a` and in the table of the only keyset.
@@ -139,34 +139,34 @@ fn many_rows() -> Vec<u8> {
 }
 
 /// Bits of a row, and the bit of the rows section at which row `row` of a table of [`many_rows`] starts: 0 is the dictionary of `a`, 1 the keyset's table.
-fn row_bit(surgeon: &Surgeon, table: usize, row: u64) -> (u32, u64) {
+fn row_bit(editor: &BlockEditor, table: usize, row: u64) -> (u32, u64) {
     let (offset, width) = match table {
-        0 => (surgeon.records.keys[0][2], surgeon.records.keys[0][4]),
+        0 => (editor.records.keys[0][2], editor.records.keys[0][4]),
         // Two columns, the second of one bit.
-        _ => (surgeon.records.tables[0][1], 9 + 1),
+        _ => (editor.records.tables[0][1], 9 + 1),
     };
     (width as u32, offset * 8 + row * width)
 }
 
-fn bits_at(surgeon: &mut Surgeon, width: u32, bit: u64) -> u64 {
-    let rows = surgeon.section(SectionKind::Rows);
+fn bits_at(editor: &mut BlockEditor, width: u32, bit: u64) -> u64 {
+    let rows = editor.section(SectionKind::Rows);
     let is_set = |place: u32| rows[((bit + u64::from(place)) / 8) as usize] >> ((bit + u64::from(place)) % 8) & 1;
     (0..width).fold(0, |value, place| value | u64::from(is_set(place)) << place)
 }
 
 /// Swaps a row and the next.
-fn swap_rows(surgeon: &mut Surgeon, table: usize, row: u64) {
-    let ((width, first), (_, second)) = (row_bit(surgeon, table, row), row_bit(surgeon, table, row + 1));
-    let (a, b) = (bits_at(surgeon, width, first), bits_at(surgeon, width, second));
-    surgeon.set_bits(SectionKind::Rows, first, width, b);
-    surgeon.set_bits(SectionKind::Rows, second, width, a);
+fn swap_rows(editor: &mut BlockEditor, table: usize, row: u64) {
+    let ((width, first), (_, second)) = (row_bit(editor, table, row), row_bit(editor, table, row + 1));
+    let (a, b) = (bits_at(editor, width, first), bits_at(editor, width, second));
+    editor.set_bits(SectionKind::Rows, first, width, b);
+    editor.set_bits(SectionKind::Rows, second, width, a);
 }
 
 /// Makes the next row equal to a row.
-fn repeat_row(surgeon: &mut Surgeon, table: usize, row: u64) {
-    let ((width, first), (_, second)) = (row_bit(surgeon, table, row), row_bit(surgeon, table, row + 1));
-    let value = bits_at(surgeon, width, first);
-    surgeon.set_bits(SectionKind::Rows, second, width, value);
+fn repeat_row(editor: &mut BlockEditor, table: usize, row: u64) {
+    let ((width, first), (_, second)) = (row_bit(editor, table, row), row_bit(editor, table, row + 1));
+    let value = bits_at(editor, width, first);
+    editor.set_bits(SectionKind::Rows, second, width, value);
 }
 
 /// Keysets over a dictionary, over a map of it, and over a map of that map.
@@ -198,36 +198,36 @@ fn in_place(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 /// Changes a golden block and puts it together with right checksums and id.
-fn operate(name: &str, change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
-    let mut surgeon = Surgeon::open(&golden(name));
-    change(&mut surgeon);
-    surgeon.close()
+fn edit(name: &str, change: impl FnOnce(&mut BlockEditor)) -> Vec<u8> {
+    let mut editor = BlockEditor::open(&golden(name));
+    change(&mut editor);
+    editor.close()
 }
 
 /// Changes the bytes of a section.
 fn in_section(name: &str, kind: SectionKind, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    operate(name, |surgeon| change(surgeon.section(kind)))
+    edit(name, |editor| change(editor.section(kind)))
 }
 
 /// Changes the records of the catalogue.
-fn in_records(name: &str, change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
-    operate(name, |surgeon| {
-        change(surgeon);
-        surgeon.repack();
+fn in_records(name: &str, change: impl FnOnce(&mut BlockEditor)) -> Vec<u8> {
+    edit(name, |editor| {
+        change(editor);
+        editor.repack();
     })
 }
 
 /// Changes the shapes in the catalogue.
-fn in_shapes(name: &str, change: impl FnOnce(&mut Surgeon)) -> Vec<u8> {
-    in_records(name, |surgeon| {
-        change(surgeon);
-        surgeon.records.place_shapes();
+fn in_shapes(name: &str, change: impl FnOnce(&mut BlockEditor)) -> Vec<u8> {
+    in_records(name, |editor| {
+        change(editor);
+        editor.records.place_shapes();
     })
 }
 
 /// The columns of the last table.
-fn last_columns(surgeon: &mut Surgeon) -> &mut Vec<[u64; 3]> {
-    &mut last(&mut surgeon.records.shapes).columns
+fn last_columns(editor: &mut BlockEditor) -> &mut Vec<[u64; 3]> {
+    &mut last(&mut editor.records.shapes).columns
 }
 
 const PLAIN: &str = "plain-bitpacked";
@@ -240,7 +240,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
     match rule {
         Rule::Magic => in_place(PLAIN, |file| file[0] = 0x88),
         Rule::Version => in_place(PLAIN, |file| file[10] += 1),
-        Rule::IncompatFeatures => operate(PLAIN, |surgeon| surgeon.features[0] = 1),
+        Rule::IncompatFeatures => edit(PLAIN, |editor| editor.features[0] = 1),
         Rule::HeaderChecksum => in_place(PLAIN, |file| file[60] ^= 1),
         Rule::FileLen => in_place(PLAIN, |file| file.truncate(file.len() - 1)),
         Rule::DirectoryExtent => in_place(PLAIN, |file| {
@@ -248,16 +248,14 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             reseal(file);
         }),
         Rule::DirectoryChecksum => in_place(PLAIN, |file| file[64] ^= 1),
-        Rule::SectionOrder => operate(PLAIN, |surgeon| surgeon.sections.swap(0, 1)),
+        Rule::SectionOrder => edit(PLAIN, |editor| editor.sections.swap(0, 1)),
         Rule::SectionExtent => in_place(PLAIN, |file| {
             file[72] += 1;
             reseal(file);
         }),
-        Rule::SectionRequired => {
-            operate(PLAIN, |surgeon| surgeon.sections.retain(|section| section.kind != Members.code()))
-        }
-        Rule::SectionUnknown => operate(PLAIN, |surgeon| {
-            surgeon.sections.push(SectionBytes { kind: 8, id: 0, bytes: b"new".to_vec() });
+        Rule::SectionRequired => edit(PLAIN, |editor| editor.sections.retain(|section| section.kind != Members.code())),
+        Rule::SectionUnknown => edit(PLAIN, |editor| {
+            editor.sections.push(SectionBytes { kind: 8, id: 0, bytes: b"new".to_vec() });
         }),
         Rule::ChecksLength => in_place(PLAIN, |file| {
             file.extend_from_slice(&[0; 4]);
@@ -276,14 +274,14 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         }),
         Rule::CatalogueHeader => in_section(PLAIN, Catalogue, |bytes| bytes[24] = 33),
         Rule::CatalogueLength => in_section(PLAIN, Catalogue, |bytes| bytes.push(0)),
-        Rule::CatalogueWidths => operate(PLAIN, wider_catalogue),
+        Rule::CatalogueWidths => edit(PLAIN, wider_catalogue),
         Rule::CataloguePadding => in_section(PLAIN, Catalogue, set_last),
         Rule::SymbolsHeader => in_section(PLAIN, Symbols, |bytes| bytes[6] = 1),
         Rule::SymbolsLength => in_section(PLAIN, Symbols, |bytes| bytes.push(0)),
         Rule::SymbolsStarts => in_section(PLAIN, Arena, |bytes| bytes.push(b'x')),
-        Rule::SymbolsWidths => operate(PLAIN, |surgeon| {
+        Rule::SymbolsWidths => edit(PLAIN, |editor| {
             let starts = starts(&golden(PLAIN));
-            surgeon.repack_starts(&starts, 1);
+            editor.repack_starts(&starts, 1);
         }),
         Rule::SymbolsPadding => in_section(PLAIN, Symbols, set_last),
         Rule::SymbolsOrder => in_section(PLAIN, Arena, |bytes| {
@@ -291,31 +289,31 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             bytes[at] = b'a';
         }),
         Rule::SymbolsUtf8 => in_section(PLAIN, Arena, |bytes| *bytes.last_mut().expect("a symbol") = 0xFF),
-        Rule::SymbolsUsed => operate(PLAIN, |surgeon| {
+        Rule::SymbolsUsed => edit(PLAIN, |editor| {
             let mut starts = starts(&golden(PLAIN));
-            surgeon.section(Arena).extend_from_slice(b"zz");
+            editor.section(Arena).extend_from_slice(b"zz");
             starts.push(starts.last().expect("the arena's length") + 2);
-            surgeon.repack_starts(&starts, 0);
+            editor.repack_starts(&starts, 0);
         }),
-        Rule::TableColumns => in_records(PLAIN, |surgeon| last(&mut surgeon.records.tables)[2] += 1),
-        Rule::TableRows => in_records(PLAIN, |surgeon| surgeon.records.keys[0][1] = 0),
-        Rule::TableExtent => in_shapes(PLAIN, |surgeon| last(last_columns(surgeon))[2] += 40),
-        Rule::ColumnDomain => in_shapes(PLAIN, |surgeon| last(last_columns(surgeon))[0] = 0),
-        Rule::ColumnCode => in_records(PLAIN, |surgeon| surgeon.records.keys[0][3] += 100),
-        Rule::ColumnWidth => in_shapes("one-series", |surgeon| {
-            last(last_columns(surgeon))[2] += 1;
-            surgeon.section(Rows).push(0);
+        Rule::TableColumns => in_records(PLAIN, |editor| last(&mut editor.records.tables)[2] += 1),
+        Rule::TableRows => in_records(PLAIN, |editor| editor.records.keys[0][1] = 0),
+        Rule::TableExtent => in_shapes(PLAIN, |editor| last(last_columns(editor))[2] += 40),
+        Rule::ColumnDomain => in_shapes(PLAIN, |editor| last(last_columns(editor))[0] = 0),
+        Rule::ColumnCode => in_records(PLAIN, |editor| editor.records.keys[0][3] += 100),
+        Rule::ColumnWidth => in_shapes("one-series", |editor| {
+            last(last_columns(editor))[2] += 1;
+            editor.section(Rows).push(0);
         }),
         Rule::RowsOffset => in_section(PLAIN, Rows, |bytes| bytes.push(0)),
         Rule::RowsPadding => in_section(PLAIN, Rows, set_last),
-        Rule::RowsOrder => operate(PLAIN, |surgeon| {
+        Rule::RowsOrder => edit(PLAIN, |editor| {
             // The second row of the first dictionary becomes the first.
-            let bits = surgeon.records.keys[0][4];
-            surgeon.set_bits(Rows, bits, bits as u32, 0);
+            let bits = editor.records.keys[0][4];
+            editor.set_bits(Rows, bits, bits as u32, 0);
         }),
-        Rule::LeavesWritten => in_shapes("one-series", |surgeon| last(&mut surgeon.records.shapes).leaves = vec![0, 1]),
-        Rule::LeavesOrder => in_shapes(CHAIN, |surgeon| {
-            let leaves = surgeon.records.shapes.iter_mut().map(|shape| &mut shape.leaves);
+        Rule::LeavesWritten => in_shapes("one-series", |editor| last(&mut editor.records.shapes).leaves = vec![0, 1]),
+        Rule::LeavesOrder => in_shapes(CHAIN, |editor| {
+            let leaves = editor.records.shapes.iter_mut().map(|shape| &mut shape.leaves);
             let leaves = leaves.max_by_key(|leaves| leaves.len()).expect("a table with leaves written out");
             let other = leaves.iter().position(|&column| column != leaves[0]).expect("a leaf of another column");
             leaves.swap(0, other);
@@ -329,27 +327,27 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::RowsUsed => with_builder(|builder| {
             builder.push_keyset_table(&[Domain::Table(TableId(0))], &[0]).expect("a keyset without the second value");
         }),
-        Rule::KeysOrder => in_records(PLAIN, |surgeon| {
-            let (first, second) = (surgeon.records.keys[0][0], surgeon.records.keys[1][0]);
-            (surgeon.records.keys[0][0], surgeon.records.keys[1][0]) = (second, first);
+        Rule::KeysOrder => in_records(PLAIN, |editor| {
+            let (first, second) = (editor.records.keys[0][0], editor.records.keys[1][0]);
+            (editor.records.keys[0][0], editor.records.keys[1][0]) = (second, first);
         }),
-        Rule::PoolTable => in_records(LISTS, |surgeon| {
-            let tables = surgeon.records.keys.len() + surgeon.records.tables.len();
-            surgeon.records.pools[0][0] = tables as u64 - 1;
+        Rule::PoolTable => in_records(LISTS, |editor| {
+            let tables = editor.records.keys.len() + editor.records.tables.len();
+            editor.records.pools[0][0] = tables as u64 - 1;
         }),
-        Rule::PoolLists => operate(LISTS, |surgeon| surgeon.set_bits(Members, 0, 3, 0)),
+        Rule::PoolLists => edit(LISTS, |editor| editor.set_bits(Members, 0, 3, 0)),
         Rule::MembersExtent => in_section(LISTS, Members, |bytes| bytes.push(0)),
         // The pool over `le` has the lists (0, 1, 3) and (0, 2): two ends of 3 bits, then members of 2 bits from byte 1.
-        Rule::ListMembers => operate(LISTS, |surgeon| surgeon.set_bits(Members, 10, 2, 0)),
-        Rule::ListOrder => operate(LISTS, |surgeon| surgeon.set_bits(Members, 16, 2, 1)),
+        Rule::ListMembers => edit(LISTS, |editor| editor.set_bits(Members, 10, 2, 0)),
+        Rule::ListOrder => edit(LISTS, |editor| editor.set_bits(Members, 16, 2, 1)),
         Rule::ListUsed => unused_list(),
         Rule::ListColumn => in_shapes(LISTS, swap_last_domains),
-        Rule::Anchors => operate(LISTS, |surgeon| {
-            let offset = last(&mut surgeon.records.keysets)[1];
-            surgeon.set_bits(Members, offset * 8, 1, 1);
+        Rule::Anchors => edit(LISTS, |editor| {
+            let offset = last(&mut editor.records.keysets)[1];
+            editor.set_bits(Members, offset * 8, 1, 1);
         }),
         Rule::MembersPadding => in_section(LISTS, Members, set_last),
-        Rule::KeysetSeries => in_records(PLAIN, |surgeon| surgeon.records.keysets[0][0] += 1),
+        Rule::KeysetSeries => in_records(PLAIN, |editor| editor.records.keysets[0][0] += 1),
         Rule::KeysetOrder => keysets_out_of_order(),
         Rule::MetaHeader => in_section(PLAIN, Meta, |bytes| bytes.truncate(100)),
         Rule::MetaLength => in_section(PLAIN, Meta, |bytes| bytes.push(0)),
@@ -368,18 +366,18 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::PolicyKept => {
             let series = series(&[&[("name", "a value of 19 bytes")]]);
             let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
-            let mut surgeon = Surgeon::open(&block.expect("a sound block"));
-            surgeon.section(Meta)[108..112].copy_from_slice(&18_u32.to_le_bytes());
-            surgeon.close()
+            let mut editor = BlockEditor::open(&block.expect("a sound block"));
+            editor.section(Meta)[108..112].copy_from_slice(&18_u32.to_le_bytes());
+            editor.close()
         }
         Rule::MetaCounts => in_section(PLAIN, Meta, |bytes| bytes[8] += 1),
         Rule::Fingerprint => in_section(PLAIN, Meta, |bytes| bytes[16] ^= 1),
         Rule::MetricHeader => in_section(METRICS, MetricMetadata, |bytes| bytes[15] = 1),
         Rule::MetricLength => in_section(METRICS, MetricMetadata, |bytes| bytes.push(b'x')),
-        Rule::MetricWidths => operate(METRICS, wider_metrics),
-        Rule::MetricPadding => operate(METRICS, |surgeon| {
-            let text_len = surgeon.metrics.text.len();
-            let section = surgeon.section(MetricMetadata);
+        Rule::MetricWidths => edit(METRICS, wider_metrics),
+        Rule::MetricPadding => edit(METRICS, |editor| {
+            let text_len = editor.metrics.text.len();
+            let section = editor.section(MetricMetadata);
             let closing = section.len() - text_len - 1;
             section[closing] = 1;
         }),
@@ -392,7 +390,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         }),
         Rule::MetricValues => in_metrics(|metrics| last(&mut metrics.rows)[1] = 9),
         Rule::MetricOrder => in_metrics(|metrics| metrics.rows.swap(0, 1)),
-        Rule::BlockId => Surgeon::open(&golden(PLAIN)).with_id(BlockId([7; 16])).close(),
+        Rule::BlockId => BlockEditor::open(&golden(PLAIN)).with_id(BlockId([7; 16])).close(),
         _ => unreachable!("{rule:?} has no broken block"),
     }
 }
@@ -418,10 +416,10 @@ fn starts(block: &[u8]) -> Vec<u64> {
 }
 
 /// The catalogue with one bit more for row counts than they need.
-fn wider_catalogue(surgeon: &mut Surgeon) {
+fn wider_catalogue(editor: &mut BlockEditor) {
     use zerocopy::FromBytes;
-    let records = surgeon.records.clone();
-    let section = surgeon.section(SectionKind::Catalogue);
+    let records = editor.records.clone();
+    let section = editor.section(SectionKind::Catalogue);
     let (header, _) = chronoxide_format::layout::CatalogueHeader::read_from_prefix(section).expect("a catalogue");
     let mut header = header;
     header.table_widths[0] += 1;
@@ -430,25 +428,25 @@ fn wider_catalogue(surgeon: &mut Surgeon) {
 
 /// Changes the records of metric metadata.
 fn in_metrics(change: impl FnOnce(&mut MetricRecords)) -> Vec<u8> {
-    operate(METRICS, |surgeon| {
-        change(&mut surgeon.metrics);
-        surgeon.repack_metrics();
+    edit(METRICS, |editor| {
+        change(&mut editor.metrics);
+        editor.repack_metrics();
     })
 }
 
 /// Metric metadata with one bit more for types than they need.
-fn wider_metrics(surgeon: &mut Surgeon) {
+fn wider_metrics(editor: &mut BlockEditor) {
     use zerocopy::FromBytes;
-    let records = surgeon.metrics.clone();
-    let section = surgeon.section(SectionKind::MetricMetadata);
+    let records = editor.metrics.clone();
+    let section = editor.section(SectionKind::MetricMetadata);
     let (mut header, _) = chronoxide_format::layout::MetricsHeader::read_from_prefix(section).expect("metric metadata");
     header.row_widths[1] += 1;
     *section = records.pack(&header);
 }
 
 /// Swaps the domains of the last two columns.
-fn swap_last_domains(surgeon: &mut Surgeon) {
-    let columns = last_columns(surgeon);
+fn swap_last_domains(editor: &mut BlockEditor) {
+    let columns = last_columns(editor);
     let end = columns.len();
     let (a, b) = (columns[end - 2][0], columns[end - 1][0]);
     (columns[end - 2][0], columns[end - 1][0]) = (b, a);
@@ -502,12 +500,12 @@ fn unused_list() -> Vec<u8> {
 fn keysets_out_of_order() -> Vec<u8> {
     let series = series(&[&[("a", "1"), ("c", "1")], &[("b", "1"), ("c", "1")]]);
     let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("a sound block");
-    let mut surgeon = Surgeon::open(&block);
+    let mut editor = BlockEditor::open(&block);
     // The shapes of two keyset tables of two columns each.
-    let shapes = &mut surgeon.records.shapes;
+    let shapes = &mut editor.records.shapes;
     let (a, b) = (shapes[0].columns[0][0], shapes[1].columns[0][0]);
     (shapes[0].columns[0][0], shapes[1].columns[0][0]) = (b, a);
-    surgeon.records.place_shapes();
-    surgeon.repack();
-    surgeon.close()
+    editor.records.place_shapes();
+    editor.repack();
+    editor.close()
 }

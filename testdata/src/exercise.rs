@@ -17,7 +17,7 @@ use chronoxide_inspect::tables::{Selection, table_entries};
 const FIRST: u32 = 40;
 
 /// Series that are looked at where all must be or none.
-const MOST_SERIES: u32 = 200;
+const MAX_SERIES: u32 = 200;
 
 /// Opens a block without verifying it and calls everything that can be called. Returns how many labels were read, and the errors met.
 pub fn read_everything(bytes: &[u8]) -> Tally {
@@ -56,7 +56,7 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
 
 /// What the planner gained, if there are not too many series to look at.
 fn gains(view: &BlockView<'_>) -> std::result::Result<(), InspectError> {
-    if view.series_count()? > MOST_SERIES {
+    if view.series_count()? > MAX_SERIES {
         return Ok(());
     }
     plan_entries(view, &Plan::of(view)?, Some(3), &mut |_| Ok(()))

@@ -11,7 +11,7 @@ use chronoxide_format::view::BlockView;
 /// use chronoxide_testdata::golden::goldens;
 ///
 /// let golden = goldens().into_iter().find(|golden| golden.name == "plain-bitpacked").unwrap();
-/// let flat = FlatPairs::of(&BlockView::open(&golden.bytes).unwrap());
+/// let flat = FlatPairs::from_view(&BlockView::open(&golden.bytes).unwrap());
 /// let touched: u64 = (0..golden.series.len() as u32).map(|series| flat.touch(series)).sum();
 /// let expected: u64 = golden.series.iter().flatten().map(|(name, value)| touch(name.as_bytes()) + touch(value.as_bytes())).sum();
 /// assert_eq!(touched, expected);
@@ -30,7 +30,7 @@ impl FlatPairs {
     /// # Panics
     ///
     /// The block is not sound.
-    pub fn of(view: &BlockView<'_>) -> Self {
+    pub fn from_view(view: &BlockView<'_>) -> Self {
         let mut flat = Self::default();
         for id in 0..view.symbols().count() {
             flat.arena.extend_from_slice(view.symbol(SymbolId(id)).expect("sound").expect("a symbol"));

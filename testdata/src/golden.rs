@@ -10,8 +10,8 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{Job, TimeRange};
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 
+use crate::editor::BlockEditor;
 use crate::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
-use crate::surgeon::Surgeon;
 
 /// A block and the name of its files.
 #[derive(Clone, Debug)]
@@ -324,8 +324,8 @@ fn everything_in_meta() -> Golden {
         ..BlockMeta::default()
     };
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
-    let mut surgeon = Surgeon::open(&bytes);
-    surgeon.features = [0, 1, 6];
-    surgeon.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id: 9, bytes: b"not for this reader".to_vec() });
-    Golden { name: "meta", bytes: surgeon.close(), series }
+    let mut editor = BlockEditor::open(&bytes);
+    editor.features = [0, 1, 6];
+    editor.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id: 9, bytes: b"not for this reader".to_vec() });
+    Golden { name: "meta", bytes: editor.close(), series }
 }

@@ -2,7 +2,7 @@
 
 use chronoxide_format::layout::SectionKind;
 
-use crate::surgeon::{Surgeon, reseal};
+use crate::editor::{BlockEditor, reseal};
 
 /// A field of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,20 +70,20 @@ pub fn boundary_values(was: u64) -> [u64; 32] {
 /// All fields of a block: header, directory, the headers of catalogue, symbols, meta and metric metadata, every field of every record, and the first
 /// bytes of what is packed.
 pub fn fields(block: &[u8]) -> Vec<Field> {
-    let mut surgeon = Surgeon::open(block);
+    let mut editor = BlockEditor::open(block);
     let mut fields = Vec::new();
     let header = [(8, 2), (10, 2), (12, 4), (16, 4), (20, 4), (24, 8), (32, 8), (40, 8), (48, 4), (52, 4), (56, 4)];
     fields.extend(header.map(|(at, size)| Field::File(at, size)));
-    for entry in 0..surgeon.sections.len() {
+    for entry in 0..editor.sections.len() {
         fields.extend([(0, 4), (4, 4), (8, 8), (16, 8)].map(|(at, size)| Field::File(64 + entry * 24 + at, size)));
     }
     let catalogue = [(0, 4), (4, 4), (8, 4), (12, 4), (16, 8)].into_iter().chain((24..41).map(|at| (at, 1)));
     let symbols = [(0, 4), (4, 1), (5, 1), (6, 2), (8, 1), (9, 1)].into_iter();
     let meta = (0..8).map(|at| (at * 8, 8)).chain((16..29).map(|at| (at * 4, 4))).chain([(116, 1), (117, 1), (118, 2)]);
     let packed = (0..24).map(|at| (at, 1));
-    let has_metrics = surgeon.has(SectionKind::MetricMetadata);
+    let has_metrics = editor.has(SectionKind::MetricMetadata);
     let mut in_section = |kind, places: &mut dyn Iterator<Item = (usize, usize)>| {
-        let len = surgeon.section(kind).len();
+        let len = editor.section(kind).len();
         fields.extend(places.filter(|(at, size)| at + size <= len).map(|(at, size)| Field::Section(kind, at, size)));
     };
     // The header, and the first bytes of keys, tables and shapes.
@@ -97,7 +97,7 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
         let header = [(0, 4), (4, 4)].into_iter().chain((8..16).map(|at| (at, 1)));
         in_section(SectionKind::MetricMetadata, &mut header.chain((16..40).map(|at| (at, 1))));
     }
-    let (records, metrics) = (&surgeon.records, &surgeon.metrics);
+    let (records, metrics) = (&editor.records, &editor.metrics);
     let counts = [
         (RecordKind::Table, records.tables.len(), 3),
         (RecordKind::Column, records.shapes.iter().map(|shape| shape.columns.len()).sum(), 3),
@@ -118,7 +118,7 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
 
 /// The block with some of its fields set to other values, the later ones on top of the earlier, and checksums made anew.
 pub fn with_fields(block: &[u8], changes: &[(Field, usize)]) -> Vec<u8> {
-    let mut surgeon = Surgeon::open(block);
+    let mut editor = BlockEditor::open(block);
     let is_record = |field: &Field| matches!(field, Field::Record(..));
     let in_shapes = |kind| matches!(kind, RecordKind::Column | RecordKind::Leaf);
     // Shapes first: they may grow, and then the tables must know where they start before that is changed, too.
@@ -127,25 +127,25 @@ pub fn with_fields(block: &[u8], changes: &[(Field, usize)]) -> Vec<u8> {
             if let Field::Record(kind, record, field) = field
                 && in_shapes(kind) == shapes
             {
-                let slot = record_field(&mut surgeon, kind, record, field);
+                let slot = record_field(&mut editor, kind, record, field);
                 // No record's field is wider than this.
                 *slot = boundary_values(*slot)[value] & widest(kind, field);
             }
         }
         if shapes && changes.iter().any(|&(field, _)| matches!(field, Field::Record(kind, ..) if in_shapes(kind))) {
-            surgeon.records.place_shapes();
+            editor.records.place_shapes();
         }
     }
     if changes.iter().any(|(field, _)| is_record(field)) {
-        surgeon.repack();
-        surgeon.repack_metrics();
+        editor.repack();
+        editor.repack_metrics();
     }
     for &(field, value) in changes {
         if let Field::Section(kind, at, size) = field {
-            set(surgeon.section(kind), at, size, value);
+            set(editor.section(kind), at, size, value);
         }
     }
-    let mut file = surgeon.close();
+    let mut file = editor.close();
     let in_file: Vec<_> = changes.iter().filter(|(field, _)| matches!(field, Field::File(..))).collect();
     for &&(field, value) in &in_file {
         if let Field::File(at, size) = field {
@@ -167,8 +167,8 @@ fn widest(kind: RecordKind, field: usize) -> u64 {
     }
 }
 
-fn record_field(surgeon: &mut Surgeon, kind: RecordKind, record: usize, field: usize) -> &mut u64 {
-    let Surgeon { records, metrics, .. } = surgeon;
+fn record_field(editor: &mut BlockEditor, kind: RecordKind, record: usize, field: usize) -> &mut u64 {
+    let BlockEditor { records, metrics, .. } = editor;
     match kind {
         RecordKind::Table => &mut records.tables[record][field],
         RecordKind::Column => {

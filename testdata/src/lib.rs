@@ -16,11 +16,12 @@
 //! | [`remap`] | golden and broken remaps |
 //! | [`requirement`] | whether a test may be skipped when a tool or data is missing |
 //! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
-//! | [`surgeon`] | blocks taken apart and put together again |
+//! | [`editor`] | blocks taken apart and put together again |
 
 pub mod allocation;
 pub mod broken;
 pub mod captures;
+pub mod editor;
 pub mod exercise;
 pub mod flat;
 pub mod fuzzing;
@@ -32,4 +33,3 @@ pub mod product;
 pub mod random;
 pub mod remap;
 pub mod requirement;
-pub mod surgeon;

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{
-    CompactError, CompactOptions, Draft, Rewrite, Shards, Summary, Unwatched, compact_into, compact_with_remaps,
+    CompactError, CompactOptions, Draft, NoObserver, Rewrite, Shards, Summary, compact_into, compact_with_remaps,
 };
 use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::BlockView;
@@ -78,9 +78,9 @@ pub fn merge_in_memory(
         Ok(())
     };
     let summary = if with_remaps {
-        compact_with_remaps(views, options, spool, &Unwatched, publish, publish_remap)?
+        compact_with_remaps(views, options, spool, &NoObserver, publish, publish_remap)?
     } else {
-        compact_into(views, options, spool, &Unwatched, publish)?
+        compact_into(views, options, spool, &NoObserver, publish)?
     };
     Ok(Merged { outputs, remaps, summary })
 }

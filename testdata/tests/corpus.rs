@@ -24,10 +24,10 @@ const FILES: [(&str, usize); 13] = [
 ];
 
 /// Larger inputs show nothing that smaller ones do not, and are in every clone for ever.
-const MOST_BYTES: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 /// Bytes of all files together.
-const MOST_BYTES_TOGETHER: u64 = 3 << 20;
+const MAX_BYTES_TOGETHER: u64 = 3 << 20;
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
@@ -57,7 +57,7 @@ fn the_corpus_of_every_target_runs_again() {
             .par_iter()
             .map(|file| {
                 let input = std::fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-                assert!(input.len() as u64 <= MOST_BYTES, "{} is too large", file.display());
+                assert!(input.len() as u64 <= MAX_BYTES, "{} is too large", file.display());
                 let result = std::panic::catch_unwind(|| run(&input));
                 assert!(result.is_ok(), "{} breaks a promise", file.display());
                 input.len() as u64
@@ -67,5 +67,5 @@ fn the_corpus_of_every_target_runs_again() {
         assert!(files.len() >= least, "{target}: {} files, and there were {least}", files.len());
         together += bytes;
     }
-    assert!(together <= MOST_BYTES_TOGETHER, "{together} bytes");
+    assert!(together <= MAX_BYTES_TOGETHER, "{together} bytes");
 }

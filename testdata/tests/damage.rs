@@ -142,35 +142,35 @@ fn pages_that_are_swapped_zeroed_or_foreign_are_refused() {
 
 /// Bytes that reading and verifying a small block may hold at once, whatever its fields say: buffers of fixed size, and a few bits or bytes
 /// for each byte of the block.
-const MOST_HEAP: u64 = 1 << 20;
+const MAX_HEAP: u64 = 1 << 20;
 
 #[test]
 fn hostile_fields_with_right_checksums_do_no_harm() {
     let mut cases: Vec<(usize, Vec<(Field, usize)>)> = Vec::new();
-    let patients = small_goldens();
-    for (patient, golden) in patients.iter().enumerate() {
+    let blocks = small_goldens();
+    for (block, golden) in blocks.iter().enumerate() {
         let fields = fields(&golden.bytes);
         let values = boundary_values(0).len();
-        cases.extend(fields.iter().flat_map(|&field| (0..values).map(move |value| (patient, vec![(field, value)]))));
+        cases.extend(fields.iter().flat_map(|&field| (0..values).map(move |value| (block, vec![(field, value)]))));
         // Pairs of fields, spread by steps that share no factor with their number.
         let mut place = 0;
         for pair in 0..11_000 {
             let first = fields[place % fields.len()];
             let second = fields[(place / 7 + pair) % fields.len()];
-            cases.push((patient, vec![(first, pair % values), (second, (pair / values) % values)]));
+            cases.push((block, vec![(first, pair % values), (second, (pair / values) % values)]));
             place += 7919;
         }
     }
     let (labels, most) = (AtomicU64::new(0), AtomicU64::new(0));
-    cases.par_iter().for_each(|(patient, changes)| {
-        let bytes = with_fields(&patients[*patient].bytes, changes);
+    cases.par_iter().for_each(|(block, changes)| {
+        let bytes = with_fields(&blocks[*block].bytes, changes);
         let (tally, usage) = measure(|| {
             let _ = is_sound(&bytes);
             read_everything(&bytes)
         });
         labels.fetch_add(tally.labels, Ordering::Relaxed);
         most.fetch_max(usage.peak, Ordering::Relaxed);
-        assert!(usage.peak <= MOST_HEAP, "{} bytes at once: {} {changes:?}", usage.peak, patients[*patient].name);
+        assert!(usage.peak <= MAX_HEAP, "{} bytes at once: {} {changes:?}", usage.peak, blocks[*block].name);
         let (_, open) = measure(|| BlockView::open(&bytes).is_ok());
         assert_eq!(open.calls, 0, "opening allocates");
     });

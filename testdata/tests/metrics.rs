@@ -5,10 +5,10 @@ use chronoxide_format::build::{BlockMeta, BuildError, MetricRecords, SectionByte
 use chronoxide_format::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, OwnedMetricMetadata};
 use chronoxide_format::view::BlockView;
+use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_metrics, random_series};
-use chronoxide_testdata::surgeon::Surgeon;
 use proptest::prelude::*;
 
 fn block(metrics: MetricSet) -> Result<Vec<u8>, BuildError> {
@@ -106,11 +106,11 @@ fn goldens_without_rows_have_no_section() {
 }
 
 /// The golden block with other sections of the kind, and what is wrong with it.
-fn broken_rule(change: impl FnOnce(&mut Surgeon)) -> Option<Rule> {
+fn broken_rule(change: impl FnOnce(&mut BlockEditor)) -> Option<Rule> {
     let golden = goldens().into_iter().find(|golden| golden.name == "metrics").unwrap();
-    let mut surgeon = Surgeon::open(&golden.bytes);
-    change(&mut surgeon);
-    let bytes = surgeon.close();
+    let mut editor = BlockEditor::open(&golden.bytes);
+    change(&mut editor);
+    let bytes = editor.close();
     let verified = BlockView::open(&bytes).and_then(|view| view.verify());
     verified.err().map(|error| error.rule())
 }
@@ -119,25 +119,25 @@ fn broken_rule(change: impl FnOnce(&mut Surgeon)) -> Option<Rule> {
 fn there_is_one_section_with_rows_or_none() {
     let kind = SectionKind::MetricMetadata.code();
     assert_eq!(broken_rule(|_| ()), None);
-    let no_bytes = |surgeon: &mut Surgeon| surgeon.section(SectionKind::MetricMetadata).clear();
+    let no_bytes = |editor: &mut BlockEditor| editor.section(SectionKind::MetricMetadata).clear();
     assert_eq!(broken_rule(no_bytes), Some(Rule::MetricHeader));
-    let no_rows = |surgeon: &mut Surgeon| {
-        surgeon.metrics = MetricRecords::default();
-        surgeon.repack_metrics();
+    let no_rows = |editor: &mut BlockEditor| {
+        editor.metrics = MetricRecords::default();
+        editor.repack_metrics();
     };
     assert_eq!(broken_rule(no_rows), Some(Rule::MetricHeader));
-    let another = |id| move |surgeon: &mut Surgeon| surgeon.sections.last_mut().unwrap().id = id;
+    let another = |id| move |editor: &mut BlockEditor| editor.sections.last_mut().unwrap().id = id;
     assert_eq!(broken_rule(another(1)), Some(Rule::SectionRequired));
-    let two = |surgeon: &mut Surgeon| {
-        let bytes = surgeon.section(SectionKind::MetricMetadata).clone();
-        surgeon.sections.push(SectionBytes { kind, id: 1, bytes });
+    let two = |editor: &mut BlockEditor| {
+        let bytes = editor.section(SectionKind::MetricMetadata).clone();
+        editor.sections.push(SectionBytes { kind, id: 1, bytes });
     };
     assert_eq!(broken_rule(two), Some(Rule::SectionRequired));
     // Kinds that are not known may stand before and after it.
-    let among_others = |surgeon: &mut Surgeon| {
-        let place = surgeon.sections.len() - 1;
-        surgeon.sections.insert(place, SectionBytes { kind: kind - 1, id: 7, bytes: b"before".to_vec() });
-        surgeon.sections.push(SectionBytes { kind: kind + 1, id: 0, bytes: b"after".to_vec() });
+    let among_others = |editor: &mut BlockEditor| {
+        let place = editor.sections.len() - 1;
+        editor.sections.insert(place, SectionBytes { kind: kind - 1, id: 7, bytes: b"before".to_vec() });
+        editor.sections.push(SectionBytes { kind: kind + 1, id: 0, bytes: b"after".to_vec() });
     };
     assert_eq!(broken_rule(among_others), None);
 }
@@ -145,9 +145,9 @@ fn there_is_one_section_with_rows_or_none() {
 #[test]
 fn each_limit_of_the_rules_is_held_on_both_sides() {
     let rows = |change: fn(&mut MetricRecords)| {
-        broken_rule(|surgeon| {
-            change(&mut surgeon.metrics);
-            surgeon.repack_metrics();
+        broken_rule(|editor| {
+            change(&mut editor.metrics);
+            editor.repack_metrics();
         })
     };
     // The last row is that of `up`, a gauge.
@@ -161,9 +161,9 @@ fn each_limit_of_the_rules_is_held_on_both_sides() {
         let last_text = |metrics: &mut MetricRecords, field: usize| metrics.rows[5][field] = 8;
         let beyond = |metrics: &mut MetricRecords, field: usize| metrics.rows[5][field] = 9;
         let with = |change: fn(&mut MetricRecords, usize)| {
-            broken_rule(|surgeon| {
-                change(&mut surgeon.metrics, field);
-                surgeon.repack_metrics();
+            broken_rule(|editor| {
+                change(&mut editor.metrics, field);
+                editor.repack_metrics();
             })
         };
         assert_eq!(with(last_text), None, "the last text");
@@ -173,12 +173,12 @@ fn each_limit_of_the_rules_is_held_on_both_sides() {
     assert_eq!(rows(|metrics| metrics.rows[0][0] = 0), Some(Rule::MetricValues), "no name");
     assert_eq!(rows(|metrics| metrics.rows[1] = metrics.rows[2]), Some(Rule::MetricOrder), "a row twice");
     let length = |len: usize| {
-        broken_rule(|surgeon| {
-            let metrics = &mut surgeon.metrics;
+        broken_rule(|editor| {
+            let metrics = &mut editor.metrics;
             let end = metrics.ends[7][0] + len as u64;
             metrics.text.resize(end as usize, b'z');
             metrics.ends[7][0] = end;
-            surgeon.repack_metrics();
+            editor.repack_metrics();
         })
     };
     // The last text is `µm²`.

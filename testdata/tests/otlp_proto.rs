@@ -32,7 +32,7 @@ fn the_workload_is_read_alike_from_both_encodings_and_by_both_decoders() {
             let bytes = request.encode_to_vec();
             assert!(looks_like_request(&bytes[..bytes.len().min(64 << 10)]));
             let parts = read(&bytes);
-            assert_eq!(parts, Parts::of(&request), "{set:?}");
+            assert_eq!(parts, Parts::from_request(&request), "{set:?}");
             let mut line = Vec::new();
             encode::write_otlp_json(&request, &mut line).unwrap();
             let mut from_json = Parts::default();
@@ -204,8 +204,8 @@ proptest! {
         place in any::<prop::sample::Index>(),
     ) {
         let bytes = request.encode_to_vec();
-        prop_assert_eq!(read(&bytes), Parts::of(&request));
-        prop_assert_eq!(read(&with_late_resources(&request, place)), Parts::of(&request));
+        prop_assert_eq!(read(&bytes), Parts::from_request(&request));
+        prop_assert_eq!(read(&with_late_resources(&request, place)), Parts::from_request(&request));
     }
 
     #[test]

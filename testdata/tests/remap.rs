@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 use chronoxide_format::remap::layout::{OutputEntry, RemapHeader};
 use chronoxide_format::remap::{RemapRule, RemapView};
 use chronoxide_testdata::random::Random;
+use chronoxide_testdata::remap::editor::reseal_all;
 use chronoxide_testdata::remap::golden::Model;
-use chronoxide_testdata::remap::surgeon::reseal_all;
 use chronoxide_testdata::requirement::skip_or_fail;
 
 fn project() -> PathBuf {

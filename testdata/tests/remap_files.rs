@@ -12,9 +12,9 @@ use chronoxide_format::remap::{
 };
 use chronoxide_inspect::remap::dump;
 use chronoxide_testdata::remap::broken::broken_remaps;
+use chronoxide_testdata::remap::editor::{RemapEditor, reseal_all};
 use chronoxide_testdata::remap::exercise::read_remap;
 use chronoxide_testdata::remap::golden::{GoldenRemap, golden_remaps};
-use chronoxide_testdata::remap::surgeon::{RemapSurgeon, reseal_all};
 use chronoxide_testdata::requirement::skip_or_fail;
 use rayon::prelude::*;
 
@@ -75,8 +75,8 @@ fn both_readers_read_in_golden_files_what_was_put_in() {
 
 #[test]
 fn golden_files_together_have_all_that_remaps_can_have() {
-    let patients: Vec<RemapSurgeon> = golden_remaps().iter().map(|golden| RemapSurgeon::open(&golden.bytes)).collect();
-    let any = |holds: &dyn Fn(&RemapSurgeon) -> bool| patients.iter().any(holds);
+    let blocks: Vec<RemapEditor> = golden_remaps().iter().map(|golden| RemapEditor::open(&golden.bytes)).collect();
+    let any = |holds: &dyn Fn(&RemapEditor) -> bool| blocks.iter().any(holds);
     assert!(any(&|remap| remap.keysets.is_empty()), "no keysets");
     assert!(any(&|remap| remap.groups.len() > 2), "several groups of keysets");
     assert!(any(&|remap| remap.keysets.iter().any(|keyset| keyset[1] == 0)), "rows of several lengths");
@@ -193,12 +193,12 @@ fn the_first_summed_shift_of_a_group_must_be_zero() {
     builder.push_keyset(&rows).expect("one keyset");
     let remap = builder.finish().expect("a sound remap");
     assert!(is_sound(&remap));
-    let surgeon = RemapSurgeon::open(&remap);
-    assert_eq!((surgeon.parts.len(), surgeon.parts[0][3]), (1, 1), "the builder sums shifts: {:?}", surgeon.parts);
-    let refused = (0..surgeon.rows.len() * 8).filter(|bit| {
-        let mut surgeon = surgeon.clone();
-        surgeon.rows[bit / 8] ^= 1 << (bit % 8);
-        let damaged = surgeon.close();
+    let editor = RemapEditor::open(&remap);
+    assert_eq!((editor.parts.len(), editor.parts[0][3]), (1, 1), "the builder sums shifts: {:?}", editor.parts);
+    let refused = (0..editor.rows.len() * 8).filter(|bit| {
+        let mut editor = editor.clone();
+        editor.rows[bit / 8] ^= 1 << (bit % 8);
+        let damaged = editor.close();
         let found = RemapView::open(&damaged).and_then(|view| view.verify());
         let part = RemapPlace::Part(0);
         found == Err(RemapError::Corrupt { rule: RemapRule::RowFields, place: part, found: 1, expected: 0 })

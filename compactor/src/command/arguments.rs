@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use chronoxide_cli::argument::{instant, pair, size};
 use chronoxide_cli::memory::default_limit;
 use chronoxide_cli::{Failure, Layout, Quiet};
-use chronoxide_compactor::planning::{PlanOptions, Ranges};
 use chronoxide_compactor::select::Selector;
+use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
 use chronoxide_compactor::{CompactOptions, Rewrite, Shards, UserPairs};
 use chronoxide_format::shard::Shard;
 use clap::{Parser, ValueEnum};
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Layout::Factored)]
     pub(crate) layout: Layout,
 
-    /// Plan factored outputs afresh instead of adopting the largest input's plan: slower, in memory for all rows
+    /// Strategy factored outputs afresh instead of adopting the largest input's strategy: slower, in memory for all rows
     #[arg(long)]
     pub(crate) replan: bool,
 
@@ -108,9 +108,9 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Rewriting")]
     pub(crate) lift_external_labels: bool,
 
-    /// What becomes of notes that users attached to blocks, where inputs differ
-    #[arg(long, value_enum, default_value_t = Notes::Error, help_heading = "Rewriting")]
-    pub(crate) meta: Notes,
+    /// How to merge annotations of inputs that differ
+    #[arg(long, value_enum, default_value_t = Annotations::Error, help_heading = "Rewriting")]
+    pub(crate) annotations: Annotations,
 
     /// Threads to use, at most; as many as there are cores if not given
     #[arg(long, value_name = "N")]
@@ -145,14 +145,14 @@ Examples:
   chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
 
-/// What becomes of notes that users attached to blocks.
+/// How annotations of inputs that differ are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Notes {
-    /// Inputs that say different things are not merged
+pub(crate) enum Annotations {
+    /// Refuse to merge inputs with different values for a key
     Error,
-    /// The oldest block that has the note decides
+    /// Keep the value of the oldest block that has the key
     First,
-    /// Drop all notes except chronoxide.rewritten
+    /// Drop all annotations except chronoxide.rewritten
     Drop,
 }
 
@@ -172,10 +172,10 @@ impl Arguments {
             keep: self.keep.clone(),
             drop: self.drop.clone(),
             rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
-            user_pairs: match self.meta {
-                Notes::Error => UserPairs::MustAgree,
-                Notes::First => UserPairs::First,
-                Notes::Drop => UserPairs::Drop,
+            user_pairs: match self.annotations {
+                Annotations::Error => UserPairs::MustAgree,
+                Annotations::First => UserPairs::First,
+                Annotations::Drop => UserPairs::Drop,
             },
             keeps_inputs: false,
             external_labels: self.external_labels.clone(),
@@ -196,13 +196,13 @@ impl Arguments {
     }
 
     /// Which blocks of a folder are merged.
-    pub(crate) fn plan_options(&self) -> PlanOptions {
-        PlanOptions {
+    pub(crate) fn strategy_options(&self) -> StrategyOptions {
+        StrategyOptions {
             ranges: self.ranges.clone(),
             min_time: self.min_time,
             max_time: self.max_time,
             max_series: self.max_series_per_block.map(|most| most.get().into()),
-            ..PlanOptions::default()
+            ..StrategyOptions::default()
         }
     }
 }

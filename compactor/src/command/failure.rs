@@ -50,15 +50,15 @@ impl HasExit for Error {
         match self {
             Self::Open(source) => source.exit(),
             Self::Input { source, .. } => source.exit(),
-            Self::Inputs { error, .. } => of_compact(error),
-            Self::Compaction(CompactionError::Compact(error)) => of_compact(error),
+            Self::Inputs { error, .. } => compact_exit(error),
+            Self::Compaction(CompactionError::Compact(error)) => compact_exit(error),
             Self::Compaction(CompactionError::Job(JobError::StillNeeded { .. })) => Exit::Usage,
             _ => Exit::Io,
         }
     }
 }
 
-fn of_compact(error: &CompactError) -> Exit {
+fn compact_exit(error: &CompactError) -> Exit {
     match error {
         CompactError::UnknownFeatures { .. } => Exit::Unsupported,
         CompactError::Spool(_) | CompactError::Write(_) => Exit::Io,
@@ -73,7 +73,7 @@ fn of_compact(error: &CompactError) -> Exit {
 pub(crate) fn exit_of_unproven(reason: &Unproven) -> Exit {
     match reason {
         Unproven::Open(source) => source.exit(),
-        Unproven::Block { error, .. } | Unproven::Compact(error) => match of_compact(error) {
+        Unproven::Block { error, .. } | Unproven::Compact(error) => match compact_exit(error) {
             // The claim cannot be true, or needs more memory to be proved: no argument of the caller is wrong.
             Exit::Usage => Exit::Findings,
             exit => exit,

@@ -7,7 +7,7 @@ use chronoxide_cli::escape::Harmless;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, human, print, tell};
 use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Proof};
-use chronoxide_compactor::planning::{self, Description, Group, plan};
+use chronoxide_compactor::strategy::{self, Description, Group, choose};
 use chronoxide_compactor::{CompactError, Compaction, CompactionError};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, recover};
@@ -62,19 +62,19 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         // What it claims to hold would become the claim of the merged block.
         .filter(|entry| disputed.is_empty() || is_believed(entry.id()))
         .map(|entry| {
-            let described = Description::of(entry.path().to_owned(), &entry.block().view())
+            let described = Description::from_block(entry.path().to_owned(), &entry.block().view())
                 .map_err(|source| Error::Input { path: entry.path().to_owned(), source })?;
             Ok(described.with_external_labels(&merge_options.external_labels))
         })
         .collect::<Result<Vec<Description>, Error>>()?;
     drop(folder);
-    let options = arguments.plan_options();
-    let plan = plan(&described, &options);
+    let options = arguments.strategy_options();
+    let strategy = choose(&described, &options);
     let Some(lock) = lock else {
         if arguments.json {
-            print(|out| writeln!(out, "{}", serde_json::json!(plan)))?;
+            print(|out| writeln!(out, "{}", serde_json::json!(strategy)))?;
         } else {
-            print(|out| planning::write(&plan, Style::stdout(), out))?;
+            print(|out| strategy::write(&strategy, Style::stdout(), out))?;
         }
         return Ok(exit);
     };
@@ -91,7 +91,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         exit = exit.or(tell_leftovers(&leftovers, arguments));
         exit = exit.or(warn_of_unreadable(&leftovers.unreadable, &mut told));
     }
-    for group in &plan.groups {
+    for group in &strategy.groups {
         match merge(arguments, group, &jobs, bar, &mut told) {
             Ok(merged) => exit = exit.or(merged),
             Err(failure) if bar.is_interrupted() => return Err(failure),
@@ -102,8 +102,8 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
             }
         }
     }
-    if plan.groups.is_empty() && !arguments.json && !arguments.quiet.is_set() {
-        tell(|out| planning::write(&plan, Style::stderr(), out));
+    if strategy.groups.is_empty() && !arguments.json && !arguments.quiet.is_set() {
+        tell(|out| strategy::write(&strategy, Style::stderr(), out));
     }
     Ok(exit)
 }

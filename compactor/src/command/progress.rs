@@ -62,7 +62,7 @@ impl Bar {
 }
 
 impl Observer for Bar {
-    fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool {
+    fn progress(&self, phase: Phase, done: u64, of: u64) -> bool {
         if !self.bar.is_hidden() {
             self.show(phase, done, of);
         }

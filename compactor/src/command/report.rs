@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chronoxide_cli::escape::{Escaped, Harmless};
 use chronoxide_cli::{human, print, tell};
 use chronoxide_compactor::job::PublishedOutput;
-use chronoxide_compactor::planning::times;
+use chronoxide_compactor::strategy::times;
 use chronoxide_compactor::{Phase, Summary};
 use chronoxide_format::view::{Job, TimeRange};
 
@@ -84,7 +84,7 @@ impl Report {
     }
 
     fn json(&self, arguments: &Arguments) -> serde_json::Value {
-        let Summary { series_in, duplicates, dropped, elsewhere, series_out, .. } = self.summary;
+        let Summary { series_in, duplicates, dropped, other_shards, series_out, .. } = self.summary;
         let outputs = self.outputs.iter().map(|output| {
             // Unknown if it cannot be opened again.
             let stated = Stated::read(&output.path);
@@ -101,7 +101,7 @@ impl Report {
             })
         });
         let seconds: serde_json::Map<_, _> = (Phase::ALL.iter())
-            .map(|&phase| (phase.name().to_owned(), self.summary.timings.of(phase).as_secs_f64().into()))
+            .map(|&phase| (phase.name().to_owned(), self.summary.timings.duration(phase).as_secs_f64().into()))
             .collect();
         serde_json::json!({
             "inputs": self.inputs,
@@ -110,7 +110,7 @@ impl Report {
             "series_in": series_in,
             "duplicates": duplicates,
             "dropped": dropped,
-            "elsewhere": elsewhere,
+            "other_shards": other_shards,
             "series_out": series_out,
             "bytes_in": self.bytes_in,
             "bytes_out": self.bytes_out(),
@@ -126,7 +126,7 @@ impl Report {
     }
 
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let Summary { series_in, duplicates, dropped, elsewhere, series_out, .. } = self.summary;
+        let Summary { series_in, duplicates, dropped, other_shards, series_out, .. } = self.summary;
         let inputs = human::count_of(self.inputs as u64, "block");
         match &self.outputs[..] {
             [output] => writeln!(out, "{}: {inputs} merged", Harmless(&output.path.display().to_string()))?,
@@ -140,7 +140,7 @@ impl Report {
         }
         writeln!(out, "  series in    {}", human::count(series_in))?;
         writeln!(out, "  duplicates   {}", human::count(duplicates))?;
-        for (what, count) in [("dropped", dropped), ("elsewhere", elsewhere)] {
+        for (what, count) in [("dropped", dropped), ("other shards", other_shards)] {
             if count > 0 {
                 writeln!(out, "  {what:<12} {}", human::count(count))?;
             }
@@ -154,7 +154,7 @@ impl Report {
                 None => writeln!(out, "  {what:<12} {}", human::bytes(bytes))?,
             }
         }
-        let seconds = |phase: &Phase| format!("{phase} {:.2}", self.summary.timings.of(*phase).as_secs_f64());
+        let seconds = |phase: &Phase| format!("{phase} {:.2}", self.summary.timings.duration(*phase).as_secs_f64());
         writeln!(out, "  seconds      {}", Phase::ALL.iter().map(seconds).collect::<Vec<_>>().join(", "))?;
         if let Some(peak) = peak_memory() {
             writeln!(out, "  peak memory  {}", human::bytes(peak))?;

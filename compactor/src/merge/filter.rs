@@ -14,9 +14,9 @@ use crate::select::Selector;
 pub(crate) type Mask = u64;
 
 /// The most selectors that there may be.
-pub(crate) const MOST_SELECTORS: usize = Mask::BITS as usize - 1;
+pub(crate) const MAX_SELECTORS: usize = Mask::BITS as usize - 1;
 
-const SHARD: Mask = 1 << MOST_SELECTORS;
+const SHARD: Mask = 1 << MAX_SELECTORS;
 
 /// What becomes of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Fate {
     /// Selectors leave it out.
     Dropped,
     /// It is in another shard than the one that is wanted.
-    Elsewhere,
+    OtherShard,
 }
 
 /// Selectors in the values of the vocabulary.
@@ -107,7 +107,7 @@ impl Filter {
             self.matched.fetch_or(matched, Ordering::Relaxed);
         }
         if matched & self.shard != self.shard {
-            Fate::Elsewhere
+            Fate::OtherShard
         } else if (self.keep == 0 || matched & self.keep != 0) && matched & self.drop == 0 {
             Fate::Kept
         } else {
@@ -121,37 +121,37 @@ impl Filter {
     }
 
     /// The selectors that series with these keys may match.
-    pub(crate) fn of_keys(&self, keys: &[u32]) -> Mask {
+    pub(crate) fn keys_mask(&self, keys: &[u32]) -> Mask {
         let absent = self.of_absent.iter().filter(|(key, _)| !keys.contains(key));
         absent.fold(self.possible, |mask, (_, absent)| mask & absent)
     }
 
     /// The selectors that a label does not rule out.
-    pub(crate) fn of_value(&self, key: u32, code: u32) -> Mask {
+    pub(crate) fn value_mask(&self, key: u32, code: u32) -> Mask {
         self.of_values.get(&key).map_or(Mask::MAX, |masks| masks[code as usize])
     }
 
     /// For the rows of each table of a plan, the selectors that they do not rule out.
-    pub(crate) fn of_tables(&self, plan: &Plan, tables: &MergedTables) -> Vec<Vec<Mask>> {
-        let mut of_tables: Vec<Vec<Mask>> = Vec::with_capacity(plan.tables.len());
+    pub(crate) fn table_masks(&self, plan: &Plan, tables: &MergedTables) -> Vec<Vec<Mask>> {
+        let mut table_masks: Vec<Vec<Mask>> = Vec::with_capacity(plan.tables.len());
         for (table, merged) in plan.tables.iter().zip(&tables.tables) {
-            let row = |row: &[u32]| self.of_parts(&of_tables, &table.parts, row);
-            of_tables.push(merged.rows.chunks_exact(table.parts.len()).map(row).collect());
+            let row = |row: &[u32]| self.parts_mask(&table_masks, &table.parts, row);
+            table_masks.push(merged.rows.chunks_exact(table.parts.len()).map(row).collect());
         }
-        of_tables
+        table_masks
     }
 
     /// The selectors that no code of a row rules out; codes that the row has beyond these parts are not looked at.
-    pub(crate) fn of_parts(&self, of_tables: &[Vec<Mask>], parts: &[Part], row: &[u32]) -> Mask {
+    pub(crate) fn parts_mask(&self, table_masks: &[Vec<Mask>], parts: &[Part], row: &[u32]) -> Mask {
         let codes = parts.iter().zip(row);
-        codes.fold(Mask::MAX, |mask, (&part, &code)| mask & self.of_part(of_tables, part, code))
+        codes.fold(Mask::MAX, |mask, (&part, &code)| mask & self.part_mask(table_masks, part, code))
     }
 
     /// The selectors that a code of a part does not rule out.
-    pub(crate) fn of_part(&self, of_tables: &[Vec<Mask>], part: Part, code: u32) -> Mask {
+    pub(crate) fn part_mask(&self, table_masks: &[Vec<Mask>], part: Part, code: u32) -> Mask {
         match part {
-            Part::Key(key) => self.of_value(key, code),
-            Part::Table(table) => of_tables[table][code as usize],
+            Part::Key(key) => self.value_mask(key, code),
+            Part::Table(table) => table_masks[table][code as usize],
         }
     }
 }

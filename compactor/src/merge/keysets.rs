@@ -8,11 +8,12 @@ use chronoxide_format::view::{Domain, Keyset, Table};
 use chronoxide_planner::{KeysetPlan, Part};
 
 use super::filter::{Fate, Filter, Mask};
-use super::lists::{MergedLists, MergedPool, Overlap};
+use super::lists::{MergedLists, MergedPool};
 use super::plans::{KeysetSource, MergedKeyset};
-use super::rows::{Run, product, unite};
+use super::rows::{Run, unite};
 use super::tables::MergedTables;
-use super::translate::{Context, Translated, Translation};
+use super::tally::{Overlap, Tally, product};
+use super::translate::{Translated, Translation, TranslationContext};
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
 
@@ -23,14 +24,14 @@ const SAMPLED_ROWS: usize = 1 << 11;
 const SAMPLES_A_PIECE: usize = 8;
 
 /// All that is needed to merge rows.
-pub(crate) struct Merging<'a> {
-    pub context: Context<'a>,
+pub(crate) struct MergeContext<'a> {
+    pub context: TranslationContext<'a>,
     pub keysets: &'a [MergedKeyset],
     pub tables: &'a MergedTables,
     pub lists: &'a MergedLists<'a>,
     pub filter: &'a Filter,
     /// For the rows of each shared table, the selectors that they do not rule out.
-    pub of_tables: &'a [Vec<Mask>],
+    pub table_masks: &'a [Vec<Mask>],
 }
 
 /// A keyset whose sources can be cut.
@@ -43,46 +44,6 @@ pub(crate) struct OpenKeyset<'a> {
     sources: Vec<SortedSource<'a>>,
     /// What became of sources that were translated as a whole.
     pub translated: Tally,
-}
-
-/// What was counted on the way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tally {
-    /// Series that others of the inputs were equal to.
-    pub duplicates: Overlap,
-    /// Series that selectors dropped.
-    pub dropped: Overlap,
-    /// Series of other shards.
-    pub elsewhere: Overlap,
-    /// Fingerprints of series before and after their labels were rewritten.
-    pub rewritten: (Fingerprint, Fingerprint),
-}
-
-impl Tally {
-    pub(crate) const NONE: Self = Self {
-        duplicates: Overlap::NONE,
-        dropped: Overlap::NONE,
-        elsewhere: Overlap::NONE,
-        rewritten: (Fingerprint::ZERO, Fingerprint::ZERO),
-    };
-
-    /// Counts series that are left out.
-    pub(crate) fn leave_out(&mut self, fate: Fate, series: Overlap) {
-        match fate {
-            Fate::Kept => {}
-            Fate::Dropped => self.dropped = self.dropped.and(series),
-            Fate::Elsewhere => self.elsewhere = self.elsewhere.and(series),
-        }
-    }
-
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            duplicates: self.duplicates.and(other.duplicates),
-            dropped: self.dropped.and(other.dropped),
-            elsewhere: self.elsewhere.and(other.elsewhere),
-            rewritten: (self.rewritten.0 + other.rewritten.0, self.rewritten.1 + other.rewritten.1),
-        }
-    }
 }
 
 /// Rows of one input, in order.
@@ -120,7 +81,7 @@ pub(crate) struct MergedRows {
     pub tally: Tally,
 }
 
-impl<'a> Merging<'a> {
+impl<'a> MergeContext<'a> {
     /// Opens the sources of a keyset, and translates those that are factored otherwise.
     pub(crate) fn open(
         &'a self,
@@ -179,7 +140,7 @@ impl<'a> Merging<'a> {
     }
 
     /// Merges a piece: reads the rows of each source, leaves out what selectors drop, and unites them.
-    pub(crate) fn merge(
+    pub(crate) fn merge_piece(
         &self,
         keyset: &OpenKeyset<'a>,
         piece: &Piece,
@@ -211,11 +172,11 @@ impl<'a> Merging<'a> {
 
     /// The rows of a run whose series are kept; of those of which some are, the lists of these.
     fn filtered(&self, keyset: &OpenKeyset<'_>, run: Run, tally: &mut Tally) -> Run {
-        let possible = self.filter.of_keys(keyset.keys);
+        let possible = self.filter.keys_mask(keyset.keys);
         let fingerprints = self.part_fingerprints(keyset.choice);
         let mut kept = Run { width: run.width, ..Run::default() };
         for row in run.rows() {
-            let mask = possible & self.filter.of_parts(self.of_tables, &keyset.choice.prefix, row);
+            let mask = possible & self.filter.parts_mask(self.table_masks, &keyset.choice.prefix, row);
             let product = || product(&fingerprints, &row[..keyset.choice.prefix.len()]);
             let Some((part, pool)) = keyset.choice.list.zip(keyset.pool) else {
                 match self.filter.fate(mask) {
@@ -231,7 +192,7 @@ impl<'a> Merging<'a> {
             let members = pool.read().list(list).to_vec();
             let (mut left, mut left_out) = (Vec::new(), Tally::NONE);
             for &member in &members {
-                match self.filter.fate(mask & self.filter.of_part(self.of_tables, part, member)) {
+                match self.filter.fate(mask & self.filter.part_mask(self.table_masks, part, member)) {
                     Fate::Kept => left.push(member),
                     fate => {
                         let sum = fingerprints[row.len() - 1][member as usize];
@@ -241,7 +202,7 @@ impl<'a> Merging<'a> {
             }
             if left.len() < members.len() {
                 let product = product();
-                for (fate, of_fate) in [(Fate::Dropped, left_out.dropped), (Fate::Elsewhere, left_out.elsewhere)] {
+                for (fate, of_fate) in [(Fate::Dropped, left_out.dropped), (Fate::OtherShard, left_out.other_shards)] {
                     tally.leave_out(fate, Overlap { series: of_fate.series, sum: product * of_fate.sum });
                 }
             }

@@ -12,23 +12,9 @@ use rayon::prelude::*;
 
 use super::plans::Adopted;
 use super::tables::MergedTables;
+use super::tally::Overlap;
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
-
-/// How many series two rows have in common, and the sum of what distinguishes them in their fingerprints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Overlap {
-    pub series: u64,
-    pub sum: Fingerprint,
-}
-
-impl Overlap {
-    pub(crate) const NONE: Self = Self { series: 0, sum: Fingerprint::ZERO };
-
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self { series: self.series + other.series, sum: self.sum + other.sum }
-    }
-}
 
 /// Distinct lists over one dictionary or shared table. Their numbers say nothing: they depend on which thread came first.
 pub(crate) struct MergedPool<'a> {

@@ -12,6 +12,7 @@
 //! | `rows` | sorted rows united |
 //! | `sharding` | merged rows spread over shards, and cut into what fits an output |
 //! | `keysets` | keysets cut into pieces and merged |
+//! | `tally` | counts and fingerprint sums of series that do not reach the outputs |
 
 mod filter;
 mod keysets;
@@ -21,16 +22,18 @@ mod rows;
 mod sharding;
 mod symbols;
 mod tables;
+mod tally;
 mod translate;
 mod vocabulary;
 
-pub(crate) use filter::{Fate, Filter, MOST_SELECTORS};
-pub(crate) use keysets::{MergedRows, Merging, OpenKeyset, Piece, Tally};
-pub(crate) use lists::{MergedLists, MergedPool, Overlap, PoolReader};
+pub(crate) use filter::{Fate, Filter, MAX_SELECTORS};
+pub(crate) use keysets::{MergeContext, MergedRows, OpenKeyset, Piece};
+pub(crate) use lists::{MergedLists, MergedPool, PoolReader};
 pub(crate) use plans::{Adopted, KeysetSource, MergedKeyset, adopt, has_plan};
 pub(crate) use rows::Run;
 pub(crate) use sharding::{Sharding, cut};
 pub(crate) use symbols::merge as merge_symbols;
 pub(crate) use tables::{MergedTables, MoreRows, keys_of};
-pub(crate) use translate::{AllLabelRows, Context, Translation, add_rows_below};
+pub(crate) use tally::{Overlap, Tally};
+pub(crate) use translate::{AllLabelRows, Translation, TranslationContext, add_rows_below};
 pub(crate) use vocabulary::Vocabulary;

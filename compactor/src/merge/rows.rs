@@ -2,9 +2,8 @@
 
 use std::cmp::Ordering;
 
-use chronoxide_format::identity::Fingerprint;
-
-use super::lists::{MergedPool, Overlap};
+use super::lists::MergedPool;
+use super::tally::Overlap;
 
 /// Rows of one keyset, increasing, each once: plain, or prefixes that end in a list.
 #[derive(Debug, Default)]
@@ -38,11 +37,6 @@ impl Run {
         self.codes.extend_from_slice(row);
         self.overlaps.push(overlap);
     }
-}
-
-/// The product of what the codes of a row stand for, as far as it goes.
-pub(crate) fn product(columns: &[&[Fingerprint]], row: &[u32]) -> Fingerprint {
-    columns.iter().zip(row).fold(Fingerprint::ONE, |product, (column, &code)| product * column[code as usize])
 }
 
 /// Unites runs of one keyset: by halves, so that what all of them have is compared about once for each. `pool` has the lists that rows end in.

@@ -6,9 +6,10 @@ use std::num::NonZeroU32;
 use chronoxide_format::shard::shard_of;
 use chronoxide_planner::{KeysetPlan, Part, Plan};
 
-use super::lists::{MergedPool, Overlap};
+use super::lists::MergedPool;
 use super::rows::Run;
 use super::tables::{MergedTables, keys_of_part};
+use super::tally::Overlap;
 use super::vocabulary::Vocabulary;
 
 /// The shards of what is merged, by the values of one label.
@@ -17,7 +18,7 @@ pub(crate) struct Sharding {
     key: Option<u32>,
     of_values: Vec<u32>,
     /// For the rows of each shared table that has the key.
-    of_tables: Vec<Option<Vec<u32>>>,
+    table_masks: Vec<Option<Vec<u32>>>,
     /// Of series without the label.
     absent: u32,
 }
@@ -35,7 +36,7 @@ impl Sharding {
         let mut sharding = Self {
             key,
             of_values: key.map_or_else(Vec::new, |key| vocabulary.values(key).map(shard).collect()),
-            of_tables: Vec::with_capacity(plan.tables.len()),
+            table_masks: Vec::with_capacity(plan.tables.len()),
             absent: shard(""),
         };
         for (table, merged) in plan.tables.iter().zip(&tables.tables) {
@@ -43,24 +44,26 @@ impl Sharding {
                 table.parts.iter().position(|&part| key.is_some_and(|key| keys_of_part(plan, part).contains(&key)));
             let of_rows = column.map(|column| {
                 let rows = merged.rows.iter().skip(column).step_by(table.parts.len());
-                rows.map(|&code| sharding.of_part(table.parts[column], code)).collect()
+                rows.map(|&code| sharding.part_shard(table.parts[column], code)).collect()
             });
-            sharding.of_tables.push(of_rows);
+            sharding.table_masks.push(of_rows);
         }
         sharding
     }
 
-    fn of_part(&self, part: Part, code: u32) -> u32 {
+    fn part_shard(&self, part: Part, code: u32) -> u32 {
         match part {
             Part::Key(_) => self.of_values[code as usize],
-            Part::Table(table) => self.of_tables[table].as_ref().map_or(self.absent, |of_rows| of_rows[code as usize]),
+            Part::Table(table) => {
+                self.table_masks[table].as_ref().map_or(self.absent, |of_rows| of_rows[code as usize])
+            }
         }
     }
 
     fn has_key(&self, part: Part) -> bool {
         match part {
             Part::Key(key) => Some(key) == self.key,
-            Part::Table(table) => self.of_tables[table].is_some(),
+            Part::Table(table) => self.table_masks[table].is_some(),
         }
     }
 
@@ -69,7 +72,7 @@ impl Sharding {
         if let Some(column) = choice.prefix.iter().position(|&part| self.has_key(part)) {
             let mut spread = Spread::new(run.width);
             for (row, &overlap) in run.rows().zip(&run.overlaps) {
-                spread.push(self.of_part(choice.prefix[column], row[column]), row, overlap);
+                spread.push(self.part_shard(choice.prefix[column], row[column]), row, overlap);
             }
             return spread.finish();
         }
@@ -97,7 +100,7 @@ impl Sharding {
     fn parts_of_list(&self, part: Part, pool: &MergedPool<'_>, list: u32) -> Vec<(u32, u32)> {
         let members = pool.read().list(list).to_vec();
         let mut of_shards: Vec<(u32, u32)> =
-            members.iter().map(|&member| (self.of_part(part, member), member)).collect();
+            members.iter().map(|&member| (self.part_shard(part, member), member)).collect();
         // Stable: the members of a shard stay in order.
         of_shards.sort_by_key(|&(shard, _)| shard);
         let of_shard = |of_shard: &[(u32, u32)]| {

@@ -7,7 +7,7 @@ use chronoxide_planner::{InternedRows, Part, Plan};
 use rayon::prelude::*;
 
 use super::plans::Adopted;
-use super::rows::product;
+use super::tally::product;
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
 

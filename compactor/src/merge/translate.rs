@@ -10,11 +10,11 @@ use chronoxide_format::{Result, TableId};
 use chronoxide_planner::{InternedRows, KeysetPlan, Part, Plan};
 
 use super::filter::{Fate, Filter};
-use super::keysets::Tally;
-use super::lists::{MergedPool, Overlap};
+use super::lists::MergedPool;
 use super::plans::KeysetSource;
-use super::rows::{Run, product};
+use super::rows::Run;
 use super::tables::{MergedTables, MoreRows, keys_of};
+use super::tally::{Overlap, Tally, product};
 use super::vocabulary::Vocabulary;
 use crate::rewrite::KeyChanges;
 
@@ -50,7 +50,7 @@ impl<'a> AllLabelRows<'a> {
         Self { inputs, vocabulary, inner: inputs.iter().map(tables).collect() }
     }
 
-    fn of(&self, input: usize, table: TableId) -> Result<LabelRows<'_>> {
+    fn rows(&self, input: usize, table: TableId) -> Result<LabelRows<'_>> {
         let (keys, codes) = (&self.vocabulary.key_maps[input], &self.vocabulary.code_maps[input]);
         let number = table.0 as usize;
         if let (Some(key), Some(values)) = (keys.get(number), codes.get(number)) {
@@ -65,7 +65,7 @@ impl<'a> AllLabelRows<'a> {
         let mut behind = Vec::new();
         for column in 0..stored.column_count() {
             if let Domain::Table(table) = stored.column(column)?.domain {
-                behind.push(self.of(input, table)?);
+                behind.push(self.rows(input, table)?);
             }
         }
         let mut rows = Vec::new();
@@ -157,7 +157,7 @@ impl Remembered {
     }
 
     /// For a column of the outputs; there is something to remember only for rows of shared tables.
-    fn of(target: &Target<'_>) -> Self {
+    fn for_target(target: &Target<'_>) -> Self {
         match target {
             Target::Row(target) => Self::new(target),
             _ => Self { seen: InternedRows::new(1), codes: Vec::new(), row: Vec::new() },
@@ -211,7 +211,7 @@ pub(crate) struct Translated {
 
 /// What translations look at.
 #[derive(Clone, Copy)]
-pub(crate) struct Context<'a> {
+pub(crate) struct TranslationContext<'a> {
     pub inputs: &'a [BlockView<'a>],
     pub vocabulary: &'a Vocabulary<'a>,
     pub plan: &'a Plan,
@@ -223,7 +223,7 @@ pub(crate) struct Context<'a> {
 impl<'a> Translation<'a> {
     /// `tables` are there once the tables are merged.
     pub(crate) fn new(
-        context: Context<'a>,
+        context: TranslationContext<'a>,
         source: &'a KeysetSource,
         choice: &KeysetPlan,
         tables: Option<&'a MergedTables>,
@@ -241,7 +241,7 @@ impl<'a> Translation<'a> {
                 }
                 Domain::Arena => continue,
             };
-            columns.push(context.labels.of(source.input, behind)?);
+            columns.push(context.labels.rows(source.input, behind)?);
             parts.push(context.parts[source.input][behind.0 as usize]);
             codes.push(tables.map_or(&[][..], |tables| tables.codes(context.vocabulary, source.input, behind)));
         }
@@ -330,12 +330,12 @@ impl<'a> Translation<'a> {
     ) -> Result<()> {
         let mut values = Vec::new();
         let mut row = Vec::with_capacity(self.targets.len());
-        let mut remembered: Vec<Remembered> = self.targets.iter().map(Remembered::of).collect();
-        let possible = filter.of_keys(&self.own_keys);
+        let mut remembered: Vec<Remembered> = self.targets.iter().map(Remembered::for_target).collect();
+        let possible = filter.keys_mask(&self.own_keys);
         self.for_each_series(0..self.keyset.table().row_count(), |codes| {
             row.clear();
             if !filter.keeps_all() {
-                let of_label = |(key, leaf): &(u32, Leaf)| filter.of_value(*key, self.value(leaf, codes));
+                let of_label = |(key, leaf): &(u32, Leaf)| filter.value_mask(*key, self.value(leaf, codes));
                 let fate = filter.fate(self.own.iter().fold(possible, |mask, own| mask & of_label(own)));
                 if fate != Fate::Kept {
                     each(fate, codes, &row);

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use super::chunk::{Chunk, Uses, waiting_widths};
 use super::used::{Ranks, Used};
 use crate::CompactError;
-use crate::merge::Merging;
+use crate::merge::MergeContext;
 
 /// Rows of which are read, renumbered and packed at once, about.
 const GROUP_ROWS: usize = 1 << 17;
@@ -82,7 +82,7 @@ enum Body<'a> {
 }
 
 struct RowsToWrite<'a> {
-    merging: &'a Merging<'a>,
+    merging: &'a MergeContext<'a>,
     rows: &'a OutputRows,
     contents: Contents<'a>,
     used: Used,
@@ -95,14 +95,14 @@ struct RowsToWrite<'a> {
 impl<'a> Draft<'a> {
     /// Renumbers what the rows use.
     pub(crate) fn new(
-        merging: &'a Merging<'a>,
+        merging: &'a MergeContext<'a>,
         rows: &'a OutputRows,
         contents: Contents<'a>,
         is_all_used: bool,
         layout: Layout,
         meta: &BlockMeta,
     ) -> Result<Self, CompactError> {
-        let used = Used::of(merging, rows, is_all_used);
+        let used = Used::by(merging, rows, is_all_used);
         let mut factored = used.factored(merging, rows);
         if layout == Layout::Factored {
             let keysets: Vec<(usize, (&usize, &Uses))> = rows.keysets.iter().enumerate().collect();

@@ -9,18 +9,18 @@ use super::chunk::waiting_widths;
 use super::draft::{Draft, OutputRows};
 use super::used::Used;
 use crate::CompactError;
-use crate::merge::Merging;
+use crate::merge::MergeContext;
 
 impl<'a> Draft<'a> {
     /// Plans the rows, which must be plain, and builds the block in memory.
     pub(crate) fn planned(
-        merging: &Merging<'_>,
+        merging: &MergeContext<'_>,
         rows: &OutputRows,
         contents: Contents<'_>,
         is_all_used: bool,
         meta: &BlockMeta,
     ) -> Result<Self, CompactError> {
-        let used = Used::of(merging, rows, is_all_used);
+        let used = Used::by(merging, rows, is_all_used);
         let mut content = Content { value_counts: used.value_counts(), ..Content::default() };
         for number in rows.keysets.keys() {
             let choice = &merging.context.plan.keysets[*number];

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
 use super::draft::OutputRows;
-use crate::merge::Merging;
+use crate::merge::MergeContext;
 
 /// New numbers of what is used, in the order of the old ones.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) enum Ranks {
 }
 
 impl Ranks {
-    fn of(used: &BitSlice) -> Self {
+    fn new(used: &BitSlice) -> Self {
         if used.all() {
             return Self::Same(used.len() as u32);
         }
@@ -78,7 +78,7 @@ struct UsedPool {
 
 impl Used {
     /// Goes from the keysets' columns down to the symbols. If all that is merged is known to be used, codes of value columns need not be known.
-    pub(crate) fn of(merging: &Merging<'_>, rows: &OutputRows, is_all_used: bool) -> Self {
+    pub(crate) fn by(merging: &MergeContext<'_>, rows: &OutputRows, is_all_used: bool) -> Self {
         let vocabulary = merging.vocabulary();
         let plan = merging.context.plan;
         let mut values: Vec<BitVec> =
@@ -89,7 +89,7 @@ impl Used {
         for (&keyset, uses) in &rows.keysets {
             let choice = &plan.keysets[keyset];
             for (&part, codes) in choice.prefix.iter().zip(&uses.codes) {
-                mark(of_part(part, &mut values, &mut table_rows), codes.iter());
+                mark(part_set(part, &mut values, &mut table_rows), codes.iter());
             }
             if let (Some(part), Some(codes)) = (choice.list, uses.codes.last()) {
                 *lists.entry(part).or_default() |= codes;
@@ -98,7 +98,7 @@ impl Used {
         let pools: Vec<(Part, UsedPool, BitVec)> =
             lists.par_iter().map(|(&part, lists)| used_lists(merging, part, lists)).collect();
         for (part, _, members) in &pools {
-            *of_part(*part, &mut values, &mut table_rows) |= members;
+            *part_set(*part, &mut values, &mut table_rows) |= members;
         }
         for table in (0..plan.tables.len()).rev() {
             let parts = &plan.tables[table].parts;
@@ -106,7 +106,7 @@ impl Used {
             let used = std::mem::take(&mut table_rows[table]);
             for (column, &part) in parts.iter().enumerate() {
                 let codes = used.iter_ones().map(|row| merged[row * parts.len() + column]);
-                mark(of_part(part, &mut values, &mut table_rows), codes);
+                mark(part_set(part, &mut values, &mut table_rows), codes);
             }
             table_rows[table] = used;
         }
@@ -124,9 +124,9 @@ impl Used {
             next += usize::from(rows.any());
         }
         Self {
-            symbol_ranks: Ranks::of(&symbols),
-            value_ranks: values.iter().map(|values| Ranks::of(values)).collect(),
-            row_ranks: table_rows.iter().map(|rows| Ranks::of(rows)).collect(),
+            symbol_ranks: Ranks::new(&symbols),
+            value_ranks: values.iter().map(|values| Ranks::new(values)).collect(),
+            row_ranks: table_rows.iter().map(|rows| Ranks::new(rows)).collect(),
             pools: (0..).zip(pools).map(|(number, (part, pool, _))| (part, UsedPool { number, ..pool })).collect(),
             symbols,
             keys,
@@ -183,7 +183,7 @@ impl Used {
     }
 
     /// Pushes symbols, keys and their dictionaries.
-    pub(crate) fn push_labels(&self, merging: &Merging<'_>, builder: &mut BlockBuilder) -> Result<(), BuildError> {
+    pub(crate) fn push_labels(&self, merging: &MergeContext<'_>, builder: &mut BlockBuilder) -> Result<(), BuildError> {
         let vocabulary = merging.vocabulary();
         for symbol in self.symbols.iter_ones() {
             builder.push_symbol(vocabulary.symbols[symbol])?;
@@ -199,7 +199,7 @@ impl Used {
     }
 
     /// The shared tables and lists that are used, and keysets without their rows: those of the output, in its order.
-    pub(crate) fn factored(&self, merging: &Merging<'_>, rows: &OutputRows) -> Factored {
+    pub(crate) fn factored(&self, merging: &MergeContext<'_>, rows: &OutputRows) -> Factored {
         let plan = merging.context.plan;
         let mut factored = Factored::default();
         let tables: Vec<usize> = (0..self.rows.len()).filter(|&table| self.rows[table].any()).collect();
@@ -217,7 +217,7 @@ impl Used {
         factored
     }
 
-    fn table(&self, merging: &Merging<'_>, table: usize) -> FactoredTable {
+    fn table(&self, merging: &MergeContext<'_>, table: usize) -> FactoredTable {
         let parts = &merging.context.plan.tables[table].parts;
         let merged = &merging.tables.tables[table].rows;
         let row = |row: usize| {
@@ -228,7 +228,7 @@ impl Used {
         FactoredTable { parts: parts.iter().map(|&part| self.part(part)).collect(), rows }
     }
 
-    fn pool(&self, merging: &Merging<'_>, part: Part, pool: &UsedPool) -> FactoredPool {
+    fn pool(&self, merging: &MergeContext<'_>, part: Part, pool: &UsedPool) -> FactoredPool {
         let reader = merging.lists.pool(part).read();
         let ranks = self.ranks(part);
         let list = |&list: &u32| reader.list(list).iter().map(|&member| ranks.get(member)).collect();
@@ -237,7 +237,7 @@ impl Used {
 }
 
 /// The set of a part's rows.
-fn of_part<'a>(part: Part, values: &'a mut [BitVec], rows: &'a mut [BitVec]) -> &'a mut BitVec {
+fn part_set<'a>(part: Part, values: &'a mut [BitVec], rows: &'a mut [BitVec]) -> &'a mut BitVec {
     match part {
         Part::Key(key) => &mut values[key as usize],
         Part::Table(table) => &mut rows[table],
@@ -249,7 +249,7 @@ fn mark(used: &mut BitVec, numbers: impl Iterator<Item = u32>) {
 }
 
 /// Lists of a pool in the order of their members, and what members they have.
-fn used_lists(merging: &Merging<'_>, part: Part, lists: &RoaringBitmap) -> (Part, UsedPool, BitVec) {
+fn used_lists(merging: &MergeContext<'_>, part: Part, lists: &RoaringBitmap) -> (Part, UsedPool, BitVec) {
     let reader = merging.lists.pool(part).read();
     let mut sorted: Vec<u32> = lists.iter().collect();
     sorted.sort_unstable_by(|&a, &b| reader.list(a).cmp(reader.list(b)));

@@ -21,12 +21,12 @@ impl Patience {
 }
 
 impl Observer for Patience {
-    fn goes_on(&self, phase: Phase, done: u64, of: u64) -> bool {
+    fn progress(&self, phase: Phase, done: u64, of: u64) -> bool {
         self.seen.lock().unwrap().push((phase, done, of));
         let mut left = self.left.lock().unwrap();
-        let goes_on = *left > 0;
+        let progress = *left > 0;
         *left = left.saturating_sub(1);
-        goes_on
+        progress
     }
 }
 

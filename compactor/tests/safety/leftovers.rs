@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use chronoxide_compactor::job::Unproven;
-use chronoxide_compactor::{CompactOptions, Shards, Unwatched};
+use chronoxide_compactor::{CompactOptions, NoObserver, Shards};
 use chronoxide_format::shard::Shard;
 use chronoxide_publish::Disk;
 use chronoxide_publish::faults::{Call, Fault, Faults, Outcome};
@@ -105,13 +105,13 @@ fn shards_made_one_by_one_are_the_job() {
             };
             let case = || format!("{order:?}, {at}");
             for number in &order[..2] {
-                let (summary, done) = scene.run_as(&only(*number), &Disk, folder.path(), &Unwatched).unwrap();
+                let (summary, done) = scene.run_as(&only(*number), &Disk, folder.path(), &NoObserver).unwrap();
                 assert_eq!((summary.outputs, done.outputs.len(), done.deleted.len()), (1, 1, 0));
                 assert_eq!(scene.judge(folder.path(), &case), 0);
                 assert!(!scene.is_after(folder.path()), "{}", case());
             }
             let system = death(at, at / 2);
-            let done = scene.run_as(&only(order[2]), &system, folder.path(), &Unwatched);
+            let done = scene.run_as(&only(order[2]), &system, folder.path(), &NoObserver);
             scene.judge(folder.path(), &case);
             if done.is_ok() {
                 assert!(scene.is_after(folder.path()), "{}", case());

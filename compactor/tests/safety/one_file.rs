@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chronoxide_compactor::job::verify_block;
-use chronoxide_compactor::{CompactOptions, Compaction, CompactionError, Observer, Phase, Unwatched};
+use chronoxide_compactor::{CompactOptions, Compaction, CompactionError, NoObserver, Observer, Phase};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, Existing, FileSystem, is_temporary_name, recover};
@@ -76,7 +76,7 @@ impl OneFile {
     fn judge_next_run(&self, folder: &Path, before: &Files, is_new: bool, case: &dyn Fn() -> String) {
         recover(&Disk, folder).unwrap();
         if !is_new || self.existing == Existing::Replace {
-            self.run(&Disk, folder, &Unwatched).unwrap();
+            self.run(&Disk, folder, &NoObserver).unwrap();
         }
         assert_eq!(self.judge(folder, before, case), (true, 0), "{}", case());
     }
@@ -88,7 +88,7 @@ fn a_file_is_old_or_new_whatever_fails() {
     for one in OneFile::all() {
         let (folder, system) = (one.scene.folder(), Faults::none());
         let before = files(folder.path());
-        let byte_len = one.run(&system, folder.path(), &Unwatched).unwrap();
+        let byte_len = one.run(&system, folder.path(), &NoObserver).unwrap();
         assert_eq!(byte_len, one.block().len() as u64);
         // What was left by a dead writer is for others to remove.
         assert_eq!(one.judge(folder.path(), &before, &|| "no fault".to_owned()), (true, 1));
@@ -100,7 +100,7 @@ fn a_file_is_old_or_new_whatever_fails() {
                 for &outcome in &outcomes {
                     let (folder, fault) = (one.scene.folder(), Fault { at, effect, outcome });
                     let before = files(folder.path());
-                    let done = one.run(&Faults::with(fault), folder.path(), &Unwatched);
+                    let done = one.run(&Faults::with(fault), folder.path(), &NoObserver);
                     let case = || format!("{fault:?}, {calls:?}, {done:?}");
                     let (is_new, temporaries) = one.judge(folder.path(), &before, &case);
                     let text = done.as_ref().unwrap_err().to_string();
@@ -123,7 +123,7 @@ fn a_file_is_old_or_new_whatever_fails() {
 struct Until(Phase);
 
 impl Observer for Until {
-    fn goes_on(&self, phase: Phase, _done: u64, _of: u64) -> bool {
+    fn progress(&self, phase: Phase, _done: u64, _of: u64) -> bool {
         phase < self.0
     }
 }

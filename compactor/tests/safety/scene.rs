@@ -8,7 +8,7 @@ use std::path::Path;
 
 use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Leftovers, Proof, verify_block};
 use chronoxide_compactor::{
-    CompactOptions, Compaction, CompactionError, Observer, Rewrite, Shards, Summary, Unwatched,
+    CompactOptions, Compaction, CompactionError, NoObserver, Observer, Rewrite, Shards, Summary,
 };
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
@@ -122,7 +122,7 @@ impl Scene {
     }
 
     pub fn run(&self, system: &dyn FileSystem, folder: &Path) -> Done {
-        self.run_watched(system, folder, &Unwatched)
+        self.run_watched(system, folder, &NoObserver)
     }
 
     pub fn run_watched(&self, system: &dyn FileSystem, folder: &Path, observer: &dyn Observer) -> Done {
@@ -153,7 +153,7 @@ impl Scene {
         recover(system, folder).unwrap();
         let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
         let open = |path: &Path| Block::read(path, Checks::Never);
-        let proof = Proof { system, open: &open, memory_limit: None, observer: &Unwatched };
+        let proof = Proof { system, open: &open, memory_limit: None, observer: &NoObserver };
         JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey }.delete_merged(&proof)
     }
 

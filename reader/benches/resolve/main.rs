@@ -68,7 +68,7 @@ fn open(criterion: &mut Criterion) {
 fn resolve(criterion: &mut Criterion) {
     let blocks = blocks(SERIES);
     let view = BlockView::open(&blocks[1].1).expect("sound");
-    let flat = FlatPairs::of(&view);
+    let flat = FlatPairs::from_view(&view);
     let per = |bytes: usize| bytes as f64 / f64::from(SERIES);
     println!(
         "bytes a series: flat pairs {:.1}, fixed {:.1}, bitpacked {:.1}, factored {:.1}",

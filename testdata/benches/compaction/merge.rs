@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use chronoxide_compactor::{CompactOptions, Compaction, Observer, SCRATCH_MEMORY, Summary, Unwatched};
+use chronoxide_compactor::{CompactOptions, Compaction, NoObserver, Observer, SCRATCH_MEMORY, Summary};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSetStore};
 use chronoxide_publish::{Disk, Existing};
@@ -13,7 +13,7 @@ use crate::inputs::{Inputs, for_each_series};
 
 /// Merges the inputs into a file; returns what became of the series, and the bytes of the file.
 pub fn merge(inputs: &Inputs) -> (Summary, u64) {
-    watched(inputs, &Unwatched)
+    watched(inputs, &NoObserver)
 }
 
 /// The same, watched.

@@ -13,7 +13,7 @@ use crate::merge;
 struct Held(AtomicU64);
 
 impl Observer for Held {
-    fn goes_on(&self, phase: Phase, done: u64, _of: u64) -> bool {
+    fn progress(&self, phase: Phase, done: u64, _of: u64) -> bool {
         if phase == Phase::Rows && done == 0 {
             self.0.store(live_of_process(), Ordering::Relaxed);
         }

@@ -25,7 +25,7 @@ pub fn measure(criterion: &mut Criterion, blocks: &Blocks) {
     let orders = [("in order", (0..blocks.series).collect()), ("at random", shuffled(blocks.series))];
     let views =
         blocks.of_layouts.each_ref().map(|(layout, block)| (layout.name(), BlockView::open(block).expect("sound")));
-    let flat = FlatPairs::of(&views[0].1);
+    let flat = FlatPairs::from_view(&views[0].1);
     let expected = sorted((0..blocks.series).map(|series| flat.touch(series)));
     for (order, refs) in &orders {
         let touched = || refs.iter().map(|&series| flat.touch(series));

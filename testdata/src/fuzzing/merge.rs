@@ -251,9 +251,9 @@ fn judge_summary(
     let series_in = count(all().count());
     assert_eq!((summary.series_in, summary.series_out), (series_in, out));
     assert_eq!(summary.duplicates, here - out);
-    assert_eq!(summary.dropped + summary.elsewhere, series_in - here);
+    assert_eq!(summary.dropped + summary.other_shards, series_in - here);
     let is_whole = options.shards.as_ref().is_none_or(|shards| shards.only.is_none());
-    assert!(!is_whole || summary.elsewhere == 0, "{} series of other shards", summary.elsewhere);
+    assert!(!is_whole || summary.other_shards == 0, "{} series of other shards", summary.other_shards);
 }
 
 /// Outputs know the job, what they were made of, and the metadata of all metrics.
@@ -318,7 +318,7 @@ mod tests {
             let met = [
                 summary.duplicates > 0,
                 summary.dropped > 0 && summary.series_out > 0,
-                summary.elsewhere > 0,
+                summary.other_shards > 0,
                 summary.outputs > 1,
                 !remaps.is_empty(),
             ];

@@ -14,10 +14,10 @@ use chronoxide_format::verify::InTurn;
 use chronoxide_format::view::BlockView;
 
 use super::program::Program;
+use crate::editor::{BlockEditor, reseal};
 use crate::golden::{Golden, chain, goldens, histograms, lists, pods, shared, small};
 use crate::plan::{Labelset, Plan, build};
 use crate::random::{Random, random_metrics, random_plan, random_series};
-use crate::surgeon::{Surgeon, reseal};
 
 /// The sections that have bytes of their own, most interesting ones twice. Metric metadata have the last one's turn in blocks that have them, so
 /// that programs that were found for other blocks mean what they did.
@@ -34,8 +34,8 @@ const SECTIONS: [SectionKind; 8] = [
 
 /// A sound block, taken apart, with the starts of its symbols.
 #[derive(Clone, Debug)]
-struct Patient {
-    surgeon: Surgeon,
+struct MutableBlock {
+    editor: BlockEditor,
     starts: Vec<u64>,
     /// Whether records of the catalogue were changed that are not packed yet.
     is_unpacked: bool,
@@ -44,8 +44,8 @@ struct Patient {
 }
 
 /// The goldens that are small, and blocks of a few of their series: the fewer the series, the more runs in a second.
-fn patients() -> &'static [Patient] {
-    static PATIENTS: OnceLock<Vec<Patient>> = OnceLock::new();
+fn blocks() -> &'static [MutableBlock] {
+    static PATIENTS: OnceLock<Vec<MutableBlock>> = OnceLock::new();
     PATIENTS.get_or_init(|| {
         // Metric metadata are in some of the others.
         let small_ones = |golden: &Golden| golden.series.len() <= 10 && golden.bytes.len() < 1000;
@@ -75,13 +75,13 @@ fn patients() -> &'static [Patient] {
         let prefixes: BTreeSet<Labelset> =
             histograms().into_iter().filter(|labels| labels.contains_key("le")).take(36).collect();
         blocks.push(build(&prefixes, &lists(), RowForm::BitPacked, &BlockMeta::default()).expect("lists suit buckets"));
-        blocks.iter().map(|block| Patient::admit(block)).collect()
+        blocks.iter().map(|block| MutableBlock::take_apart(block)).collect()
     })
 }
 
 /// The block that the program makes.
 pub fn mutated(program: &mut Program<'_>) -> Vec<u8> {
-    operated(patients()[program.below(patients().len())].clone(), program)
+    edited(blocks()[program.below(blocks().len())].clone(), program)
 }
 
 /// The block that the program makes of some of a family's series: they are planned in one of many ways, and others have them too.
@@ -95,25 +95,25 @@ pub fn mutated_relative(family: u8, program: &mut Program<'_>) -> Vec<u8> {
     let metrics = if random.percent(25) { random_metrics(3, random) } else { Vec::new() };
     let metrics = metrics.iter().map(OwnedMetricMetadata::borrowed).collect();
     let block = build(&some, &plan, form, &BlockMeta { metrics, ..BlockMeta::default() });
-    operated(Patient::admit(&block.expect("the plan is for these series")), program)
+    edited(MutableBlock::take_apart(&block.expect("the plan is for these series")), program)
 }
 
-fn operated(mut patient: Patient, program: &mut Program<'_>) -> Vec<u8> {
+fn edited(mut base: MutableBlock, program: &mut Program<'_>) -> Vec<u8> {
     let is_corrected = !program.byte().is_multiple_of(4);
     let mut in_file = Vec::new();
     while !program.is_at_end() {
-        patient.operate(program, &mut in_file);
+        base.edit(program, &mut in_file);
     }
-    if patient.is_unpacked {
-        patient.surgeon.repack();
+    if base.is_unpacked {
+        base.editor.repack();
     }
-    if patient.are_metrics_unpacked {
-        patient.surgeon.repack_metrics();
+    if base.are_metrics_unpacked {
+        base.editor.repack_metrics();
     }
-    let mut block = patient.surgeon.clone().close();
+    let mut block = base.editor.clone().close();
     if is_corrected
         && in_file.is_empty()
-        && let Some(corrected) = corrected(&block, patient.surgeon)
+        && let Some(corrected) = corrected(&block, base.editor)
     {
         block = corrected;
     }
@@ -127,7 +127,7 @@ fn operated(mut patient: Patient, program: &mut Program<'_>) -> Vec<u8> {
 }
 
 /// The block with the counts and the fingerprint that its content has, if nothing else is wrong with it up to there.
-fn corrected(block: &[u8], mut surgeon: Surgeon) -> Option<Vec<u8>> {
+fn corrected(block: &[u8], mut editor: BlockEditor) -> Option<Vec<u8>> {
     let view = BlockView::open(block).ok()?;
     let error = view.verify().err()?;
     if !matches!(error.rule(), Rule::MetaCounts | Rule::Fingerprint) {
@@ -137,12 +137,12 @@ fn corrected(block: &[u8], mut surgeon: Surgeon) -> Option<Vec<u8>> {
     let [first, second] = content.fingerprint.to_parts();
     let fields = [content.series_count, content.label_count, first, second];
     let header: Vec<u8> = fields.into_iter().flat_map(u64::to_le_bytes).collect();
-    surgeon.section(SectionKind::Meta).get_mut(..header.len())?.copy_from_slice(&header);
-    Some(surgeon.close())
+    editor.section(SectionKind::Meta).get_mut(..header.len())?.copy_from_slice(&header);
+    Some(editor.close())
 }
 
-impl Patient {
-    fn admit(block: &[u8]) -> Self {
+impl MutableBlock {
+    fn take_apart(block: &[u8]) -> Self {
         let view = BlockView::open(block).expect("a sound block");
         view.verify().expect("a sound block");
         let mut starts = vec![0];
@@ -150,10 +150,10 @@ impl Patient {
             let symbol = view.symbol(id.into()).expect("a sound block").expect("a symbol");
             starts.push(starts[starts.len() - 1] + symbol.len() as u64);
         }
-        Self { surgeon: Surgeon::open(block), starts, is_unpacked: false, are_metrics_unpacked: false }
+        Self { editor: BlockEditor::open(block), starts, is_unpacked: false, are_metrics_unpacked: false }
     }
 
-    fn operate(&mut self, program: &mut Program<'_>, in_file: &mut Vec<(usize, u8)>) {
+    fn edit(&mut self, program: &mut Program<'_>, in_file: &mut Vec<(usize, u8)>) {
         match program.byte() % 16 {
             0..=4 => self.change_record(program),
             5 => self.change_records(program),
@@ -192,29 +192,29 @@ impl Patient {
         if choice == SECTIONS.len() - 1 && self.has_metrics() {
             kind = SectionKind::MetricMetadata;
             if std::mem::take(&mut self.are_metrics_unpacked) {
-                self.surgeon.repack_metrics();
+                self.editor.repack_metrics();
             }
         }
         if kind == SectionKind::Catalogue && self.is_unpacked {
-            self.surgeon.repack();
+            self.editor.repack();
             self.is_unpacked = false;
         }
-        self.surgeon.section(kind)
+        self.editor.section(kind)
     }
 
     fn has_metrics(&self) -> bool {
-        self.surgeon.has(SectionKind::MetricMetadata)
+        self.editor.has(SectionKind::MetricMetadata)
     }
 
     fn change_record(&mut self, program: &mut Program<'_>) {
         let choice = program.byte();
         if choice >= 128 && self.has_metrics() {
             self.are_metrics_unpacked = true;
-            let MetricRecords { rows, ends, .. } = &mut self.surgeon.metrics;
+            let MetricRecords { rows, ends, .. } = &mut self.editor.metrics;
             return if choice < 224 { change_field(rows, program) } else { change_field(ends, program) };
         }
         self.is_unpacked = true;
-        let Records { tables, shapes, pools, keysets, keys } = &mut self.surgeon.records;
+        let Records { tables, shapes, pools, keysets, keys } = &mut self.editor.records;
         match choice % 8 {
             0 | 1 => change_field(tables, program),
             2..=5 if shapes.is_empty() => change_field(keys, program),
@@ -227,7 +227,7 @@ impl Patient {
                     change_field(&mut shape.columns, program)
                 }
                 // Shapes may have become longer or shorter. Tables that say otherwise come of changes to tables.
-                self.surgeon.records.place_shapes();
+                self.editor.records.place_shapes();
             }
             6 => change_field(pools, program),
             _ if program.byte().is_multiple_of(2) => change_field(keysets, program),
@@ -239,11 +239,11 @@ impl Patient {
         let choice = program.byte();
         if choice >= 128 && self.has_metrics() {
             self.are_metrics_unpacked = true;
-            let MetricRecords { rows, ends, .. } = &mut self.surgeon.metrics;
+            let MetricRecords { rows, ends, .. } = &mut self.editor.metrics;
             return if choice < 224 { change_list(rows, program) } else { change_list(ends, program) };
         }
         self.is_unpacked = true;
-        let Records { tables, shapes, pools, keysets, keys } = &mut self.surgeon.records;
+        let Records { tables, shapes, pools, keysets, keys } = &mut self.editor.records;
         match choice % 6 {
             0 => change_list(tables, program),
             1 | 2 if shapes.is_empty() => {}
@@ -255,7 +255,7 @@ impl Patient {
                 } else {
                     change_list(&mut shape.leaves, program)
                 }
-                self.surgeon.records.place_shapes();
+                self.editor.records.place_shapes();
             }
             3 => change_list(pools, program),
             4 => change_list(keysets, program),
@@ -265,11 +265,11 @@ impl Patient {
 
     fn change_bits(&mut self, program: &mut Program<'_>) {
         let kind = if program.byte().is_multiple_of(2) { SectionKind::Rows } else { SectionKind::Members };
-        let bits = self.surgeon.section(kind).len() * 8;
+        let bits = self.editor.section(kind).len() * 8;
         let bit = program.below(bits);
         let width = program.below(9).min(bits - bit) as u32;
         let value = program.number(1);
-        self.surgeon.set_bits(kind, bit as u64, width, value);
+        self.editor.set_bits(kind, bit as u64, width, value);
     }
 
     /// Gives a symbol another text, or takes it away, or adds one.
@@ -281,7 +281,7 @@ impl Patient {
         let start = self.starts[symbol];
         let end = self.starts.get(symbol + 1).copied();
         let from = (start + keep).min(end.unwrap_or(start));
-        let arena = self.surgeon.section(SectionKind::Arena);
+        let arena = self.editor.section(SectionKind::Arena);
         let Some(behind) = end.map_or(Some(from), |end| (end as usize <= arena.len()).then_some(end)) else { return };
         if (behind as usize) > arena.len() {
             return;
@@ -294,11 +294,11 @@ impl Patient {
         for later in &mut self.starts[symbol + 1..] {
             *later = *later + is - was;
         }
-        self.surgeon.repack_starts(&self.starts, 0);
+        self.editor.repack_starts(&self.starts, 0);
     }
 
     fn change_meta(&mut self, program: &mut Program<'_>) {
-        let meta = self.surgeon.section(SectionKind::Meta);
+        let meta = self.editor.section(SectionKind::Meta);
         let fields = (4..8).map(|at| (at * 8, 8)).chain((16..29).map(|at| (at * 4, 4))).chain([(116, 1), (117, 1)]);
         let fields: Vec<(usize, usize)> = fields.collect();
         let (at, size) = fields[program.below(fields.len())];
@@ -313,20 +313,20 @@ impl Patient {
         match program.byte() % 4 {
             0 => {
                 let word = program.below(3);
-                self.surgeon.features[word] = program.number(1) as u32;
+                self.editor.features[word] = program.number(1) as u32;
             }
             1 => {
                 let count = program.below(8);
                 let (id, bytes) = (program.number(1) as u32, program.bytes(count).to_vec());
-                self.surgeon.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id, bytes });
+                self.editor.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id, bytes });
             }
             2 => {
-                let count = self.surgeon.sections.len();
-                self.surgeon.sections.swap(program.below(count), program.below(count));
+                let count = self.editor.sections.len();
+                self.editor.sections.swap(program.below(count), program.below(count));
             }
             _ => {
-                let count = self.surgeon.sections.len();
-                self.surgeon.sections[program.below(count)].id = program.number(1) as u32;
+                let count = self.editor.sections.len();
+                self.editor.sections[program.below(count)].id = program.number(1) as u32;
             }
         }
     }
@@ -384,8 +384,8 @@ mod tests {
 
     #[test]
     fn an_empty_program_changes_nothing() {
-        assert!(patients().len() >= 38, "{} blocks to choose from", patients().len());
-        for number in 0..patients().len() {
+        assert!(blocks().len() >= 38, "{} blocks to choose from", blocks().len());
+        for number in 0..blocks().len() {
             let block = mutated(&mut Program(&[number as u8]));
             BlockView::open(&block).and_then(|view| view.verify()).unwrap_or_else(|error| panic!("{number}: {error}"));
         }

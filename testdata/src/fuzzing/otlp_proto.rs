@@ -25,7 +25,9 @@ pub fn otlp_proto(bytes: &[u8]) {
     let mut given = Parts::default();
     let read = decode_otlp_proto(bytes, &mut given);
     match (ExportMetricsServiceRequest::decode(bytes), read) {
-        (Ok(request), Ok(())) => assert_eq!(given.0, Parts::of(&request).0, "another reading finds other parts"),
+        (Ok(request), Ok(())) => {
+            assert_eq!(given.0, Parts::from_request(&request).0, "another reading finds other parts")
+        }
         // It reads nested lists a little deeper.
         (_, Err(DecodeError::Proto(ProtoError::TooDeep { .. }))) => {}
         (Ok(_), Err(error)) => panic!("a request is refused: {error}"),
@@ -84,7 +86,7 @@ fn metric(metadata: &MetricMetadata<'_>) -> String {
 
 impl Parts {
     /// The parts of a request that a generated decoder read.
-    pub fn of(request: &ExportMetricsServiceRequest) -> Self {
+    pub fn from_request(request: &ExportMetricsServiceRequest) -> Self {
         let mut parts = Self::default();
         for of_resource in &request.resource_metrics {
             parts.0.push("resource".to_owned());

@@ -9,8 +9,8 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, Domain, Table};
 use chronoxide_format::{KeyId, PoolId, Result, SymbolId, TableId};
 
+use crate::editor::BlockEditor;
 use crate::plan::{Labelset, Plan, build};
-use crate::surgeon::Surgeon;
 
 /// The block that the builder makes of a sound block's symbols, tables, lists and meta: the same bytes, since a content and a plan have one
 /// encoding.
@@ -99,12 +99,12 @@ fn with_optional_sections(view: &BlockView<'_>, block: Vec<u8>) -> Vec<u8> {
     if optional.is_empty() && view.features() == [0; 3] {
         return block;
     }
-    let mut surgeon = Surgeon::open(&block);
-    surgeon.features = view.features();
-    surgeon.sections.extend(optional);
+    let mut editor = BlockEditor::open(&block);
+    editor.features = view.features();
+    editor.sections.extend(optional);
     // A kind that is not known may stand before one that is.
-    surgeon.sections.sort_by_key(|section| (section.kind, section.id));
-    surgeon.close()
+    editor.sections.sort_by_key(|section| (section.kind, section.id));
+    editor.close()
 }
 
 /// Pushes all but keysets.

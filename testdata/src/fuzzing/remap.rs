@@ -9,7 +9,7 @@ use chronoxide_format::remap::{KeysetTargets, RemapBuilder, RemapOutput, RemapVi
 
 use super::program::Program;
 use crate::hostile::boundary_values;
-use crate::remap::surgeon::reseal_all;
+use crate::remap::editor::reseal_all;
 
 /// Series that are looked at one by one: few bytes can stand for very many.
 const FIRST: u32 = 64;

@@ -10,7 +10,7 @@ use super::rebuild::{fingerprint_of, rebuilt, rebuilt_with_rows_written_later};
 use crate::plan::Labelset;
 
 /// Series that are looked at one by one. Few bytes can stand for very many.
-const MOST_SERIES: u32 = 64;
+const MAX_SERIES: u32 = 64;
 
 /// The series of a block, if it is sound and they are few.
 ///
@@ -43,7 +43,7 @@ pub fn check(view: &BlockView<'_>, is_thorough: bool) -> Option<BTreeSet<Labelse
 /// As [`check`], without what concerns the block as a whole.
 pub fn series(view: &BlockView<'_>) -> Option<BTreeSet<Labelset>> {
     let count = view.series_count().expect("a sound block counts its series");
-    if count > MOST_SERIES {
+    if count > MAX_SERIES {
         return None;
     }
     let mut all = BTreeSet::new();

@@ -3,8 +3,8 @@
 use chronoxide_format::remap::RemapRule;
 use zerocopy::byteorder::little_endian::U64;
 
+use super::editor::{RemapEditor, reseal};
 use super::golden::golden_remaps;
-use super::surgeon::{RemapSurgeon, reseal};
 
 /// A remap that breaks a rule.
 #[derive(Clone, Debug)]
@@ -32,10 +32,10 @@ fn in_place(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 /// Changes a golden remap and puts it together with right checksums.
-fn operate(name: &str, change: impl FnOnce(&mut RemapSurgeon)) -> Vec<u8> {
-    let mut surgeon = RemapSurgeon::open(&golden(name));
-    change(&mut surgeon);
-    surgeon.close()
+fn edit(name: &str, change: impl FnOnce(&mut RemapEditor)) -> Vec<u8> {
+    let mut editor = RemapEditor::open(&golden(name));
+    change(&mut editor);
+    editor.close()
 }
 
 const SMALL: &str = "small";
@@ -61,22 +61,22 @@ fn break_rule(rule: RemapRule) -> Vec<u8> {
         }),
         RemapRule::ChunkChecksum => in_place(|file| file[108] ^= 1),
         // The second of three outputs has fewer series than the first.
-        RemapRule::Outputs => operate("shards", |surgeon| surgeon.outputs.swap(0, 1)),
-        RemapRule::RecordWidths => operate(SMALL, |surgeon| surgeon.wider = 1),
-        RemapRule::Padding => operate(SMALL, |surgeon| *last(&mut surgeon.rows) = 1),
-        RemapRule::Groups => operate("many-keysets", |surgeon| surgeon.groups[1][0] += 1),
-        RemapRule::Keysets => operate(SMALL, |surgeon| last(&mut surgeon.keysets)[4] += 1),
-        RemapRule::KeysetRows => operate("many-keysets", |surgeon| surgeon.groups[1][1] += 1),
+        RemapRule::Outputs => edit("shards", |editor| editor.outputs.swap(0, 1)),
+        RemapRule::RecordWidths => edit(SMALL, |editor| editor.wider = 1),
+        RemapRule::Padding => edit(SMALL, |editor| *last(&mut editor.rows) = 1),
+        RemapRule::Groups => edit("many-keysets", |editor| editor.groups[1][0] += 1),
+        RemapRule::Keysets => edit(SMALL, |editor| last(&mut editor.keysets)[4] += 1),
+        RemapRule::KeysetRows => edit("many-keysets", |editor| editor.groups[1][1] += 1),
         // The only keyset's rows begin with their number, and then the anchor of the first of them.
-        RemapRule::RowLengths => operate("row-lengths", |surgeon| {
-            let number_width = 64 - surgeon.keysets[0][0].leading_zeros() as usize;
-            surgeon.rows[number_width / 8] ^= 1 << (number_width % 8);
+        RemapRule::RowLengths => edit("row-lengths", |editor| {
+            let number_width = 64 - editor.keysets[0][0].leading_zeros() as usize;
+            editor.rows[number_width / 8] ^= 1 << (number_width % 8);
         }),
         // The steps of rows without any bits.
-        RemapRule::RowFields => operate(SMALL, |surgeon| surgeon.parts[0][3] = 1),
-        RemapRule::Patterns => operate(SMALL, |surgeon| surgeon.keysets[0][2] = 1),
-        RemapRule::Runs => operate(SMALL, |surgeon| last(&mut surgeon.runs)[2] = 1),
-        RemapRule::Targets => operate(SMALL, |surgeon| surgeon.outputs[0].output_series_end = U64::new(7)),
+        RemapRule::RowFields => edit(SMALL, |editor| editor.parts[0][3] = 1),
+        RemapRule::Patterns => edit(SMALL, |editor| editor.keysets[0][2] = 1),
+        RemapRule::Runs => edit(SMALL, |editor| last(&mut editor.runs)[2] = 1),
+        RemapRule::Targets => edit(SMALL, |editor| editor.outputs[0].output_series_end = U64::new(7)),
         _ => unreachable!("{rule:?} has no broken remap"),
     }
 }

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | [`golden`] | small sound remaps that together say everything a remap can say |
 //! | [`broken`] | a remap for each rule of the remap spec that breaks it |
-//! | [`surgeon`] | remaps taken apart and put together again |
+//! | [`editor`] | remaps taken apart and put together again |
 //! | [`exercise`] | the whole read API over any bytes |
 
 pub mod broken;
+pub mod editor;
 pub mod exercise;
 pub mod golden;
-pub mod surgeon;

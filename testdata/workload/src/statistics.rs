@@ -38,7 +38,7 @@ pub struct Statistics {
 impl Statistics {
     /// Measures a workload. It keeps all distinct strings, and eight bytes for each series.
     #[must_use]
-    pub fn of(workload: &Workload) -> Self {
+    pub fn from_workload(workload: &Workload) -> Self {
         let mut statistics = Self::default();
         let (mut series, mut keysets) = (HashSet::new(), HashSet::new());
         let (mut keys, mut pods) = (HashSet::new(), HashSet::new());

@@ -78,7 +78,7 @@ fn a_file_is_replaced_only_by_force() {
 fn describing_prints_the_statistics() {
     let output = run(&["--series", "3000", "--describe"]);
     let workload = Workload::new(Options { series: 3_000, ..Options::default() }).unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), Statistics::of(&workload).to_string());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), Statistics::from_workload(&workload).to_string());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use oracle::{Labels, bytes, json_labels};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn statistics(series: u64, seed: u64, set: Set) -> Statistics {
-    Statistics::of(&Workload::new(Options { series, seed, set, ..Options::default() }).unwrap())
+    Statistics::from_workload(&Workload::new(Options { series, seed, set, ..Options::default() }).unwrap())
 }
 
 /// A tenth of the size that the documentation speaks of: strings and keysets that all pods share weigh more.
@@ -34,7 +34,7 @@ fn statistics_count_what_is_there() {
     for set in Set::ALL {
         let options = Options { series: 300, set, windows: 0..2, ..Options::default() };
         let all: Vec<Labels> = json_labels(&bytes(&options, Format::SeriesJson));
-        let statistics = Statistics::of(&Workload::new(options).unwrap());
+        let statistics = Statistics::from_workload(&Workload::new(options).unwrap());
 
         let count = |number: usize| number as u64;
         let distinct: BTreeSet<&Labels> = all.iter().collect();

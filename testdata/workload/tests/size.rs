@@ -34,7 +34,7 @@ fn every_seed_meets_the_size() {
     for seed in 0..40 {
         let options = Options { series: 20_000, seed, windows: 9..10, ..Options::default() };
         let workload = Workload::new(options).unwrap();
-        assert_eq!(Statistics::of(&workload).series, 20_000, "seed {seed}");
+        assert_eq!(Statistics::from_workload(&workload).series, 20_000, "seed {seed}");
     }
 }
 

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments, workload: &Workload) -> io::Result<()> {
     if arguments.describe {
         let mut out = io::stdout().lock();
-        write!(out, "{}", Statistics::of(workload))?;
+        write!(out, "{}", Statistics::from_workload(workload))?;
         return out.flush();
     }
     match &arguments.output {

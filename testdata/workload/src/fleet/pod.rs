@@ -76,7 +76,7 @@ impl Pod<'_> {
 
     fn attribute(&self, key: &'static str) -> Option<KeyValue> {
         let (service, cluster, node) = (self.service, self.cluster, &self.node);
-        let runtime = Runtime::of(service.language);
+        let runtime = Runtime::for_language(service.language);
         let value = match key {
             "service.name" | "k8s.container.name" => service.name.clone(),
             "k8s.deployment.name" if !service.is_stateful => service.name.clone(),
@@ -164,7 +164,7 @@ struct Runtime {
 }
 
 impl Runtime {
-    fn of(language: Language) -> Self {
+    fn for_language(language: Language) -> Self {
         let [language, sdk_version, distro_version, name, version, description, executable] = match language {
             Language::Java => [
                 "java",

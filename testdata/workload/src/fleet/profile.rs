@@ -110,7 +110,7 @@ pub(crate) struct Profile {
 
 impl Profile {
     /// The profile of a service, by a number of its own.
-    pub(crate) fn of(seed: u64, choice: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64, choice: u64) -> Self {
         // Some profiles have many followers: the smaller of two draws.
         let mut draw = Random::at(&[seed, 0x50, choice]);
         let number = draw.below(PROFILES).min(draw.below(PROFILES));

@@ -160,7 +160,7 @@ impl Service {
     }
 
     pub(crate) fn profile(&self) -> Profile {
-        Profile::of(self.seed, self.number)
+        Profile::from_seed(self.seed, self.number)
     }
 
     /// What its routes and tables are about: words, the first of them its own.

@@ -37,7 +37,7 @@ impl Scope {
 
 /// All scopes of a service, each name once.
 pub(crate) fn scopes(service: &Service, profile: &Profile) -> Vec<Scope> {
-    let names = Names::of(service.language);
+    let names = Names::for_language(service.language);
     let mut scopes = vec![Scope::library(names.runtime, runtime(service.language))];
     if service.serves_http {
         scopes.push(Scope::library(names.http_server, &HTTP_SERVER));
@@ -150,7 +150,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(language: Language) -> Self {
+    fn for_language(language: Language) -> Self {
         let version = match language {
             Language::Java => "2.11.0-alpha",
             Language::Go => "0.58.0",

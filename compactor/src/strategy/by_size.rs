@@ -1,12 +1,12 @@
 //! Groups of blocks of like size.
 
-use super::{Description, PlanOptions};
+use super::{Description, StrategyOptions};
 
 /// Groups of these blocks, the smallest block of each first.
 ///
 /// Starts with the smallest, takes all that are of like size with it as far as they fit, and goes on with the next that is left. Blocks too few to be
 /// merged stay, but for the smallest of them, which may have been the only one in the way.
-pub(super) fn groups<'a>(blocks: &[&'a Description], options: &PlanOptions) -> Vec<Vec<&'a Description>> {
+pub(super) fn groups<'a>(blocks: &[&'a Description], options: &StrategyOptions) -> Vec<Vec<&'a Description>> {
     let size = |block: &Description| block.bytes.max(options.small_bytes);
     let mut sorted = blocks.to_vec();
     sorted.sort_by(|a, b| (size(a), a.order()).cmp(&(size(b), b.order())));

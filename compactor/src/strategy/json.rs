@@ -4,18 +4,18 @@ use chronoxide_format::view::TimeRange;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{Alone, AloneReason, Description, Group, GroupReason, Plan};
+use super::{Description, Group, GroupReason, Strategy, Unmerged, UnmergedReason};
 
-/// `{"blocks": ..., "blocks_after": ..., "groups": [...], "alone": [...]}`. Each group has its `reason`, `series_at_most`, `bytes` and `blocks`; each block
+/// `{"blocks": ..., "blocks_after": ..., "groups": [...], "unmerged": [...]}`. Each group has its `reason`, `series_at_most`, `bytes` and `blocks`; each block
 /// that stays alone its `reason` and what is known of it. A reason has a `kind`. Times are RFC 3339, what is not known is `null`.
-impl Serialize for Plan<'_> {
+impl Serialize for Strategy<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut plan = serializer.serialize_struct("Plan", 4)?;
-        plan.serialize_field("blocks", &self.blocks())?;
-        plan.serialize_field("blocks_after", &self.blocks_after())?;
-        plan.serialize_field("groups", &self.groups.iter().map(group).collect::<Vec<_>>())?;
-        plan.serialize_field("alone", &self.alone.iter().map(alone).collect::<Vec<_>>())?;
-        plan.end()
+        let mut strategy = serializer.serialize_struct("Strategy", 4)?;
+        strategy.serialize_field("blocks", &self.blocks())?;
+        strategy.serialize_field("blocks_after", &self.blocks_after())?;
+        strategy.serialize_field("groups", &self.groups.iter().map(group).collect::<Vec<_>>())?;
+        strategy.serialize_field("unmerged", &self.unmerged.iter().map(unmerged).collect::<Vec<_>>())?;
+        strategy.end()
     }
 }
 
@@ -37,22 +37,22 @@ fn group(group: &Group<'_>) -> Value {
     })
 }
 
-fn alone(alone: &Alone<'_>) -> Value {
-    let reason = match alone.reason {
-        AloneReason::Copy { of } => json!({"kind": "copy", "of": of.display().to_string()}),
-        AloneReason::OutsideTimes => json!({"kind": "outside-times"}),
-        AloneReason::NoTimes => json!({"kind": "no-times"}),
-        AloneReason::Only => json!({"kind": "only"}),
-        AloneReason::Open { range, length } => {
+fn unmerged(unmerged: &Unmerged<'_>) -> Value {
+    let reason = match unmerged.reason {
+        UnmergedReason::Copy { of } => json!({"kind": "copy", "of": of.display().to_string()}),
+        UnmergedReason::OutsideTimes => json!({"kind": "outside-times"}),
+        UnmergedReason::NoTimes => json!({"kind": "no-times"}),
+        UnmergedReason::Only => json!({"kind": "only"}),
+        UnmergedReason::Open { range, length } => {
             json!({"kind": "open", "length": length.to_string(), "range": times(range)})
         }
-        AloneReason::TooManySeries { range, length } => {
+        UnmergedReason::TooManySeries { range, length } => {
             json!({"kind": "too-many-series", "length": length.to_string(), "range": times(range)})
         }
-        AloneReason::OverBoundary => json!({"kind": "over-boundary"}),
-        AloneReason::FewAlike => json!({"kind": "few-alike"}),
+        UnmergedReason::OverBoundary => json!({"kind": "over-boundary"}),
+        UnmergedReason::FewAlike => json!({"kind": "few-alike"}),
     };
-    json!({"reason": reason, "block": block(alone.block)})
+    json!({"reason": reason, "block": block(unmerged.block)})
 }
 
 fn block(block: &Description) -> Value {

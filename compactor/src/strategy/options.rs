@@ -4,7 +4,7 @@ use super::{Description, Ranges};
 
 /// What to merge and what not. The default chooses all blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanOptions {
+pub struct StrategyOptions {
     /// The lengths of ranges.
     pub ranges: Ranges,
     /// Only blocks that begin at this time or later, in nanoseconds since 1970.
@@ -21,7 +21,7 @@ pub struct PlanOptions {
     pub small_bytes: u64,
 }
 
-impl Default for PlanOptions {
+impl Default for StrategyOptions {
     fn default() -> Self {
         Self {
             ranges: Ranges::default(),
@@ -35,7 +35,7 @@ impl Default for PlanOptions {
     }
 }
 
-impl PlanOptions {
+impl StrategyOptions {
     /// Whether these blocks may become one.
     pub(super) fn fits(&self, blocks: &[&Description]) -> bool {
         self.max_series.is_none_or(|most| series(blocks) <= most)

@@ -1,4 +1,4 @@
-//! The whole plan: which blocks go together at all, groups of them, and why the others stay alone.
+//! The whole strategy: which blocks go together at all, groups of them, and why the others stay alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,15 +8,15 @@ use chronoxide_format::view::TimeRange;
 
 use super::options::series;
 use super::ranges::{Length, range_of};
-use super::{Description, PlanOptions, by_size, by_time};
+use super::{Description, StrategyOptions, by_size, by_time};
 
 /// Which blocks are merged, and why the others are not. Each block is in one group or in `alone`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan<'a> {
+pub struct Strategy<'a> {
     /// What becomes one block each.
     pub groups: Vec<Group<'a>>,
     /// What stays as it is.
-    pub alone: Vec<Alone<'a>>,
+    pub unmerged: Vec<Unmerged<'a>>,
 }
 
 /// Blocks that become one.
@@ -63,16 +63,16 @@ pub enum GroupReason {
 
 /// A block that is not merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alone<'a> {
+pub struct Unmerged<'a> {
     /// Which.
     pub block: &'a Description,
     /// Why not.
-    pub reason: AloneReason<'a>,
+    pub reason: UnmergedReason<'a>,
 }
 
 /// Why a block is not merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AloneReason<'a> {
+pub enum UnmergedReason<'a> {
     /// Another file has the same block.
     Copy {
         /// The first of them.
@@ -107,7 +107,7 @@ pub enum AloneReason<'a> {
 /// Plans which blocks are merged; see the [module](super).
 ///
 /// Time is that of sorting the blocks once per length of ranges.
-pub fn plan<'a>(blocks: &'a [Description], options: &PlanOptions) -> Plan<'a> {
+pub fn choose<'a>(blocks: &'a [Description], options: &StrategyOptions) -> Strategy<'a> {
     let mut sorted: Vec<&Description> = blocks.iter().collect();
     sorted.sort_by(|a, b| a.order().cmp(&b.order()));
 
@@ -118,7 +118,7 @@ pub fn plan<'a>(blocks: &'a [Description], options: &PlanOptions) -> Plan<'a> {
             *newest = extent.start.max(*newest);
         }
     }
-    let mut plan = Plan { groups: Vec::new(), alone: Vec::new() };
+    let mut strategy = Strategy { groups: Vec::new(), unmerged: Vec::new() };
     let mut first_of: BTreeMap<BlockId, &Description> = BTreeMap::new();
     let mut sets: BTreeMap<_, Vec<&Description>> = BTreeMap::new();
     for block in sorted {
@@ -126,10 +126,10 @@ pub fn plan<'a>(blocks: &'a [Description], options: &PlanOptions) -> Plan<'a> {
         let reason = if std::ptr::eq(first, block) {
             unchosen(block, options)
         } else {
-            Some(AloneReason::Copy { of: &first.file })
+            Some(UnmergedReason::Copy { of: &first.file })
         };
         match reason {
-            Some(reason) => plan.alone.push(Alone { block, reason }),
+            Some(reason) => strategy.unmerged.push(Unmerged { block, reason }),
             None => {
                 let policy = (block.policy.max_name_len(), block.policy.max_value_len());
                 sets.entry((&block.external_labels[..], policy)).or_default().push(block);
@@ -137,36 +137,36 @@ pub fn plan<'a>(blocks: &'a [Description], options: &PlanOptions) -> Plan<'a> {
         }
     }
     for ((labels, _), set) in &sets {
-        plan.add(set, newest.get(labels).copied(), options);
+        strategy.add(set, newest.get(labels).copied(), options);
     }
-    plan.alone.sort_by(|a, b| a.block.order().cmp(&b.block.order()));
-    plan
+    strategy.unmerged.sort_by(|a, b| a.block.order().cmp(&b.block.order()));
+    strategy
 }
 
 /// Why a block is not among those that the options choose, if it is not.
-fn unchosen<'a>(block: &Description, options: &PlanOptions) -> Option<AloneReason<'a>> {
+fn unchosen<'a>(block: &Description, options: &StrategyOptions) -> Option<UnmergedReason<'a>> {
     if options.min_time.is_none() && options.max_time.is_none() {
         return None;
     }
-    let Some(extent) = block.extent() else { return Some(AloneReason::NoTimes) };
+    let Some(extent) = block.extent() else { return Some(UnmergedReason::NoTimes) };
     let is_inside =
         options.min_time.is_none_or(|min| min <= extent.start) && options.max_time.is_none_or(|max| extent.end <= max);
-    (!is_inside).then_some(AloneReason::OutsideTimes)
+    (!is_inside).then_some(UnmergedReason::OutsideTimes)
 }
 
-impl<'a> Plan<'a> {
+impl<'a> Strategy<'a> {
     /// How many blocks there are.
     pub fn blocks(&self) -> usize {
-        self.alone.len() + self.groups.iter().map(|group| group.blocks.len()).sum::<usize>()
+        self.unmerged.len() + self.groups.iter().map(|group| group.blocks.len()).sum::<usize>()
     }
 
     /// How many there are when all groups are merged.
     pub fn blocks_after(&self) -> usize {
-        self.alone.len() + self.groups.len()
+        self.unmerged.len() + self.groups.len()
     }
 
     /// Adds blocks that go together by everything but time and size. `newest` is when the newest block with their external labels begins, if any is known to.
-    fn add(&mut self, set: &[&'a Description], newest: Option<i64>, options: &PlanOptions) {
+    fn add(&mut self, set: &[&'a Description], newest: Option<i64>, options: &StrategyOptions) {
         let (timed, timeless): (Vec<_>, Vec<_>) = set.iter().copied().partition(|block| block.extent().is_some());
         let newest = newest.unwrap_or(i64::MIN);
         let mut grouped = BTreeSet::new();
@@ -189,8 +189,8 @@ impl<'a> Plan<'a> {
             add(blocks, GroupReason::LikeSize);
         }
         let left = set.iter().copied().filter(|block| !grouped.contains(&block.id));
-        let ranges = Neighbours::of(&timed, options);
-        self.alone.extend(left.map(|block| Alone { block, reason: ranges.reason(block, newest) }));
+        let ranges = Neighbours::from_blocks(&timed, options);
+        self.unmerged.extend(left.map(|block| Unmerged { block, reason: ranges.reason(block, newest) }));
     }
 }
 
@@ -200,7 +200,7 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    fn of(timed: &[&Description], options: &PlanOptions) -> Self {
+    fn from_blocks(timed: &[&Description], options: &StrategyOptions) -> Self {
         let counts = options.ranges.lengths().iter().map(|&length| {
             let blocks = by_time::by_range(timed, length);
             (length, blocks.into_iter().map(|(range, blocks)| (range, blocks.len())).collect())
@@ -209,20 +209,20 @@ impl Neighbours {
     }
 
     /// Why a block is in no group.
-    fn reason<'a>(&self, block: &Description, newest: i64) -> AloneReason<'a> {
-        let Some(extent) = block.extent() else { return AloneReason::FewAlike };
-        let mut reason = AloneReason::OverBoundary;
+    fn reason<'a>(&self, block: &Description, newest: i64) -> UnmergedReason<'a> {
+        let Some(extent) = block.extent() else { return UnmergedReason::FewAlike };
+        let mut reason = UnmergedReason::OverBoundary;
         for (length, counts) in &self.counts {
             let Some(range) = range_of(extent, *length) else { continue };
             if counts.get(&range).is_some_and(|count| *count > 1) {
                 let length = Length(*length);
                 return if range.end > newest {
-                    AloneReason::Open { range, length }
+                    UnmergedReason::Open { range, length }
                 } else {
-                    AloneReason::TooManySeries { range, length }
+                    UnmergedReason::TooManySeries { range, length }
                 };
             }
-            reason = AloneReason::Only;
+            reason = UnmergedReason::Only;
         }
         reason
     }

@@ -38,7 +38,7 @@ impl Description {
     ///
     /// # Errors
     /// A meta section that cannot be read.
-    pub fn of(file: PathBuf, block: &BlockView<'_>) -> chronoxide_format::Result<Self> {
+    pub fn from_block(file: PathBuf, block: &BlockView<'_>) -> chronoxide_format::Result<Self> {
         let meta = block.meta()?;
         let mut external_labels = Vec::new();
         for pair in meta.external_labels()? {

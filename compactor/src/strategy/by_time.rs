@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chronoxide_format::view::TimeRange;
 
 use super::ranges::range_of;
-use super::{Description, PlanOptions};
+use super::{Description, StrategyOptions};
 
 /// Blocks that become one, and the range in which they lie, with its length.
 pub(super) struct InRange<'a> {
@@ -15,12 +15,12 @@ pub(super) struct InRange<'a> {
 }
 
 /// Groups of these blocks, which go together by everything but time. `newest` is when the newest block begins.
-pub(super) fn groups<'a>(blocks: &[&'a Description], newest: i64, options: &PlanOptions) -> Vec<InRange<'a>> {
+pub(super) fn groups<'a>(blocks: &[&'a Description], newest: i64, options: &StrategyOptions) -> Vec<InRange<'a>> {
     within(blocks, options.ranges.lengths(), newest, options)
 }
 
 /// By the ranges of the last of these lengths, and of the shorter ones where one is not complete or does not fit.
-fn within<'a>(blocks: &[&'a Description], lengths: &[i64], newest: i64, options: &PlanOptions) -> Vec<InRange<'a>> {
+fn within<'a>(blocks: &[&'a Description], lengths: &[i64], newest: i64, options: &StrategyOptions) -> Vec<InRange<'a>> {
     let Some((&length, shorter)) = lengths.split_last() else { return Vec::new() };
     let mut groups = Vec::new();
     for (range, blocks) in by_range(blocks, length) {

@@ -8,7 +8,9 @@ use rayon::prelude::*;
 
 use crate::CompactError;
 use crate::compact::Watch;
-use crate::merge::{Adopted, MergedPool, MergedRows, Merging, OpenKeyset, Overlap, Piece, Run, Sharding, Tally, cut};
+use crate::merge::{
+    Adopted, MergeContext, MergedPool, MergedRows, OpenKeyset, Overlap, Piece, Run, Sharding, Tally, cut,
+};
 use crate::output::{Columns, OutputRows, PackedChunk, Uses, pack};
 use crate::progress::Phase;
 
@@ -19,8 +21,8 @@ const BATCH_CODES: u64 = 1 << 21;
 const CHUNKS_AN_OUTPUT: u64 = 16;
 
 /// Merges the rows of all keysets into outputs.
-pub(crate) struct Merger<'a> {
-    pub merging: &'a Merging<'a>,
+pub(crate) struct RowMerger<'a> {
+    pub merging: &'a MergeContext<'a>,
     pub sharding: Option<Sharding>,
     /// Of an output; none for as many as a block holds.
     pub max_series: Option<NonZeroU32>,
@@ -31,13 +33,13 @@ pub(crate) struct Merger<'a> {
     pub watch: &'a Watch<'a>,
 }
 
-impl<'a> Merger<'a> {
+impl<'a> RowMerger<'a> {
     pub(crate) fn merge_all(&mut self, adopted: &'a Adopted, spool: &mut Spool<'_>) -> Result<(), CompactError> {
         let rows: Vec<u64> = adopted.keysets.iter().map(|keyset| keyset.rows).collect();
         let all: u64 = rows.iter().sum();
         let (mut from, mut done) = (0, 0);
         while from < rows.len() {
-            self.watch.goes_on(Phase::Rows, done, all)?;
+            self.watch.progress(Phase::Rows, done, all)?;
             let (mut codes, mut to) = (0, from);
             while to < rows.len() {
                 codes += rows[to] * adopted.plan.keysets[to].width() as u64;
@@ -50,7 +52,7 @@ impl<'a> Merger<'a> {
             done += rows[from..to].iter().sum::<u64>();
             from = to;
         }
-        self.watch.goes_on(Phase::Rows, done, all)
+        self.watch.progress(Phase::Rows, done, all)
     }
 
     /// Merges some keysets: their sources are opened in parallel, then their pieces merged in parallel, some at a time, and kept in order.
@@ -77,7 +79,7 @@ impl<'a> Merger<'a> {
         }
         let mut left = &pieces[..];
         while !left.is_empty() {
-            self.watch.goes_on(Phase::Rows, done.min(all), all)?;
+            self.watch.progress(Phase::Rows, done.min(all), all)?;
             let mut codes = 0;
             let group = left.iter().take_while(|(keyset, piece)| {
                 codes += (piece.len() * keyset.choice.width()) as u64;
@@ -106,7 +108,7 @@ impl<'a> Merger<'a> {
         piece: &Piece,
     ) -> Result<(Vec<(u32, PackedChunk)>, Tally), CompactError> {
         let merging = self.merging;
-        let MergedRows { run, mut tally } = merging.merge(keyset, piece)?;
+        let MergedRows { run, mut tally } = merging.merge_piece(keyset, piece)?;
         if run.len() == 0 {
             return Ok((Vec::new(), tally));
         }

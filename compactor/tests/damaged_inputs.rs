@@ -10,7 +10,7 @@ use std::path::Path;
 
 use chronoxide_compactor::job::{JobDone, JobFolder, verify_block};
 use chronoxide_compactor::{
-    CompactError, CompactOptions, Compaction, CompactionError, SCRATCH_MEMORY, Shards, Unwatched,
+    CompactError, CompactOptions, Compaction, CompactionError, NoObserver, SCRATCH_MEMORY, Shards,
 };
 use chronoxide_format::Rule;
 use chronoxide_format::build::BlockMeta;
@@ -20,13 +20,13 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, OpenError};
 use chronoxide_testdata::broken::{Broken, broken};
+use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::fuzzing::mutated_block;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::hostile::{boundary_values, fields, with_fields};
 use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
-use chronoxide_testdata::surgeon::Surgeon;
 use rayon::prelude::*;
 use support::{content, random_options};
 
@@ -47,9 +47,9 @@ fn breaking() -> Vec<Case> {
     let with_known_features = |bytes: Vec<u8>| match BlockView::open(&bytes) {
         // Features are looked at before damage is.
         Ok(view) if !view.may_be_compacted() => {
-            let mut surgeon = Surgeon::open(&bytes);
-            surgeon.features = [0; 3];
-            surgeon.close()
+            let mut editor = BlockEditor::open(&bytes);
+            editor.features = [0; 3];
+            editor.close()
         }
         _ => bytes,
     };
@@ -142,9 +142,9 @@ fn foreign_sections() -> Vec<Case> {
         for step in [1, 5] {
             let other = &goldens[(number + step) % goldens.len()];
             for kind in [Arena, Catalogue, Members, Meta, Rows, Symbols] {
-                let mut surgeon = Surgeon::open(&golden.bytes);
-                *surgeon.section(kind) = Surgeon::open(&other.bytes).section(kind).clone();
-                cases.push(Case::new(format!("{}: {kind:?} of {}", golden.name, other.name), surgeon.close()));
+                let mut editor = BlockEditor::open(&golden.bytes);
+                *editor.section(kind) = BlockEditor::open(&other.bytes).section(kind).clone();
+                cases.push(Case::new(format!("{}: {kind:?} of {}", golden.name, other.name), editor.close()));
             }
         }
     }
@@ -219,7 +219,7 @@ fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<
         options,
         remaps: None,
         scratch_memory: SCRATCH_MEMORY,
-        observer: &Unwatched,
+        observer: &NoObserver,
     };
     compaction.into_folder(&job, Some(&ids)).map(|(_, done)| done)
 }

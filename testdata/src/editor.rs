@@ -10,14 +10,14 @@ use zerocopy::FromBytes;
 
 /// A block in pieces.
 #[derive(Clone, Debug)]
-pub struct Surgeon {
+pub struct BlockEditor {
     /// incompat, ro_compat, compat
     pub features: [u32; 3],
     /// In the order of the file; the checks section is made anew.
     pub sections: Vec<SectionBytes>,
-    /// The catalogue's records, packed anew by [`Surgeon::repack`].
+    /// The catalogue's records, packed anew by [`BlockEditor::repack`].
     pub records: Records,
-    /// The records of metric metadata, packed anew by [`Surgeon::repack_metrics`] if the block has that section.
+    /// The records of metric metadata, packed anew by [`BlockEditor::repack_metrics`] if the block has that section.
     pub metrics: MetricRecords,
     block_id: BlockId,
     keep_id: bool,
@@ -34,13 +34,13 @@ pub fn reseal(file: &mut [u8]) {
     file[60..64].copy_from_slice(&header.to_le_bytes());
 }
 
-impl Surgeon {
+impl BlockEditor {
     /// Takes a sound block apart.
     ///
     /// # Panics
     /// If the block does not open.
     pub fn open(block: &[u8]) -> Self {
-        let view = BlockView::open(block).expect("the patient is sound");
+        let view = BlockView::open(block).expect("the block is sound");
         let bytes = |offset: u64, length: u64| block[offset as usize..(offset + length) as usize].to_vec();
         Self {
             features: view.features(),
@@ -52,8 +52,8 @@ impl Surgeon {
                     bytes: bytes(section.offset, section.length),
                 })
                 .collect(),
-            records: Records::of(&view).expect("the patient is sound"),
-            metrics: MetricRecords::of(&view).expect("the patient is sound"),
+            records: Records::of(&view).expect("the block is sound"),
+            metrics: MetricRecords::of(&view).expect("the block is sound"),
             block_id: view.block_id(),
             keep_id: false,
         }

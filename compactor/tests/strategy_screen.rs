@@ -1,7 +1,7 @@
-//! What is shown of a plan.
+//! What is shown of a strategy.
 
 use chronoxide_cli::style::Style;
-use chronoxide_compactor::planning::{Description, PlanOptions, plan, write};
+use chronoxide_compactor::strategy::{Description, StrategyOptions, strategy, write};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
@@ -37,13 +37,13 @@ fn blocks() -> Vec<Description> {
 
 fn shown(blocks: &[Description]) -> String {
     let mut out = Vec::new();
-    write(&plan(blocks, &PlanOptions::default()), Style::plain(), &mut out).unwrap();
+    write(&choose(blocks, &StrategyOptions::default()), Style::plain(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 #[test]
 fn a_plan_is_shown_with_its_reasons() {
-    let expected = r#"plan: 4 blocks, 1 merge, 3 blocks afterwards
+    let expected = r#"strategy: 4 blocks, 1 merge, 3 blocks afterwards
 merge 1: 2h, 2025-11-13T00:00:00Z to before 2025-11-13T02:00:00Z, is complete
   with "cluster"="eu\u000a1"
   a.cx               2025-11-13T00:00:00Z to before 2025-11-13T01:00:00Z  1,500 series  1,000 bytes
@@ -66,10 +66,10 @@ stay as they are:
 
 #[test]
 fn nothing_to_merge_is_said() {
-    assert_eq!(shown(&[]), "plan: 0 blocks, nothing to merge\n");
+    assert_eq!(shown(&[]), "strategy: 0 blocks, nothing to merge\n");
     let alone = &blocks()[3..];
     assert!(
-        shown(alone).starts_with("plan: 1 block, nothing to merge\nstay as they are:\n  timeless.cx"),
+        shown(alone).starts_with("strategy: 1 block, nothing to merge\nstay as they are:\n  timeless.cx"),
         "{}",
         shown(alone)
     );
@@ -78,7 +78,7 @@ fn nothing_to_merge_is_said() {
 #[test]
 fn a_plan_is_json() {
     let blocks = blocks();
-    let plan = serde_json::to_value(plan(&blocks, &PlanOptions::default())).unwrap();
+    let strategy = serde_json::to_value(choose(&blocks, &StrategyOptions::default())).unwrap();
     assert_eq!((&plan["blocks"], &plan["blocks_after"]), (&json!(4), &json!(3)));
     let range = |start: &str, end: &str| json!({"start": format!("2025-11-13T{start}:00:00Z"), "end": format!("2025-11-13T{end}:00:00Z")});
     let group = &plan["groups"][0];
@@ -99,10 +99,10 @@ fn a_plan_is_json() {
             "layout": "factored",
         })
     );
-    let reasons: Vec<_> = plan["alone"].as_array().unwrap().iter().map(|alone| alone["reason"].clone()).collect();
+    let reasons: Vec<_> = plan["unmerged"].as_array().unwrap().iter().map(|unmerged| alone["reason"].clone()).collect();
     assert_eq!(
         reasons,
         [json!({"kind": "open", "length": "6h", "range": range("00", "06")}), json!({"kind": "few-alike"})]
     );
-    assert_eq!(plan["alone"][1]["block"]["time"], json!(null));
+    assert_eq!(plan["unmerged"][1]["block"]["time"], json!(null));
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use chronoxide_compactor::planning::{AloneReason, Description, GroupReason, Length, Plan, PlanOptions, plan};
+use chronoxide_compactor::strategy::{
+    Description, GroupReason, Length, Strategy, StrategyOptions, UnmergedReason, plan,
+};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
@@ -37,12 +39,12 @@ fn blocks(times: &[Option<TimeRange>]) -> Vec<Description> {
 }
 
 /// The numbers of the blocks of each group.
-fn groups(plan: &Plan<'_>) -> Vec<Vec<u8>> {
-    plan.groups.iter().map(|group| group.blocks.iter().map(|block| block.id.0[0]).collect()).collect()
+fn groups(strategy: &Strategy<'_>) -> Vec<Vec<u8>> {
+    strategy.groups.iter().map(|group| group.blocks.iter().map(|block| block.id.0[0]).collect()).collect()
 }
 
-fn alone<'a>(plan: &Plan<'a>) -> Vec<(u8, AloneReason<'a>)> {
-    plan.alone.iter().map(|alone| (alone.block.id.0[0], alone.reason)).collect()
+fn alone<'a>(strategy: &Strategy<'a>) -> Vec<(u8, UnmergedReason<'a>)> {
+    strategy.unmerged.iter().map(|unmerged| (unmerged.block.id.0[0], unmerged.reason)).collect()
 }
 
 fn range(start: i64, end: i64) -> TimeRange {
@@ -55,22 +57,22 @@ fn the_largest_complete_range_is_taken_at_once() {
     let mut times: Vec<_> = (0..12).map(|number| hours(2 * number, 2 * number + 2)).collect();
     times.push(hours(24, 26));
     let blocks = blocks(&times);
-    let plan = plan(&blocks, &PlanOptions::default());
-    assert_eq!(groups(&plan), [(0..12).collect::<Vec<u8>>()]);
-    assert_eq!(plan.groups[0].reason, GroupReason::Range { range: range(0, 24), length: Length(24 * HOUR) });
-    assert_eq!((plan.groups[0].series(), plan.groups[0].bytes()), (12_000, 120 << 20));
-    assert_eq!(alone(&plan), [(12, AloneReason::Open { range: range(0, WEEK), length: Length(WEEK * HOUR) })]);
-    assert_eq!((plan.blocks(), plan.blocks_after()), (13, 2));
+    let strategy = choose(&blocks, &StrategyOptions::default());
+    assert_eq!(groups(&strategy), [(0..12).collect::<Vec<u8>>()]);
+    assert_eq!(strategy.groups[0].reason, GroupReason::Range { range: range(0, 24), length: Length(24 * HOUR) });
+    assert_eq!((strategy.groups[0].series(), strategy.groups[0].bytes()), (12_000, 120 << 20));
+    assert_eq!(alone(&strategy), [(12, UnmergedReason::Open { range: range(0, WEEK), length: Length(WEEK * HOUR) })]);
+    assert_eq!((strategy.blocks(), strategy.blocks_after()), (13, 2));
 }
 
 #[test]
 fn ranges_that_are_not_complete_wait() {
     // 6 to 8 is complete because of 8 to 10; 8 to 10 has two blocks and nothing after it.
     let blocks = blocks(&[hours(6, 7), hours(7, 8), hours(8, 9), hours(9, 10)]);
-    let plan = plan(&blocks, &PlanOptions::default());
-    assert_eq!(groups(&plan), [[0, 1]]);
-    let open = AloneReason::Open { range: range(8, 10), length: Length(2 * HOUR) };
-    assert_eq!(alone(&plan), [(2, open), (3, open)]);
+    let strategy = choose(&blocks, &StrategyOptions::default());
+    assert_eq!(groups(&strategy), [[0, 1]]);
+    let open = UnmergedReason::Open { range: range(8, 10), length: Length(2 * HOUR) };
+    assert_eq!(alone(&strategy), [(2, open), (3, open)]);
 }
 
 #[test]
@@ -80,10 +82,10 @@ fn blocks_of_like_size_are_merged_while_a_range_fills() {
     for (block, mebibytes) in blocks[1..].iter_mut().zip([10, 12, 15, 20, 21]) {
         block.bytes = mebibytes << 20;
     }
-    let plan = plan(&blocks, &PlanOptions::default());
-    assert_eq!(groups(&plan), [[1, 2, 3, 4]], "21 MiB is more than twice 10 MiB");
-    assert_eq!(plan.groups[0].reason, GroupReason::Filling { range: range(0, 2), length: Length(2 * HOUR) });
-    assert_eq!(plan.alone.len(), 2);
+    let strategy = choose(&blocks, &StrategyOptions::default());
+    assert_eq!(groups(&strategy), [[1, 2, 3, 4]], "21 MiB is more than twice 10 MiB");
+    assert_eq!(strategy.groups[0].reason, GroupReason::Filling { range: range(0, 2), length: Length(2 * HOUR) });
+    assert_eq!(strategy.unmerged.len(), 2);
 }
 
 #[test]
@@ -92,10 +94,10 @@ fn blocks_without_times_are_merged_by_size() {
     for (block, kibibytes) in blocks.iter_mut().zip([1, 100, 600, 1_000, 2_000, 9_000, 9_500, 9_900, 50_000]) {
         block.bytes = kibibytes << 10;
     }
-    let plan = plan(&blocks, &PlanOptions::default());
-    assert_eq!(groups(&plan), [[0, 1, 2, 3, 4]], "all up to 1 MiB are of one size");
-    assert_eq!(plan.groups[0].reason, GroupReason::LikeSize);
-    assert_eq!(alone(&plan), [5, 6, 7, 8].map(|number| (number, AloneReason::FewAlike)));
+    let strategy = choose(&blocks, &StrategyOptions::default());
+    assert_eq!(groups(&strategy), [[0, 1, 2, 3, 4]], "all up to 1 MiB are of one size");
+    assert_eq!(strategy.groups[0].reason, GroupReason::LikeSize);
+    assert_eq!(alone(&strategy), [5, 6, 7, 8].map(|number| (number, UnmergedReason::FewAlike)));
 }
 
 #[test]
@@ -105,24 +107,24 @@ fn only_blocks_with_equal_labels_and_policy_go_together() {
         blocks[number].external_labels = vec![("replica".to_owned(), replica.to_owned())];
     }
     blocks[3].policy = LabelPolicy::INGEST;
-    let plan = plan(&blocks, &PlanOptions::default());
-    assert_eq!(groups(&plan), [[0, 2]]);
-    assert_eq!(alone(&plan), [1, 3, 4].map(|number| (number, AloneReason::Only)));
+    let strategy = choose(&blocks, &StrategyOptions::default());
+    assert_eq!(groups(&strategy), [[0, 2]]);
+    assert_eq!(alone(&strategy), [1, 3, 4].map(|number| (number, UnmergedReason::Only)));
 }
 
 #[test]
 fn another_replica_does_not_complete_a_range() {
     let mut blocks = blocks(&[hours(0, 2), hours(0, 2), hours(WEEK, WEEK + 2)]);
     blocks[2].external_labels = vec![("replica".to_owned(), "b".to_owned())];
-    assert_eq!(groups(&plan(&blocks, &PlanOptions::default())), [[0_u8; 0]; 0]);
+    assert_eq!(groups(&choose(&blocks, &StrategyOptions::default())), [[0_u8; 0]; 0]);
     // Another policy does: time went on all the same. But each kind of blocks stays by itself.
     blocks[2].external_labels.clear();
     blocks[2].policy = LabelPolicy::INGEST;
-    assert_eq!(groups(&plan(&blocks, &PlanOptions::default())), [[0, 1]]);
+    assert_eq!(groups(&choose(&blocks, &StrategyOptions::default())), [[0, 1]]);
     let most = LabelPolicy::MAX_LIMIT;
     for (max_name_len, max_value_len) in [(most, 100), (100, most)] {
         blocks[1].policy = LabelPolicy::new(max_name_len, max_value_len).unwrap();
-        assert_eq!(groups(&plan(&blocks, &PlanOptions::default())), [[0_u8; 0]; 0]);
+        assert_eq!(groups(&choose(&blocks, &StrategyOptions::default())), [[0_u8; 0]; 0]);
     }
 }
 
@@ -136,9 +138,12 @@ fn boundaries_are_never_bridged() {
         hours(WEEK, WEEK + 1),
         hours(2 * WEEK, 2 * WEEK + 1),
     ]);
-    let plan = plan(&blocks, &PlanOptions::default());
-    assert_eq!(groups(&plan), [[0, 1]]);
-    assert_eq!(alone(&plan), [(2, AloneReason::OverBoundary), (3, AloneReason::Only), (4, AloneReason::Only)]);
+    let strategy = choose(&blocks, &StrategyOptions::default());
+    assert_eq!(groups(&strategy), [[0, 1]]);
+    assert_eq!(
+        alone(&strategy),
+        [(2, UnmergedReason::OverBoundary), (3, UnmergedReason::Only), (4, UnmergedReason::Only)]
+    );
 }
 
 #[test]
@@ -146,31 +151,31 @@ fn a_window_counts_for_more_than_the_data() {
     let mut blocks = blocks(&[hours(0, 1), hours(1, 2), hours(WEEK, WEEK + 1)]);
     // Cut for a window over the boundary, though its data lies before it.
     blocks[1].window = hours(1, WEEK + 1);
-    let plan = plan(&blocks, &PlanOptions::default());
-    assert_eq!(groups(&plan), [[0_u8; 0]; 0]);
-    assert_eq!(alone(&plan)[1], (1, AloneReason::OverBoundary));
+    let strategy = choose(&blocks, &StrategyOptions::default());
+    assert_eq!(groups(&strategy), [[0_u8; 0]; 0]);
+    assert_eq!(alone(&strategy)[1], (1, UnmergedReason::OverBoundary));
 }
 
 #[test]
 fn times_choose_whole_blocks() {
     let mut blocks = blocks(&[hours(0, 1), hours(1, 2), hours(1, 2), hours(0, 2), None, hours(WEEK, WEEK + 1)]);
     blocks[4].bytes = 1;
-    let options = PlanOptions { min_time: Some(HOUR), max_time: Some(2 * HOUR), ..PlanOptions::default() };
-    let plan = plan(&blocks, &options);
-    assert_eq!(groups(&plan), [[1, 2]], "the newest still says that the range is complete");
-    let outside = AloneReason::OutsideTimes;
-    assert_eq!(alone(&plan), [(0, outside), (3, outside), (5, outside), (4, AloneReason::NoTimes)]);
+    let options = StrategyOptions { min_time: Some(HOUR), max_time: Some(2 * HOUR), ..StrategyOptions::default() };
+    let strategy = choose(&blocks, &options);
+    assert_eq!(groups(&strategy), [[1, 2]], "the newest still says that the range is complete");
+    let outside = UnmergedReason::OutsideTimes;
+    assert_eq!(alone(&strategy), [(0, outside), (3, outside), (5, outside), (4, UnmergedReason::NoTimes)]);
 }
 
 #[test]
 fn copies_stay() {
     let mut blocks = blocks(&[hours(0, 1), hours(0, 1), hours(1, 2), hours(WEEK, WEEK + 1)]);
     blocks[1].id = blocks[0].id;
-    let plan = plan(&blocks, &PlanOptions::default());
-    assert_eq!(groups(&plan), [[0, 2]]);
-    let copy = &plan.alone[0];
+    let strategy = choose(&blocks, &StrategyOptions::default());
+    assert_eq!(groups(&strategy), [[0, 2]]);
+    let copy = &strategy.unmerged[0];
     assert_eq!(copy.block.file, PathBuf::from("1.cx"));
-    assert_eq!(copy.reason, AloneReason::Copy { of: "0.cx".as_ref() });
+    assert_eq!(copy.reason, UnmergedReason::Copy { of: "0.cx".as_ref() });
 }
 
 #[test]
@@ -178,12 +183,12 @@ fn a_range_with_too_many_series_is_taken_apart() {
     // Two blocks in 0 to 2, two in 2 to 4: together 4,000.
     let times = [hours(0, 1), hours(1, 2), hours(2, 3), hours(3, 4), hours(WEEK, WEEK + 1)];
     let blocks = blocks(&times);
-    let with = |most| PlanOptions { max_series: Some(most), ..PlanOptions::default() };
-    assert_eq!(groups(&plan(&blocks, &with(4_000))), [[0, 1, 2, 3]]);
-    assert_eq!(groups(&plan(&blocks, &with(3_999))), [vec![0, 1], vec![2, 3]]);
-    let nothing = plan(&blocks, &with(1_999));
+    let with = |most| StrategyOptions { max_series: Some(most), ..StrategyOptions::default() };
+    assert_eq!(groups(&choose(&blocks, &with(4_000))), [[0, 1, 2, 3]]);
+    assert_eq!(groups(&choose(&blocks, &with(3_999))), [vec![0, 1], vec![2, 3]]);
+    let nothing = choose(&blocks, &with(1_999));
     assert_eq!(groups(&nothing), [[0_u8; 0]; 0]);
-    let too_many = |start, end| AloneReason::TooManySeries { range: range(start, end), length: Length(2 * HOUR) };
+    let too_many = |start, end| UnmergedReason::TooManySeries { range: range(start, end), length: Length(2 * HOUR) };
     assert_eq!(alone(&nothing)[..2], [(0, too_many(0, 2)), (1, too_many(0, 2))]);
     assert_eq!(alone(&nothing)[2..4], [(2, too_many(2, 4)), (3, too_many(2, 4))]);
 }
@@ -194,8 +199,8 @@ fn neighbours_are_merged_as_far_as_the_limit_allows() {
     times.push(hours(WEEK, WEEK + 1));
     let mut blocks = blocks(&times);
     blocks[2].series = 5_000;
-    let options = PlanOptions { max_series: Some(2_500), ..PlanOptions::default() };
-    assert_eq!(groups(&plan(&blocks, &options)), [[0, 1], [3, 4]]);
+    let options = StrategyOptions { max_series: Some(2_500), ..StrategyOptions::default() };
+    assert_eq!(groups(&choose(&blocks, &options)), [[0, 1], [3, 4]]);
 }
 
 /// What merging a group gives: times as the compactor merges them, anything possible for the rest.
@@ -269,13 +274,13 @@ prop_compose! {
         max_series in prop::option::of(0_u64..1_000),
         min_time in prop::option::weighted(0.2, -30_i64..0),
         max_time in prop::option::weighted(0.2, 0_i64..30),
-    ) -> PlanOptions {
-        PlanOptions {
+    ) -> StrategyOptions {
+        StrategyOptions {
             ranges: "1h,4h,8h".parse().unwrap(),
             min_time: min_time.map(|time| time * HOUR),
             max_time: max_time.map(|time| time * HOUR),
             max_series,
-            ..PlanOptions::default()
+            ..StrategyOptions::default()
         }
     }
 }
@@ -295,14 +300,18 @@ fn goes_with(a: &Description, b: &Description) -> bool {
     a.external_labels == b.external_labels && a.policy == b.policy
 }
 
-fn check_groups(plan: &Plan<'_>, blocks: &[Description], options: &PlanOptions) -> Result<(), TestCaseError> {
-    let mut files: Vec<_> = plan.groups.iter().flat_map(|group| &group.blocks).map(|block| &block.file).collect();
-    files.extend(plan.alone.iter().map(|alone| &alone.block.file));
+fn check_groups(
+    strategy: &Strategy<'_>,
+    blocks: &[Description],
+    options: &StrategyOptions,
+) -> Result<(), TestCaseError> {
+    let mut files: Vec<_> = strategy.groups.iter().flat_map(|group| &group.blocks).map(|block| &block.file).collect();
+    files.extend(strategy.unmerged.iter().map(|unmerged| &unmerged.block.file));
     files.sort();
     let mut expected: Vec<_> = blocks.iter().map(|block| &block.file).collect();
     expected.sort();
     prop_assert_eq!(files, expected, "each block is in one place");
-    for group in &plan.groups {
+    for group in &strategy.groups {
         prop_assert!(group.blocks.len() >= 2);
         let first = group.blocks[0];
         prop_assert!(group.blocks.iter().all(|block| goes_with(first, block)));
@@ -347,7 +356,7 @@ proptest! {
             let with = (seed.wrapping_mul(at as u64 * 2 + 1) >> 33) as usize % (at + 1);
             other.swap(at, with);
         }
-        prop_assert_eq!(plan(&blocks, &options), plan(&other, &options));
+        prop_assert_eq!(choose(&blocks, &options), choose(&other, &options));
     }
 
     #[test]
@@ -357,17 +366,17 @@ proptest! {
         let most_rounds = blocks.len() + 1;
         for round in 0.. {
             prop_assert!(round < most_rounds, "each round makes the number of blocks smaller");
-            let plan = plan(&blocks, &options);
-            check_groups(&plan, &blocks, &options)?;
-            if plan.groups.is_empty() {
+            let strategy = choose(&blocks, &options);
+            check_groups(&strategy, &blocks, &options)?;
+            if strategy.groups.is_empty() {
                 break;
             }
-            let mut next: Vec<Description> = plan.alone.iter().map(|alone| alone.block.clone()).collect();
-            for group in &plan.groups {
+            let mut next: Vec<Description> = strategy.unmerged.iter().map(|unmerged| unmerged.block.clone()).collect();
+            for group in &strategy.groups {
                 number += 1;
                 next.push(merged(&group.blocks, number, share));
             }
-            prop_assert_eq!(next.len(), plan.blocks_after());
+            prop_assert_eq!(next.len(), strategy.blocks_after());
             blocks = next;
         }
         if options.max_series.is_some() || options.min_time.or(options.max_time).is_some() {

@@ -1,7 +1,7 @@
 //! Which blocks of a folder are merged together.
 //!
-//! [`plan()`] takes a [`Description`] of each block and gives [`Group`]s, each to be merged into one block, and for each block that stays alone the reason. It
-//! reads nothing and knows no clock: the same blocks and options give the same plan, whatever their order.
+//! [`choose()`] takes a [`Description`] of each block and gives [`Group`]s, each to be merged into one block, and for each block that stays alone the reason. It
+//! reads nothing and knows no clock: the same blocks and options give the same strategy, whatever their order.
 //!
 //! Only blocks with equal external labels and an equal label policy go together. Among these:
 //!
@@ -20,11 +20,11 @@
 //!
 //! A block lies in a range with its window, or if it was cut for none, with the time range of its data.
 //!
-//! With [`max_series`](PlanOptions::max_series), blocks whose series would be more, counted as if none were in two blocks, are not merged into one. A range that would have
+//! With [`max_series`](StrategyOptions::max_series), blocks whose series would be more, counted as if none were in two blocks, are not merged into one. A range that would have
 //! more is taken apart into the smaller ranges; only when nothing can be merged in these, blocks that follow one another are merged as far as the limit allows.
 //! Series that were in several blocks make the next plan find room.
 //!
-//! [`min_time`](PlanOptions::min_time) and [`max_time`](PlanOptions::max_time) choose the blocks that lie between them as a whole; the others still
+//! [`min_time`](StrategyOptions::min_time) and [`max_time`](StrategyOptions::max_time) choose the blocks that lie between them as a whole; the others still
 //! count as newer blocks.
 //!
 //! Each merge makes the number of blocks smaller, so that to plan and merge again and again comes to an end: a plan without groups.
@@ -41,32 +41,32 @@
 //! | `screen` | a plan for people |
 //!
 //! ```
-//! use chronoxide_compactor::planning::{Description, PlanOptions, plan};
+//! use chronoxide_compactor::strategy::{Description, StrategyOptions, plan};
 //! use chronoxide_format::view::BlockView;
 //!
 //! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/");
 //! let mut blocks = Vec::new();
 //! for name in ["plain-bitpacked.cx", "lists-fixedwidth.cx"] {
 //!     let bytes = std::fs::read(format!("{folder}{name}"))?;
-//!     blocks.push(Description::of(name.into(), &BlockView::open(&bytes)?)?);
+//!     blocks.push(Description::from_block(name.into(), &BlockView::open(&bytes)?)?);
 //! }
-//! let plan = plan(&blocks, &PlanOptions::default());
-//! assert_eq!(plan.groups.len() + plan.alone.len(), 2);
+//! let strategy = choose(&blocks, &StrategyOptions::default());
+//! assert_eq!(strategy.groups.len() + strategy.unmerged.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod by_size;
 mod by_time;
+mod choose;
 mod description;
 mod json;
 mod options;
-mod plan;
 mod ranges;
 mod screen;
 
+pub use choose::{Group, GroupReason, Strategy, Unmerged, UnmergedReason, choose};
 pub use description::Description;
 pub use json::times;
-pub use options::PlanOptions;
-pub use plan::{Alone, AloneReason, Group, GroupReason, Plan, plan};
+pub use options::StrategyOptions;
 pub use ranges::{Length, Ranges, RangesError};
 pub use screen::write;

@@ -7,24 +7,29 @@ use chronoxide_cli::human::{self, count, count_of};
 use chronoxide_cli::style::Style;
 use chronoxide_format::view::TimeRange;
 
-use super::{AloneReason, Description, Group, GroupReason, Plan};
+use super::{Description, Group, GroupReason, Strategy, UnmergedReason};
 
-/// Writes a plan: a line that sums it up, each group with its reason and its blocks, then the blocks that stay alone with theirs.
+/// Writes a strategy: a line that sums it up, each group with its reason and its blocks, then the blocks that stay alone with theirs.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(plan: &Plan<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let (before, after) = (plan.blocks() as u64, plan.blocks_after() as u64);
-    match plan.groups.len() as u64 {
-        0 => writeln!(out, "{}: {}, nothing to merge", style.heading("plan"), count_of(before, "block"))?,
+pub fn write(strategy: &Strategy<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let (before, after) = (strategy.blocks() as u64, strategy.blocks_after() as u64);
+    match strategy.groups.len() as u64 {
+        0 => writeln!(out, "{}: {}, nothing to merge", style.heading("strategy"), count_of(before, "block"))?,
         groups => {
             let (blocks, groups) = (count_of(before, "block"), count_of(groups, "merge"));
-            writeln!(out, "{}: {blocks}, {groups}, {} afterwards", style.heading("plan"), count_of(after, "block"))?;
+            writeln!(
+                out,
+                "{}: {blocks}, {groups}, {} afterwards",
+                style.heading("strategy"),
+                count_of(after, "block")
+            )?;
         }
     }
-    let blocks = plan.groups.iter().flat_map(|group| &group.blocks).copied();
-    let columns = Columns::of(blocks.chain(plan.alone.iter().map(|alone| alone.block)));
-    for (number, group) in (1..).zip(&plan.groups) {
+    let blocks = strategy.groups.iter().flat_map(|group| &group.blocks).copied();
+    let columns = Columns::for_blocks(blocks.chain(strategy.unmerged.iter().map(|unmerged| unmerged.block)));
+    for (number, group) in (1..).zip(&strategy.groups) {
         writeln!(out, "{} {}", style.heading(format_args!("merge {number}:")), group_reason(group.reason))?;
         if let Some(labels) = labels(group) {
             writeln!(out, "  with {labels}")?;
@@ -35,11 +40,11 @@ pub fn write(plan: &Plan<'_>, style: Style, out: &mut dyn Write) -> io::Result<(
         let (series, bytes) = (count_of_series(group.series()), human::bytes(group.bytes()));
         writeln!(out, "  {}", style.faint(format_args!("{bytes} in, at most {series} out")))?;
     }
-    if !plan.alone.is_empty() {
+    if !strategy.unmerged.is_empty() {
         writeln!(out, "{}", style.heading("stay as they are:"))?;
     }
-    for alone in &plan.alone {
-        writeln!(out, "  {}  {}", columns.row(alone.block), alone_reason(alone.reason))?;
+    for unmerged in &strategy.unmerged {
+        writeln!(out, "  {}  {}", columns.row(unmerged.block), unmerged_reason(unmerged.reason))?;
     }
     Ok(())
 }
@@ -57,18 +62,18 @@ fn group_reason(reason: GroupReason) -> String {
     }
 }
 
-fn alone_reason(reason: AloneReason<'_>) -> String {
+fn unmerged_reason(reason: UnmergedReason<'_>) -> String {
     match reason {
-        AloneReason::Copy { of } => format!("the same block as {}", Harmless(&of.display().to_string())),
-        AloneReason::OutsideTimes => "not between the chosen times".to_owned(),
-        AloneReason::NoTimes => "times were chosen, its own are not known".to_owned(),
-        AloneReason::Only => "no other lies in a range with it".to_owned(),
-        AloneReason::Open { range, length } => format!("{length}, {}, is not complete", times(range)),
-        AloneReason::TooManySeries { range, length } => {
+        UnmergedReason::Copy { of } => format!("the same block as {}", Harmless(&of.display().to_string())),
+        UnmergedReason::OutsideTimes => "not between the chosen times".to_owned(),
+        UnmergedReason::NoTimes => "times were chosen, its own are not known".to_owned(),
+        UnmergedReason::Only => "no other lies in a range with it".to_owned(),
+        UnmergedReason::Open { range, length } => format!("{length}, {}, is not complete", times(range)),
+        UnmergedReason::TooManySeries { range, length } => {
             format!("too many series with its neighbours in {length}, {}", times(range))
         }
-        AloneReason::OverBoundary => "reaches over a boundary of every range".to_owned(),
-        AloneReason::FewAlike => "times not known, too few of like size".to_owned(),
+        UnmergedReason::OverBoundary => "reaches over a boundary of every range".to_owned(),
+        UnmergedReason::FewAlike => "times not known, too few of like size".to_owned(),
     }
 }
 
@@ -99,7 +104,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of<'a>(blocks: impl Iterator<Item = &'a Description>) -> Self {
+    fn for_blocks<'a>(blocks: impl Iterator<Item = &'a Description>) -> Self {
         let mut widths = [0; 4];
         for block in blocks {
             for (width, cell) in widths.iter_mut().zip(cells(block)) {

@@ -12,7 +12,7 @@ pub type Records = Vec<Vec<u64>>;
 
 /// A remap in pieces.
 #[derive(Clone, Debug)]
-pub struct RemapSurgeon {
+pub struct RemapEditor {
     /// The header; counts, widths, length and checksums are made anew.
     pub header: RemapHeader,
     /// Its outputs.
@@ -59,21 +59,21 @@ pub fn reseal_all(file: &mut [u8]) {
     reseal(file);
 }
 
-impl RemapSurgeon {
+impl RemapEditor {
     /// Takes a sound remap apart.
     ///
     /// # Panics
     /// If it is none.
     pub fn open(remap: &[u8]) -> Self {
-        let (header, body) = RemapHeader::read_from_prefix(remap).expect("the patient is sound");
+        let (header, body) = RemapHeader::read_from_prefix(remap).expect("the block is sound");
         let count = header.output_count.get() as usize;
-        let (outputs, body) = <[OutputEntry]>::ref_from_prefix_with_elems(body, count).expect("the patient is sound");
+        let (outputs, body) = <[OutputEntry]>::ref_from_prefix_with_elems(body, count).expect("the block is sound");
         let bits = Bits::new(body, Rule::TableExtent);
         let mut byte = 0;
         let mut take = |count: u32, widths: &[u8]| -> Records {
             let mut bit = byte * 8;
             let mut field = |&width: &u8| {
-                let field = bits.get(bit, width.into()).expect("the patient is sound");
+                let field = bits.get(bit, width.into()).expect("the block is sound");
                 bit += u64::from(width);
                 field
             };
