@@ -1,7 +1,7 @@
 //! A compaction with its files: blocks that are open already to blocks that are published.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Cursor};
 use std::path::Path;
 
 use chronoxide_format::remap::{RemapError, RemapView};
@@ -10,8 +10,9 @@ use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, PublishError, Pu
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, REMAP_EXTENSION};
 
+use crate::compact::run;
 use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
-use crate::{CompactError, CompactOptions, Draft, NoObserver, Observer, Summary, compact_into, compact_with_remaps};
+use crate::{CompactError, CompactOptions, Compacted, Draft, NoObserver, Observer, Summary};
 
 /// Bytes of merged rows that wait in memory, unless something else is asked for; more of them wait in a temporary file.
 pub const SCRATCH_MEMORY: usize = 16 << 20;
@@ -108,6 +109,66 @@ pub enum CompactionError<E> {
 }
 
 impl Compaction<'_> {
+    /// Merges the inputs into one block in memory.
+    ///
+    /// # Errors
+    /// As [`into_drafts`](Self::into_drafts), and options that ask for several outputs.
+    pub fn into_memory(&self) -> Result<Compacted, CompactError> {
+        self.check_one_output()?;
+        let mut spool = Spool::new(self.system, Path::new("."), usize::MAX);
+        let mut block = Vec::new();
+        let summary = self.into_drafts(&mut spool, |_, draft| {
+            let mut out = Cursor::new(Vec::new());
+            draft.write_to(&mut out)?;
+            block = out.into_inner();
+            Ok::<(), CompactError>(())
+        })?;
+        Ok(Compacted { block, summary })
+    }
+
+    /// Merges the inputs and hands each output to `publish`, with its number. Merged rows wait in the spool; symbols,
+    /// dictionaries, shared tables and lists are held in memory.
+    ///
+    /// Every input is verified before it is used. Before the first output, series of inputs, outputs, duplicates and
+    /// dropped series must balance, in number and in fingerprint: damage never gets a fresh checksum.
+    ///
+    /// # Errors
+    /// A damaged input, inputs whose external labels, label policy or annotations differ, more series than a block can
+    /// hold, and the errors of `publish`.
+    pub fn into_drafts<E: From<CompactError>>(
+        &self,
+        spool: &mut Spool<'_>,
+        publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+    ) -> Result<Summary, E> {
+        run(self.inputs, self.options, spool, self.observer, Some(publish), None)
+    }
+
+    /// Like [`into_drafts`](Self::into_drafts), then hands the bytes of each input's [remap](chronoxide_format::remap) to
+    /// `publish_remap`, with the number of the input. With [only one shard](crate::Shards::only), remaps have no targets
+    /// for series of other shards.
+    ///
+    /// Costs one more pass over the inputs, and memory for the largest keysets of a few inputs: a number per series.
+    ///
+    /// # Errors
+    /// As `into_drafts`, and the errors of `publish_remap`.
+    pub fn into_drafts_with_remaps<E: From<CompactError>>(
+        &self,
+        spool: &mut Spool<'_>,
+        publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
+        mut publish_remap: impl FnMut(usize, Vec<u8>) -> Result<(), E>,
+    ) -> Result<Summary, E> {
+        run(self.inputs, self.options, spool, self.observer, Some(publish), Some(&mut publish_remap))
+    }
+
+    /// Merges the inputs without writing outputs, and counts the distinct series.
+    ///
+    /// # Errors
+    /// As [`into_drafts`](Self::into_drafts).
+    pub fn count(&self, spool: &mut Spool<'_>) -> Result<Summary, CompactError> {
+        type Publish = fn(u32, Draft<'_>) -> Result<(), CompactError>;
+        run(self.inputs, self.options, spool, self.observer, None::<Publish>, None)
+    }
+
     /// Publishes all outputs in a folder, each under the name of its id, and then deletes the inputs `delete`, if that is asked for; see
     /// [`JobFolder::publish`]. One shard of several is published in the same way, and nothing is deleted.
     ///
@@ -136,10 +197,7 @@ impl Compaction<'_> {
         existing: Existing,
         verify: &dyn Fn(&Path) -> Result<Lineage, E>,
     ) -> Result<(Summary, Published), CompactionError<E>> {
-        let is_several = self.options.shards.as_ref().is_some_and(|shards| shards.only.is_none());
-        if is_several || self.options.max_series_per_block.is_some() {
-            return Err(CompactError::Options { what: "several outputs need a folder" }.into());
-        }
+        self.check_one_output()?;
         let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
         let mut published = None;
         let summary = self.run(parent.unwrap_or(Path::new(".")), |_, draft| {
@@ -157,18 +215,26 @@ impl Compaction<'_> {
         Ok((summary, published))
     }
 
+    /// Refuses options that ask for several outputs.
+    fn check_one_output(&self) -> Result<(), CompactError> {
+        let has_shards = self.options.shards.as_ref().is_some_and(|shards| shards.only.is_none());
+        if has_shards || self.options.max_series_per_block.is_some() {
+            return Err(CompactError::Options { what: "several outputs need a folder" });
+        }
+        Ok(())
+    }
+
     fn run<E>(
         &self,
         scratch_folder: &Path,
         publish: impl FnMut(u32, Draft<'_>) -> Result<(), CompactionError<E>>,
     ) -> Result<Summary, CompactionError<E>> {
         let mut spool = Spool::new(self.system, scratch_folder, self.scratch_memory);
-        let Self { inputs, options, observer, .. } = *self;
         let summary = match self.remaps {
-            None => compact_into(inputs, options, &mut spool, observer, publish),
+            None => self.into_drafts(&mut spool, publish),
             Some(folder) => {
                 let publish_remap = |input, bytes: Vec<u8>| Ok(self.publish_remap(folder, input, &bytes)?);
-                compact_with_remaps(inputs, options, &mut spool, observer, publish, publish_remap)
+                self.into_drafts_with_remaps(&mut spool, publish, publish_remap)
             }
         };
         // What was published stays, whatever becomes of scratch data: it does no harm.
@@ -177,9 +243,7 @@ impl Compaction<'_> {
         closed?;
         Ok(summary)
     }
-}
 
-impl Compaction<'_> {
     fn publish_remap(&self, folder: &Path, input: usize, bytes: &[u8]) -> Result<(), PublishError<RemapRefused>> {
         let target = folder.join(format!("{}.{REMAP_EXTENSION}", self.inputs[input].block_id()));
         let check = |candidate: &Candidate<'_>| {

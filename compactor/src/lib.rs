@@ -2,7 +2,7 @@
 //!
 //! [`compact`] takes any number of blocks and gives one with each of their series once; [`compact_into`] gives several, written as they come. Strings are
 //! compared only to merge the arenas; from then on everything is numbers that are renumbered in order: symbols, then value dictionaries, then shared
-//! tables and lists, then the rows of each keyset. MergeContext a sorted domain keeps its order, so that rows which were sorted stay sorted; and where inputs
+//! tables and lists, then the rows of each keyset. Merging a sorted domain keeps its order, so that rows which were sorted stay sorted; and where inputs
 //! are factored alike, a row is a prefix with a list of series, so that it is prefixes and lists that are merged and not series. Tables and pieces of
 //! keysets are independent of one another and merged in parallel; the result is the same whatever the number of threads and the order of the inputs.
 //!
@@ -27,15 +27,14 @@
 //! | `error` | what can go wrong |
 //!
 //! ```
-//! use chronoxide_compactor::{CompactOptions, compact};
+//! use chronoxide_compactor::{CompactOptions, Compaction};
 //! use chronoxide_format::view::BlockView;
 //!
 //! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/");
 //! let a = std::fs::read(format!("{folder}plain-bitpacked.cx"))?;
 //! let b = std::fs::read(format!("{folder}lists-fixedwidth.cx"))?;
 //! let inputs = [BlockView::open(&a)?, BlockView::open(&b)?];
-//! let compacted = compact(&inputs, &CompactOptions::default())?;
-//! let summary = compacted.summary;
+//! let summary = Compaction::new(&inputs, &CompactOptions::default()).into_memory()?.summary;
 //! assert_eq!(summary.duplicates, 0);
 //! assert_eq!(summary.series_out, summary.series_in);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -60,7 +59,7 @@ pub mod strategy;
 mod verification;
 
 pub use chronoxide_reader::REMAP_EXTENSION;
-pub use compact::{Compacted, Summary, compact, compact_into, compact_with_remaps, count_merged};
+pub use compact::{Compacted, Summary};
 pub use compaction::{Compaction, CompactionError, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
 pub use options::{CompactOptions, Shards, UserPairs};

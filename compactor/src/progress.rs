@@ -1,31 +1,33 @@
-//! How far a compaction is, and whether it is to go on.
+//! Progress of a compaction, and its cancellation: [`Observer`].
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a compaction is doing.
+use crate::CompactError;
+
+/// A phase of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Phase {
     /// Checking every rule of the format on each input.
     Verify,
-    /// MergeContext symbols, dictionaries, shared tables and lists.
+    /// Merging symbols, dictionaries, shared tables and lists.
     Tables,
-    /// MergeContext the rows of keysets.
+    /// Merging the rows of keysets.
     Rows,
-    /// Renumbering, and strategy if asked to.
+    /// Renumbering what the outputs use, and planning if that was asked for.
     Plan,
     /// Writing, reading again and publishing outputs.
     Write,
-    /// Finding the series of the inputs in the outputs, if remaps are wanted.
+    /// Finding the series of the inputs in the outputs, for remaps.
     Remap,
 }
 
 impl Phase {
-    /// All of them, in order.
+    /// All phases, in order.
     pub const ALL: [Self; 6] = [Self::Verify, Self::Tables, Self::Rows, Self::Plan, Self::Write, Self::Remap];
 
-    /// One word.
+    /// Name of the phase, one word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Verify => "verify",
@@ -44,28 +46,48 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Watches a compaction; asked from one thread at a time.
+/// Receives the progress of a compaction, and can cancel it. Called from one thread at a time.
 pub trait Observer: Sync {
-    /// So much of a phase is done; of what is counted, the phase decides. Whether to go on: if not, nothing is written.
-    fn progress(&self, phase: Phase, done: u64, of: u64) -> bool;
+    /// Reports that `done` of `total` units of a phase are complete; the unit depends on the phase. Return false to cancel the
+    /// compaction: no further output is published then.
+    fn progress(&self, phase: Phase, done: u64, total: u64) -> bool;
 }
 
-/// Sees nothing and stops nothing.
+/// An observer that ignores progress and never cancels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
 impl Observer for NoObserver {
-    fn progress(&self, _phase: Phase, _done: u64, _of: u64) -> bool {
+    fn progress(&self, _phase: Phase, _done: u64, _total: u64) -> bool {
         true
     }
 }
 
-/// How long each phase took.
+/// Asks the observer before each step.
+pub(crate) struct Watch<'a> {
+    observer: &'a dyn Observer,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(observer: &'a dyn Observer) -> Self {
+        Self { observer }
+    }
+
+    /// Reports progress.
+    ///
+    /// # Errors
+    /// [`CompactError::Cancelled`] if the observer returns false.
+    pub(crate) fn progress(&self, phase: Phase, done: u64, total: u64) -> Result<(), CompactError> {
+        if self.observer.progress(phase, done, total) { Ok(()) } else { Err(CompactError::Cancelled) }
+    }
+}
+
+/// Duration of each phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings([Duration; Phase::ALL.len()]);
 
 impl Timings {
-    /// The time of a phase.
+    /// Returns the duration of a phase; zero if it did not run.
     pub fn duration(&self, phase: Phase) -> Duration {
         self.0[phase as usize]
     }

@@ -13,10 +13,9 @@ use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
 use crate::CompactError;
-use crate::compact::Watch;
 use crate::merge::{Fate, KeysetSource, MergeContext, PoolReader, Translation};
 use crate::output::{Chunk, OutputRows, waiting_widths};
-use crate::progress::Phase;
+use crate::progress::{Phase, Watch};
 
 /// Rows of an input that are read at once.
 const ROWS_AT_ONCE: usize = 1 << 12;
@@ -54,7 +53,7 @@ struct PlacedOutput<'a> {
 }
 
 /// Builds the remap of each input, and hands them to `each` in order. Returns how many series are in no output.
-pub(crate) fn remap<'a, E: From<CompactError>>(
+pub(crate) fn write_remaps<'a, E: From<CompactError>>(
     inputs: &[BlockView<'_>],
     merging: &'a MergeContext<'a>,
     outputs: &'a [KnownOutput<'a>],

@@ -7,12 +7,11 @@ use chronoxide_publish::Spool;
 use rayon::prelude::*;
 
 use crate::CompactError;
-use crate::compact::Watch;
 use crate::merge::{
     Adopted, MergeContext, MergedPool, MergedRows, OpenKeyset, Overlap, Piece, Run, Sharding, Tally, cut,
 };
 use crate::output::{Columns, OutputRows, PackedChunk, Uses, pack};
-use crate::progress::Phase;
+use crate::progress::{Phase, Watch};
 
 /// Codes of rows that are in work at once, about: 8 MiB of them as they are read, and as many again as they are merged.
 const BATCH_CODES: u64 = 1 << 21;

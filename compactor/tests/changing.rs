@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use chronoxide_compactor::{CompactOptions, Observer, Phase, compact, compact_into};
+use chronoxide_compactor::{CompactOptions, Compaction, Observer, Phase};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
@@ -74,7 +74,7 @@ fn a_bit_that_flips_after_verification_is_never_copied() {
     paths.iter().zip(&inputs).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
     let options = CompactOptions::default();
     let views: Vec<BlockView<'_>> = inputs.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
-    let expected = compact(&views, &options).unwrap().block;
+    let expected = Compaction::new(&views, &options).into_memory().unwrap().block;
 
     let view = views[0];
     let section = |kind: SectionKind| {
@@ -95,12 +95,15 @@ fn a_bit_that_flips_after_verification_is_never_copied() {
             let mut merged = Vec::new();
             let done = one_thread.install(|| {
                 let mut spool = Spool::new(&Disk, folder.path(), usize::MAX);
-                compact_into(&views, &options, &mut spool, &flip, |_, draft| {
-                    let mut out = std::io::Cursor::new(Vec::new());
-                    draft.write_to(&mut out)?;
-                    merged.push(out.into_inner());
-                    Ok::<(), chronoxide_compactor::CompactError>(())
-                })
+                Compaction { observer: &flip, ..Compaction::new(&views, &options) }.into_drafts(
+                    &mut spool,
+                    |_, draft| {
+                        let mut out = std::io::Cursor::new(Vec::new());
+                        draft.write_to(&mut out)?;
+                        merged.push(out.into_inner());
+                        Ok::<(), chronoxide_compactor::CompactError>(())
+                    },
+                )
             });
             match done {
                 Err(_) => refused += 1,

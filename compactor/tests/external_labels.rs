@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use chronoxide_compactor::{CompactError, CompactOptions, compact};
+use chronoxide_compactor::{CompactError, CompactOptions, Compaction};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;
@@ -78,7 +78,7 @@ proptest! {
             }
         }
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-        let merged = compact(&views, &options).unwrap();
+        let merged = Compaction::new(&views, &options).into_memory().unwrap();
         BlockView::open(&merged.block).unwrap().verify().unwrap();
         prop_assert_eq!(content(&merged.block), union);
         prop_assert_eq!(external_of(&merged.block), Vec::new());
@@ -96,7 +96,7 @@ fn labels_are_set_where_an_input_has_none_of_that_name() {
         |labels: &[(&str, &str)]| CompactOptions { external_labels: owned(labels), ..CompactOptions::default() };
     let merge = |blocks: [&[u8]; 2], options: &CompactOptions| {
         let views = blocks.map(|block| BlockView::open(block).unwrap());
-        compact(&views, options).map(|merged| external_of(&merged.block))
+        Compaction::new(&views, options).into_memory().map(|merged| external_of(&merged.block))
     };
     let differs = |result: Result<_, CompactError>| matches!(result, Err(CompactError::Differs { input: 1, .. }));
     assert!(differs(merge([&with, &without], &options(&[]))));
@@ -120,7 +120,7 @@ fn a_label_longer_than_the_policy_is_not_lifted() {
     let series = [[("a".to_owned(), "b".to_owned())].into()].into();
     let block = build(&series, &Default::default(), RowForm::BitPacked, &meta).unwrap();
     let options = CompactOptions { lift_external_labels: true, ..CompactOptions::default() };
-    let refused = compact(&[BlockView::open(&block).unwrap()], &options).unwrap_err();
+    let refused = Compaction::new(&[BlockView::open(&block).unwrap()], &options).into_memory().unwrap_err();
     assert!(refused.to_string().contains("longer than the label policy"), "{refused}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_compactor::{CompactError, CompactOptions, Compacted, UserPairs, compact};
+use chronoxide_compactor::{CompactError, CompactOptions, Compacted, Compaction, UserPairs};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, OwnedMetricMetadata};
@@ -44,7 +44,7 @@ fn inputs(seed: u64, count: usize, number: usize) -> Vec<Input> {
 
 fn merge_as(blocks: &[&[u8]], layout: Layout) -> Result<Compacted, CompactError> {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
-    compact(&views, &CompactOptions { layout, ..CompactOptions::default() })
+    Compaction::new(&views, &CompactOptions { layout, ..CompactOptions::default() }).into_memory()
 }
 
 fn merge(blocks: &[&[u8]]) -> Compacted {
@@ -74,7 +74,7 @@ impl Way {
 
     fn merge(self, blocks: &[&[u8]]) -> Compacted {
         let views: Vec<BlockView<'_>> = blocks.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
-        compact(&views, &self.options()).unwrap()
+        Compaction::new(&views, &self.options()).into_memory().unwrap()
     }
 }
 
@@ -217,7 +217,7 @@ proptest! {
         let views: Result<Vec<BlockView<'_>>, _> = inputs.iter().map(|input| BlockView::open(&input.bytes)).collect();
         // What does not even open cannot be merged by mistake.
         if let Ok(views) = views {
-            match compact(&views, &CompactOptions::default()) {
+            match Compaction::new(&views, &CompactOptions::default()).into_memory() {
                 Err(CompactError::Input { input, .. }) => prop_assert_eq!(input, which),
                 other => prop_assert!(false, "bit {bit}: {other:?}"),
             }
@@ -240,7 +240,7 @@ fn the_oldest_block_decides_whatever_the_order_of_arguments() {
     let options = CompactOptions { user_pairs: UserPairs::First, ..CompactOptions::default() };
     for order in [[&old, &middle, &new], [&new, &middle, &old], [&middle, &new, &old], [&new, &old, &middle]] {
         let views = order.map(|block| BlockView::open(block).unwrap());
-        let merged = compact(&views, &options).unwrap().block;
+        let merged = Compaction::new(&views, &options).into_memory().unwrap().block;
         let view = BlockView::open(&merged).unwrap();
         let meta = view.meta().unwrap();
         assert_eq!(meta.user_pairs().unwrap().map(Result::unwrap).collect::<Vec<_>>(), [("note", "old")]);

@@ -78,7 +78,7 @@ fn prefixes_that_are_spread_over_outputs_are_followed() {
         .map(|series| {
             let plain = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
             let views = [BlockView::open(&plain).unwrap()];
-            chronoxide_compactor::compact(&views, &CompactOptions::default()).unwrap().block
+            chronoxide_compactor::Compaction::new(&views, &CompactOptions::default()).into_memory().unwrap().block
         })
         .into();
     for block in &blocks {

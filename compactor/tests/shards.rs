@@ -7,7 +7,7 @@ use std::io::Cursor;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use chronoxide_compactor::{CompactError, CompactOptions, NoObserver, Rewrite, Shards, Summary, compact_into};
+use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Rewrite, Shards, Summary};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
@@ -59,7 +59,7 @@ fn merge(inputs: &[&Input], options: &CompactOptions) -> Result<(Summary, Vec<Ve
     let views: Vec<BlockView<'_>> = inputs.iter().map(|input| BlockView::open(&input.bytes).unwrap()).collect();
     let mut spool = Spool::new(&Disk, Path::new("."), usize::MAX);
     let mut blocks = Vec::new();
-    let summary = compact_into(&views, options, &mut spool, &NoObserver, |number, draft| {
+    let summary = Compaction::new(&views, options).into_drafts(&mut spool, |number, draft| {
         assert_eq!(number as usize, blocks.len());
         let (id, byte_len, series) = (draft.block_id(), draft.byte_len(), draft.series_count());
         let mut out = Cursor::new(Vec::new());

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use chronoxide_compactor::strategy::{
-    Description, GroupReason, Length, Strategy, StrategyOptions, UnmergedReason, plan,
+    Description, GroupReason, Length, Strategy, StrategyOptions, UnmergedReason, choose,
 };
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
 use chronoxide_planner::Layout;
 use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
 
 const HOUR: i64 = 3_600_000_000_000;
 /// 1970-01-01 was a Thursday; weeks are counted from it.
@@ -228,7 +229,7 @@ fn merged(blocks: &[&Description], number: usize, share: u64) -> Description {
 }
 
 /// In half hours, so that blocks lie in ranges of 1 hour, of 4 and of 8, or over their boundaries.
-fn half_hours() -> impl Strategy<Value = Option<TimeRange>> {
+fn half_hours() -> impl proptest::strategy::Strategy<Value = Option<TimeRange>> {
     let time = (-40_i64..40, 1_i64..6)
         .prop_map(|(start, length)| Some(TimeRange { start: start * HOUR / 2, end: (start + length) * HOUR / 2 }));
     prop_oneof![1 => Just(None), 6 => time]

@@ -1,7 +1,7 @@
 //! What is shown of a strategy.
 
 use chronoxide_cli::style::Style;
-use chronoxide_compactor::strategy::{Description, StrategyOptions, strategy, write};
+use chronoxide_compactor::strategy::{Description, StrategyOptions, choose, write};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
@@ -79,9 +79,9 @@ fn nothing_to_merge_is_said() {
 fn a_plan_is_json() {
     let blocks = blocks();
     let strategy = serde_json::to_value(choose(&blocks, &StrategyOptions::default())).unwrap();
-    assert_eq!((&plan["blocks"], &plan["blocks_after"]), (&json!(4), &json!(3)));
+    assert_eq!((&strategy["blocks"], &strategy["blocks_after"]), (&json!(4), &json!(3)));
     let range = |start: &str, end: &str| json!({"start": format!("2025-11-13T{start}:00:00Z"), "end": format!("2025-11-13T{end}:00:00Z")});
-    let group = &plan["groups"][0];
+    let group = &strategy["groups"][0];
     assert_eq!(group["reason"], json!({"kind": "range", "length": "2h", "range": range("00", "02")}));
     assert_eq!((&group["series_at_most"], &group["bytes"]), (&json!(3_000), &json!(3_000)));
     assert_eq!(
@@ -99,10 +99,11 @@ fn a_plan_is_json() {
             "layout": "factored",
         })
     );
-    let reasons: Vec<_> = plan["unmerged"].as_array().unwrap().iter().map(|unmerged| alone["reason"].clone()).collect();
+    let reasons: Vec<_> =
+        strategy["unmerged"].as_array().unwrap().iter().map(|unmerged| unmerged["reason"].clone()).collect();
     assert_eq!(
         reasons,
         [json!({"kind": "open", "length": "6h", "range": range("00", "06")}), json!({"kind": "few-alike"})]
     );
-    assert_eq!(plan["unmerged"][1]["block"]["time"], json!(null));
+    assert_eq!(strategy["unmerged"][1]["block"]["time"], json!(null));
 }

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use chronoxide_compactor::select::Selector;
-use chronoxide_compactor::{
-    CompactError, CompactOptions, Draft, NoObserver, Rewrite, Shards, Summary, compact_into, compact_with_remaps,
-};
+use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Draft, Rewrite, Shards, Summary};
 use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::Spool;
@@ -78,9 +76,9 @@ pub fn merge_in_memory(
         Ok(())
     };
     let summary = if with_remaps {
-        compact_with_remaps(views, options, spool, &NoObserver, publish, publish_remap)?
+        Compaction::new(views, options).into_drafts_with_remaps(spool, publish, publish_remap)?
     } else {
-        compact_into(views, options, spool, &NoObserver, publish)?
+        Compaction::new(views, options).into_drafts(spool, publish)?
     };
     Ok(Merged { outputs, remaps, summary })
 }

@@ -8,7 +8,7 @@ mod canonical;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use chronoxide_compactor::{CompactOptions, Compacted, compact};
+use chronoxide_compactor::{CompactOptions, Compacted, Compaction};
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::otlp::decode_otlp_proto;
@@ -65,7 +65,7 @@ fn ingested(path: &Path, layout: Layout) -> Vec<u8> {
 
 fn merged(blocks: &[&[u8]], layout: Layout) -> Compacted {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-    compact(&views, &CompactOptions { layout, ..CompactOptions::default() }).unwrap()
+    Compaction::new(&views, &CompactOptions { layout, ..CompactOptions::default() }).into_memory().unwrap()
 }
 
 /// What `chronoxide-inspect series --format series-json` prints of a block that verifies.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_compactor::{CompactOptions, Compacted, compact};
+use chronoxide_compactor::{CompactOptions, Compacted, Compaction};
 use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
@@ -42,7 +42,7 @@ fn content(block: &[u8]) -> BTreeSet<Labelset> {
 
 fn merged(blocks: &[Vec<u8>], options: &CompactOptions) -> Compacted {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-    compact(&views, options).unwrap()
+    Compaction::new(&views, options).into_memory().unwrap()
 }
 
 fn ways() -> [CompactOptions; 4] {

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Layout::Factored)]
     pub(crate) layout: Layout,
 
-    /// Strategy factored outputs afresh instead of adopting the largest input's strategy: slower, in memory for all rows
+    /// Plan factored outputs afresh instead of adopting the largest input's plan: slower, in memory for all rows
     #[arg(long)]
     pub(crate) replan: bool,
 

@@ -9,7 +9,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
 
-use crate::{CompactError, CompactOptions, Observer, SCRATCH_MEMORY, UserPairs, count_merged};
+use crate::{CompactError, CompactOptions, Compaction, Observer, SCRATCH_MEMORY, UserPairs};
 
 /// Proves that outputs hold all series of inputs: counts the distinct series of the outputs, and of outputs and inputs together, with merges that write nothing.
 /// What the blocks say of their origin plays no part.
@@ -105,7 +105,8 @@ impl Proof<'_> {
             ..CompactOptions::default()
         };
         let mut spool = Spool::new(self.system, folder, SCRATCH_MEMORY);
-        let counted = count_merged(blocks, &options, &mut spool, self.observer);
+        let compaction = Compaction { observer: self.observer, ..Compaction::new(blocks, &options) };
+        let counted = compaction.count(&mut spool);
         let closed = spool.close();
         let summary = counted?;
         closed?;

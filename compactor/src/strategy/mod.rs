@@ -41,7 +41,7 @@
 //! | `screen` | a plan for people |
 //!
 //! ```
-//! use chronoxide_compactor::strategy::{Description, StrategyOptions, plan};
+//! use chronoxide_compactor::strategy::{Description, StrategyOptions, choose};
 //! use chronoxide_format::view::BlockView;
 //!
 //! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/");

@@ -46,11 +46,11 @@ pub fn print(all: &[Inputs]) {
         merge::merge(inputs);
         let before = live_of_process();
         let ((summary, bytes_out), usage) = measure_process(|| merge::watched(inputs, &held));
-        let seconds: f64 = Phase::ALL.iter().map(|&phase| summary.timings.of(phase).as_secs_f64()).sum();
+        let seconds: f64 = Phase::ALL.iter().map(|&phase| summary.timings.duration(phase).as_secs_f64()).sum();
         // There are no remaps.
         let timed = Phase::ALL.iter().filter(|&&phase| phase != Phase::Remap);
         let phases: Vec<String> =
-            timed.map(|&phase| format!("{:>6.3}", summary.timings.of(phase).as_secs_f64())).collect();
+            timed.map(|&phase| format!("{:>6.3}", summary.timings.duration(phase).as_secs_f64())).collect();
         let bytes_in: usize = inputs.blocks.iter().map(Vec::len).sum();
         let held = held.0.load(Ordering::Relaxed).saturating_sub(before);
         let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);

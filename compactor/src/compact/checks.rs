@@ -1,0 +1,65 @@
+//! Checks that need no merging: contradictory options, names that the label policy does not allow, and the estimate of memory.
+
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::BlockView;
+use chronoxide_planner::Layout;
+
+use crate::merge::{MAX_SELECTORS, has_plan};
+use crate::{CompactError, CompactOptions, Rewrite, memory};
+
+/// Estimates that catalogues of the inputs allow.
+pub(super) struct Estimate {
+    /// True if the outputs are planned afresh instead of adopting the plan of an input.
+    pub replan: bool,
+    /// Bytes of memory that the compaction needs at most.
+    pub memory: u64,
+}
+
+impl Estimate {
+    /// Reads the catalogues of the inputs, which need not be verified.
+    ///
+    /// # Errors
+    /// An input is damaged.
+    pub(super) fn from_catalogues(
+        inputs: &[BlockView<'_>],
+        options: &CompactOptions,
+        has_outputs: bool,
+        has_remaps: bool,
+    ) -> Result<Self, CompactError> {
+        // Without outputs there is nothing to plan.
+        let replan = has_outputs && options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
+        let remaps = if has_remaps { memory::remaps(inputs)? } else { 0 };
+        Ok(Self { replan, memory: memory::needed(inputs, options, replan)?.saturating_add(remaps) })
+    }
+}
+
+/// Refuses options that contradict each other.
+pub(super) fn check_options(options: &CompactOptions) -> Result<(), CompactError> {
+    if options.keep.len() + options.drop.len() > MAX_SELECTORS {
+        return Err(CompactError::TooManySelectors { most: MAX_SELECTORS });
+    }
+    let Some(shards) = &options.shards else { return Ok(()) };
+    let is_by = |name: &String| *name == shards.by;
+    let refused = |what| Err(CompactError::Options { what });
+    if shards.only.is_some() && options.max_series_per_block.is_some() {
+        return refused(
+            "one shard of a job cannot be cut into several blocks: the job's other runs could not know its number of outputs",
+        );
+    }
+    let Rewrite { drop_labels, rename_labels } = &options.rewrite;
+    if drop_labels.iter().any(is_by) || rename_labels.iter().any(|(old, new)| is_by(old) || is_by(new)) {
+        return refused("the label that series are sharded by cannot be dropped or renamed");
+    }
+    Ok(())
+}
+
+/// Refuses new names of labels that the policy of the blocks does not allow.
+pub(super) fn check_names(policy: LabelPolicy, options: &CompactOptions) -> Result<(), CompactError> {
+    let max_len = policy.max_name_len() as usize;
+    match options.rewrite.renamed().find(|(_, new)| new.len() > max_len || new.is_empty()) {
+        Some(_) => Err(CompactError::Options {
+            what: "the new name of a label is empty, or longer than the label policy of the blocks allows",
+        }),
+        None => Ok(()),
+    }
+}
