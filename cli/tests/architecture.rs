@@ -10,12 +10,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "chronoxide-format",
     "chronoxide-planner",
     "chronoxide-labels",
     "chronoxide-publish",
     "chronoxide-reader",
+    "chronoxide-select",
     "chronoxide-cli",
     "chronoxide-ingest",
     "chronoxide-compactor",
@@ -32,8 +33,12 @@ const WORKLOAD: &str = "chronoxide-workload";
 
 /// Crates that may use fewer than all before them: engines that embed the reader inherit little, and a workload that
 /// used what it is to measure would change with it.
-const NARROW: [(&str, &[&str]); 3] =
-    [("chronoxide-format", &[]), ("chronoxide-reader", &["chronoxide-format"]), (WORKLOAD, &[])];
+const NARROW: [(&str, &[&str]); 4] = [
+    ("chronoxide-format", &[]),
+    ("chronoxide-reader", &["chronoxide-format"]),
+    ("chronoxide-select", &["chronoxide-format"]),
+    (WORKLOAD, &[]),
+];
 
 /// Packages that are there to be used.
 const USED: [&str; 8] = ["memmap2", "zerocopy", "crc32fast", "bitvec", "byteview", "rayon", "tempfile", "criterion"];

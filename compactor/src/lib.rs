@@ -12,7 +12,6 @@
 //! | `compact` | the whole: inputs to outputs, with the balance of series |
 //! | `options` | how blocks are merged |
 //! | [`strategy`] | which blocks of a folder are merged together |
-//! | [`select`] | which series: the selectors of PromQL |
 //! | `rewrite` | labels dropped and renamed |
 //! | `external` | external labels, set and made labels of series |
 //! | `merge` | from inputs to merged rows |
@@ -54,7 +53,6 @@ mod progress;
 mod remap;
 mod rewrite;
 mod row_merger;
-pub mod select;
 pub mod strategy;
 mod verification;
 

@@ -6,7 +6,7 @@ use chronoxide_format::shard::Shard;
 use chronoxide_planner::Layout;
 
 use crate::rewrite::Rewrite;
-use crate::select::Selector;
+use chronoxide_select::Selector;
 
 /// How blocks are merged.
 #[derive(Clone, Debug, Default)]

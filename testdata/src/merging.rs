@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Draft, Rewrite, Shards, Summary};
 use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::Spool;
+use chronoxide_select::Selector;
 
 use crate::plan::Labelset;
 

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use chronoxide_cli::argument::{instant, pair, size};
 use chronoxide_cli::memory::default_limit;
 use chronoxide_cli::{Failure, Layout, Quiet};
-use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
 use chronoxide_compactor::{CompactOptions, Rewrite, Shards, UserPairs};
 use chronoxide_format::shard::Shard;
+use chronoxide_select::Selector;
 use clap::{Parser, ValueEnum};
 
 use crate::failure::usage;

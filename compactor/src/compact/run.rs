@@ -21,8 +21,8 @@ use crate::merge::{
 };
 use crate::output::Draft;
 use crate::progress::{Observer, Phase, Watch};
-use crate::select::Selector;
 use crate::{CompactError, CompactOptions, memory, meta};
+use chronoxide_select::Selector;
 
 /// Merges blocks, hands the outputs to `publish`, if it is given, and then the remaps to `publish_remap`.
 ///

@@ -8,7 +8,7 @@ use chronoxide_planner::{Part, Plan};
 
 use super::tables::MergedTables;
 use super::vocabulary::Vocabulary;
-use crate::select::Selector;
+use chronoxide_select::Selector;
 
 /// A set of selectors. The last bit is that of the only shard that is wanted.
 pub(crate) type Mask = u64;

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{CompactOptions, Rewrite};
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::Layout;
+use chronoxide_select::Selector;
 use chronoxide_testdata::merging::{NAMES, RENAMES, SELECTORS};
 use chronoxide_testdata::plan::Labelset;
 use chronoxide_testdata::random::Random;

@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use chronoxide_compactor::select::Selector;
 use chronoxide_compactor::{CompactError, CompactOptions, Rewrite, Shards, Summary};
 use chronoxide_format::SeriesRef;
 use chronoxide_format::identity::BlockId;
@@ -16,6 +15,7 @@ use chronoxide_format::shard::Shard;
 use chronoxide_format::view::BlockView;
 use chronoxide_labels::Layout;
 use chronoxide_publish::{Disk, Spool};
+use chronoxide_select::Selector;
 
 use super::mutation::{mutated, mutated_relative};
 use super::program::Program;

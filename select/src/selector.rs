@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use chronoxide_cli::escape::Escaped;
 use chronoxide_format::policy::LabelPolicy;
 use regex::Regex;
 
+use crate::quoted::quote;
+
 /// The label that holds the name of a metric.
-pub(super) const METRIC_NAME: &str = "__name__";
+pub(crate) const METRIC_NAME: &str = "__name__";
 
 /// How a [`Matcher`] compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,13 +49,13 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    pub(super) fn literal(name: String, is_equal: bool, value: String) -> Self {
+    pub(crate) fn literal(name: String, is_equal: bool, value: String) -> Self {
         let operator = if is_equal { Operator::Equal } else { Operator::NotEqual };
         Self { name, operator, value, regex: None }
     }
 
     /// With a regular expression that is anchored at both ends.
-    pub(super) fn pattern(name: String, is_match: bool, value: String, regex: Regex) -> Self {
+    pub(crate) fn pattern(name: String, is_match: bool, value: String, regex: Regex) -> Self {
         let operator = if is_match { Operator::Matches } else { Operator::MatchesNot };
         Self { name, operator, value, regex: Some(regex) }
     }
@@ -91,9 +92,9 @@ impl fmt::Display for Matcher {
         if is_plain(&self.name) {
             f.write_str(&self.name)?;
         } else {
-            write!(f, "{}", Escaped(&self.name))?;
+            f.write_str(&quote(&self.name))?;
         }
-        write!(f, "{}{}", self.operator.sign(), Escaped(&self.value))
+        write!(f, "{}{}", self.operator.sign(), quote(&self.value))
     }
 }
 
@@ -106,12 +107,12 @@ fn is_plain(name: &str) -> bool {
 /// A selector: a series is selected if all of its [`Matcher`]s are satisfied.
 ///
 /// ```
-/// use chronoxide_compactor::select::Selector;
+/// use chronoxide_select::Selector;
 ///
 /// let selector: Selector = r#"{namespace="test",pod=~"canary-.*"}"#.parse()?;
 /// assert!(selector.matches_labels([("__name__", "up"), ("namespace", "test"), ("pod", "canary-7")]));
 /// assert!(!selector.matches_labels([("__name__", "up"), ("namespace", "test")]));
-/// # Ok::<(), chronoxide_compactor::select::SelectorError>(())
+/// # Ok::<(), chronoxide_select::SelectorError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Selector {
@@ -119,7 +120,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    pub(super) fn new(matchers: Vec<Matcher>) -> Self {
+    pub(crate) fn new(matchers: Vec<Matcher>) -> Self {
         Self { matchers }
     }
 

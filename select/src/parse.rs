@@ -5,9 +5,9 @@ use std::str::FromStr;
 use promql_parser::label::{MatchOp, Matchers};
 use promql_parser::parser::{Expr, VectorSelector, parse};
 
-use super::quoted::{QuoteError, quote, unquote};
-use super::re2::{self, PatternError};
-use super::selector::{METRIC_NAME, Matcher, Selector};
+use crate::quoted::{QuoteError, quote, unquote};
+use crate::re2::{self, PatternError};
+use crate::selector::{METRIC_NAME, Matcher, Selector};
 
 /// Why a text is no selector. Its `Display` is the reason and, where there is one place, the number of the character there, counted from 1; whoever
 /// prints it shows the [`text`](Self::text), as clap does.

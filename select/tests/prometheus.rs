@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use chronoxide_compactor::select::{Operator, Selector};
 use chronoxide_format::policy::LabelPolicy;
+use chronoxide_select::{Operator, Selector};
 use proptest::prelude::*;
 
 type Labels = &'static [(&'static str, &'static str)];

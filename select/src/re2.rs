@@ -13,7 +13,7 @@ const MAX_REPETITION: u32 = 1_000;
 
 /// What is wrong with a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum PatternError {
+pub(crate) enum PatternError {
     #[error("\\{0} is no escape of a regular expression")]
     UnknownEscape(char),
     #[error("the backslash at the end escapes nothing")]
@@ -35,7 +35,7 @@ pub(super) enum PatternError {
 }
 
 /// Compiles what [`translate`] gives, so that it must match the whole of a value.
-pub(super) fn compile_translated(translated: &str) -> Result<Regex, PatternError> {
+pub(crate) fn compile_translated(translated: &str) -> Result<Regex, PatternError> {
     let compiled = |pattern: &str| Regex::new(pattern).map_err(reason);
     // By itself first: `a)|(b` would become right between other parentheses.
     compiled(translated)?;
@@ -56,7 +56,7 @@ fn reason(error: regex::Error) -> PatternError {
 }
 
 /// Writes a pattern of RE2 for `regex`, without anchors.
-pub(super) fn translate(pattern: &str) -> Result<String, PatternError> {
+pub(crate) fn translate(pattern: &str) -> Result<String, PatternError> {
     let mut reader = Reader { chars: pattern.chars().peekable(), out: String::with_capacity(pattern.len() + 16) };
     reader.expression()?;
     Ok(reader.out)

@@ -7,7 +7,7 @@ use std::str::Chars;
 
 /// What is wrong with a string.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum QuoteError {
+pub(crate) enum QuoteError {
     #[error("the string has no end")]
     Unterminated,
     #[error("a string in these quotes must not have a line break: write \\n, or use backticks")]
@@ -21,7 +21,7 @@ pub(super) enum QuoteError {
 }
 
 /// Reads the string at the beginning of `text`, which begins with `quote`; gives it and the bytes that it took.
-pub(super) fn unquote(text: &str, quote: char) -> Result<(String, usize), QuoteError> {
+pub(crate) fn unquote(text: &str, quote: char) -> Result<(String, usize), QuoteError> {
     let inner = &text[quote.len_utf8()..];
     if quote == '`' {
         let end = inner.find('`').ok_or(QuoteError::Unterminated)?;
@@ -82,7 +82,7 @@ fn digits(chars: &mut Chars<'_>, first: u32, count: u32, radix: u32) -> Result<u
 }
 
 /// A string between double quotes, with no escapes but those that every reader of PromQL reads alike.
-pub(super) fn quote(string: &str) -> String {
+pub(crate) fn quote(string: &str) -> String {
     let mut quoted = String::with_capacity(string.len() + 2);
     quoted.push('"');
     for char in string.chars() {
