@@ -20,6 +20,7 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, OpenError};
 use chronoxide_testdata::broken::{Broken, broken};
+use chronoxide_testdata::corpus::read_corpus;
 use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::fuzzing::mutated_block;
 use chronoxide_testdata::golden::goldens;
@@ -153,10 +154,8 @@ fn foreign_sections() -> Vec<Case> {
 
 /// Programs that change goldens and repair what they can: those that fuzzers found, and any.
 fn programs() -> Vec<Case> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/corpus/block_repaired");
-    let mut files: Vec<_> = fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let mut programs: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+    let corpus = read_corpus("block_repaired").unwrap();
+    let mut programs: Vec<Vec<u8>> = corpus.into_iter().map(|input| input.bytes).collect();
     let mut random = Random::new(77);
     for _ in 0..5000 {
         let len = 3 + random.below(14);

@@ -1,12 +1,13 @@
-//! What fuzzers found, run again: their corpus and every input that once broke a promise.
+//! Runs the corpora of all fuzz targets again, with every input that once broke a promise.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use chronoxide_testdata::corpus::{corpus_folder, read_corpus};
 use chronoxide_testdata::fuzzing::TARGETS;
 use rayon::prelude::*;
 
-/// Files of each target's corpus; it only grows, and is minimised only together with these numbers.
+/// Minimum number of inputs of each target. A corpus only grows; lower the number only when a corpus is minimized.
 const FILES: [(&str, usize); 13] = [
     ("block_open", 196),
     ("block_repaired", 637),
@@ -23,26 +24,24 @@ const FILES: [(&str, usize); 13] = [
     ("tsdb_wal", 12),
 ];
 
-/// Larger inputs show nothing that smaller ones do not, and are in every clone for ever.
-const MAX_BYTES: u64 = 64 << 10;
+/// Maximum bytes of an input.
+const MAX_BYTES: usize = 64 << 10;
 
-/// Bytes of all files together.
-const MAX_BYTES_TOGETHER: u64 = 3 << 20;
+/// Maximum bytes of all inputs together.
+const MAX_BYTES_TOGETHER: usize = 3 << 20;
 
-fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
-}
-
+/// File names up to the first dot.
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let path = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("a readable folder").path();
-    entries.map(|entry| path(entry).file_stem().expect("a name").to_string_lossy().into_owned()).collect()
+    let name = |entry| path(entry).file_name().expect("a name").to_string_lossy().into_owned();
+    entries.map(|entry| name(entry).split('.').next().unwrap_or_default().to_owned()).collect()
 }
 
 #[test]
 fn every_target_has_a_corpus_and_a_wrapper() {
     let targets: BTreeSet<String> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(names(&corpus()), targets);
+    assert_eq!(names(&corpus_folder()), targets);
     assert_eq!(names(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/fuzz_targets")), targets);
     assert_eq!(FILES.map(|(name, _)| name), TARGETS.map(|(name, _)| name));
 }
@@ -51,20 +50,18 @@ fn every_target_has_a_corpus_and_a_wrapper() {
 fn the_corpus_of_every_target_runs_again() {
     let mut together = 0;
     for ((target, run), (_, least)) in TARGETS.into_iter().zip(FILES) {
-        let folder = corpus().join(target);
-        let files: Vec<PathBuf> = names(&folder).iter().map(|name| folder.join(name)).collect();
-        let bytes: u64 = files
+        let inputs = read_corpus(target).unwrap_or_else(|error| panic!("{target}: {error}"));
+        let bytes: usize = inputs
             .par_iter()
-            .map(|file| {
-                let input = std::fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-                assert!(input.len() as u64 <= MAX_BYTES, "{} is too large", file.display());
-                let result = std::panic::catch_unwind(|| run(&input));
-                assert!(result.is_ok(), "{} breaks a promise", file.display());
-                input.len() as u64
+            .map(|input| {
+                assert!(input.bytes.len() <= MAX_BYTES, "{target}: {} is too large", input.name);
+                let result = std::panic::catch_unwind(|| run(&input.bytes));
+                assert!(result.is_ok(), "{target}: {} breaks a promise", input.name);
+                input.bytes.len()
             })
             .sum();
-        println!("{target}: {} files, {bytes} bytes", files.len());
-        assert!(files.len() >= least, "{target}: {} files, and there were {least}", files.len());
+        println!("{target}: {} files, {bytes} bytes", inputs.len());
+        assert!(inputs.len() >= least, "{target}: {} files, and there were {least}", inputs.len());
         together += bytes;
     }
     assert!(together <= MAX_BYTES_TOGETHER, "{together} bytes");

@@ -303,14 +303,13 @@ fn judge_remaps(views: &[BlockView<'_>], outputs: &[BlockView<'_>], options: &Co
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::read_corpus;
 
     #[test]
     fn programs_of_the_corpus_merge_in_many_ways() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/merge");
         let (mut merged, mut refused, mut ways) = (0, 0, [0; 5]);
-        for file in std::fs::read_dir(folder).expect("the corpus is part of the project") {
-            let program = std::fs::read(file.expect("a file").path()).expect("a readable file");
-            let Some(Merged { summary, remaps, .. }) = merge_and_judge(&program) else {
+        for input in read_corpus("merge").expect("the corpus is part of the project") {
+            let Some(Merged { summary, remaps, .. }) = merge_and_judge(&input.bytes) else {
                 refused += 1;
                 continue;
             };

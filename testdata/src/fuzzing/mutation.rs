@@ -363,16 +363,14 @@ fn change_list<T: Copy + Default>(records: &mut Vec<T>, program: &mut Program<'_
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::read_corpus;
     use std::collections::BTreeMap;
-    use std::path::Path;
 
     #[test]
     fn programs_of_the_corpus_make_sound_blocks_and_break_many_rules() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/block_repaired");
         let (mut sound, mut broken) = (0, BTreeMap::<&str, u32>::new());
-        for file in std::fs::read_dir(folder).expect("the corpus is part of the project") {
-            let program = std::fs::read(file.expect("a file").path()).expect("a readable file");
-            let block = mutated(&mut Program(&program));
+        for input in read_corpus("block_repaired").expect("the corpus is part of the project") {
+            let block = mutated(&mut Program(&input.bytes));
             match BlockView::open(&block).and_then(|view| view.verify()) {
                 Ok(_) => sound += 1,
                 Err(error) => *broken.entry(error.rule().id()).or_default() += 1,
