@@ -1,4 +1,4 @@
-//! A compaction with its files: blocks that are open already to blocks that are published.
+//! Compactions: from open blocks to published blocks.
 
 use std::fmt;
 use std::io::{self, Cursor};
@@ -14,10 +14,10 @@ use crate::compact::run;
 use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
 use crate::{CompactError, CompactOptions, Compacted, Draft, NoObserver, Observer, Summary};
 
-/// Bytes of merged rows that wait in memory, unless something else is asked for; more of them wait in a temporary file.
+/// Default number of bytes of merged rows in memory. More rows go to a temporary file.
 pub const SCRATCH_MEMORY: usize = 16 << 20;
 
-/// What is merged, and how; the inputs stay as they are.
+/// A merge of blocks: inputs, options, and where files go. Inputs are not changed.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ pub const SCRATCH_MEMORY: usize = 16 << 20;
 /// use chronoxide_publish::Existing;
 /// use chronoxide_reader::{Block, Checks};
 ///
-/// /// Tells how far it is, and ends it once somebody has asked for that.
+/// /// Prints progress, and cancels when the flag is set.
 /// struct Watch(AtomicBool);
 ///
 /// impl Observer for Watch {
@@ -59,23 +59,24 @@ pub const SCRATCH_MEMORY: usize = 16 << 20;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Compaction<'a> {
-    /// The seam that every change of a file goes through, called from one thread.
+    /// File system for all changes of files. Called from one thread at a time.
     pub system: &'a dyn FileSystem,
-    /// The inputs, in any order.
+    /// Inputs, in any order.
     pub inputs: &'a [BlockView<'a>],
-    /// How they are merged.
+    /// Options.
     pub options: &'a CompactOptions,
-    /// Bytes of merged rows that wait in memory; more of them wait in a temporary file beside the output.
+    /// Bytes of merged rows in memory. More rows go to a temporary file beside the output.
     pub scratch_memory: usize,
-    /// A folder for the [remaps](chronoxide_format::remap) of the inputs, if they are wanted: each under the id of its input, with the extension
-    /// [`REMAP_EXTENSION`]. They are there before any input is deleted. One that was there already is replaced.
+    /// Folder for [remaps](chronoxide_format::remap) of the inputs, if any: each is named after the id of its input,
+    /// with the extension [`REMAP_EXTENSION`]. Remaps are published before any input is deleted, and replace existing
+    /// ones.
     pub remaps: Option<&'a Path>,
-    /// Who watches, and may stop it.
+    /// Receives progress, and can cancel.
     pub observer: &'a dyn Observer,
 }
 
 impl<'a> Compaction<'a> {
-    /// On the disk, with [`SCRATCH_MEMORY`], without remaps and unwatched.
+    /// Creates a compaction on the disk with [`SCRATCH_MEMORY`], without remaps and without an observer.
     pub fn new(inputs: &'a [BlockView<'a>], options: &'a CompactOptions) -> Self {
         Self { system: &Disk, inputs, options, scratch_memory: SCRATCH_MEMORY, remaps: None, observer: &NoObserver }
     }
@@ -90,20 +91,21 @@ impl fmt::Debug for Compaction<'_> {
     }
 }
 
-/// Why a compaction ended. `E` is the verifier's error.
+/// Error of a compaction. `E` is the error of the verifier.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactionError<E> {
-    /// The blocks could not be merged. Nothing was published, unless it is an output that could not be written: then those before it were.
+    /// The blocks could not be merged. Nothing was published, unless an output could not be written: then earlier
+    /// outputs were.
     #[error(transparent)]
     Compact(#[from] CompactError),
     /// The output could not be published.
     #[error(transparent)]
     Publish(#[from] PublishError<Refused<E>>),
-    /// A remap could not be published. The outputs are in their places.
+    /// A remap could not be published. The outputs are published.
     #[error(transparent)]
     Remap(#[from] PublishError<RemapRefused>),
-    /// An output of several could not be published, or inputs not be deleted.
+    /// One of several outputs could not be published, or an input could not be deleted.
     #[error(transparent)]
     Job(#[from] JobError<E>),
 }
@@ -169,8 +171,8 @@ impl Compaction<'_> {
         run(self.inputs, self.options, spool, self.observer, None::<Publish>, None)
     }
 
-    /// Publishes all outputs in a folder, each under the name of its id, and then deletes the inputs `delete`, if that is asked for; see
-    /// [`JobFolder::publish`]. One shard of several is published in the same way, and nothing is deleted.
+    /// Publishes all outputs in a folder, each named after its id, then deletes the inputs `delete`, if given; see
+    /// [`JobFolder::publish`]. A single shard of several is published in the same way, and nothing is deleted.
     ///
     /// # Errors
     /// See [`CompactionError`].
@@ -187,10 +189,10 @@ impl Compaction<'_> {
         Ok((summary, job.finish(delete)?))
     }
 
-    /// Publishes the only output under this name, after it was read again and `verify` found nothing wrong with it.
+    /// Publishes the only output under this name, after it was read again and `verify` accepted it.
     ///
     /// # Errors
-    /// See [`CompactionError`]; options that ask for several outputs are among them.
+    /// See [`CompactionError`]. Options that ask for several outputs are refused.
     pub fn into_file<E>(
         &self,
         target: &Path,
@@ -210,7 +212,7 @@ impl Compaction<'_> {
             published = Some(publish(self.system, target, existing, planned.write, check)?);
             Ok(())
         })?;
-        // Without shards and cuts there is one output.
+        // Without shards and a maximum of series there is one output.
         let published = published.ok_or_else(|| CompactError::Write(io::Error::other("there was no output")))?;
         Ok((summary, published))
     }
@@ -237,7 +239,7 @@ impl Compaction<'_> {
                 self.into_drafts_with_remaps(&mut spool, publish, publish_remap)
             }
         };
-        // What was published stays, whatever becomes of scratch data: it does no harm.
+        // A failure to remove scratch data does not undo what was published.
         let closed = spool.close().map_err(CompactError::from);
         let summary = summary?;
         closed?;
@@ -258,17 +260,17 @@ impl Compaction<'_> {
     }
 }
 
-/// What is wrong with a remap that was written.
+/// Error of verifying a written remap.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemapRefused {
-    /// It cannot be read.
+    /// The remap cannot be read.
     #[error("it cannot be read again")]
     Read(#[from] io::Error),
-    /// It breaks a rule.
+    /// The remap breaks a rule.
     #[error(transparent)]
     Verify(#[from] RemapError),
-    /// It has other bytes than were written.
+    /// The remap has different bytes than were written.
     #[error("it has other bytes than were written")]
     Other,
 }

@@ -1,97 +1,97 @@
-//! What can go wrong when blocks are merged.
+//! Errors of merging.
 
 use chronoxide_format::Error;
 use chronoxide_format::build::BuildError;
 use chronoxide_format::remap::RemapBuildError;
 use chronoxide_publish::SpoolError;
 
-/// Why blocks cannot be merged. Fields number inputs from 0, messages from 1.
+/// Error of merging blocks. Fields count inputs from 0, messages from 1.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
     /// An input is damaged.
     #[error("{}: {source}", nth(*input))]
     Input {
-        /// Which.
+        /// Number of the input.
         input: usize,
-        /// What is wrong with it.
+        /// The broken rule.
         source: Error,
     },
-    /// An input has features that must be known to rewrite it.
+    /// An input has unknown features without which it cannot be rewritten.
     #[error("{}: {}", nth(*input), Self::unknown_features(*bits))]
     UnknownFeatures {
-        /// Which.
+        /// Number of the input.
         input: usize,
-        /// The header's `ro_compat` word.
+        /// `ro_compat` word of the header.
         bits: u32,
     },
-    /// Two inputs say different things of themselves.
+    /// Two inputs differ where they must be equal.
     #[error("{}: {}", nth(*input), Self::difference(what))]
     Differs {
-        /// Which.
+        /// Number of the input.
         input: usize,
-        /// In what.
+        /// The property that differs.
         what: &'static str,
     },
-    /// The series of all inputs do not fit one block.
+    /// The series of all inputs do not fit into one block.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// More selectors than can be told apart at once.
+    /// Too many selectors.
     #[error("there are more than {most} selectors")]
     TooManySelectors {
-        /// So many there may be.
+        /// Maximum number of selectors.
         most: usize,
     },
-    /// Options that do not go together.
+    /// Contradictory options.
     #[error("{what}")]
     Options {
-        /// Which, and why.
+        /// Description of the contradiction.
         what: &'static str,
     },
-    /// It could take more memory than it may. Nothing was begun.
+    /// The merge could exceed the memory limit. Nothing was done.
     #[error(
         "the merge could need {needed} bytes of memory, and the limit is {limit} (--memory-limit): merge fewer blocks at once, or raise the limit"
     )]
     Memory {
-        /// Bytes that it takes at most, about.
+        /// Approximate maximum number of bytes.
         needed: u64,
-        /// Bytes that it may take.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// A remap has no room for what happened.
+    /// A remap cannot be built.
     #[error(transparent)]
     Remap(#[from] RemapBuildError),
-    /// Series that are in an output were not found there, or the other way round. The outputs were written; this is an error of this program.
+    /// Targets of a remap do not match the outputs. The outputs were written; this is a bug.
     #[error("{gone} series are in no output, {left_out} were left out")]
     Unmapped {
-        /// Series that were not found.
+        /// Number of series without a target.
         gone: u64,
-        /// Series that were to be left out.
+        /// Number of series that were dropped as requested.
         left_out: u64,
     },
-    /// Scratch data cannot be kept or read.
+    /// Scratch data cannot be written or read.
     #[error(transparent)]
     Spool(#[from] SpoolError),
     /// An output cannot be written.
     #[error("cannot write an output")]
     Write(#[from] std::io::Error),
-    /// Who watches did not want it to go on. Nothing more was written.
+    /// The observer cancelled. No further output was written.
     #[error("cancelled")]
     Cancelled,
-    /// Series were lost or invented. Nothing was written; this is an error of this program.
+    /// Inputs and outputs do not balance: an input changed while it was read, or this is a bug. Nothing was written.
     #[error(
         "the series do not balance: {series_in} in, {duplicates} twice, {dropped} left out, {series_out} out, fingerprints {fingerprints}"
     )]
     Unbalanced {
         /// Series of all inputs.
         series_in: u64,
-        /// Series that were there before.
+        /// Duplicate series.
         duplicates: u64,
-        /// Series that were to be left out.
+        /// Number of series that were dropped as requested.
         dropped: u64,
         /// Series of the outputs.
         series_out: u64,
-        /// Whether the fingerprints balance.
+        /// `equal` or `different`.
         fingerprints: &'static str,
     },
 }
@@ -107,7 +107,7 @@ impl CompactError {
         }
     }
 
-    /// What is wrong with an input, without saying which: for those who can name it.
+    /// Returns the reason without the number of the input, for messages that name the file.
     pub fn reason(&self) -> String {
         match self {
             Self::Input { source, .. } => source.to_string(),

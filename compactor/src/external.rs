@@ -1,4 +1,4 @@
-//! External labels: set where inputs lack them, and made labels of series.
+//! External labels: defaults for inputs, and lifting to labels of series.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use chronoxide_format::view::Meta;
 use crate::merge::Vocabulary;
 use crate::{CompactError, CompactOptions};
 
-/// Returns the external labels of an input, by name, with those of the options where it has none of that name.
+/// Returns the external labels of an input, sorted by name, with the defaults of the options.
 pub(crate) fn labels_of(meta: &Meta<'_>, options: &CompactOptions) -> chronoxide_format::Result<Vec<(String, String)>> {
     let mut labels = Vec::new();
     for pair in meta.external_labels()? {
@@ -18,27 +18,28 @@ pub(crate) fn labels_of(meta: &Meta<'_>, options: &CompactOptions) -> chronoxide
     Ok(with_defaults(labels, &options.external_labels))
 }
 
-/// Adds labels to others where these have none of that name.
+/// Adds defaults for names that `labels` lacks.
 pub(crate) fn with_defaults(labels: Vec<(String, String)>, defaults: &[(String, String)]) -> Vec<(String, String)> {
     let mut all: BTreeMap<String, String> = defaults.iter().cloned().collect();
     all.extend(labels);
     all.into_iter().collect()
 }
 
-/// External labels of each input that become labels of its series.
+/// External labels of each input that are lifted to labels of its series.
 ///
-/// A series that has a label of that name keeps its own, as when Prometheus sends series with external labels. Empty values are left out: they are absent labels.
+/// A series that already has a label with that name keeps its own, as when Prometheus sends series with external
+/// labels. Empty values are skipped: they are absent labels.
 #[derive(Debug)]
 pub(crate) struct Lifted {
-    /// Names and values by input.
+    /// Names and values, by input.
     by_input: Vec<Vec<(String, String)>>,
 }
 
 impl Lifted {
-    /// Lifts these external labels, given by input, if the options ask for it.
+    /// Lifts the external labels of each input if the options ask for it.
     ///
     /// # Errors
-    /// A label that is longer than the label policy of the blocks allows.
+    /// A label is longer than the label policy of the blocks allows.
     pub(crate) fn new(
         external_labels: Vec<Vec<(String, String)>>,
         policy: LabelPolicy,
@@ -60,17 +61,17 @@ impl Lifted {
         Ok(Self { by_input })
     }
 
-    /// True if no series gets a label.
+    /// Returns true if no series gets a label.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_input.iter().all(Vec::is_empty)
     }
 
-    /// Names and values of all inputs, some of them several times.
+    /// Returns names and values of all inputs, with repetitions.
     pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.by_input.iter().flatten().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Looks the labels of each input up: keys and value codes, by key.
+    /// Returns the labels of each input as keys and value codes, sorted by key.
     pub(crate) fn codes(&self, vocabulary: &Vocabulary<'_>) -> Vec<Vec<(u32, u32)>> {
         let code = |(name, value): &(String, String)| {
             let key = vocabulary.key(name)?;

@@ -1,29 +1,30 @@
 //! Merges blocks: the library behind `chronoxide-compact`.
 //!
-//! [`compact`] takes any number of blocks and gives one with each of their series once; [`compact_into`] gives several, written as they come. Strings are
-//! compared only to merge the arenas; from then on everything is numbers that are renumbered in order: symbols, then value dictionaries, then shared
-//! tables and lists, then the rows of each keyset. Merging a sorted domain keeps its order, so that rows which were sorted stay sorted; and where inputs
-//! are factored alike, a row is a prefix with a list of series, so that it is prefixes and lists that are merged and not series. Tables and pieces of
-//! keysets are independent of one another and merged in parallel; the result is the same whatever the number of threads and the order of the inputs.
+//! A [`Compaction`] takes any number of blocks and writes one or more blocks that have each of their series once.
+//! Strings are compared only to merge the arenas. From then on numbers are renumbered in this order: symbols, value
+//! dictionaries, shared tables and lists, rows of keysets. Renumbering keeps the order of a sorted domain, so sorted
+//! rows stay sorted. Where inputs are factored alike, rows are prefixes with lists of series, and only prefixes and
+//! lists are merged. Tables and pieces of keysets are merged in parallel; the result does not depend on the number of
+//! threads or the order of the inputs.
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `compaction` | the whole with its files: published in a folder, or as one file |
-//! | `compact` | the whole: inputs to outputs, with the balance of series |
-//! | `options` | how blocks are merged |
-//! | [`strategy`] | which blocks of a folder are merged together |
-//! | `rewrite` | labels dropped and renamed |
-//! | `external` | external labels, set and made labels of series |
-//! | `merge` | from inputs to merged rows |
-//! | `merger` | rows merged piece by piece, for the outputs that they are for |
-//! | `output` | from merged rows to blocks |
-//! | `remap` | where the series of the inputs are in the outputs |
-//! | `meta` | what the outputs say of themselves |
-//! | `verification` | blocks verified on all threads |
-//! | `memory` | how much memory it takes at most |
-//! | `progress` | how far it is, and whether it is to go on |
-//! | [`job`] | many outputs published, and then the inputs deleted |
-//! | `error` | what can go wrong |
+//! | `compaction` | [`Compaction`]: the way in |
+//! | `compact` | the steps from inputs to outputs |
+//! | `options` | options of a merge |
+//! | [`strategy`] | chooses the blocks of a folder to merge |
+//! | `rewrite` | drops and renames labels |
+//! | `external` | external labels |
+//! | `merge` | merges symbols, dictionaries, tables, lists and rows |
+//! | `row_merger` | merges rows piece by piece, and assigns them to outputs |
+//! | `output` | turns merged rows into blocks |
+//! | `remap` | finds the series of the inputs in the outputs |
+//! | `meta` | meta of the outputs |
+//! | `verification` | verifies blocks on all threads |
+//! | `memory` | estimates memory |
+//! | `progress` | progress and cancellation |
+//! | [`job`] | publishes several outputs, and deletes inputs |
+//! | `error` | errors |
 //!
 //! ```
 //! use chronoxide_compactor::{CompactOptions, Compaction};

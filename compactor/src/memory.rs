@@ -1,4 +1,4 @@
-//! How much memory a compaction takes at most, told from the inputs' catalogues before it begins.
+//! Estimates the memory of a compaction from the catalogues of its inputs, before it begins.
 
 use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
@@ -8,34 +8,34 @@ use chronoxide_planner::{KeysetPlan, Layout};
 use crate::merge::{Adopted, MergedKeyset};
 use crate::{CompactError, CompactOptions, SCRATCH_MEMORY};
 
-/// Of a symbol: its place in the arenas that are united, two numbers, its hash, its end in the output.
+/// Memory per symbol: position in the input arena, two remap entries, hash, and end offset in the output.
 const SYMBOL: u64 = 64;
-/// Of a value: its numbers before and after, its fingerprint here and in the builder, its place in sets.
+/// Memory per value: old and new number, fingerprint in the merge and in the builder, entries in sets.
 const VALUE: u64 = 56;
-/// Of a row of a shared table, besides its codes: the same.
+/// Memory per row of a shared table, besides its codes: as per value.
 const ROW: u64 = 56;
-/// Of a code of a row of a shared table: as it was, as it is, sorted, and written.
+/// Memory per code of a row of a shared table: read, translated, sorted, and written.
 const CODE: u64 = 24;
-/// Of a list: its end, its fingerprint, its place in tables, unions with others.
+/// Memory per list: end, fingerprint, entries in hash tables, unions with others.
 const LIST: u64 = 160;
-/// Of a member: as it was, and in the output.
+/// Memory per member of a list: read and written.
 const MEMBER: u64 = 12;
-/// Of a code of a row that is planned: read, sorted, factored, packed.
+/// Memory per code of a planned row: read, sorted, factored, packed.
 const PLANNED: u64 = 16;
-/// Of a row of metric metadata: its place among those of all inputs, and its record in the output.
+/// Memory per row of metric metadata: entry in the merged set, and record in the output.
 const METRIC: u64 = 256;
-/// Of a byte of metric metadata: copied, kept as a text, and written.
+/// Memory per byte of metric metadata: copied, kept as text, and written.
 const METRIC_TEXT: u64 = 4;
-/// Rows in work, and the program itself.
+/// Memory of rows that are being merged, and of the program.
 const WORK: u64 = 96 << 20;
 
-/// Of a series that is translated, besides its codes: its place among those that are sorted, and what it has in common with others.
+/// Memory per translated series, besides its codes: position in the sort, and overlap.
 const TRANSLATED: u64 = 48;
 
-/// Of a series whose place in the outputs is looked for, besides its codes: where it is, and the ways to write that.
+/// Memory per series of a remap, besides its codes: target, and the candidate encodings.
 const REMAPPED: u64 = 120;
 
-/// Refuses what could take more memory than it may.
+/// Refuses a merge that could exceed the memory limit.
 pub(crate) fn check(needed: u64, options: &CompactOptions) -> Result<(), CompactError> {
     match options.memory_limit.map(|limit| limit as u64) {
         Some(limit) if needed > limit => Err(CompactError::Memory { needed, limit }),
@@ -43,7 +43,7 @@ pub(crate) fn check(needed: u64, options: &CompactOptions) -> Result<(), Compact
     }
 }
 
-/// Bytes that translating a keyset takes at most, about: its rows come in another order, and are sorted before they are merged.
+/// Returns the approximate maximum of bytes for translating a keyset, whose rows change their order and are sorted.
 pub(crate) fn translation(adopted: &Adopted) -> u64 {
     let of_keyset = |(keyset, choice): (&MergedKeyset, &KeysetPlan)| {
         keyset.translated.saturating_mul(TRANSLATED + 3 * size_of::<u32>() as u64 * choice.width() as u64)
@@ -51,9 +51,9 @@ pub(crate) fn translation(adopted: &Adopted) -> u64 {
     adopted.keysets.iter().zip(&adopted.plan.keysets).map(of_keyset).max().unwrap_or(0)
 }
 
-/// Bytes that merging these blocks takes at most, about, besides [`translation`].
+/// Returns the approximate maximum of bytes for merging these blocks, without [`translation`].
 pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan: bool) -> Result<u64, CompactError> {
-    // Lists are united pair by pair: each level of pairs may have all members once more.
+    // Lists are united pair by pair: each level of pairs can hold all members again.
     let levels = 1 + u64::from(inputs.len().max(1).ilog2());
     let mut bytes = WORK + SCRATCH_MEMORY as u64;
     for (input, view) in inputs.iter().enumerate() {
@@ -64,7 +64,8 @@ pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan:
     Ok(bytes)
 }
 
-/// Bytes that finding the series of the inputs in the outputs takes at most, about: one keyset at a time for each of some inputs, and what the planner made of each row.
+/// Returns the approximate maximum of bytes for remaps: one keyset at a time for some inputs, and the refs of planned
+/// rows.
 pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     let mut largest = Vec::with_capacity(inputs.len());
     let mut series = 0_u64;

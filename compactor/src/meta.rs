@@ -1,4 +1,4 @@
-//! What the output says of itself.
+//! Meta of the outputs, merged from the inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
 use crate::external::{self, Lifted};
 use crate::{CompactError, CompactOptions, UserPairs};
 
-/// Bytes of the text that says what was left out of a block or changed in it: a longer one is cut.
+/// Maximum bytes of the text that describes dropped and rewritten labels and series. A longer text is cut.
 const MAX_REWRITTEN_LEN: usize = 1024;
 
-/// Copies what the inputs say of themselves, after they were verified, and unites what they know about metrics.
+/// Copies meta of the verified inputs, and unites their metric metadata.
 pub(crate) fn copy(inputs: &[BlockView<'_>]) -> Result<(Vec<OwnedMeta>, MetricSet), CompactError> {
     let mut metrics = MetricSet::new();
     let mut copies = Vec::with_capacity(inputs.len());
@@ -31,9 +31,9 @@ pub(crate) fn copy(inputs: &[BlockView<'_>]) -> Result<(Vec<OwnedMeta>, MetricSe
     Ok((copies, metrics))
 }
 
-/// Merges what the inputs say of themselves, but for what they know about metrics.
+/// Merges the meta of the inputs, without metric metadata.
 ///
-/// Reads copies that are proved to be what was verified: nothing of meta and metric metadata is part of the content's fingerprint.
+/// Reads copies that were checked against the block ids, since the content fingerprint does not cover meta.
 pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(BlockMeta, Lifted), CompactError> {
     let at = |input| move |source| CompactError::Input { input, source };
     let metas = (inputs.iter().enumerate())
@@ -62,7 +62,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     }
     let mut order: Vec<(usize, &Meta<'_>)> = metas.iter().enumerate().collect();
     if options.user_pairs == UserPairs::First {
-        // Ids are in the order of the time of data, whatever that of the arguments is.
+        // Ids are in the order of the data's time, whatever the order of the arguments.
         order.sort_by_key(|&(input, _)| inputs[input].block_id());
     }
     let mut rewritings = BTreeSet::new();
@@ -105,7 +105,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     Ok((merged, lifted))
 }
 
-/// The range that spans all ranges; unknown if one of them is.
+/// Returns the range that spans all ranges; unknown if one of them is unknown.
 fn union(ranges: impl Iterator<Item = Option<TimeRange>>) -> Option<TimeRange> {
     ranges
         .reduce(|a, b| {

@@ -1,4 +1,4 @@
-//! How blocks are merged.
+//! Options of a merge.
 
 use std::num::NonZeroU32;
 
@@ -8,44 +8,45 @@ use chronoxide_planner::Layout;
 use crate::rewrite::Rewrite;
 use chronoxide_select::Selector;
 
-/// How blocks are merged.
+/// Options of a merge.
 #[derive(Clone, Debug, Default)]
 pub struct CompactOptions {
-    /// How the outputs are laid out.
+    /// Layout of the outputs.
     pub layout: Layout,
-    /// Plan factored outputs afresh, from all their rows, instead of adopting the largest input's plan. Takes memory for all rows.
+    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Holds all rows in memory.
     pub replan: bool,
-    /// Series of a block, at most: one output more when there are more.
+    /// Maximum number of series per block. More series make more outputs.
     pub max_series_per_block: Option<NonZeroU32>,
-    /// Spread series over several outputs, or make one of these.
+    /// Shards to spread the series over, or one of them.
     pub shards: Option<Shards>,
-    /// Series that none of these selects are left out, if there are any.
+    /// If not empty, keep only series that match at least one.
     pub keep: Vec<Selector>,
     /// Series that one of these selects are left out.
     pub drop: Vec<Selector>,
-    /// Labels that are dropped or renamed. Selectors see them as they were before.
+    /// Labels to drop or rename. Selectors see labels as they were before.
     pub rewrite: Rewrite,
-    /// External labels that outputs get unless an input has one of that name already, with non-empty names.
+    /// Default external labels for inputs that lack them. Names must not be empty.
     pub external_labels: Vec<(String, String)>,
-    /// Make external labels labels of the series, and leave the outputs without: so that blocks with different external labels can be merged. A series that has a
-    /// label of that name keeps its own. Selectors and rewritten labels are those that series have before.
+    /// Turn external labels into labels of the series, so that blocks with different external labels can be merged. The
+    /// outputs have no external labels. A series that already has a label with that name keeps its own. Selectors and
+    /// rewriting do not see lifted labels.
     pub lift_external_labels: bool,
-    /// What becomes of what users attached to blocks, where it differs.
+    /// Policy for annotations that differ.
     pub user_pairs: UserPairs,
-    /// Inputs stay, and go on to count beside outputs from which something was left out: such outputs do not name them as what they were made of, since readers of a folder
-    /// would otherwise take them for all that the inputs hold.
+    /// True if the inputs are kept and still count beside outputs with dropped series. Such outputs do not name their
+    /// parents, since a reader of the folder would take them for a full replacement.
     pub keeps_inputs: bool,
-    /// Refuse to begin what could take more bytes of memory than this.
+    /// Refuse a merge that could need more bytes of memory.
     pub memory_limit: Option<usize>,
 }
 
 impl CompactOptions {
-    /// True if outputs may lack series that the inputs have: they are left out, or get other labels.
+    /// Returns true if outputs may lack series of the inputs: some are dropped, or get other labels.
     pub fn leaves_out(&self) -> bool {
         !self.keep.is_empty() || !self.drop.is_empty() || !self.rewrite.is_empty() || self.lift_external_labels
     }
 
-    /// A text that says what is done with the inputs, as far as the outputs depend on it: part of the id of the job.
+    /// Returns a text of all options that affect the outputs. It is part of the job id.
     pub(crate) fn describe(&self) -> String {
         let Self {
             layout,
@@ -89,7 +90,7 @@ impl CompactOptions {
         text
     }
 
-    /// A text that says which series are left out and which labels change.
+    /// Returns a text of the selectors and rewritten labels.
     pub(crate) fn describe_rewriting(&self) -> String {
         let mut parts = Vec::new();
         for (what, selectors) in [("keep", &self.keep), ("drop", &self.drop)] {
@@ -105,25 +106,25 @@ impl CompactOptions {
     }
 }
 
-/// Outputs among which series are spread by the value of a label ([`chronoxide_format::shard`]).
+/// Shards of the series, by the value of a label ([`chronoxide_format::shard`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shards {
-    /// How many there are.
+    /// Number of shards.
     pub count: NonZeroU32,
-    /// The name of the label. With that of the metric, the lists that series of a metric share stay whole.
+    /// Name of the label. With `__name__`, lists of series of one metric stay whole.
     pub by: String,
-    /// The only one that is made, so that several machines can share a job; none for all of them.
+    /// The only shard to write, so that several machines can share a job; `None` for all shards.
     pub only: Option<Shard>,
 }
 
-/// What becomes of pairs that users attached to blocks, where inputs say different things under one key.
+/// Policy for annotations whose values differ between inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserPairs {
-    /// It is an error.
+    /// Refuse to merge.
     #[default]
     MustAgree,
-    /// The value of the oldest block that has the key, by the order of block ids.
+    /// Keep the value of the oldest block that has the key, by the order of block ids.
     First,
-    /// Drops all pairs except [`REWRITTEN_KEY`](chronoxide_reader::lineage::REWRITTEN_KEY).
+    /// Drop all annotations except [`REWRITTEN_KEY`](chronoxide_reader::lineage::REWRITTEN_KEY).
     Drop,
 }

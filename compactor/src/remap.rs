@@ -1,7 +1,7 @@
-//! Where the series of each input are, found once the outputs are known.
+//! Finds the series of each input in the outputs, and builds remaps.
 //!
-//! Rows of the inputs and merged rows are in one order. So a walk over both finds the merged rows of each row, whatever was united, cut, left out or spread over shards
-//! on the way: merging itself need not remember anything.
+//! Rows of the inputs and merged rows have the same order. A walk over both finds the merged rows of each row, whether
+//! rows were united, cut, dropped or spread over shards. The merge itself remembers nothing.
 
 use std::collections::BTreeMap;
 
@@ -17,42 +17,42 @@ use crate::merge::{Fate, KeysetSource, MergeContext, PoolReader, Translation};
 use crate::output::{Chunk, OutputRows, waiting_widths};
 use crate::progress::{Phase, Watch};
 
-/// Rows of an input that are read at once.
+/// Number of rows of an input that are read at a time.
 const ROWS_AT_ONCE: usize = 1 << 12;
 
-/// An output, as far as series are looked for in it.
+/// A published output in which series are looked up.
 pub(crate) struct KnownOutput<'a> {
     pub rows: &'a OutputRows,
     pub shard: u32,
     pub block_id: BlockId,
-    /// For each row the series that it became, if rows changed their order.
+    /// Series ref of each row; empty if rows kept their order.
     pub refs: Vec<SeriesRef>,
 }
 
-/// Rows of an output, and what comes before them in it.
+/// Rows of an output, and the counts of rows and series before them.
 struct PlacedChunk {
     chunk: Chunk,
     rows_before: usize,
-    /// Series of this output and of all outputs before.
+    /// Number of series before these rows, in this and all earlier outputs.
     series_before: u64,
 }
 
-/// The rows of all outputs, by keysets.
+/// Rows of all outputs.
 struct Placed<'a> {
     merging: &'a MergeContext<'a>,
     contents: Contents<'a>,
     outputs: Vec<PlacedOutput<'a>>,
 }
 
-/// The rows of an output, by keysets.
+/// Rows of one output, by keyset.
 struct PlacedOutput<'a> {
     refs: &'a [SeriesRef],
-    /// Series of all outputs before.
+    /// Number of series of all earlier outputs.
     first: u64,
     keysets: BTreeMap<usize, Vec<PlacedChunk>>,
 }
 
-/// Builds the remap of each input, and hands them to `each` in order. Returns how many series are in no output.
+/// Builds the remap of each input, and hands them to `each` in order. Returns the number of series without a target.
 pub(crate) fn write_remaps<'a, E: From<CompactError>>(
     inputs: &[BlockView<'_>],
     merging: &'a MergeContext<'a>,
@@ -117,7 +117,8 @@ impl<'a> Placed<'a> {
         Self { merging, contents, outputs }
     }
 
-    /// What became of the series of one input's keyset, which is merged keyset `number`. Returns how many are gone.
+    /// Writes the target of each series of an input keyset that was merged into keyset `number`. Returns the number of
+    /// dropped series.
     fn follow(&self, number: usize, source: &KeysetSource, targets: &mut KeysetTargets) -> Result<u64, CompactError> {
         let choice = &self.merging.context.plan.keysets[number];
         let pool = self.merging.pool(choice).map(|(_, pool)| pool.read());
@@ -191,7 +192,8 @@ impl<'a> Placed<'a> {
         Ok(gone)
     }
 
-    /// Series that are factored otherwise, or rewritten: sorted as they are in the outputs, and put back into the order of the input.
+    /// Like `follow_stored`, for series that are factored differently, or rewritten: sorts them as in the outputs, and
+    /// puts the targets back into the order of the input.
     fn follow_translated(
         &self,
         number: usize,
@@ -238,44 +240,44 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// A merged row: the number of its first series among those of all outputs, and its list, if it ends in one.
+/// A merged row: the number of its first series, counted over all outputs, and its list, if it has one.
 #[derive(Clone, Copy)]
 struct Found {
     first: u64,
     list: u32,
 }
 
-/// The merged rows of a keyset in each output, in the order in which they are looked for.
+/// A walk over the merged rows of a keyset in all outputs, in the order of rows.
 struct Walk<'w, 'a> {
     contents: &'w Contents<'a>,
-    /// Columns that rows are compared by.
+    /// Number of columns that rows are compared by.
     compared: usize,
     widths: &'w [u32],
     pool: Option<&'w PoolReader<'w>>,
     cursors: Vec<Cursor<'w>>,
-    /// What was looked for last, and where it is: in several outputs if its list was spread or cut.
+    /// The last prefix that was looked up. Its rows are in `found`: several if its list was spread or cut.
     prefix: Option<Vec<u32>>,
     found: Vec<Found>,
 }
 
-/// Merged rows of one keyset in one output.
+/// Position in the merged rows of one keyset in one output.
 struct Cursor<'w> {
     chunks: std::slice::Iter<'w, PlacedChunk>,
     refs: &'w [SeriesRef],
-    /// Series of all outputs before.
+    /// Number of series of all earlier outputs.
     first: u64,
-    /// Rows of a chunk.
+    /// Codes of the current chunk.
     codes: Vec<u32>,
-    /// The first one of these that was not passed.
+    /// Next row of the chunk.
     row: usize,
-    /// Rows of the output before the chunk.
+    /// Number of rows of the output before the chunk.
     rows_before: usize,
-    /// The number of the row's first series.
+    /// Number of the row's first series.
     series: u64,
 }
 
 impl Walk<'_, '_> {
-    /// Finds a prefix, which must not come before the one that was looked for last.
+    /// Finds the rows of a prefix, which must not be less than the last one.
     fn find(&mut self, prefix: &[u32]) -> Result<(), CompactError> {
         if self.prefix.as_deref() == Some(prefix) {
             return Ok(());
@@ -301,7 +303,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// What the prefix and a member of a list are together, or the prefix alone.
+    /// Returns the number of the series with this member of the found list, or of the found row if it has no list.
     fn series(&self, member: Option<u32>) -> Option<u64> {
         let (Some(member), Some(pool)) = (member, self.pool) else {
             return self.found.first().map(|found| found.first);
@@ -312,7 +314,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// The same for all members of a list.
+    /// Adds the number of the series of each member of a list.
     fn members(&self, list: u32, targets: &mut Vec<Option<u64>>) {
         let Some(pool) = self.pool else { return };
         if let &[found] = &self.found[..]
@@ -334,7 +336,7 @@ impl Walk<'_, '_> {
 }
 
 impl Cursor<'_> {
-    /// The first row that was not passed.
+    /// Returns the next row.
     fn row(&mut self, contents: &Contents<'_>, widths: &[u32]) -> Result<Option<&[u32]>, CompactError> {
         while self.row * widths.len() >= self.codes.len() {
             let Some(next) = self.chunks.next() else { return Ok(None) };
@@ -344,9 +346,9 @@ impl Cursor<'_> {
         Ok(self.codes.get(self.row * widths.len()..(self.row + 1) * widths.len()))
     }
 
-    /// The number of its first series.
+    /// Returns the number of the next row's first series.
     fn number(&self) -> u64 {
-        // Who has refs has rows of one series.
+        // With refs, each row is one series.
         self.refs.get(self.rows_before + self.row).map_or(self.series, |series| self.first + u64::from(series.0))
     }
 }

@@ -1,4 +1,4 @@
-//! The rows of all keysets merged, piece by piece, and handed to the outputs that they are for.
+//! Merges the rows of all keysets piece by piece, and assigns them to outputs.
 
 use std::num::NonZeroU32;
 
@@ -13,20 +13,20 @@ use crate::merge::{
 use crate::output::{Columns, OutputRows, PackedChunk, Uses, pack};
 use crate::progress::{Phase, Watch};
 
-/// Codes of rows that are in work at once, about: 8 MiB of them as they are read, and as many again as they are merged.
+/// Approximate number of codes that are merged at a time: 8 MiB as they are read, and 8 MiB merged.
 const BATCH_CODES: u64 = 1 << 21;
 
-/// Chunks that fit an output: so much of it at most stays empty because the next chunk is too large for it, unless that is one long list.
+/// Chunks per output. An output stays empty by at most one chunk, unless the next chunk is one long list.
 const CHUNKS_AN_OUTPUT: u64 = 16;
 
 /// Merges the rows of all keysets into outputs.
 pub(crate) struct RowMerger<'a> {
     pub merging: &'a MergeContext<'a>,
     pub sharding: Option<Sharding>,
-    /// Of an output; none for as many as a block holds.
+    /// Maximum number of series per output; `None` for the maximum of the format.
     pub max_series: Option<NonZeroU32>,
     pub with_codes: bool,
-    /// By shards.
+    /// Outputs by shard.
     pub outputs: Vec<Vec<OutputRows>>,
     pub tally: Tally,
     pub watch: &'a Watch<'a>,
@@ -54,7 +54,7 @@ impl<'a> RowMerger<'a> {
         self.watch.progress(Phase::Rows, done, all)
     }
 
-    /// Merges some keysets: their sources are opened in parallel, then their pieces merged in parallel, some at a time, and kept in order.
+    /// Merges some keysets: opens their sources in parallel, then merges their pieces in parallel, and keeps the order.
     fn merge_batch(
         &mut self,
         adopted: &'a Adopted,
@@ -100,7 +100,7 @@ impl<'a> RowMerger<'a> {
         Ok(())
     }
 
-    /// Merges a piece, and packs its rows by shards and in chunks of which several fit an output.
+    /// Merges a piece, and packs its rows by shard, in chunks that are small compared with an output.
     fn merge_piece(
         &self,
         keyset: &OpenKeyset<'_>,
@@ -142,7 +142,7 @@ impl<'a> RowMerger<'a> {
         self.max_series.map_or(u32::MAX, NonZeroU32::get).into()
     }
 
-    /// Puts rows to the output of their shard that is being filled, or to the next if they are too many for it.
+    /// Adds rows to the current output of their shard, or to a new one if they do not fit.
     fn keep(
         &mut self,
         keyset: usize,

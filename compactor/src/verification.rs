@@ -1,18 +1,18 @@
-//! Blocks verified on all threads.
+//! Verifies blocks on all threads.
 
 use chronoxide_format::Result;
 use chronoxide_format::verify::{ContentFingerprint, Join};
 use chronoxide_format::view::BlockView;
 
-/// What [`BlockView::verify`] does, on all threads.
+/// Verifies a block like [`BlockView::verify`], on all threads.
 ///
 /// # Errors
-/// The first rule that is broken.
+/// The first broken rule.
 pub fn verify(view: &BlockView<'_>) -> Result<ContentFingerprint> {
     view.verify_on(&AllThreads)
 }
 
-/// The threads of the pool that runs it.
+/// Threads of the current rayon pool.
 struct AllThreads;
 
 impl Join for AllThreads {
@@ -21,7 +21,7 @@ impl Join for AllThreads {
     }
 
     fn pieces(&self) -> usize {
-        // Some more than threads, since keysets differ in size.
+        // More pieces than threads, since keysets differ in size.
         match rayon::current_num_threads() {
             1 => 1,
             threads => threads * 8,

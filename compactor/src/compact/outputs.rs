@@ -1,4 +1,4 @@
-//! Rows merged, and outputs and remaps made of them.
+//! Merges rows, and turns them into outputs and remaps.
 
 use std::time::Instant;
 

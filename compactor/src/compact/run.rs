@@ -133,7 +133,7 @@ fn filter(policy: LabelPolicy, options: &CompactOptions, vocabulary: &Vocabulary
     Filter::new(&under(&options.keep), &under(&options.drop), shard, vocabulary)
 }
 
-/// Returns the rows that shared tables need for series whose inputs factor them otherwise.
+/// Returns the rows that shared tables need for series that their inputs factor differently.
 fn more_rows(context: TranslationContext<'_>, adopted: &Adopted) -> Result<MoreRows, CompactError> {
     let plan = &adopted.plan;
     let mut more: MoreRows =

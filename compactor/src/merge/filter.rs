@@ -1,4 +1,4 @@
-//! Which series are kept: selectors evaluated on values once, on rows of tables once, and on what is left of series.
+//! Decides which series are kept. Selectors are evaluated once per value and once per row of a shared table.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,44 +10,45 @@ use super::tables::MergedTables;
 use super::vocabulary::Vocabulary;
 use chronoxide_select::Selector;
 
-/// A set of selectors. The last bit is that of the only shard that is wanted.
+/// A set of selectors. The last bit stands for the only shard to write.
 pub(crate) type Mask = u64;
 
-/// The most selectors that there may be.
+/// Maximum number of selectors.
 pub(crate) const MAX_SELECTORS: usize = Mask::BITS as usize - 1;
 
 const SHARD: Mask = 1 << MAX_SELECTORS;
 
-/// What becomes of a series.
+/// Fate of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Kept,
-    /// Selectors leave it out.
+    /// Dropped by a selector.
     Dropped,
-    /// It is in another shard than the one that is wanted.
+    /// Belongs to a shard that this run does not write.
     OtherShard,
 }
 
-/// Selectors in the values of the vocabulary.
+/// Selectors evaluated on the values of the vocabulary.
 pub(crate) struct Filter {
-    /// For each key that a selector asks about, and each of its values, the selectors that it does not rule out.
+    /// Selectors that a value can match, by key and value code; only for keys that selectors name.
     of_values: HashMap<u32, Vec<Mask>>,
-    /// The same for series without the key.
+    /// Selectors that series without the key can match, by key.
     of_absent: HashMap<u32, Mask>,
-    /// The selectors that labels which no input has do not rule out.
+    /// Selectors that can match although no input has some of their labels.
     possible: Mask,
-    /// Those of which a series must match one, if there are any.
+    /// Selectors to keep: a series must match one of them, if there are any.
     keep: Mask,
-    /// Those of which it must match none.
+    /// Selectors to drop: a series must match none of them.
     drop: Mask,
-    /// The bit of the only shard that is wanted, if one is.
+    /// Bit of the only shard to write; 0 without one.
     shard: Mask,
-    /// Selectors that have matched some series.
+    /// Selectors that matched a series so far.
     matched: AtomicU64,
 }
 
 impl Filter {
-    /// Series of the one shard, if there is one, that one of `keep` selects, if there are any, and none of `drop`.
+    /// Keeps a series if it belongs to `shard` (if set), matches at least one selector of `keep` (if any are given),
+    /// and matches none of `drop`.
     pub(crate) fn new(
         keep: &[Selector],
         drop: &[Selector],
@@ -76,7 +77,7 @@ impl Filter {
         filter
     }
 
-    /// Rules a selector out for values of a label that do not match; the empty value is that of an absent label.
+    /// Removes a selector from the masks of values that do not match. An absent label has the empty value.
     fn rule_out(&mut self, bit: Mask, name: &str, vocabulary: &Vocabulary<'_>, matches: impl Fn(&str) -> bool) {
         let rule_out = |mask: &mut Mask, value| {
             if !matches(value) {
@@ -95,14 +96,14 @@ impl Filter {
         rule_out(self.of_absent.entry(key).or_insert(Mask::MAX), "");
     }
 
-    /// Whether all series are kept.
+    /// Returns true if the filter keeps every series.
     pub(crate) fn keeps_all(&self) -> bool {
         self.keep | self.drop | self.shard == 0
     }
 
-    /// What becomes of a series that none of these selectors is ruled out for.
+    /// Returns the fate of a series that matches exactly these selectors.
     pub(crate) fn fate(&self, matched: Mask) -> Fate {
-        // Mostly nothing is new, and reading is cheap.
+        // Usually nothing is new, and reading is cheaper than writing.
         if matched & !self.matched.load(Ordering::Relaxed) != 0 {
             self.matched.fetch_or(matched, Ordering::Relaxed);
         }
@@ -120,18 +121,18 @@ impl Filter {
         self.matched.load(Ordering::Relaxed) & (1 << number) != 0
     }
 
-    /// The selectors that series with these keys may match.
+    /// Returns the selectors that series with these keys can match.
     pub(crate) fn keys_mask(&self, keys: &[u32]) -> Mask {
         let absent = self.of_absent.iter().filter(|(key, _)| !keys.contains(key));
         absent.fold(self.possible, |mask, (_, absent)| mask & absent)
     }
 
-    /// The selectors that a label does not rule out.
+    /// Returns the selectors that series with this label can match.
     pub(crate) fn value_mask(&self, key: u32, code: u32) -> Mask {
         self.of_values.get(&key).map_or(Mask::MAX, |masks| masks[code as usize])
     }
 
-    /// For the rows of each table of a plan, the selectors that they do not rule out.
+    /// Returns the selectors that series with a row can match, by table of the plan and row.
     pub(crate) fn table_masks(&self, plan: &Plan, tables: &MergedTables) -> Vec<Vec<Mask>> {
         let mut table_masks: Vec<Vec<Mask>> = Vec::with_capacity(plan.tables.len());
         for (table, merged) in plan.tables.iter().zip(&tables.tables) {
@@ -141,13 +142,13 @@ impl Filter {
         table_masks
     }
 
-    /// The selectors that no code of a row rules out; codes that the row has beyond these parts are not looked at.
+    /// Returns the selectors that series with these codes can match. Codes beyond `parts` are ignored.
     pub(crate) fn parts_mask(&self, table_masks: &[Vec<Mask>], parts: &[Part], row: &[u32]) -> Mask {
         let codes = parts.iter().zip(row);
         codes.fold(Mask::MAX, |mask, (&part, &code)| mask & self.part_mask(table_masks, part, code))
     }
 
-    /// The selectors that a code of a part does not rule out.
+    /// Returns the selectors that series with this code can match.
     pub(crate) fn part_mask(&self, table_masks: &[Vec<Mask>], part: Part, code: u32) -> Mask {
         match part {
             Part::Key(key) => self.value_mask(key, code),

@@ -1,4 +1,4 @@
-//! The rows of keysets merged: cut into pieces that have nothing to do with one another.
+//! Merges the rows of keysets, cut into independent pieces.
 
 use std::ops::Range;
 
@@ -17,38 +17,38 @@ use super::translate::{Translated, Translation, TranslationContext};
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
 
-/// Rows of all sources in a piece, about, at most.
+/// Approximate maximum number of rows of all sources in a piece.
 const PIECE_ROWS: usize = SAMPLED_ROWS * SAMPLES_A_PIECE;
-/// One of so many rows of each source is looked at to find where to cut.
+/// Rows of a source per sampled row; samples decide where to cut.
 const SAMPLED_ROWS: usize = 1 << 11;
 const SAMPLES_A_PIECE: usize = 8;
 
-/// All that is needed to merge rows.
+/// Everything that merging rows reads.
 pub(crate) struct MergeContext<'a> {
     pub context: TranslationContext<'a>,
     pub keysets: &'a [MergedKeyset],
     pub tables: &'a MergedTables,
     pub lists: &'a MergedLists<'a>,
     pub filter: &'a Filter,
-    /// For the rows of each shared table, the selectors that they do not rule out.
+    /// Selectors that series with a row can match, by shared table and row.
     pub table_masks: &'a [Vec<Mask>],
 }
 
-/// A keyset whose sources can be cut.
+/// A keyset with its opened sources.
 pub(crate) struct OpenKeyset<'a> {
-    /// Its number among those that are merged.
+    /// Number among the merged keysets.
     pub number: usize,
     pub keys: &'a [u32],
     pub choice: &'a KeysetPlan,
     pool: Option<&'a MergedPool<'a>>,
     sources: Vec<SortedSource<'a>>,
-    /// What became of sources that were translated as a whole.
+    /// Counts of sources that were translated as a whole.
     pub translated: Tally,
 }
 
-/// Rows of one input, in order.
+/// Rows of one input, sorted.
 pub(crate) enum SortedSource<'a> {
-    /// As they are stored: what becomes of the codes of each column.
+    /// Rows as they are stored, with a map from old to new codes per column.
     Stored {
         input: usize,
         table: Table<'a>,
@@ -59,7 +59,7 @@ pub(crate) enum SortedSource<'a> {
     },
 }
 
-/// A part of a keyset: of each source, these rows.
+/// A piece of a keyset: a range of rows of each source.
 pub(crate) struct Piece {
     pub rows: Vec<Range<usize>>,
 }
@@ -69,7 +69,7 @@ impl Piece {
         Self { rows: from.iter().zip(to).map(|(&from, &to)| from..to).collect() }
     }
 
-    /// Rows of all sources.
+    /// Number of rows of all sources.
     pub(crate) fn len(&self) -> usize {
         self.rows.iter().map(Range::len).sum()
     }
@@ -82,7 +82,7 @@ pub(crate) struct MergedRows {
 }
 
 impl<'a> MergeContext<'a> {
-    /// Opens the sources of a keyset, and translates those that are factored otherwise.
+    /// Opens the sources of a keyset, and translates those that are factored differently.
     pub(crate) fn open(
         &'a self,
         number: usize,
@@ -119,7 +119,7 @@ impl<'a> MergeContext<'a> {
         Ok(())
     }
 
-    /// A source whose rows stay what they are.
+    /// Opens a source whose rows are factored as in the outputs.
     pub(crate) fn open_stored(&'a self, source: &KeysetSource) -> Result<SortedSource<'a>> {
         let keyset: Keyset<'a> = self.context.inputs[source.input].keyset(source.keyset)?;
         let table = keyset.table();
@@ -133,13 +133,13 @@ impl<'a> MergeContext<'a> {
         Ok(SortedSource::Stored { input: source.input, table, codes: codes.collect::<Result<_>>()? })
     }
 
-    /// The fingerprints of the rows of each column, that of lists included.
+    /// Returns the fingerprints of the rows of each column, the list column included.
     pub(crate) fn part_fingerprints(&self, choice: &KeysetPlan) -> Vec<&'a [Fingerprint]> {
         let parts = choice.prefix.iter().chain(&choice.list);
         parts.map(|&part| self.tables.fingerprints(self.context.vocabulary, part)).collect()
     }
 
-    /// Merges a piece: reads the rows of each source, leaves out what selectors drop, and unites them.
+    /// Merges a piece: reads the rows of each source, drops what the filter does not keep, and unites the rest.
     pub(crate) fn merge_piece(
         &self,
         keyset: &OpenKeyset<'a>,
@@ -170,7 +170,7 @@ impl<'a> MergeContext<'a> {
         Ok(MergedRows { run: unite(runs, keyset.pool), tally })
     }
 
-    /// The rows of a run whose series are kept; of those of which some are, the lists of these.
+    /// Returns the rows whose series the filter keeps. If it keeps some series of a row, the row gets a shorter list.
     fn filtered(&self, keyset: &OpenKeyset<'_>, run: Run, tally: &mut Tally) -> Run {
         let possible = self.filter.keys_mask(keyset.keys);
         let fingerprints = self.part_fingerprints(keyset.choice);
@@ -215,22 +215,23 @@ impl<'a> MergeContext<'a> {
         kept
     }
 
-    /// What all lists of a keyset are lists of, and their pool.
+    /// Returns the part that the lists of a keyset refer to, and their pool.
     pub(crate) fn pool(&self, choice: &KeysetPlan) -> Option<(Part, &'a MergedPool<'a>)> {
         choice.list.map(|part| (part, self.lists.pool(part)))
     }
 
-    /// How many codes each column may have; of lists, nobody knows.
+    /// Returns the number of codes of each column. That of a list column is the number of members, since lists are
+    /// still being added.
     pub(crate) fn counts(&self, choice: &KeysetPlan) -> Vec<usize> {
         self.part_fingerprints(choice).iter().map(|rows| rows.len()).collect()
     }
 
-    /// The keys of a keyset, by their numbers in the vocabulary.
+    /// Returns the keys of a keyset, as numbers of the vocabulary.
     pub(crate) fn keys(&self, keyset: usize) -> &'a [u32] {
         &self.keysets[keyset].keys
     }
 
-    /// The vocabulary of all that is merged.
+    /// Returns the merged vocabulary.
     pub(crate) fn vocabulary(&self) -> &'a Vocabulary<'a> {
         self.context.vocabulary
     }
@@ -244,7 +245,7 @@ impl SortedSource<'_> {
         }
     }
 
-    /// Rows as they are stored, in the codes of the outputs.
+    /// Reads stored rows, in the codes of the outputs.
     pub(crate) fn stored(&self, rows: Range<usize>) -> Result<Run> {
         let Self::Stored { table, codes, .. } = self else { return Ok(Run::default()) };
         let mut read = Vec::with_capacity(rows.len() * codes.len());
@@ -252,7 +253,7 @@ impl SortedSource<'_> {
         Ok(Run::new(codes.len(), read))
     }
 
-    /// What a row is compared by.
+    /// Returns the columns of a row that rows are compared by.
     fn row(&self, number: usize, compared: usize) -> Result<Vec<u32>> {
         let mut row = match self {
             Self::Stored { .. } => self.stored(number..number + 1)?.codes,
@@ -262,7 +263,7 @@ impl SortedSource<'_> {
         Ok(row)
     }
 
-    /// How many rows come before another.
+    /// Returns the number of rows that come before a row.
     fn rows_before(&self, row: &[u32]) -> Result<usize> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -272,7 +273,7 @@ impl SortedSource<'_> {
         Ok(low)
     }
 
-    /// An error of reading it. Rows that were translated are in memory, and give none.
+    /// Names the input in a read error. Translated rows are in memory and cause none.
     fn error(&self, source: chronoxide_format::Error) -> CompactError {
         let input = if let Self::Stored { input, .. } = self { *input } else { 0 };
         CompactError::Input { input, source }
@@ -280,8 +281,7 @@ impl SortedSource<'_> {
 }
 
 impl OpenKeyset<'_> {
-    /// Cuts the keyset between rows of its sources: at every so many of those that some of all sources' rows are, so that pieces are of like size wherever the rows of
-    /// each source lie.
+    /// Samples every 2,048th row of each source and cuts at every eighth sample, so that pieces are of similar size.
     pub(crate) fn pieces(&self) -> std::result::Result<Vec<Piece>, CompactError> {
         let lens: Vec<usize> = self.sources.iter().map(SortedSource::len).collect();
         let all: usize = lens.iter().sum();
@@ -298,7 +298,7 @@ impl OpenKeyset<'_> {
         Ok(pieces)
     }
 
-    /// Rows to cut at, increasing.
+    /// Returns the rows to cut at, increasing.
     fn cuts(&self, all: usize) -> std::result::Result<Vec<Vec<u32>>, CompactError> {
         if all <= PIECE_ROWS {
             return Ok(Vec::new());

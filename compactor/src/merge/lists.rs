@@ -1,4 +1,5 @@
-//! Lists merged: each once, and each pair united once, however many prefixes have it.
+//! Merges lists. Each distinct list is stored once, and each pair of lists is united once, however many prefixes have
+//! it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -16,9 +17,10 @@ use super::tally::Overlap;
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
 
-/// Distinct lists over one dictionary or shared table. Their numbers say nothing: they depend on which thread came first.
+/// Distinct lists over one dictionary or shared table. List numbers depend on the order in which threads add lists, so
+/// outputs renumber them.
 pub(crate) struct MergedPool<'a> {
-    /// What the lists are lists of.
+    /// Part that the members of the lists belong to.
     pub part: Part,
     rows: &'a [Fingerprint],
     store: RwLock<Store>,
@@ -28,19 +30,19 @@ pub(crate) struct MergedPool<'a> {
 struct Store {
     lists: InternedLists,
     sums: Vec<Fingerprint>,
-    /// By the smaller and the larger number.
+    /// United list and overlap, by the numbers of two lists, the smaller first.
     unions: HashMap<(u32, u32), (u32, Overlap), FixedState>,
 }
 
-/// All lists.
+/// Merged lists of all pools.
 pub(crate) struct MergedLists<'a> {
     pools: BTreeMap<Part, MergedPool<'a>>,
-    /// For each input and each of its pools, what its lists become; empty for pools that the outputs do not have.
+    /// Merged list number of each list, by input and pool; empty for pools that the outputs do not have.
     maps: Vec<Vec<Vec<u32>>>,
 }
 
 impl<'a> MergedLists<'a> {
-    /// Takes the lists of all inputs that are lists of something that a keyset of the plan has lists of.
+    /// Collects the lists of all inputs whose part has lists in the plan.
     pub(crate) fn merge(
         inputs: &[BlockView<'_>],
         vocabulary: &'a Vocabulary<'_>,
@@ -81,12 +83,12 @@ impl<'a> MergedLists<'a> {
         Ok(lists)
     }
 
-    /// The lists of a part that a keyset of the plan has lists of.
+    /// Returns the pool of a part, which must have lists in the plan.
     pub(crate) fn pool(&self, part: Part) -> &MergedPool<'a> {
         &self.pools[&part]
     }
 
-    /// What the lists of an input's pool become.
+    /// Maps each list of an input's pool to its number in the merged pool.
     pub(crate) fn codes(&self, input: usize, pool: PoolId) -> &[u32] {
         &self.maps[input][pool.0 as usize]
     }
@@ -115,17 +117,17 @@ impl MergedPool<'_> {
             .collect()
     }
 
-    /// The number of a list.
+    /// Returns the number of a list, and adds the list if it is new.
     pub(crate) fn intern(&self, list: &[u32]) -> u32 {
         self.store.write().unwrap_or_else(PoisonError::into_inner).intern(list, self.rows)
     }
 
-    /// Looks at lists while no new one comes.
+    /// Locks the pool for reading.
     pub(crate) fn read(&self) -> PoolReader<'_> {
         PoolReader(self.store.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The list of the members of both, and what they have in common.
+    /// Returns the union of two lists, and their overlap.
     pub(crate) fn unite(&self, a: u32, b: u32) -> (u32, Overlap) {
         let pair = (a.min(b), a.max(b));
         let store = self.read();
@@ -146,21 +148,21 @@ impl MergedPool<'_> {
     }
 }
 
-/// The lists of a pool, to look at.
+/// A pool locked for reading.
 pub(crate) struct PoolReader<'a>(RwLockReadGuard<'a, Store>);
 
 impl PoolReader<'_> {
-    /// The members of a list.
+    /// Returns the members of a list.
     pub(crate) fn list(&self, number: u32) -> &[u32] {
         self.0.lists.list(number)
     }
 
-    /// How many there are.
+    /// Returns the number of members of a list.
     pub(crate) fn len(&self, number: u32) -> u64 {
         self.list(number).len() as u64
     }
 
-    /// How many series a list stands for, and the sum of its members' fingerprints.
+    /// Returns the number of members of a list, and the sum of their fingerprints.
     pub(crate) fn whole(&self, number: u32) -> Overlap {
         Overlap { series: self.len(number), sum: self.0.sums[number as usize] }
     }
@@ -176,7 +178,7 @@ impl Store {
     }
 }
 
-/// The members of both lists, and those of either that the other has too.
+/// Returns the union and the intersection of two sorted lists.
 fn united(a: &[u32], b: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let (mut united, mut common) = (Vec::with_capacity(a.len() + b.len()), Vec::new());
     let (mut left, mut right) = (a.iter().copied().peekable(), b.iter().copied().peekable());

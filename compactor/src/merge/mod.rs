@@ -1,17 +1,17 @@
-//! From inputs to merged rows: symbols, then dictionaries, then shared tables, then lists, then the rows of each keyset.
+//! Merges inputs in this order: symbols, dictionaries, shared tables, lists, and the rows of each keyset.
 //!
-//! | module | what it is for |
+//! | module | what it does |
 //! |---|---|
-//! | `symbols` | arenas merged |
-//! | `vocabulary` | keys and dictionaries merged |
-//! | `plans` | how inputs are factored, and whose plan is adopted |
-//! | `tables` | shared tables merged |
-//! | `lists` | lists, each once, and pairs of them united once |
-//! | `filter` | which series selectors keep |
-//! | `translate` | series that are factored otherwise, or rewritten |
-//! | `rows` | sorted rows united |
-//! | `sharding` | merged rows spread over shards, and cut into what fits an output |
-//! | `keysets` | keysets cut into pieces and merged |
+//! | `symbols` | merges arenas |
+//! | `vocabulary` | merges keys and dictionaries |
+//! | `plans` | chooses the plan that the outputs adopt |
+//! | `tables` | merges shared tables |
+//! | `lists` | merges lists |
+//! | `filter` | evaluates selectors |
+//! | `translate` | translates series that are factored differently, or rewritten |
+//! | `rows` | unites sorted rows |
+//! | `sharding` | spreads merged rows over shards and outputs |
+//! | `keysets` | cuts keysets into pieces and merges them |
 //! | `tally` | counts and fingerprint sums of series that do not reach the outputs |
 
 mod filter;

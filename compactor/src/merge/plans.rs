@@ -1,4 +1,4 @@
-//! How inputs are factored, and whose plan the outputs adopt.
+//! Chooses the plan that the outputs adopt from the plans of the inputs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use super::vocabulary::Vocabulary;
 use crate::CompactError;
 use crate::rewrite::KeyChanges;
 
-/// A keyset that the outputs may have, and where its series come from.
+/// A keyset of the outputs, and the keysets of inputs that its series come from.
 #[derive(Debug)]
 pub(crate) struct MergedKeyset {
-    /// Its keys, by their numbers in the vocabulary.
+    /// Keys, as numbers of the vocabulary.
     pub keys: Vec<u32>,
     pub sources: Vec<KeysetSource>,
-    /// Rows of all its sources: series of those that are factored otherwise.
+    /// Rows of all sources; for sources that are factored differently, their series.
     pub rows: u64,
-    /// Series of these.
+    /// Series of sources that are factored differently.
     pub translated: u64,
 }
 
@@ -29,47 +29,49 @@ pub(crate) struct MergedKeyset {
 pub(crate) struct KeysetSource {
     pub input: usize,
     pub keyset: u32,
-    /// Whether it is factored there just as in the outputs.
+    /// True if the input factors it as the outputs do.
     pub agrees: bool,
     /// True if labels of its series are dropped, renamed or added.
     pub is_rewritten: bool,
-    /// Labels that its series get: keys and value codes, by key.
+    /// Labels added to its series: keys and value codes, by key.
     pub added: Vec<(u32, u32)>,
 }
 
-/// What is merged, and how it will be factored.
+/// Keysets to merge, and the plan of the outputs.
 #[derive(Debug)]
 pub(crate) struct Adopted {
-    /// In the order of the outputs: that of their lists of keys.
+    /// Keysets in the order of the outputs: by their lists of keys.
     pub keysets: Vec<MergedKeyset>,
-    /// Of these keysets.
+    /// Plan of these keysets.
     pub plan: Plan,
-    /// For each input and each of its dictionaries and inner tables, what its rows are in the outputs; none for tables that these do not have.
+    /// Part of the outputs that each dictionary or inner table of an input becomes, by input and table; `None` if the
+    /// outputs do not have it.
     pub parts: Vec<Vec<Option<Part>>>,
-    /// The planner's version, as the block has it whose plan was adopted.
+    /// Version of the planner that made the adopted plan.
     pub planner_version: u32,
 }
 
-/// Shared tables by their columns, maps aside: those of two inputs with the same columns are the same.
+/// Shared tables by their columns, without maps. Tables of two inputs with the same columns are the same table.
 #[derive(Default)]
 struct KnownTables {
     numbers: BTreeMap<Vec<Part>, usize>,
     columns: Vec<Vec<Part>>,
-    /// The keys of each, increasing.
+    /// Keys of each table, increasing.
     keys: Vec<Vec<u32>>,
 }
 
-/// A keyset of an input, in the keys of the vocabulary.
+/// A keyset of an input, with keys as numbers of the vocabulary.
 struct InputKeyset {
-    /// Its keys, increasing.
+    /// Keys, increasing.
     keys: Vec<u32>,
     choice: KeysetPlan,
     rows: u32,
     series: u32,
 }
 
-/// Adopts the plan of the largest input that was planned, and for keysets that it does not have that of the next. If outputs are to be plain, plans do not matter.
-/// `lifted` has the labels that all series of an input get, by input: keys and value codes.
+/// Adopts the plan of the largest planned input, and for keysets that it lacks the plan of the next one. Without
+/// `factored`, every keyset gets plain rows. `lifted` has the labels that are added to all series of an input: keys and
+/// value codes.
 pub(crate) fn adopt(
     inputs: &[BlockView<'_>],
     metas: &[OwnedMeta],
@@ -144,8 +146,8 @@ pub(crate) fn adopt(
     Ok(adopted)
 }
 
-/// The inputs that were planned, then the others, each by their numbers of series, the largest first; equal ones by what is in them, so that their order as arguments does
-/// not matter.
+/// Returns the inputs in order of preference: planned inputs first, then larger ones. Ties are broken by content, so
+/// that the order of arguments does not matter.
 fn by_size(inputs: &[BlockView<'_>]) -> std::result::Result<Vec<usize>, CompactError> {
     let mut order: Vec<usize> = (0..inputs.len()).collect();
     let mut sizes = Vec::with_capacity(inputs.len());
@@ -157,7 +159,7 @@ fn by_size(inputs: &[BlockView<'_>]) -> std::result::Result<Vec<usize>, CompactE
     Ok(order)
 }
 
-/// Whether an input was planned, so that there is a plan to adopt.
+/// Returns true if an input was planned, so that there is a plan to adopt.
 pub(crate) fn has_plan(inputs: &[BlockView<'_>]) -> std::result::Result<bool, CompactError> {
     for (input, view) in inputs.iter().enumerate() {
         if is_planned(view).map_err(|source| CompactError::Input { input, source })? {
@@ -172,14 +174,14 @@ fn is_planned(view: &BlockView<'_>) -> Result<bool> {
     Ok(view.meta()?.planner_version() > 0 || inner > 0 || view.pool_count() > 0)
 }
 
-/// What the rows of each dictionary and inner table are.
+/// Returns the part that each dictionary and inner table becomes.
 fn input_parts(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = keys.iter().copied().map(Part::Key).collect();
     for table in view.key_count()..view.table_count() - view.keyset_count() {
         let table = view.table(TableId(table))?;
         let columns = columns(view, &table, &parts)?.0;
         parts.push(match columns[..] {
-            // A map has the rows of what it maps to.
+            // A map has the rows of its domain.
             [behind] => behind,
             _ => Part::Table(known.number(columns)),
         });
@@ -195,7 +197,7 @@ fn input_keyset(view: &BlockView<'_>, keyset: u32, parts: &[Part], known: &Known
     Ok(InputKeyset { keys, choice: KeysetPlan { prefix, list }, rows, series })
 }
 
-/// What the columns of a table refer to, and what its lists are lists of.
+/// Returns the parts that the columns of a table refer to, and the part of its list column.
 fn columns(view: &BlockView<'_>, table: &Table<'_>, parts: &[Part]) -> Result<(Vec<Part>, Option<Part>)> {
     let (mut columns, mut list) = (Vec::new(), None);
     for column in 0..table.column_count() {
@@ -219,7 +221,7 @@ impl KnownTables {
         number
     }
 
-    /// The keys of some parts, increasing.
+    /// Returns the keys of some parts, increasing.
     fn keys_of_all<'p>(&self, parts: impl IntoIterator<Item = &'p Part>) -> Vec<u32> {
         let mut keys = Vec::new();
         for part in parts {
@@ -232,7 +234,7 @@ impl KnownTables {
         keys
     }
 
-    /// A keyset's plan for what becomes of its keys, which are these afterwards; none if two of them meet that do not stand together.
+    /// Returns the plan of a keyset after its keys changed to `keys`; `None` if two columns would get the same key.
     fn rewritten(
         &mut self,
         plan: &KeysetPlan,
@@ -243,12 +245,12 @@ impl KnownTables {
         let mut prefix: Vec<Part> = plan.prefix.iter().filter_map(|&part| self.rewritten_part(part, changes)).collect();
         let mut list = plan.list.and_then(|part| self.rewritten_part(part, changes));
         if let ([Part::Table(table)], None, false) = (&prefix[..], list, added.is_empty()) {
-            // A keyset's only column adds no depth to its table; one of several would.
+            // The only column of a keyset adds no depth to its table; one of several would.
             prefix = self.columns[*table].clone();
         }
         prefix.extend(added.iter().map(|&(key, _)| Part::Key(key)));
         if prefix.is_empty() {
-            // Lists need something before them.
+            // A list needs a prefix.
             prefix.extend(list.take());
         }
         self.sort_by_keys(&mut prefix);
@@ -270,7 +272,7 @@ impl KnownTables {
         }
     }
 
-    /// Columns stand in the order of their first keys.
+    /// Sorts parts by their first keys, the order of columns.
     fn sort_by_keys(&self, parts: &mut [Part]) {
         parts.sort_by_key(|&part| match part {
             Part::Key(key) => Some(key),
@@ -279,12 +281,13 @@ impl KnownTables {
     }
 }
 
-/// The tables that these keysets use, in an order that depends on their columns alone; also says what became of each table that is known.
+/// Returns the plan with the tables that these keysets use, in an order that depends on their columns alone, and the
+/// new number of each known table.
 fn in_order(known: KnownTables, keysets: Vec<KeysetPlan>) -> (Plan, Vec<Option<usize>>) {
     let mut levels: Vec<usize> = Vec::with_capacity(known.columns.len());
     for columns in &known.columns {
         let level = |part: &Part| if let Part::Table(table) = part { levels[*table] } else { 0 };
-        // Tables refer to those known before them.
+        // A table refers to tables known before it.
         levels.push(1 + columns.iter().map(level).max().unwrap_or(0));
     }
     let mut numbers: Vec<Option<usize>> = vec![None; known.columns.len()];
@@ -335,13 +338,13 @@ fn used_tables(columns: &[Vec<Part>], keysets: &[KeysetPlan]) -> Vec<bool> {
     used
 }
 
-/// The keysets of all inputs by what becomes of their keys, which are taken from them.
+/// Groups the keysets of all inputs by their keys after rewriting. Takes the keys out of `plans`.
 fn keysets(plans: &mut [Vec<InputKeyset>], changes: &KeyChanges, lifted: &[Vec<(u32, u32)>]) -> Vec<MergedKeyset> {
     let mut sources: Vec<(Vec<u32>, KeysetSource)> = Vec::new();
     for (input, keysets) in plans.iter_mut().enumerate() {
         for (keyset, own) in (0..).zip(keysets) {
             let (mut keys, is_changed) = changes.keys_after(std::mem::take(&mut own.keys));
-            // A series that has lost all its labels is dropped, whatever it would get.
+            // A series that lost all its labels is dropped: added labels do not keep it.
             let is_new = |(key, _): &&(u32, u32)| !keys.is_empty() && keys.binary_search(key).is_err();
             let added: Vec<(u32, u32)> = lifted[input].iter().filter(is_new).copied().collect();
             keys.extend(added.iter().map(|&(key, _)| key));

@@ -1,18 +1,18 @@
-//! Sorted rows united.
+//! Unites sorted rows.
 
 use std::cmp::Ordering;
 
 use super::lists::MergedPool;
 use super::tally::Overlap;
 
-/// Rows of one keyset, increasing, each once: plain, or prefixes that end in a list.
+/// Distinct sorted rows of one keyset: plain rows, or prefixes with a list.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// Codes of a row, the list included.
+    /// Number of codes per row, the list included.
     pub width: usize,
-    /// Row after row.
+    /// Codes, row after row.
     pub codes: Vec<u32>,
-    /// For each row, what was there more than once: of a plain row, how often, as a number of series without a sum.
+    /// Series of each row that occurred more than once. For a plain row, the number of repetitions without a sum.
     pub overlaps: Vec<Overlap>,
 }
 
@@ -39,7 +39,8 @@ impl Run {
     }
 }
 
-/// Unites runs of one keyset: by halves, so that what all of them have is compared about once for each. `pool` has the lists that rows end in.
+/// Unites runs of one keyset recursively; each half is deduplicated before it is merged. `pool` has the lists of the
+/// rows.
 pub(crate) fn unite(mut runs: Vec<Run>, pool: Option<&MergedPool<'_>>) -> Run {
     if runs.len() < 2 {
         return runs.pop().unwrap_or_default();

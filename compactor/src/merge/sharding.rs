@@ -1,4 +1,4 @@
-//! Merged rows spread over shards, and cut into what fits an output.
+//! Spreads merged rows over shards, and cuts them into runs that fit an output.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -12,14 +12,14 @@ use super::tables::{MergedTables, keys_of_part};
 use super::tally::Overlap;
 use super::vocabulary::Vocabulary;
 
-/// The shards of what is merged, by the values of one label.
+/// Assigns merged rows to shards by the value of one label.
 pub(crate) struct Sharding {
-    /// The label's key, if any input has it.
+    /// Key of the label, if an input has it.
     key: Option<u32>,
     of_values: Vec<u32>,
-    /// For the rows of each shared table that has the key.
+    /// Shard of each row, by shared table that has the key.
     table_masks: Vec<Option<Vec<u32>>>,
-    /// Of series without the label.
+    /// Shard of series without the label.
     absent: u32,
 }
 
@@ -67,7 +67,7 @@ impl Sharding {
         }
     }
 
-    /// The rows of each shard that has any, in the order of shards.
+    /// Returns the rows of each shard that has rows, in the order of shards.
     pub(crate) fn spread(&self, run: Run, choice: &KeysetPlan, pool: Option<&MergedPool<'_>>) -> Vec<(u32, Run)> {
         if let Some(column) = choice.prefix.iter().position(|&part| self.has_key(part)) {
             let mut spread = Spread::new(run.width);
@@ -89,19 +89,19 @@ impl Sharding {
                 part_row.clear();
                 part_row.extend_from_slice(&row[..run.width - 1]);
                 part_row.push(of_shard);
-                // What was met more than once is counted once, wherever it is.
+                // The overlap is counted once, in the first shard.
                 spread.push(shard, &part_row, if number == 0 { overlap } else { Overlap::NONE });
             }
         }
         spread.finish()
     }
 
-    /// The shards that members of a list are in, and the list of these.
+    /// Returns the shards of a list's members, each with the list of its members.
     fn parts_of_list(&self, part: Part, pool: &MergedPool<'_>, list: u32) -> Vec<(u32, u32)> {
         let members = pool.read().list(list).to_vec();
         let mut of_shards: Vec<(u32, u32)> =
             members.iter().map(|&member| (self.part_shard(part, member), member)).collect();
-        // Stable: the members of a shard stay in order.
+        // A stable sort: the members of a shard stay in order.
         of_shards.sort_by_key(|&(shard, _)| shard);
         let of_shard = |of_shard: &[(u32, u32)]| {
             let members: Vec<u32> = of_shard.iter().map(|&(_, member)| member).collect();
@@ -134,8 +134,9 @@ impl Spread {
     }
 }
 
-/// Rows in runs of at most `most` series, in order. A list that is longer has a run of its own, and only one that is longer than `longest`, which is
-/// what an output takes, is cut: two parts of a list never meet in an output, where they would be two rows with the same prefix.
+/// Cuts rows into runs of at most `most` series, in order. A longer list gets a run of its own. Only a list longer than
+/// `longest`, the maximum of an output, is cut: two parts of a list in one output would be two rows with the same
+/// prefix.
 pub(crate) fn cut(run: Run, pool: Option<&MergedPool<'_>>, most: u64, longest: u64) -> Vec<Run> {
     let most = most.max(1);
     let mut runs = vec![Run { width: run.width, ..Run::default() }];

@@ -1,4 +1,4 @@
-//! Arenas merged: the only place where strings are compared.
+//! Merges arenas: the only place where strings are compared.
 
 use std::cmp::Ordering;
 
@@ -8,14 +8,14 @@ use rayon::prelude::*;
 
 use crate::CompactError;
 
-/// The symbols of all inputs, each once, in byte order.
+/// Distinct symbols of all inputs, in byte order.
 pub(crate) struct MergedSymbols<'a> {
     pub symbols: Vec<&'a str>,
-    /// For each input and each of its symbols, its number among all of them.
+    /// Merged number of each symbol, by input and symbol id.
     pub maps: Vec<Vec<u32>>,
 }
 
-/// Merges the sorted arenas of all inputs, and symbols that no input need have.
+/// Merges the sorted arenas of all inputs, and additional symbols.
 pub(crate) fn merge<'a>(inputs: &'a [BlockView<'a>], more: &[&'a str]) -> Result<MergedSymbols<'a>, CompactError> {
     let mut arenas = (inputs.par_iter().enumerate())
         .map(|(input, view)| arena(view).map_err(|source| CompactError::Input { input, source }))
@@ -37,7 +37,7 @@ fn arena<'a>(view: &'a BlockView<'a>) -> chronoxide_format::Result<Vec<&'a str>>
     (0..view.symbols().count()).map_while(|id| text.symbol(SymbolId(id)).transpose()).collect()
 }
 
-/// By halves, each of which loses what it has twice before it is compared again.
+/// Merges recursively; each half is deduplicated before it is merged.
 fn union(mut arenas: Vec<Vec<&str>>) -> MergedSymbols<'_> {
     if arenas.len() < 2 {
         let symbols = arenas.pop().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Shared tables merged, from the dictionaries upwards.
+//! Merges shared tables, from the dictionaries upwards.
 
 use chronoxide_format::TableId;
 use chronoxide_format::identity::Fingerprint;
@@ -11,32 +11,33 @@ use super::tally::product;
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
 
-/// A shared table of all inputs.
+/// A merged shared table.
 #[derive(Debug, Default)]
 pub(crate) struct MergedTable {
-    /// Codes, row after row, increasing.
+    /// Codes of the sorted rows, row after row.
     pub rows: Vec<u32>,
-    /// The product over the labels of each row.
+    /// Product of the label fingerprints of each row.
     pub fingerprints: Vec<Fingerprint>,
-    /// The keys of its labels, increasing.
+    /// Keys of the labels, increasing.
     pub keys: Vec<u32>,
-    /// The rows as values of these keys; only of tables that rows are looked up in.
+    /// Rows as values of the keys; only for tables in which rows are looked up.
     pub by_values: Option<InternedRows>,
 }
 
-/// All shared tables, and what rows of inputs become in them.
+/// All merged shared tables, and maps from rows of the inputs to their rows.
 pub(crate) struct MergedTables {
-    /// By their numbers in the plan.
+    /// Tables by their numbers in the plan.
     pub tables: Vec<MergedTable>,
-    /// For each input and each of its inner tables, what its rows become; empty for tables that the outputs do not have. Dictionaries are not here.
+    /// Merged row of each row, by input and inner table; empty for tables that the outputs do not have. Dictionaries
+    /// are not included.
     inner_maps: Vec<Vec<Vec<u32>>>,
 }
 
-/// Rows that tables must have besides those of the tables that inputs have: for each table of the plan, as values of its keys.
+/// Rows that tables need besides the rows of the inputs' tables, by table of the plan, as values of its keys.
 pub(crate) type MoreRows = Vec<InternedRows>;
 
 impl MergedTables {
-    /// Merges the tables of the plan, each after those that it refers to.
+    /// Merges the tables of the plan, each after the tables that it refers to.
     pub(crate) fn merge(
         inputs: &[BlockView<'_>],
         vocabulary: &Vocabulary<'_>,
@@ -74,7 +75,7 @@ impl MergedTables {
         Ok(merged)
     }
 
-    /// What the rows of a dictionary or an inner table of an input become.
+    /// Maps each row of an input's dictionary or inner table to its merged row.
     pub(crate) fn codes<'m>(&'m self, vocabulary: &'m Vocabulary<'_>, input: usize, table: TableId) -> &'m [u32] {
         let dictionaries = &vocabulary.code_maps[input];
         match (table.0 as usize).checked_sub(dictionaries.len()) {
@@ -83,7 +84,7 @@ impl MergedTables {
         }
     }
 
-    /// The fingerprints of the rows of a part.
+    /// Returns the fingerprints of the rows of a part.
     pub(crate) fn fingerprints<'m>(&'m self, vocabulary: &'m Vocabulary<'_>, part: Part) -> &'m [Fingerprint] {
         match part {
             Part::Key(key) => &vocabulary.keys[key as usize].labels,
@@ -91,7 +92,7 @@ impl MergedTables {
         }
     }
 
-    /// Sees through the maps of inputs to what is merged by now.
+    /// Resolves the maps of inputs, which refer to tables that are merged by now.
     fn follow_maps(
         &mut self,
         inputs: &[BlockView<'_>],
@@ -120,7 +121,7 @@ impl MergedTables {
         Ok(())
     }
 
-    /// Merges one table: its rows, and what the rows of each input become.
+    /// Merges one table. Also returns the map from rows to merged rows of each input.
     #[expect(clippy::type_complexity, reason = "input, table and map of each source")]
     fn merge_table(
         &self,
@@ -149,7 +150,7 @@ impl MergedTables {
         let keys = keys_of(&adopted.plan, number);
         let added = self.rows_of_values(parts, &keys, more, &adopted.plan);
         let all = sources.iter().map(|(_, _, rows)| rows).chain([&added]);
-        // A stable sort merges the sorted runs that the sources are.
+        // The sources are sorted runs, which a stable sort merges.
         let mut rows: Vec<&[u32]> = all.flat_map(|rows| rows.chunks_exact(width)).collect();
         rows.sort();
         rows.dedup();
@@ -175,7 +176,7 @@ impl MergedTables {
         Ok((table, maps))
     }
 
-    /// The rows of an input's table in the codes of the outputs.
+    /// Returns the rows of an input's table in the codes of the outputs.
     fn translated(
         &self,
         vocabulary: &Vocabulary<'_>,
@@ -194,7 +195,7 @@ impl MergedTables {
         Ok(rows)
     }
 
-    /// Rows that are given as values of keys, in the codes of a table's columns, increasing.
+    /// Converts rows from values of keys to the codes of a table's columns, and sorts them.
     fn rows_of_values(&self, parts: &[Part], keys: &[u32], more: &InternedRows, plan: &Plan) -> Vec<u32> {
         let place = |key: u32| keys.binary_search(&key).unwrap_or_default();
         let places: Vec<Vec<usize>> =
@@ -217,7 +218,7 @@ impl MergedTables {
         rows.concat()
     }
 
-    /// The rows of a table as values of its keys.
+    /// Returns the rows of a table as values of its keys.
     fn by_values(&self, parts: &[Part], table: &MergedTable) -> InternedRows {
         let mut known = InternedRows::new(table.keys.len());
         for row in table.rows.chunks_exact(parts.len()) {
@@ -226,7 +227,7 @@ impl MergedTables {
         known
     }
 
-    /// The values that a row stands for, in the order of their keys.
+    /// Returns the values of a row, in the order of their keys.
     fn values(&self, parts: &[Part], row: &[u32]) -> Vec<u32> {
         let mut values: Vec<(u32, u32)> = Vec::new();
         for (&part, &code) in parts.iter().zip(row) {
@@ -246,21 +247,21 @@ impl MergedTables {
     }
 }
 
-/// The tables from `from` on that do not refer to one another.
+/// Returns the end of the range of tables, starting at `from`, that do not refer to one another.
 fn end_of_level(plan: &Plan, from: usize) -> usize {
     let refers = |parts: &[Part]| parts.iter().any(|part| matches!(part, Part::Table(table) if *table >= from));
     let of_level = plan.tables[from..].iter().take_while(|table| !refers(&table.parts));
     from + of_level.count()
 }
 
-/// The keys of a table's labels, increasing.
+/// Returns the keys of a table's labels, increasing.
 pub(crate) fn keys_of(plan: &Plan, table: usize) -> Vec<u32> {
     let mut keys: Vec<u32> = plan.tables[table].parts.iter().flat_map(|&part| keys_of_part(plan, part)).collect();
     keys.sort_unstable();
     keys
 }
 
-/// The keys of a part's labels, increasing.
+/// Returns the keys of a part's labels, increasing.
 pub(super) fn keys_of_part(plan: &Plan, part: Part) -> Vec<u32> {
     match part {
         Part::Key(key) => vec![key],

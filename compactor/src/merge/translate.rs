@@ -1,4 +1,4 @@
-//! Series of an input whose keyset is factored otherwise, or rewritten, in the columns of the outputs.
+//! Translates series of an input that are factored differently, or rewritten, into the columns of the outputs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,25 +18,25 @@ use super::tally::{Overlap, Tally, product};
 use super::vocabulary::Vocabulary;
 use crate::rewrite::KeyChanges;
 
-/// Rows that are unpacked at once.
+/// Number of rows that are unpacked at a time.
 const ROWS_AT_ONCE: usize = 1 << 10;
 
-/// The rows of an input's dictionary or inner table as labels.
+/// Rows of an input's dictionary or inner table as labels.
 #[derive(Clone, Copy, Debug)]
 struct LabelRows<'a> {
-    /// The keys of the labels, increasing.
+    /// Keys of the labels, increasing.
     keys: &'a [u32],
-    /// A value for each of them, row after row.
+    /// Value of each key, row after row.
     values: &'a [u32],
 }
 
-/// Those of an inner table.
+/// Label rows of an inner table.
 struct InnerRows {
     keys: Vec<u32>,
     values: Vec<u32>,
 }
 
-/// The same for all tables of all inputs, made when it is first asked for.
+/// Label rows of all tables of all inputs, made on first use.
 pub(crate) struct AllLabelRows<'a> {
     inputs: &'a [BlockView<'a>],
     vocabulary: &'a Vocabulary<'a>,
@@ -95,14 +95,15 @@ impl LabelRows<'_> {
 /// Origin of a label's value code.
 #[derive(Debug)]
 enum Leaf {
-    /// A column of the input's table, the place there, and what its values become if it is renamed.
+    /// A label of an input's column: the column, the position among its labels, and the new value codes if the key is
+    /// renamed.
     Own { column: usize, place: usize, renamed: Option<Vec<u32>> },
-    /// One value for all series.
+    /// The same value for all series.
     Constant(u32),
 }
 
 impl Leaf {
-    /// The column of the input's table that it depends on.
+    /// Returns the column of the input's table that the label depends on.
     fn column(&self) -> Option<usize> {
         match self {
             Self::Own { column, .. } => Some(*column),
@@ -111,23 +112,23 @@ impl Leaf {
     }
 }
 
-/// Where the codes of a column of the outputs come from.
+/// Origin of the codes of an output column.
 #[derive(Debug)]
 enum Target<'a> {
-    /// A column that has just these labels in the input too.
+    /// A column of the input with the same labels.
     Same { column: usize, codes: &'a [u32] },
-    /// One label.
+    /// A single label.
     Label(Leaf),
-    /// A row of this shared table.
+    /// A row of a shared table.
     Row(RowTarget),
 }
 
-/// A row of a shared table, and the labels that it has.
+/// A row of a shared table, and its labels.
 #[derive(Debug)]
 struct RowTarget {
     table: usize,
     leaves: Vec<Leaf>,
-    /// The input's columns that these are in.
+    /// Columns of the input that have these labels.
     columns: Vec<usize>,
 }
 
@@ -137,14 +138,14 @@ impl RowTarget {
         columns.sort_unstable();
         columns.dedup();
         if columns.is_empty() {
-            // All labels are constant: any column tells as much.
+            // All labels are constant: any column will do.
             columns.push(0);
         }
         Self { table, leaves, columns }
     }
 }
 
-/// What became of rows of an input's columns: many series have the same.
+/// Results for rows of an input's columns; many series have the same ones.
 struct Remembered {
     seen: InternedRows,
     codes: Vec<u32>,
@@ -156,7 +157,7 @@ impl Remembered {
         Self { seen: InternedRows::new(target.columns.len()), codes: Vec::new(), row: Vec::new() }
     }
 
-    /// For a column of the outputs; there is something to remember only for rows of shared tables.
+    /// Creates the cache of an output column. Only rows of shared tables are cached.
     fn for_target(target: &Target<'_>) -> Self {
         match target {
             Target::Row(target) => Self::new(target),
@@ -164,7 +165,7 @@ impl Remembered {
         }
     }
 
-    /// What became of these columns of a series, found out once.
+    /// Returns the result for these columns of a series, computed once.
     fn get(&mut self, target: &RowTarget, codes: &[u32], find: impl FnOnce() -> u32) -> u32 {
         self.row.clear();
         self.row.extend(target.columns.iter().map(|&column| codes[column]));
@@ -177,7 +178,7 @@ impl Remembered {
 }
 
 impl Target<'_> {
-    /// Whether it needs a member of the list.
+    /// Returns true if the code depends on the member of the list.
     fn needs(&self, list_column: Option<usize>) -> bool {
         match self {
             Self::Same { column, .. } => Some(*column) == list_column,
@@ -187,29 +188,29 @@ impl Target<'_> {
     }
 }
 
-/// How the series of a keyset of an input become rows of the outputs.
+/// Translation of one keyset of an input into rows of the outputs.
 pub(crate) struct Translation<'a> {
     keyset: Keyset<'a>,
-    /// What its columns refer to, that of lists included.
+    /// Label rows that the columns refer to, the list column included.
     columns: Vec<LabelRows<'a>>,
     list_column: Option<usize>,
     targets: Vec<Target<'a>>,
-    /// For each label that the series have in the input: its key, and where it is.
+    /// Labels of the series in the input: key and origin.
     own: Vec<(u32, Leaf)>,
     own_keys: Vec<u32>,
     source: &'a KeysetSource,
     vocabulary: &'a Vocabulary<'a>,
 }
 
-/// What became of the series of a keyset.
+/// Translated series of a keyset.
 #[derive(Debug)]
 pub(crate) struct Translated {
     pub run: Run,
-    /// Series that were left out, and what rewriting made of the fingerprint of the others.
+    /// Series that were not kept, and the fingerprint sums before and after rewriting.
     pub tally: Tally,
 }
 
-/// What translations look at.
+/// Everything that translations read.
 #[derive(Clone, Copy)]
 pub(crate) struct TranslationContext<'a> {
     pub inputs: &'a [BlockView<'a>],
@@ -221,7 +222,7 @@ pub(crate) struct TranslationContext<'a> {
 }
 
 impl<'a> Translation<'a> {
-    /// `tables` are there once the tables are merged.
+    /// Prepares the translation of a keyset. `tables` is `None` until the tables are merged.
     pub(crate) fn new(
         context: TranslationContext<'a>,
         source: &'a KeysetSource,
@@ -283,7 +284,7 @@ impl<'a> Translation<'a> {
         Ok(Self { keyset, columns, list_column, targets, own, own_keys, source, vocabulary: context.vocabulary })
     }
 
-    /// Adds the rows that shared tables must have for these series, by the numbers of the tables.
+    /// Adds the rows that shared tables need for these series, by table number.
     pub(crate) fn add_rows(&self, more: &mut BTreeMap<usize, InternedRows>) -> Result<()> {
         let mut values = Vec::new();
         let wanted = self.targets.iter().filter_map(|target| match target {
@@ -316,12 +317,13 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Columns of the rows that series become.
+    /// Returns the number of columns of the translated rows.
     pub(crate) fn width(&self) -> usize {
         self.targets.len()
     }
 
-    /// Calls `each` with what becomes of each series, its codes in the input's columns, and in those of the outputs if it is kept.
+    /// Calls `each` for each series with its fate, its codes in the input's columns, and its codes in the columns of
+    /// the outputs if it is kept.
     pub(crate) fn each(
         &self,
         tables: &MergedTables,
@@ -343,7 +345,7 @@ impl<'a> Translation<'a> {
                 }
             }
             if self.targets.is_empty() {
-                // All its labels are dropped, and there is no series without labels.
+                // All labels are dropped, and a series without labels does not exist.
                 each(Fate::Dropped, codes, &row);
                 return;
             }
@@ -363,7 +365,7 @@ impl<'a> Translation<'a> {
         })
     }
 
-    /// All series, as rows in the columns of the outputs. `pool` has the lists that these end in.
+    /// Translates all series into sorted rows. `pool` gets their lists.
     pub(crate) fn run(
         &self,
         tables: &MergedTables,
@@ -407,7 +409,7 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
-    /// Calls `each` with the codes of the input's columns, a member in the place of the list.
+    /// Calls `each` with the codes of each series in the input's columns; the list column holds the member.
     fn for_each_series(&self, rows: Range<u32>, mut each: impl FnMut(&[u32])) -> Result<()> {
         let mut members = Vec::new();
         self.for_each_row(rows, |row, codes| {
@@ -427,7 +429,7 @@ impl<'a> Translation<'a> {
         })
     }
 
-    /// Of a series as the input has it.
+    /// Returns the fingerprint of a series before rewriting.
     fn fingerprint(&self, codes: &[u32]) -> Fingerprint {
         self.own.iter().fold(Fingerprint::ONE, |product, (key, leaf)| {
             product * self.vocabulary.keys[*key as usize].labels[self.value(leaf, codes) as usize]
@@ -450,7 +452,7 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// Sorted rows, each once.
+/// Deduplicates sorted rows.
 fn plain_run(sorted: &[&[u32]], width: usize) -> Run {
     let mut run =
         Run { width, codes: Vec::with_capacity(sorted.len() * width), overlaps: Vec::with_capacity(sorted.len()) };
@@ -461,7 +463,7 @@ fn plain_run(sorted: &[&[u32]], width: usize) -> Run {
     run
 }
 
-/// Sorted rows by what stands before their last codes, which become lists.
+/// Groups sorted rows by their prefixes; the last codes of a group become a list.
 fn listed_run(sorted: &[&[u32]], width: usize, pool: &MergedPool<'_>, members: &[Fingerprint]) -> Run {
     let mut run = Run { width, ..Run::default() };
     let mut list = Vec::new();
@@ -482,7 +484,7 @@ fn listed_run(sorted: &[&[u32]], width: usize, pool: &MergedPool<'_>, members: &
     run
 }
 
-/// Has the tables that others refer to have the rows that those need.
+/// Adds the rows that tables need because rows of other tables refer to them.
 pub(crate) fn add_rows_below(plan: &Plan, more: &mut MoreRows) {
     for table in (0..plan.tables.len()).rev() {
         let keys = keys_of(plan, table);

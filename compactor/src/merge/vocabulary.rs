@@ -1,4 +1,4 @@
-//! Keys and value dictionaries merged: the labels that the outputs can have.
+//! Merges keys and value dictionaries: the labels that the outputs can have.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,30 @@ use crate::CompactError;
 use crate::external::Lifted;
 use crate::rewrite::Rewrite;
 
-/// A key with its values in all inputs.
+/// A key, and its values in all inputs.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// The symbol of its name.
+    /// Symbol of the name.
     pub name: u32,
-    /// The symbols of its values, increasing.
+    /// Symbols of the values, increasing.
     pub values: Vec<u32>,
-    /// The fingerprint of each label.
+    /// Fingerprint of the label of each value.
     pub labels: Vec<Fingerprint>,
 }
 
-/// Symbols, keys and values of all inputs. Keys are numbered by name, values of a key by their order.
+/// Symbols, keys and values of all inputs. Keys are numbered in the order of names, values of a key in byte order.
 pub(crate) struct Vocabulary<'a> {
     pub symbols: Vec<&'a str>,
     pub keys: Vec<Key>,
-    /// For each input and each of its keys, which key that is.
+    /// Merged key of each key, by input.
     pub key_maps: Vec<Vec<u32>>,
-    /// For each input and each of its keys, what the codes of its values become.
+    /// Merged value code of each value code, by input and key.
     pub code_maps: Vec<Vec<Vec<u32>>>,
 }
 
 impl<'a> Vocabulary<'a> {
-    /// Merges keys by name and the dictionaries of each key. A key that others are renamed to gets their values too, and one that external labels become theirs.
+    /// Merges keys by name, and the dictionaries of each key. A key also gets the values of keys that are renamed to
+    /// it, and of external labels that are lifted to it.
     pub(crate) fn merge(
         inputs: &'a [BlockView<'a>],
         merged: MergedSymbols<'a>,
@@ -42,7 +43,7 @@ impl<'a> Vocabulary<'a> {
         lifted: &Lifted,
     ) -> std::result::Result<Self, CompactError> {
         let MergedSymbols { symbols, maps } = merged;
-        // The keys by name, each with the inputs that have it.
+        // Keys by name, each with the inputs that have it.
         let mut sources: BTreeMap<u32, Vec<(usize, KeyId)>> = BTreeMap::new();
         for (input, view) in inputs.iter().enumerate() {
             for key in (0..view.key_count()).map(KeyId) {
@@ -88,7 +89,7 @@ impl<'a> Vocabulary<'a> {
         let mut keys = Vec::with_capacity(dictionaries.len());
         for (of_name, (key, codes)) in sources.values().zip(dictionaries) {
             for (&(input, _), codes) in of_name.iter().zip(codes) {
-                // Keys of an input come in the order of their names, and so in the order of their numbers.
+                // Keys of an input come in the order of names, and so in the order of merged numbers.
                 key_maps[input].push(keys.len() as u32);
                 code_maps[input].push(codes);
             }
@@ -97,7 +98,7 @@ impl<'a> Vocabulary<'a> {
         Ok(Self { symbols, keys, key_maps, code_maps })
     }
 
-    /// The key with this name.
+    /// Returns the key with this name.
     pub(crate) fn key(&self, name: &str) -> Option<u32> {
         let found = self.keys.binary_search_by_key(&name, |key| self.symbols[key.name as usize]);
         found.ok().map(|key| key as u32)
@@ -108,13 +109,13 @@ impl<'a> Vocabulary<'a> {
         self.key_maps.iter().any(|keys| keys.binary_search(&key).is_ok())
     }
 
-    /// The values of a key, in the order of their codes.
+    /// Returns the values of a key, in the order of their codes.
     pub(crate) fn values(&self, key: u32) -> impl Iterator<Item = &'a str> + '_ {
         self.keys[key as usize].values.iter().map(|&value| self.symbols[value as usize])
     }
 
-    /// What the codes of one key become as values of another that it is renamed to. That has all values of the one which inputs have, not those which it
-    /// has been given by being renamed to itself; nothing asks for these.
+    /// Maps the value codes of key `old` to codes of key `new`, to which it is renamed. Only values of `old` that
+    /// inputs have are mapped correctly; values that other keys brought by being renamed to `old` are not looked up.
     pub(crate) fn renamed_codes(&self, old: u32, new: u32) -> Vec<u32> {
         let all = &self.keys[new as usize].values;
         let code = |value| all.binary_search(value).unwrap_or_default() as u32;
@@ -122,7 +123,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// The values of a key in each of the inputs that have it, as symbols of all.
+/// Returns the values of a key in each input that has it, as merged symbols.
 fn values_of(
     inputs: &[BlockView<'_>],
     sources: &[(usize, KeyId)],
@@ -134,7 +135,7 @@ fn values_of(
     sources.iter().map(of_input).collect()
 }
 
-/// The values of a key of an input, as symbols of all.
+/// Returns the values of a key of one input, as merged symbols.
 fn symbols_of(view: &BlockView<'_>, key: KeyId, map: &[u32]) -> Result<Vec<u32>> {
     let dictionary = view.dictionary(key)?;
     let mut symbols = Vec::new();
@@ -144,7 +145,7 @@ fn symbols_of(view: &BlockView<'_>, key: KeyId, map: &[u32]) -> Result<Vec<u32>>
 
 fn merge_values(name: u32, of_inputs: &[Vec<u32>], hashes: &[SymbolHash]) -> Key {
     let mut values = of_inputs.concat();
-    // A stable sort merges the sorted runs that the inputs are.
+    // The inputs are sorted runs, which a stable sort merges.
     values.sort();
     values.dedup();
     let hash = |symbol: u32| hashes[symbol as usize];
@@ -152,7 +153,7 @@ fn merge_values(name: u32, of_inputs: &[Vec<u32>], hashes: &[SymbolHash]) -> Key
     Key { name, values, labels }
 }
 
-/// Where each number of the one is in the other; both increase, and the other has them all.
+/// Returns the position of each number of `own` in `all`. Both are increasing, and `all` contains `own`.
 pub(super) fn positions(own: &[u32], all: &[u32]) -> Vec<u32> {
     let mut place = 0;
     let mut positions = Vec::with_capacity(own.len());

@@ -1,4 +1,4 @@
-//! Merged rows until all of them are there: packed, in the order in which they will be written.
+//! Merged rows that wait in the spool, packed, in the order in which they will be written.
 
 use std::io;
 
@@ -11,51 +11,51 @@ use roaring::RoaringBitmap;
 
 use crate::merge::{Overlap, Run};
 
-/// Bits of each code of a keyset's rows while they wait.
+/// Returns the width in bits of each code of a keyset's waiting rows.
 pub(crate) fn waiting_widths(counts: &[usize], has_lists: bool) -> Vec<u32> {
     let mut widths: Vec<u32> = counts.iter().map(|&count| width(count.saturating_sub(1) as u64)).collect();
     if let (true, Some(list)) = (has_lists, widths.last_mut()) {
-        // How many lists there will be is not known before the last rows are merged.
+        // The number of lists is not known before the last rows are merged.
         *list = u32::BITS;
     }
     widths
 }
 
-/// Rows of a keyset that were merged.
+/// Packed merged rows of a keyset.
 #[derive(Debug)]
 pub(crate) struct PackedChunk {
     pub bytes: Vec<u8>,
     pub uses: Uses,
 }
 
-/// Where rows of a keyset wait.
+/// Place of waiting rows of a keyset in the spool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
-    /// The keyset, by its number among those that are merged.
+    /// Number of the merged keyset.
     pub keyset: usize,
     pub rows: u32,
     pub series: u64,
     offset: u64,
     len: usize,
-    /// Of the bytes: rows that change while they wait would get checksums of their own.
+    /// Checksum of the bytes: without it, rows that change while they wait would get fresh checksums in the output.
     checksum: u32,
 }
 
-/// What rows have in them.
+/// Codes that rows use, and sums over their series.
 #[derive(Clone, Debug)]
 pub(crate) struct Uses {
     pub rows: u64,
     pub series: u64,
-    /// Of these series.
+    /// Fingerprint of these series.
     pub fingerprint: Fingerprint,
-    /// The smallest and the largest code of each column.
+    /// Smallest and largest code of each column.
     pub ranges: Vec<(u32, u32)>,
-    /// The codes of each column; empty where it does not matter which they are.
+    /// Distinct codes of each column; empty if they are not collected.
     pub codes: Vec<RoaringBitmap>,
 }
 
 impl Uses {
-    /// Of no rows with so many columns.
+    /// Returns the uses of no rows with this number of columns.
     pub(crate) fn none(columns: usize) -> Self {
         Self {
             rows: 0,
@@ -79,26 +79,26 @@ impl Uses {
     }
 }
 
-/// What is known of the columns of a keyset.
+/// Columns of a keyset.
 pub(crate) struct Columns<'a> {
-    /// The fingerprints of the rows of each, that of lists included.
+    /// Fingerprints of the rows of each column, the list column included.
     pub fingerprints: &'a [&'a [Fingerprint]],
-    /// How many codes each may have.
+    /// Number of codes of each column.
     pub counts: &'a [usize],
-    /// For each row, the series of its list and the sum of their fingerprints; none for plain rows.
+    /// Returns the series of a list and the sum of their fingerprints; `None` for plain rows.
     pub list: Option<&'a dyn Fn(u32) -> Overlap>,
-    /// Whether it matters which codes there are.
+    /// True if distinct codes are collected.
     pub with_codes: bool,
 }
 
-/// Packs merged rows, and says what is in them and what was met more than once.
+/// Packs merged rows. Returns them with their uses, and the series that occurred more than once.
 pub(crate) fn pack(run: &Run, columns: &Columns<'_>) -> (PackedChunk, Overlap) {
     let widths = waiting_widths(columns.counts, columns.list.is_some());
     let mut writer = BitWriter::new();
     let mut uses = Uses::none(run.width);
     let mut duplicates = Overlap::NONE;
     let prefix = run.width - usize::from(columns.list.is_some());
-    // Products over the first columns: neighbours have these in common.
+    // Products over the first columns, which neighbouring rows have in common.
     let mut products = vec![Fingerprint::ONE; prefix + 1];
     let mut before: &[u32] = &[];
     for (row, overlap) in run.rows().zip(&run.overlaps) {
@@ -138,7 +138,7 @@ pub(crate) fn pack(run: &Run, columns: &Columns<'_>) -> (PackedChunk, Overlap) {
     (PackedChunk { bytes: writer.finish(), uses }, duplicates)
 }
 
-/// The distinct codes of a column, which lie in this range.
+/// Returns the distinct codes of a column, which lie in this range.
 fn codes(run: &Run, column: usize, (least, most): (u32, u32)) -> RoaringBitmap {
     let codes = run.codes.iter().skip(column).step_by(run.width).copied();
     let span = most.saturating_sub(least) as usize + 1;
@@ -152,12 +152,12 @@ fn codes(run: &Run, column: usize, (least, most): (u32, u32)) -> RoaringBitmap {
         codes.dedup();
         codes
     };
-    // They are sorted: nothing is left over.
+    // The codes are sorted, so this cannot fail.
     RoaringBitmap::from_sorted_iter(sorted).unwrap_or_default()
 }
 
 impl PackedChunk {
-    /// Puts the rows to those that wait.
+    /// Appends the rows to the spool.
     pub(crate) fn keep(&self, keyset: usize, spool: &mut Spool<'_>) -> Result<Chunk, SpoolError> {
         let offset = spool.byte_len();
         spool.append(&self.bytes)?;
@@ -168,10 +168,10 @@ impl PackedChunk {
 }
 
 impl Chunk {
-    /// The rows, one after the other, whose codes wait in these widths.
+    /// Reads the rows back, one after the other. `widths` are the widths of their codes.
     ///
     /// # Errors
-    /// They cannot be read, or are not what was kept.
+    /// The rows cannot be read, or differ from what was written.
     pub(crate) fn read(&self, contents: &Contents<'_>, widths: &[u32]) -> Result<Vec<u32>, SpoolError> {
         let mut bytes = vec![0; self.len];
         contents.read_exact_at(self.offset, &mut bytes)?;
@@ -184,7 +184,7 @@ impl Chunk {
         let mut bit = 0;
         for _ in 0..self.rows {
             for &width in widths {
-                // They were packed in these widths.
+                // The rows were packed in these widths, so this cannot fail.
                 codes.push(bits.get(bit, width).unwrap_or_default() as u32);
                 bit += u64::from(width);
             }

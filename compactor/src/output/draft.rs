@@ -1,4 +1,4 @@
-//! An output whose id and length are known, and whose rows wait to be written.
+//! An output whose id and length are known, but whose rows are not written yet: [`Draft`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Seek, Write};
@@ -17,17 +17,17 @@ use super::used::{Ranks, Used};
 use crate::CompactError;
 use crate::merge::MergeContext;
 
-/// Rows of which are read, renumbered and packed at once, about.
+/// Approximate number of rows that are read, renumbered and packed at a time.
 const GROUP_ROWS: usize = 1 << 17;
 
-/// The merged rows of one output.
+/// Merged rows of one output.
 #[derive(Debug, Default)]
 pub(crate) struct OutputRows {
-    /// In the order in which they are written: by keysets.
+    /// Chunks in the order in which they are written: by keyset.
     pub chunks: Vec<Chunk>,
-    /// What the rows of each keyset have in them.
+    /// Uses of the rows of each keyset.
     pub keysets: BTreeMap<usize, Uses>,
-    /// Series of all of them.
+    /// Number of series of all rows.
     pub series: u64,
 }
 
@@ -37,10 +37,10 @@ impl OutputRows {
     }
 }
 
-/// What becomes of the codes of a column.
+/// Maps the codes of a column to codes of the output.
 enum Renumber<'a> {
     Ranks(&'a Ranks),
-    /// And then the place in a map.
+    /// Ranks, then the position in a map.
     Mapped(&'a Ranks, &'a [u32]),
     Lists(&'a [u32]),
 }
@@ -50,7 +50,7 @@ impl Renumber<'_> {
         match self {
             Self::Ranks(ranks) => ranks.get(code),
             Self::Mapped(ranks, map) => {
-                // The map has every code that the column has.
+                // The map has every code of the column.
                 map.binary_search(&ranks.get(code)).unwrap_or_default() as u32
             }
             Self::Lists(ranks) => ranks[code as usize],
@@ -58,14 +58,14 @@ impl Renumber<'_> {
     }
 }
 
-/// How the rows of a keyset are written.
+/// Packs the rows of a keyset.
 struct KeysetWriter {
     packer: RowPacker,
-    /// For each column, the map that it goes through, by its number among the tables of `maps`.
+    /// Index in `maps` of the map that each column goes through; `None` without a map.
     through: Vec<Option<usize>>,
 }
 
-/// A block that is ready to be written.
+/// A block that is ready to be written. Its rows may still be in the spool.
 pub struct Draft<'a> {
     prepared: PreparedBlock,
     body: Body<'a>,
@@ -75,9 +75,9 @@ pub struct Draft<'a> {
 }
 
 enum Body<'a> {
-    /// All of it is known.
+    /// The whole block is in memory.
     Whole,
-    /// Its rows wait.
+    /// The rows are in the spool.
     Rows(Box<RowsToWrite<'a>>),
 }
 
@@ -86,14 +86,14 @@ struct RowsToWrite<'a> {
     rows: &'a OutputRows,
     contents: Contents<'a>,
     used: Used,
-    /// Codes of the maps.
+    /// Codes of each map.
     maps: Vec<Vec<u32>>,
-    /// By keysets of the output.
+    /// Writers by keyset of the output.
     keysets: Vec<KeysetWriter>,
 }
 
 impl<'a> Draft<'a> {
-    /// Renumbers what the rows use.
+    /// Renumbers what the rows use, and prepares everything but the rows.
     pub(crate) fn new(
         merging: &'a MergeContext<'a>,
         rows: &'a OutputRows,
@@ -143,7 +143,7 @@ impl<'a> Draft<'a> {
                 .map(|(column, &(least, most))| (column.get(least), column.get(most)))
                 .collect();
             if let (Some(part), Some(codes), Some(range)) = (choice.list, uses.codes.last(), ranges.last_mut()) {
-                // The numbers of lists change their order.
+                // Renumbering changes the order of lists.
                 let ranks = used.list_ranks(part);
                 let ranks = codes.iter().map(|list| ranks[list as usize]);
                 *range = ranks.fold((u32::MAX, 0), |range, rank| (range.0.min(rank), range.1.max(rank)));
@@ -170,40 +170,40 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// A block of which all is known.
+    /// Creates a draft whose block is in memory.
     pub(crate) fn whole(prepared: PreparedBlock, rows: &OutputRows, refs: Vec<SeriesRef>) -> Self {
         Self { prepared, body: Body::Whole, series_count: rows.series, fingerprint: rows.fingerprint(), refs }
     }
 
-    /// The series that each row became, if rows changed their order.
+    /// Takes the series ref that each row became; empty if rows kept their order.
     pub(crate) fn take_refs(&mut self) -> Vec<SeriesRef> {
         std::mem::take(&mut self.refs)
     }
 
-    /// The block's id.
+    /// Returns the block id.
     pub const fn block_id(&self) -> BlockId {
         self.prepared.block_id()
     }
 
-    /// Bytes of the file.
+    /// Returns the length of the file in bytes.
     pub fn byte_len(&self) -> u64 {
         self.prepared.byte_len()
     }
 
-    /// Series of the block.
+    /// Returns the number of series.
     pub const fn series_count(&self) -> u64 {
         self.series_count
     }
 
-    /// The fingerprint of its series.
+    /// Returns the fingerprint of the series.
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// Writes the block from the beginning of `out` on, with a few thousand rows in memory.
+    /// Writes the block to the beginning of `out`. A group of rows is in memory at a time.
     ///
     /// # Errors
-    /// Those of `out`, and of reading the rows that wait.
+    /// Errors of `out`, and of reading rows from the spool.
     pub fn write_to<W: Write + Seek>(self, out: &mut W) -> io::Result<()> {
         match self.body {
             Body::Whole => self.prepared.write_to(out, |_| Ok(())),
@@ -228,7 +228,7 @@ fn renumber<'a>(
     columns
 }
 
-/// Rows of a chunk as they are written, and how many series each stands for if it ends in a list.
+/// Packed rows of a chunk, and the number of series of each row if the keyset has lists.
 struct Written {
     packed: PackedRows,
     series: Vec<u32>,

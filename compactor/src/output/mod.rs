@@ -1,11 +1,11 @@
-//! From merged rows to blocks: what an output uses of the tables is renumbered, and its rows are written in these numbers.
+//! Turns merged rows into blocks: renumbers what an output uses, and writes its rows with the new numbers.
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `chunk` | merged rows until all of them are there |
-//! | `used` | what an output uses of symbols, dictionaries, tables and lists |
-//! | `draft` | an output whose id is known, and its rows |
-//! | `planned` | an output that is planned afresh |
+//! | `chunk` | merged rows in the spool |
+//! | `used` | symbols, values, table rows and lists that an output uses, and their new numbers |
+//! | `draft` | an output with its id, before its rows are written |
+//! | `planned` | outputs that are planned afresh |
 
 mod chunk;
 mod draft;

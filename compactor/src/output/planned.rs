@@ -1,4 +1,4 @@
-//! An output that is planned afresh, from all its rows at once.
+//! Outputs that are planned afresh, with all rows in memory.
 
 use chronoxide_format::build::{BlockBuilder, BlockMeta};
 use chronoxide_planner::{Content, KeysetRows, Layout, plan};
@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
         used.push_labels(merging, &mut builder)?;
         let refs = factored.write(content.value_counts.len() as u32, &mut builder)?;
         let prepared = builder.prepare(meta)?;
-        // The planner has taken the rows apart: what it made of them must be the same series.
+        // The planner factored the rows: the series must still be the same.
         let is_balanced = prepared.fingerprint() == rows.fingerprint();
         if !is_balanced || prepared.series_count() != rows.series {
             return Err(CompactError::Unbalanced {

@@ -1,4 +1,4 @@
-//! What an output uses of what is merged, and which numbers that gets.
+//! Symbols, values, table rows and lists that an output uses, and their new numbers.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use roaring::RoaringBitmap;
 use super::draft::OutputRows;
 use crate::merge::MergeContext;
 
-/// New numbers of what is used, in the order of the old ones.
+/// Maps old numbers to new ones, which have the same order.
 #[derive(Debug)]
 pub(crate) enum Ranks {
-    /// All are used, and stay what they are.
+    /// All numbers are used and unchanged; their count.
     Same(u32),
-    /// Of old numbers; those that are not used have that of the next that is.
+    /// New number of each old number, and their count. An unused number has the new number of the next used one.
     Of(Vec<u32>, u32),
 }
 
@@ -50,34 +50,35 @@ impl Ranks {
     }
 }
 
-/// What an output uses.
+/// Everything that an output uses.
 pub(crate) struct Used {
     symbols: BitVec,
     symbol_ranks: Ranks,
-    /// Of keys: old numbers, increasing.
+    /// Used keys by their old numbers, increasing.
     keys: Vec<u32>,
-    /// For each key, the values that are used.
+    /// Used values of each key.
     values: Vec<BitVec>,
     pub value_ranks: Vec<Ranks>,
-    /// For each shared table of the plan, its rows that are used, and its number if there are any.
+    /// Used rows of each shared table of the plan.
     rows: Vec<BitVec>,
     pub row_ranks: Vec<Ranks>,
     table_numbers: Vec<usize>,
-    /// For each pool that is used, its lists by their members.
+    /// Used pools by their parts.
     pools: BTreeMap<Part, UsedPool>,
 }
 
-/// Lists of a pool that are used.
+/// Used lists of a pool.
 struct UsedPool {
     number: usize,
-    /// Old numbers, in the order of the members.
+    /// Old list numbers, in the order of the lists' members.
     lists: Vec<u32>,
-    /// Of old numbers.
+    /// New number of each old list number.
     ranks: Vec<u32>,
 }
 
 impl Used {
-    /// Goes from the keysets' columns down to the symbols. If all that is merged is known to be used, codes of value columns need not be known.
+    /// Marks what `rows` use, from the columns of keysets down to the symbols. With `is_all_used`, every value counts
+    /// as used, and codes of value columns need not be known.
     pub(crate) fn by(merging: &MergeContext<'_>, rows: &OutputRows, is_all_used: bool) -> Self {
         let vocabulary = merging.vocabulary();
         let plan = merging.context.plan;
@@ -136,17 +137,17 @@ impl Used {
         }
     }
 
-    /// How many values each key of the output has.
+    /// Returns the number of used values of each used key.
     pub(crate) fn value_counts(&self) -> Vec<u32> {
         self.keys.iter().map(|&key| self.value_ranks[key as usize].count()).collect()
     }
 
-    /// The number that a key has in the output.
+    /// Returns the number of a key in the output.
     pub(crate) fn key(&self, key: u32) -> u32 {
         self.keys.binary_search(&key).map_or(0, |number| number as u32)
     }
 
-    /// A part in the numbers of the output.
+    /// Converts a part to the numbers of the output.
     pub(crate) fn part(&self, part: Part) -> Part {
         match part {
             Part::Key(key) => Part::Key(self.key(key)),
@@ -154,7 +155,7 @@ impl Used {
         }
     }
 
-    /// What the codes of a part become.
+    /// Returns the map from old to new codes of a part.
     pub(crate) fn ranks(&self, part: Part) -> &Ranks {
         match part {
             Part::Key(key) => &self.value_ranks[key as usize],
@@ -162,7 +163,7 @@ impl Used {
         }
     }
 
-    /// The codes of a keyset's column in the numbers of the output, if a map could make them smaller.
+    /// Returns the codes of a keyset's column in the numbers of the output if a map could make the column narrower.
     pub(crate) fn column(
         &self,
         keyset: usize,
@@ -177,12 +178,12 @@ impl Used {
         codes.may_gain(ranks.count().into()).then_some(codes)
     }
 
-    /// What the numbers of lists become.
+    /// Returns the map from old to new list numbers of a part's pool.
     pub(crate) fn list_ranks(&self, part: Part) -> &[u32] {
         self.pools.get(&part).map_or(&[], |pool| &pool.ranks)
     }
 
-    /// Pushes symbols, keys and their dictionaries.
+    /// Adds used symbols, keys and dictionaries to the builder.
     pub(crate) fn push_labels(&self, merging: &MergeContext<'_>, builder: &mut BlockBuilder) -> Result<(), BuildError> {
         let vocabulary = merging.vocabulary();
         for symbol in self.symbols.iter_ones() {
@@ -198,7 +199,7 @@ impl Used {
         Ok(())
     }
 
-    /// The shared tables and lists that are used, and keysets without their rows: those of the output, in its order.
+    /// Returns used shared tables, used lists, and keysets without rows, in the order of the output.
     pub(crate) fn factored(&self, merging: &MergeContext<'_>, rows: &OutputRows) -> Factored {
         let plan = merging.context.plan;
         let mut factored = Factored::default();
@@ -236,7 +237,7 @@ impl Used {
     }
 }
 
-/// The set of a part's rows.
+/// Returns the set of used codes of a part.
 fn part_set<'a>(part: Part, values: &'a mut [BitVec], rows: &'a mut [BitVec]) -> &'a mut BitVec {
     match part {
         Part::Key(key) => &mut values[key as usize],
@@ -248,7 +249,7 @@ fn mark(used: &mut BitVec, numbers: impl Iterator<Item = u32>) {
     numbers.for_each(|number| used.set(number as usize, true));
 }
 
-/// Lists of a pool in the order of their members, and what members they have.
+/// Returns the used lists of a pool in the order of their members, and the set of their members.
 fn used_lists(merging: &MergeContext<'_>, part: Part, lists: &RoaringBitmap) -> (Part, UsedPool, BitVec) {
     let reader = merging.lists.pool(part).read();
     let mut sorted: Vec<u32> = lists.iter().collect();

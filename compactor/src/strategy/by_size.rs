@@ -1,11 +1,11 @@
-//! Groups of blocks of like size.
+//! Groups of blocks of similar size.
 
 use super::{Description, StrategyOptions};
 
-/// Groups of these blocks, the smallest block of each first.
+/// Returns groups of these blocks, the smallest block of each group first.
 ///
-/// Starts with the smallest, takes all that are of like size with it as far as they fit, and goes on with the next that is left. Blocks too few to be
-/// merged stay, but for the smallest of them, which may have been the only one in the way.
+/// Starts with the smallest block, adds all blocks of similar size as far as they fit, and continues with the next
+/// block. If a group is too small, its smallest block is left out and the others are tried again.
 pub(super) fn groups<'a>(blocks: &[&'a Description], options: &StrategyOptions) -> Vec<Vec<&'a Description>> {
     let size = |block: &Description| block.bytes.max(options.small_bytes);
     let mut sorted = blocks.to_vec();

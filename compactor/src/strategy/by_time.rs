@@ -1,4 +1,4 @@
-//! Groups of blocks that lie in one range.
+//! Groups of blocks by time range.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,21 @@ use chronoxide_format::view::TimeRange;
 use super::ranges::range_of;
 use super::{Description, StrategyOptions};
 
-/// Blocks that become one, and the range in which they lie, with its length.
+/// A group of blocks, with its range and the length of the range.
 pub(super) struct InRange<'a> {
     pub(super) blocks: Vec<&'a Description>,
     pub(super) range: TimeRange,
     pub(super) length: i64,
 }
 
-/// Groups of these blocks, which go together by everything but time. `newest` is when the newest block begins.
+/// Returns groups of these blocks, which have equal external labels and label policy. `newest` is the start of the
+/// newest block.
 pub(super) fn groups<'a>(blocks: &[&'a Description], newest: i64, options: &StrategyOptions) -> Vec<InRange<'a>> {
     within(blocks, options.ranges.lengths(), newest, options)
 }
 
-/// By the ranges of the last of these lengths, and of the shorter ones where one is not complete or does not fit.
+/// Groups blocks by ranges of the last of these lengths. Uses the shorter lengths where a range is not complete or has
+/// too many series.
 fn within<'a>(blocks: &[&'a Description], lengths: &[i64], newest: i64, options: &StrategyOptions) -> Vec<InRange<'a>> {
     let Some((&length, shorter)) = lengths.split_last() else { return Vec::new() };
     let mut groups = Vec::new();
@@ -33,7 +35,7 @@ fn within<'a>(blocks: &[&'a Description], lengths: &[i64], newest: i64, options:
             continue;
         }
         let inner = within(&blocks, shorter, newest, options);
-        // Series that are in several blocks of a shorter range count once when it is merged: only then is it known what fits.
+        // Merging a shorter range removes duplicate series: only then is it known what fits.
         if is_complete && inner.is_empty() {
             let mut rest = &blocks[..];
             while !rest.is_empty() {
@@ -49,7 +51,7 @@ fn within<'a>(blocks: &[&'a Description], lengths: &[i64], newest: i64, options:
     groups
 }
 
-/// The blocks that lie in one range, by range, each in their order; without those that lie in none.
+/// Returns the blocks of each range, in their order. Blocks that lie in no range are left out.
 pub(super) fn by_range<'a>(blocks: &[&'a Description], length: i64) -> BTreeMap<TimeRange, Vec<&'a Description>> {
     let mut ranges: BTreeMap<TimeRange, Vec<&Description>> = BTreeMap::new();
     for &block in blocks {

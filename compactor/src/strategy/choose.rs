@@ -1,4 +1,4 @@
-//! The whole strategy: which blocks go together at all, groups of them, and why the others stay alone.
+//! Chooses groups of blocks to merge, with a reason for each group and for each block that is not merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,103 +10,104 @@ use super::options::series;
 use super::ranges::{Length, range_of};
 use super::{Description, StrategyOptions, by_size, by_time};
 
-/// Which blocks are merged, and why the others are not. Each block is in one group or in `alone`.
+/// Groups of blocks to merge. Each block is in one group or in `unmerged`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strategy<'a> {
-    /// What becomes one block each.
+    /// Groups, each to be merged into one block.
     pub groups: Vec<Group<'a>>,
-    /// What stays as it is.
+    /// Blocks that are not merged.
     pub unmerged: Vec<Unmerged<'a>>,
 }
 
-/// Blocks that become one.
+/// Blocks to merge into one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group<'a> {
-    /// At least two, with equal external labels and an equal label policy, by time, or where it is not known by size.
+    /// At least two blocks with equal external labels and label policy, sorted by time, or by size if the time is
+    /// unknown.
     pub blocks: Vec<&'a Description>,
-    /// Why these.
+    /// Reason for merging these blocks.
     pub reason: GroupReason,
 }
 
 impl Group<'_> {
-    /// The series of the block that they become, at most: fewer if some are in several blocks.
+    /// Returns the maximum number of series of the merged block. It has fewer if some are in several blocks.
     pub fn series(&self) -> u64 {
         series(&self.blocks)
     }
 
-    /// The bytes of all its blocks.
+    /// Returns the bytes of all blocks.
     pub fn bytes(&self) -> u64 {
         self.blocks.iter().fold(0, |sum, block| sum.saturating_add(block.bytes))
     }
 }
 
-/// Why blocks are merged.
+/// Reason for merging a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupReason {
-    /// They lie in one range that is complete.
+    /// The blocks lie in one complete range.
     Range {
         /// The range.
         range: TimeRange,
-        /// Its length, one of the [`Ranges`](super::Ranges).
+        /// Length of the range, one of the [`Ranges`](super::Ranges).
         length: Length,
     },
-    /// They lie in one range of the shortest length, which is not complete, and are of like size.
+    /// The blocks lie in one range of the shortest length, which is not complete, and have similar sizes.
     Filling {
         /// The range.
         range: TimeRange,
-        /// Its length.
+        /// Length of the range.
         length: Length,
     },
-    /// Their times are not known, and they are of like size.
+    /// The times of the blocks are unknown, and they have similar sizes.
     LikeSize,
 }
 
 /// A block that is not merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmerged<'a> {
-    /// Which.
+    /// The block.
     pub block: &'a Description,
-    /// Why not.
+    /// Reason for not merging it.
     pub reason: UnmergedReason<'a>,
 }
 
-/// Why a block is not merged.
+/// Reason for not merging a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnmergedReason<'a> {
-    /// Another file has the same block.
+    /// Another file holds the same block.
     Copy {
-        /// The first of them.
+        /// Path of that file.
         of: &'a Path,
     },
-    /// It does not lie between the times that were chosen.
+    /// The block lies outside the selected time range.
     OutsideTimes,
-    /// Times were chosen, and its own are not known.
+    /// A time range was selected, and the times of the block are unknown.
     NoTimes,
-    /// No other block with its external labels and label policy lies in a range with it.
+    /// No other block with equal external labels and label policy lies in the same range.
     Only,
-    /// Others lie in a range with it, but nothing newer says that the range is complete.
+    /// Other blocks lie in the same range, but no newer block shows that the range is complete.
     Open {
-        /// The shortest range with others.
+        /// The shortest range with other blocks.
         range: TimeRange,
-        /// Its length.
+        /// Length of the range.
         length: Length,
     },
-    /// Others lie in a complete range with it, but with its neighbours it would have too many series.
+    /// Other blocks lie in the same complete range, but together they have too many series.
     TooManySeries {
-        /// The shortest range with others.
+        /// The shortest range with other blocks.
         range: TimeRange,
-        /// Its length.
+        /// Length of the range.
         length: Length,
     },
-    /// It lies in no range, not even of the longest.
+    /// The block crosses a boundary of every range.
     OverBoundary,
-    /// Its times are not known, and there are not enough blocks of its size that fit one.
+    /// The times of the block are unknown, and too few blocks have a similar size.
     FewAlike,
 }
 
-/// Plans which blocks are merged; see the [module](super).
+/// Chooses the blocks to merge; see the [module](super).
 ///
-/// Time is that of sorting the blocks once per length of ranges.
+/// Costs a sort of the blocks per length of ranges.
 pub fn choose<'a>(blocks: &'a [Description], options: &StrategyOptions) -> Strategy<'a> {
     let mut sorted: Vec<&Description> = blocks.iter().collect();
     sorted.sort_by(|a, b| a.order().cmp(&b.order()));
@@ -143,7 +144,7 @@ pub fn choose<'a>(blocks: &'a [Description], options: &StrategyOptions) -> Strat
     strategy
 }
 
-/// Why a block is not among those that the options choose, if it is not.
+/// Returns the reason if the options exclude a block.
 fn unchosen<'a>(block: &Description, options: &StrategyOptions) -> Option<UnmergedReason<'a>> {
     if options.min_time.is_none() && options.max_time.is_none() {
         return None;
@@ -155,17 +156,18 @@ fn unchosen<'a>(block: &Description, options: &StrategyOptions) -> Option<Unmerg
 }
 
 impl<'a> Strategy<'a> {
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         self.unmerged.len() + self.groups.iter().map(|group| group.blocks.len()).sum::<usize>()
     }
 
-    /// How many there are when all groups are merged.
+    /// Returns the number of blocks after all groups are merged.
     pub fn blocks_after(&self) -> usize {
         self.unmerged.len() + self.groups.len()
     }
 
-    /// Adds blocks that go together by everything but time and size. `newest` is when the newest block with their external labels begins, if any is known to.
+    /// Adds blocks with equal external labels and label policy. `newest` is the start of the newest block with these
+    /// external labels, if known.
     fn add(&mut self, set: &[&'a Description], newest: Option<i64>, options: &StrategyOptions) {
         let (timed, timeless): (Vec<_>, Vec<_>) = set.iter().copied().partition(|block| block.extent().is_some());
         let newest = newest.unwrap_or(i64::MIN);
@@ -194,7 +196,7 @@ impl<'a> Strategy<'a> {
     }
 }
 
-/// How many blocks lie in each range, by length.
+/// Number of blocks in each range, by length.
 struct Neighbours {
     counts: Vec<(i64, BTreeMap<TimeRange, usize>)>,
 }
@@ -208,7 +210,7 @@ impl Neighbours {
         Self { counts: counts.collect() }
     }
 
-    /// Why a block is in no group.
+    /// Returns the reason why a block is in no group.
     fn reason<'a>(&self, block: &Description, newest: i64) -> UnmergedReason<'a> {
         let Some(extent) = block.extent() else { return UnmergedReason::FewAlike };
         let mut reason = UnmergedReason::OverBoundary;

@@ -1,4 +1,4 @@
-//! What is known of a block.
+//! Properties of a block that decide about merging.
 
 use std::path::PathBuf;
 
@@ -10,34 +10,34 @@ use chronoxide_planner::Layout;
 
 use crate::external;
 
-/// What a plan needs to know of a block.
+/// Properties of a block that decide about merging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// Where it is. No two descriptions of a plan have the same.
+    /// Path of the block; distinct for all descriptions.
     pub file: PathBuf,
-    /// Its id.
+    /// Block id.
     pub id: BlockId,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// Its series.
+    /// Number of series.
     pub series: u64,
-    /// The time range of its data, if it is known.
+    /// Time range of the data, if known.
     pub time: Option<TimeRange>,
-    /// The window that it was cut for, if it was.
+    /// Window that the block was cut for, if any.
     pub window: Option<TimeRange>,
-    /// External labels, in the order of their keys.
+    /// External labels, sorted by name.
     pub external_labels: Vec<(String, String)>,
-    /// How its labels were cut.
+    /// Label policy.
     pub policy: LabelPolicy,
-    /// How it is laid out, which is no reason to merge it or not: a merge lays everything out anew.
+    /// Layout. It does not affect merging: a merge writes everything in the layout of its output.
     pub layout: Layout,
 }
 
 impl Description {
-    /// Of a block that is there; reads its meta section.
+    /// Describes an open block. Reads its meta section.
     ///
     /// # Errors
-    /// A meta section that cannot be read.
+    /// The meta section is damaged.
     pub fn from_block(file: PathBuf, block: &BlockView<'_>) -> chronoxide_format::Result<Self> {
         let meta = block.meta()?;
         let mut external_labels = Vec::new();
@@ -62,19 +62,19 @@ impl Description {
         })
     }
 
-    /// Adds external labels that the block lacks, by name: those that its merge will give it.
+    /// Adds external labels that the block lacks, by name, as its merge will do.
     #[must_use]
     pub fn with_external_labels(mut self, labels: &[(String, String)]) -> Self {
         self.external_labels = external::with_defaults(self.external_labels, labels);
         self
     }
 
-    /// What it covers: its window, or else the time range of its data.
+    /// Returns the window, or the time range of the data if there is no window.
     pub fn extent(&self) -> Option<TimeRange> {
         self.window.or(self.time)
     }
 
-    /// The order of blocks in groups and lists: by time, those without time last.
+    /// Returns the sort key of blocks in groups and lists: by time, blocks without a time last.
     pub(super) fn order(&self) -> impl Ord + '_ {
         (self.extent().is_none(), self.extent(), self.id, &self.file)
     }

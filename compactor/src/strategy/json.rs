@@ -1,4 +1,4 @@
-//! A plan as JSON.
+//! Serializes a strategy as JSON.
 
 use chronoxide_format::view::TimeRange;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Description, Group, GroupReason, Strategy, Unmerged, UnmergedReason};
 
-/// `{"blocks": ..., "blocks_after": ..., "groups": [...], "unmerged": [...]}`. Each group has its `reason`, `series_at_most`, `bytes` and `blocks`; each block
-/// that stays alone its `reason` and what is known of it. A reason has a `kind`. Times are RFC 3339, what is not known is `null`.
+/// `{"blocks": ..., "blocks_after": ..., "groups": [...], "unmerged": [...]}`. A group has a `reason`,
+/// `series_at_most`, `bytes` and `blocks`; an unmerged block has a `reason` and its description. A reason has a `kind`.
+/// Times are RFC 3339; unknown values are `null`.
 impl Serialize for Strategy<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut strategy = serializer.serialize_struct("Strategy", 4)?;
@@ -72,12 +73,12 @@ fn block(block: &Description) -> Value {
     })
 }
 
-/// Returns a range of times as JSON: `{"start": ..., "end": ...}` in RFC 3339; the end is not in the range.
+/// Returns a time range as JSON: `{"start": ..., "end": ...}` in RFC 3339. The end is exclusive.
 pub fn times(range: TimeRange) -> Value {
     json!({"start": time(range.start), "end": time(range.end)})
 }
 
-/// Nanoseconds since 1970 as RFC 3339.
+/// Formats nanoseconds since 1970 as RFC 3339.
 pub(super) fn time(nanos: i64) -> String {
     match jiff::Timestamp::from_nanosecond(nanos.into()) {
         Ok(time) => time.to_string(),

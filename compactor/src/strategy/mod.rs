@@ -1,44 +1,51 @@
-//! Which blocks of a folder are merged together.
+//! Chooses the blocks of a folder to merge.
 //!
-//! [`choose()`] takes a [`Description`] of each block and gives [`Group`]s, each to be merged into one block, and for each block that stays alone the reason. It
-//! reads nothing and knows no clock: the same blocks and options give the same strategy, whatever their order.
+//! [`choose()`] takes a [`Description`] of each block. It returns [`Group`]s, each to be merged into one block, and a
+//! reason for each block that is not merged. It reads no files and no clock: equal blocks and options give the same
+//! strategy, in any order.
 //!
-//! Only blocks with equal external labels and an equal label policy go together. Among these:
+//! Only blocks with equal external labels and an equal label policy are merged. Among these:
 //!
-//! | which blocks | when they are merged | why |
+//! | blocks | merged when | why |
 //! |---|---|---|
-//! | those that lie in one range of time: by default of 7 days, else 1 day, 6 hours or 2 hours, aligned to multiples since 1970 | two or more, when the range is *complete*: another block with the same external labels begins at its end or later | A range that is not complete would be merged again for each block that comes. The largest complete range is taken at once, so that a series that is old is written once and not once a level. |
-//! | those of the smallest range (2 hours) that is not complete | four or more of like size | Few files while a range fills, and each series is written a few times at most. |
-//! | those whose time is not known | four or more of like size | There is no range to go by. |
-//! | those that reach over a boundary of every range | never | They would make a block of a week belong to two. |
-//! | copies: files whose block id another file has | never | The same block is there already. |
+//! | in one aligned time range: by default of 7 days, 1 day, 6 hours or 2 hours, the longest first | two or more, and
+//! the range is *complete*: another block with the same external labels begins at its end or later | An incomplete
+//! range would be merged again for each new block. The longest complete range is merged at once, so that an old series
+//! is written once and not once per level. |
+//! | in the incomplete shortest range (2 hours) | four or more of similar size | A filling range has few files, and
+//! each series is written only a few times. |
+//! | with unknown time | four or more of similar size | There is no range. |
+//! | that cross a boundary of every range | never | A merged block would belong to two weeks. |
+//! | copies: another file has the same block id | never | The block exists already. |
 //!
-//! Of *like size* are blocks the largest of which is at most twice the smallest; all below 1 MiB count as 1 MiB. So a block that four have become is
-//! merged again only with others that were made so, and the number of times that a series is written grows with the logarithm of the total, as in Lucene and
-//! Cassandra, whose size-tiered merging this is. The levels of ranges are those of Prometheus's TSDB; other than there, blocks are merged in the smallest range
-//! too, since an ingest can cut a window into several, and a range that is full counts as complete only when something newer exists.
+//! Blocks have *similar size* if the largest is at most twice the smallest; blocks below 1 MiB count as 1 MiB. A block
+//! that was merged from four is merged again only with blocks of its size, so the number of times that a series is
+//! written grows with the logarithm of the total. This is the size-tiered strategy of Lucene and Cassandra. The ranges
+//! are those of Prometheus's TSDB, with two differences: blocks are also merged in the shortest range, since ingest can
+//! cut a window into several blocks, and a full range counts as complete only when a newer block exists.
 //!
-//! A block lies in a range with its window, or if it was cut for none, with the time range of its data.
+//! A block lies in a range if its window does, or without a window, if the time range of its data does.
 //!
-//! With [`max_series`](StrategyOptions::max_series), blocks whose series would be more, counted as if none were in two blocks, are not merged into one. A range that would have
-//! more is taken apart into the smaller ranges; only when nothing can be merged in these, blocks that follow one another are merged as far as the limit allows.
-//! Series that were in several blocks make the next plan find room.
+//! With [`max_series`](StrategyOptions::max_series), a group has at most this number of series, counted as if no series
+//! were in two blocks. A range that has more is split into its shorter ranges. If nothing can be merged in these,
+//! consecutive blocks are merged up to the limit. Duplicate series make room for the next strategy.
 //!
-//! [`min_time`](StrategyOptions::min_time) and [`max_time`](StrategyOptions::max_time) choose the blocks that lie between them as a whole; the others still
-//! count as newer blocks.
+//! [`min_time`](StrategyOptions::min_time) and [`max_time`](StrategyOptions::max_time) select blocks that lie entirely
+//! between them. Other blocks still count as newer blocks.
 //!
-//! Each merge makes the number of blocks smaller, so that to plan and merge again and again comes to an end: a plan without groups.
+//! Each merge reduces the number of blocks, so that choosing and merging repeatedly ends with a strategy without
+//! groups.
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `description` | what is known of a block |
-//! | `ranges` | the lengths of ranges, and the range that a block lies in |
-//! | `options` | what can be chosen |
-//! | `plan` | the whole: sets of blocks, groups and reasons |
-//! | `by_time` | groups that lie in one range |
-//! | `by_size` | groups of like size |
-//! | `json` | a plan as JSON |
-//! | `screen` | a plan for people |
+//! | `description` | properties of a block |
+//! | `ranges` | lengths of ranges, and the range of a block |
+//! | `options` | options |
+//! | `choose` | groups and reasons |
+//! | `by_time` | groups by time range |
+//! | `by_size` | groups by size |
+//! | `json` | JSON form |
+//! | `screen` | text form |
 //!
 //! ```
 //! use chronoxide_compactor::strategy::{Description, StrategyOptions, choose};

@@ -1,23 +1,23 @@
-//! What can be chosen.
+//! Options of the strategy.
 
 use super::{Description, Ranges};
 
-/// What to merge and what not. The default chooses all blocks.
+/// Options of the strategy. The default considers all blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrategyOptions {
-    /// The lengths of ranges.
+    /// Lengths of ranges.
     pub ranges: Ranges,
-    /// Only blocks that begin at this time or later, in nanoseconds since 1970.
+    /// Consider only blocks that begin at this time or later, in nanoseconds since 1970.
     pub min_time: Option<i64>,
-    /// Only blocks that end at this time or before; a block does not hold its end.
+    /// Consider only blocks that end at this time or earlier. The end of a block is exclusive.
     pub max_time: Option<i64>,
-    /// The most series of a block that is made.
+    /// Maximum number of series of a merged block.
     pub max_series: Option<u64>,
-    /// How many blocks of like size are merged at least.
+    /// Minimum number of blocks of similar size to merge.
     pub min_alike: usize,
-    /// How many times as large as the smallest the largest block of like size is at most.
+    /// Maximum ratio of the largest to the smallest block of similar size.
     pub size_factor: u64,
-    /// Blocks of fewer bytes count as having so many.
+    /// Smaller blocks count as having this number of bytes.
     pub small_bytes: u64,
 }
 
@@ -36,12 +36,12 @@ impl Default for StrategyOptions {
 }
 
 impl StrategyOptions {
-    /// Whether these blocks may become one.
+    /// Returns true if these blocks may be merged into one.
     pub(super) fn fits(&self, blocks: &[&Description]) -> bool {
         self.max_series.is_none_or(|most| series(blocks) <= most)
     }
 
-    /// How many of these blocks, from the first on, may become one; at least one, which may be too large.
+    /// Returns the number of leading blocks that may be merged into one; at least one, even if it is too large.
     pub(super) fn run(&self, blocks: &[&Description]) -> usize {
         let mut sum = 0_u64;
         let fitting = blocks.iter().take_while(|block| {
@@ -52,7 +52,7 @@ impl StrategyOptions {
     }
 }
 
-/// The series of all blocks together, as if none were in two.
+/// Returns the sum of the blocks' series.
 pub(super) fn series(blocks: &[&Description]) -> u64 {
     blocks.iter().fold(0, |sum, block| sum.saturating_add(block.series))
 }

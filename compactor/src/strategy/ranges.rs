@@ -1,4 +1,4 @@
-//! The lengths of ranges of time.
+//! Lengths of time ranges.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,44 +9,44 @@ const SECOND: i64 = 1_000_000_000;
 /// Units in nanoseconds, the largest first.
 const UNITS: [(&str, i64); 4] = [("d", 86_400 * SECOND), ("h", 3_600 * SECOND), ("m", 60 * SECOND), ("s", SECOND)];
 
-/// The lengths of the ranges in which blocks are merged, as in `2h,6h,1d,7d`, which is the default: each longer than the one before it and
-/// a multiple of it, so that each range lies in one of the next length.
+/// Lengths of the ranges in which blocks are merged, such as the default `2h,6h,1d,7d`. Each length is a multiple of
+/// the one before it, so that each range lies in one range of the next length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranges {
-    /// In nanoseconds, at least one.
+    /// Lengths in nanoseconds, at least one.
     lengths: Vec<i64>,
 }
 
-/// Why a text names no [`Ranges`].
+/// Error of parsing [`Ranges`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RangesError {
-    /// A length cannot be read.
+    /// A length is malformed.
     #[error("{text:?} is no length such as 2h: a number, then d, h, m or s")]
     Length {
-        /// What was to be a length.
+        /// The malformed text.
         text: String,
     },
-    /// A length is nothing, or too much.
+    /// A length is zero or too long.
     #[error("{text} is no length between 1s and 292 years")]
     Size {
         /// The length.
         text: String,
     },
-    /// Ranges do not lie in one another.
+    /// A length is not a multiple of the one before it.
     #[error(
         "{longer} is no multiple of {shorter} that is longer: each range must consist of some of the one before it"
     )]
     Multiple {
-        /// The one before.
+        /// The length before.
         shorter: Length,
-        /// The one that does not follow it.
+        /// The length that is not a multiple of it.
         longer: Length,
     },
 }
 
 impl Ranges {
-    /// The lengths in nanoseconds, the shortest first.
+    /// Returns the lengths in nanoseconds, the shortest first.
     pub fn lengths(&self) -> &[i64] {
         &self.lengths
     }
@@ -90,7 +90,7 @@ impl fmt::Display for Ranges {
     }
 }
 
-/// A length of time in nanoseconds, in the largest unit of which it is a multiple.
+/// A duration in nanoseconds. Displayed in the largest unit that divides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Length(pub i64);
 
@@ -103,15 +103,15 @@ impl fmt::Display for Length {
     }
 }
 
-/// The aligned range of this length in which all of `extent` lies, if there is one.
+/// Returns the aligned range of this length that contains `extent`, if there is one.
 pub(super) fn range_of(extent: TimeRange, length: i64) -> Option<TimeRange> {
     let number = extent.start.div_euclid(length);
-    // Extents are not empty; one that is counts as its first nanosecond.
+    // An empty extent counts as its first nanosecond.
     let last = extent.end.saturating_sub(1).max(extent.start).div_euclid(length);
     if number != last {
         return None;
     }
-    // The first and the last range that a time can be in reach over what 64 bits can say.
+    // The first and the last range exceed 64 bits.
     let start = number.saturating_mul(length);
     let end = i64::try_from((i128::from(number) + 1) * i128::from(length)).unwrap_or(i64::MAX);
     Some(TimeRange { start, end })

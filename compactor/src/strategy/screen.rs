@@ -1,4 +1,4 @@
-//! A plan for people.
+//! Writes a strategy as text.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,8 @@ use chronoxide_format::view::TimeRange;
 
 use super::{Description, Group, GroupReason, Strategy, UnmergedReason};
 
-/// Writes a strategy: a line that sums it up, each group with its reason and its blocks, then the blocks that stay alone with theirs.
+/// Writes a strategy: a summary line, each group with its reason and its blocks, then the unmerged blocks with their
+/// reasons.
 ///
 /// # Errors
 /// Those of `out`.
@@ -49,7 +50,7 @@ pub fn write(strategy: &Strategy<'_>, style: Style, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// "Series" is its own plural.
+/// Formats a number of series; the plural of "series" is "series".
 fn count_of_series(number: u64) -> String {
     format!("{} series", count(number))
 }
@@ -77,7 +78,7 @@ fn unmerged_reason(reason: UnmergedReason<'_>) -> String {
     }
 }
 
-/// The external labels of a group, if it has any.
+/// Returns the external labels of a group, if it has any.
 fn labels(group: &Group<'_>) -> Option<String> {
     let labels = &group.blocks.first()?.external_labels;
     let pairs = labels.iter().map(|(key, value)| format!("{}={}", Escaped(key), Escaped(value)));
@@ -88,7 +89,7 @@ fn times(range: TimeRange) -> String {
     human::times(range.start, range.end)
 }
 
-/// What a row says of a block.
+/// Returns the cells of a block's row.
 fn cells(block: &Description) -> [String; 4] {
     [
         Harmless(&block.file.display().to_string()).to_string(),
@@ -98,7 +99,7 @@ fn cells(block: &Description) -> [String; 4] {
     ]
 }
 
-/// How wide the columns of all rows are.
+/// Widths of the columns.
 struct Columns {
     widths: [usize; 4],
 }
