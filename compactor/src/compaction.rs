@@ -265,13 +265,13 @@ impl Compaction<'_> {
 #[non_exhaustive]
 pub enum RemapRefused {
     /// The remap cannot be read.
-    #[error("it cannot be read again")]
+    #[error("cannot be read again")]
     Read(#[from] io::Error),
     /// The remap breaks a rule.
     #[error(transparent)]
     Verify(#[from] RemapError),
     /// The remap has different bytes than were written.
-    #[error("it has other bytes than were written")]
+    #[error("written bytes differ when read back")]
     Other,
 }
 

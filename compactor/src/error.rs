@@ -1,5 +1,6 @@
 //! Errors of merging.
 
+use chronoxide_cli::human;
 use chronoxide_format::Error;
 use chronoxide_format::build::BuildError;
 use chronoxide_format::remap::RemapBuildError;
@@ -37,7 +38,7 @@ pub enum CompactError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// Too many selectors.
-    #[error("there are more than {most} selectors")]
+    #[error("more than {most} selectors")]
     TooManySelectors {
         /// Maximum number of selectors.
         most: usize,
@@ -50,7 +51,8 @@ pub enum CompactError {
     },
     /// The merge could exceed the memory limit. Nothing was done.
     #[error(
-        "the merge could need {needed} bytes of memory, and the limit is {limit} (--memory-limit): merge fewer blocks at once, or raise the limit"
+        "the merge could need {}, and the limit is {} (--memory-limit): merge fewer blocks at once, or raise the limit",
+        human::bytes(*needed), human::bytes(*limit)
     )]
     Memory {
         /// Approximate maximum number of bytes.
@@ -62,7 +64,7 @@ pub enum CompactError {
     #[error(transparent)]
     Remap(#[from] RemapBuildError),
     /// Targets of a remap do not match the outputs. The outputs were written; this is a bug.
-    #[error("{gone} series are in no output, {left_out} were left out")]
+    #[error("{gone} series are missing from the outputs; {left_out} were dropped as requested")]
     Unmapped {
         /// Number of series without a target.
         gone: u64,
@@ -80,7 +82,7 @@ pub enum CompactError {
     Cancelled,
     /// Inputs and outputs do not balance: an input changed while it was read, or this is a bug. Nothing was written.
     #[error(
-        "the series do not balance: {series_in} in, {duplicates} twice, {dropped} left out, {series_out} out, fingerprints {fingerprints}"
+        "series do not balance: {series_in} in, {duplicates} duplicates, {dropped} dropped, {series_out} out, fingerprints {fingerprints}"
     )]
     Unbalanced {
         /// Series of all inputs.
@@ -118,16 +120,16 @@ impl CompactError {
     }
 
     fn unknown_features(bits: u32) -> String {
-        format!("has features that this program does not know: ro_compat bits {bits:#x}")
+        format!("unknown features: ro_compat bits {bits:#x}")
     }
 
     fn difference(what: &str) -> String {
         let remedy = if what == "external labels" {
-            " (--lift-external-labels makes them labels of series, --external-label sets one that is missing)"
+            " (--lift-external-labels turns them into labels of series; --external-label sets a missing one)"
         } else {
             ""
         };
-        format!("differs from the first input in its {what}; such blocks are not merged{remedy}")
+        format!("differs from the first input in its {what}{remedy}")
     }
 }
 

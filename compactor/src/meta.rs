@@ -75,7 +75,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
             }
             let known = *pairs.entry(key).or_insert(value);
             if known != value && options.user_pairs == UserPairs::MustAgree {
-                return Err(CompactError::Differs { input, what: "user pairs" });
+                return Err(CompactError::Differs { input, what: "annotations" });
             }
         }
     }

@@ -21,7 +21,7 @@ pub struct CompactOptions {
     pub shards: Option<Shards>,
     /// If not empty, keep only series that match at least one.
     pub keep: Vec<Selector>,
-    /// Series that one of these selects are left out.
+    /// Drop series that match one of these.
     pub drop: Vec<Selector>,
     /// Labels to drop or rename. Selectors see labels as they were before.
     pub rewrite: Rewrite,

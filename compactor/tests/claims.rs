@@ -130,10 +130,10 @@ fn a_block_with_other_series_deletes_nothing_that_it_claims() {
         let stderr = assert_exit(&blocks.compact(), 5);
         assert_eq!(blocks.names(), before);
         for number in 0..6 {
-            assert!(stderr.contains(&format!("{number}.cx: kept: ")), "{stderr}");
+            assert!(stderr.contains(&format!("{number}.cx: kept; ")), "{stderr}");
         }
         let missing = 117 - held.len();
-        assert!(stderr.contains(&format!("{missing} of their series are missing")), "{stderr}");
+        assert!(stderr.contains(&format!("{missing} series are missing")), "{stderr}");
     }
 }
 
@@ -152,8 +152,8 @@ fn a_claim_under_the_id_of_the_blocks_own_job_deletes_nothing() {
             blocks.add(&format!("claim-{output}.cx"), numbers, &claim);
         }
         let stderr = assert_exit(&blocks.compact(), 5);
-        assert!(stderr.contains("merged.cx: kept: "), "{stderr}");
-        assert!(stderr.contains("100 of their series are missing"), "{stderr}");
+        assert!(stderr.contains("merged.cx: kept; "), "{stderr}");
+        assert!(stderr.contains("100 series are missing"), "{stderr}");
         assert!(blocks.path("merged.cx").exists());
         assert!(series(200..300).is_subset(&blocks.seen().1));
     }
@@ -167,7 +167,7 @@ fn times_pairs_and_metrics_must_live_on_too() {
     let cases: [(&str, BlockMeta); 4] = [
         ("time range", BlockMeta { time, ..BlockMeta::default() }),
         ("window", BlockMeta { window: time, ..BlockMeta::default() }),
-        ("user pair", BlockMeta { user_pairs: vec![("ticket".to_owned(), "1".to_owned())], ..BlockMeta::default() }),
+        ("annotation key", BlockMeta { user_pairs: vec![("ticket".to_owned(), "1".to_owned())], ..BlockMeta::default() }),
         ("metric metadata", BlockMeta { metrics: [metric].into_iter().collect(), ..BlockMeta::default() }),
     ];
     for (what, meta) in cases {
@@ -198,7 +198,7 @@ fn what_an_earlier_run_has_merged_is_deleted_once_it_is_proved() {
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         assert_exit(&run(&[&inputs[..], output].concat()), 0);
         let stderr = assert_exit(&blocks.compact(), 0);
-        assert_eq!(stderr.matches("deleted, as it was merged before").count(), 6, "{stderr}");
+        assert_eq!(stderr.matches("deleted; an earlier run merged it").count(), 6, "{stderr}");
         assert_eq!(blocks.seen(), (series(0..117), series(0..117)));
         assert_eq!(blocks.names().len(), if name == "parts" { 3 } else { 1 });
     }
@@ -221,7 +221,7 @@ fn inputs_stay_when_an_output_or_one_of_them_was_damaged_meanwhile() {
         let before = blocks.names();
         let stderr = assert_exit(&blocks.compact(), 3);
         assert_eq!(blocks.names(), before);
-        assert!(stderr.contains(&format!("is not proved: {}: ", path.display())), "{stderr}");
+        assert!(stderr.contains(&format!("holds its series: {}: ", path.display())), "{stderr}");
     }
 }
 
@@ -243,7 +243,7 @@ fn inputs_of_a_run_that_left_series_out_are_hidden_but_kept() {
     let left = 10 + 17;
     assert_eq!(blocks.seen().0.len(), left, "the block says that series were left out, and is believed");
     let stderr = assert_exit(&blocks.compact(), 5);
-    assert!(stderr.contains("90 of their series are missing"), "{stderr}");
+    assert!(stderr.contains("90 series are missing"), "{stderr}");
     assert_eq!(blocks.names().len(), 7);
 }
 

@@ -139,8 +139,8 @@ fn usage_errors_end_with_2() {
         (&[&a, "-o", "-"], "cannot go to standard output"),
         (&[&a, "-o", &out, "--shards", "2"], "several outputs need a folder"),
         (&[&a, "-o", &out, "--max-series-per-block", "2"], "several outputs need a folder"),
-        (&[&a, "-o", &out, "--dry-run"], "--dry-run is for a folder"),
-        (&[&a, &here, "-o", &out], "a folder is merged by itself"),
+        (&[&a, "-o", &out, "--dry-run"], "--dry-run needs a folder"),
+        (&[&a, &here, "-o", &out], "only one folder can be merged in place"),
         (&[&here, "-o", &out], "a folder is merged in place"),
         (&[&here, "--shards", "2"], "shards are made of files"),
         (&[&a, "-o", &here, "--shards", "2", "--shard", "1/2"], "cannot be used with"),
@@ -152,7 +152,7 @@ fn usage_errors_end_with_2() {
         (&[&a, "-o", &out, "--drop", "{}"], "__name__!="),
         (&[&a, "-o", &out, "--rename-label", "pod"], "such as pod=instance"),
         (&[&a, "-o", &out, "--min-time", "2025-11-11T09:00:00Z"], "no block lies between"),
-        (&[&a, "-o", &out, "--memory-limit", "1MiB"], "bytes of memory, and the limit is 1048576 (--memory-limit)"),
+        (&[&a, "-o", &out, "--memory-limit", "1MiB"], "and the limit is 1.0 MiB (1,048,576 bytes) (--memory-limit)"),
         (&[&a, "-o", &out, "--layout", "wide"], "bitpacked"),
         (&[&a, "-o", &out, "--threads", "0"], "--threads"),
     ] {
@@ -296,7 +296,7 @@ fn optional_sections_are_left_out_and_said_to_be() {
     editor.features = [0, 0, 6];
     let input = folder.write("optional.cx", editor.close());
     let out = folder.text("out.cx");
-    assert_exit(&run(&[&input, "-o", &out]), 0, "left out     1 optional section");
+    assert_exit(&run(&[&input, "-o", &out]), 0, "not copied   1 optional section");
     let block = fs::read(Path::new(&out)).unwrap();
     assert!(BlockView::open(&block).unwrap().sections().all(|section| section.known().is_some()));
 }

@@ -148,7 +148,7 @@ fn a_folder_is_merged_in_place_until_nothing_is_left_to_merge() {
     // What is merged already is deleted by a later run that may, as after one that was killed before it could.
     let (_, stderr) = assert_exit(&blocks.run(&["--delete-inputs"]), 0);
     assert!(stderr.contains("nothing to merge"), "{stderr}");
-    assert_eq!(stderr.matches(": deleted, as it was merged before").count(), before.len() - 3);
+    assert_eq!(stderr.matches(": deleted; an earlier run merged it").count(), before.len() - 3);
     assert_eq!(blocks.names().len(), live);
     assert!(blocks.live().1 == blocks.series);
 }
@@ -329,9 +329,9 @@ fn options_that_would_do_nothing_are_refused() {
     let blocks = hours();
     let before = blocks.files();
     for (options, message) in [
-        (&["--drop", r#"{pod="a"}"#][..], "series are left out and labels rewritten in files"),
-        (&["--drop-label", "pod"], "series are left out and labels rewritten in files"),
-        (&["--force"], "--force is for a file"),
+        (&["--drop", r#"{pod="a"}"#][..], "--lift-external-labels need named files"),
+        (&["--drop-label", "pod"], "--lift-external-labels need named files"),
+        (&["--force"], "--force needs a file as output"),
         (&["--shard-by", "pod"], "--shard-by needs --shards"),
         (&["--replan", "--layout", "fixed"], "--replan is for factored outputs"),
     ] {

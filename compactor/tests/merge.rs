@@ -321,7 +321,7 @@ fn inputs_that_contradict_each_other_are_not_merged() {
     let conflicts = [
         ("external labels", BlockMeta { external_labels: pair("cluster", "eu"), ..BlockMeta::default() }),
         ("label policy", BlockMeta { policy: LabelPolicy::INGEST, ..BlockMeta::default() }),
-        ("user pairs", BlockMeta { user_pairs: pair("note", "other"), ..BlockMeta::default() }),
+        ("annotations", BlockMeta { user_pairs: pair("note", "other"), ..BlockMeta::default() }),
     ];
     let base = BlockMeta { user_pairs: pair("note", "one"), ..BlockMeta::default() };
     for (name, meta) in conflicts {

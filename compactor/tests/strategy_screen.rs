@@ -49,9 +49,9 @@ merge 1: 2h, 2025-11-13T00:00:00Z to before 2025-11-13T02:00:00Z, is complete
   a.cx               2025-11-13T00:00:00Z to before 2025-11-13T01:00:00Z  1,500 series  1,000 bytes
   evil\u001b[2J.cx   2025-11-13T01:00:00Z to before 2025-11-13T02:00:00Z  1,500 series  2,000 bytes
   2.9 KiB (3,000 bytes) in, at most 3,000 series out
-stay as they are:
+not merged:
   newest.cx          2025-11-13T02:00:00Z to before 2025-11-13T04:00:00Z  1,500 series  4,000 bytes  6h, 2025-11-13T00:00:00Z to before 2025-11-13T06:00:00Z, is not complete
-  timeless.cx        time unknown                                  1,500 series  8,000 bytes  times not known, too few of like size
+  timeless.cx        time unknown                                  1,500 series  8,000 bytes  times unknown, too few blocks of similar size
 "#;
     // Columns are as wide as the widest cell.
     let squeezed =
@@ -69,7 +69,7 @@ fn nothing_to_merge_is_said() {
     assert_eq!(shown(&[]), "strategy: 0 blocks, nothing to merge\n");
     let alone = &blocks()[3..];
     assert!(
-        shown(alone).starts_with("strategy: 1 block, nothing to merge\nstay as they are:\n  timeless.cx"),
+        shown(alone).starts_with("strategy: 1 block, nothing to merge\nnot merged:\n  timeless.cx"),
         "{}",
         shown(alone)
     );

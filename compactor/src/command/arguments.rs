@@ -1,4 +1,4 @@
-//! What the command understands.
+//! Arguments of the command.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use clap::{Parser, ValueEnum};
 
 use crate::failure::usage;
 
-/// Merges blocks: each series once, in fewer files
+/// Merges blocks into fewer files, with each series once
 ///
-/// Of files, makes one block, or several in a folder. Of a folder, plans by itself which of its blocks go together, by windows of time
-/// and by size, and merges these in place.
+/// Given files, writes one block, or several into a folder. Given a folder, chooses blocks by time and size, and merges
+/// them in place.
 ///
-/// Inputs are verified in full as they are merged, and never changed. Outputs appear whole or not at all, after they were read again and verified; their bytes
-/// depend neither on the order of the inputs nor on the number of threads.
+/// Inputs are verified while they are merged, and never changed. Outputs are read again and verified, and appear whole
+/// or not at all. Their bytes do not depend on the order of inputs or the number of threads.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-compact", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "BLOCK|FOLDER")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// The block to write; a folder, which ends in `/` if it is not there yet, for blocks that are named after their ids
+    /// Block to write, or a folder for blocks named after their ids; end a new folder with `/`
     #[arg(short, long, value_name = "FILE|DIR/")]
     pub(crate) output: Option<PathBuf>,
 
@@ -36,75 +36,77 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// How outputs are laid out
+    /// Layout of the outputs
     #[arg(long, value_enum, default_value_t = Layout::Factored)]
     pub(crate) layout: Layout,
 
-    /// Plan factored outputs afresh instead of adopting the largest input's plan: slower, in memory for all rows
+    /// Plan factored outputs afresh instead of adopting the plan of the largest input; slower, and holds all rows in
+    /// memory
     #[arg(long)]
     pub(crate) replan: bool,
 
-    /// Write for each input where its series are in the outputs, into this folder: a file named after the input's id
+    /// Write a remap per input into this folder, named after the input's id: where its series are in the outputs
     #[arg(long, value_name = "DIR")]
     pub(crate) remap: Option<PathBuf>,
 
-    /// Delete inputs once all outputs are in their places and verified, the oldest first
+    /// Delete inputs, the oldest first, once all outputs are published and verified
     #[arg(long)]
     pub(crate) delete_inputs: bool,
 
-    /// Show what would be merged with what, and why, and do nothing
+    /// Show which blocks would be merged, and why, without merging
     #[arg(long, help_heading = "Folders")]
     pub(crate) dry_run: bool,
 
-    /// Lengths of windows of time in which blocks are merged, each a multiple of the one before
+    /// Lengths of time windows in which blocks are merged, each a multiple of the one before
     #[arg(long, value_name = "LENGTHS", default_value = "2h,6h,1d,7d", help_heading = "Folders")]
     pub(crate) ranges: Ranges,
 
-    /// Only blocks that begin at this time or later, such as 2025-11-11T09:00:00Z
+    /// Merge only blocks that begin at this time or later, such as 2025-11-11T09:00:00Z
     #[arg(long, value_name = "TIME", value_parser = instant)]
     pub(crate) min_time: Option<i64>,
 
-    /// Only blocks that end at this time or before
+    /// Merge only blocks that end at this time or earlier
     #[arg(long, value_name = "TIME", value_parser = instant)]
     pub(crate) max_time: Option<i64>,
 
-    /// Series of an output, at most
+    /// Maximum number of series per output
     #[arg(long, value_name = "N", help_heading = "Several outputs")]
     pub(crate) max_series_per_block: Option<NonZeroU32>,
 
-    /// Spread series over so many outputs by the value of a label
+    /// Spread series over N outputs by the value of a label
     #[arg(long, value_name = "N", conflicts_with = "shard", help_heading = "Several outputs")]
     pub(crate) shards: Option<NonZeroU32>,
 
-    /// Make one of several such outputs only, such as 1/4: other machines can make the others
+    /// Write only shard I of N, such as 1/4; other machines can write the others
     #[arg(long, value_name = "I/N", help_heading = "Several outputs")]
     pub(crate) shard: Option<Shard>,
 
-    /// The label by whose value series are spread [default: __name__]
+    /// Label to spread series by [default: __name__]
     #[arg(long, value_name = "LABEL", help_heading = "Several outputs")]
     pub(crate) shard_by: Option<String>,
 
-    /// Keep only series that this PromQL selector selects, such as '{namespace="prod"}'; may be repeated: one of them is enough
+    /// Keep only series that match this PromQL selector, such as '{namespace="prod"}', or another --keep
     #[arg(long, value_name = "SELECTOR", help_heading = "Rewriting")]
     pub(crate) keep: Vec<Selector>,
 
-    /// Leave out series that this selector selects; may be repeated
+    /// Drop series that match this PromQL selector; may be repeated
     #[arg(long, value_name = "SELECTOR", help_heading = "Rewriting")]
     pub(crate) drop: Vec<Selector>,
 
-    /// Drop a label from all series; may be repeated. Series that become equal become one
+    /// Drop a label from all series; may be repeated. Series that become equal are merged
     #[arg(long = "drop-label", value_name = "LABEL", help_heading = "Rewriting")]
     pub(crate) drop_labels: Vec<String>,
 
-    /// Rename a label, in place of one that has the new name already; may be repeated
+    /// Rename a label, replacing a label that already has the new name; may be repeated
     #[arg(long = "rename-label", value_name = "OLD=NEW", value_parser = rename, help_heading = "Rewriting")]
     pub(crate) rename_labels: Vec<(String, String)>,
 
-    /// Set this external label for inputs that lack it; may be repeated
+    /// Set an external label for inputs that lack it; may be repeated
     #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = pair, help_heading = "Rewriting")]
     pub(crate) external_labels: Vec<(String, String)>,
 
-    /// Turn external labels into labels of the series, so that blocks of several clusters can be merged; a series keeps a label of its own with that name
+    /// Turn external labels into labels of the series, so that blocks of several clusters can be merged; existing
+    /// labels win
     #[arg(long, help_heading = "Rewriting")]
     pub(crate) lift_external_labels: bool,
 
@@ -112,15 +114,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Annotations::Error, help_heading = "Rewriting")]
     pub(crate) annotations: Annotations,
 
-    /// Threads to use, at most; as many as there are cores if not given
+    /// Maximum number of threads [default: number of cores]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Refuse to begin what could take more memory than this, such as 512MiB [default: half of the memory that the process may use]
+    /// Refuse a merge that could need more memory than this, such as 512MiB [default: half of the memory that the
+    /// process may use]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory_limit: Option<usize>,
 
-    /// Print the summary, or the plan of --dry-run, as JSON on standard output: one object a line
+    /// Print the summary, or the result of --dry-run, as JSON to standard output: one object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -145,7 +148,7 @@ Examples:
   chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
 
-/// How annotations of inputs that differ are merged.
+/// Policy for annotations that differ between inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Annotations {
     /// Refuse to merge inputs with different values for a key
@@ -157,7 +160,7 @@ pub(crate) enum Annotations {
 }
 
 impl Arguments {
-    /// How blocks are merged.
+    /// Returns the options of the merge.
     pub(crate) fn options(&self) -> CompactOptions {
         let shards = self.shards.map(|count| (count, None)).or(self.shard.map(|shard| (shard.count(), Some(shard))));
         CompactOptions {
@@ -184,18 +187,18 @@ impl Arguments {
         }
     }
 
-    /// Refuses options that would do nothing.
+    /// Refuses options that would have no effect.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.shard_by.is_some() && self.shards.is_none() && self.shard.is_none() {
             return Err(usage("--shard-by needs --shards or --shard"));
         }
         if self.replan && self.layout != Layout::Factored {
-            return Err(usage("--replan is for factored outputs: plain ones have no plan"));
+            return Err(usage("--replan needs --layout factored"));
         }
         Ok(())
     }
 
-    /// Which blocks of a folder are merged.
+    /// Returns the options of the strategy.
     pub(crate) fn strategy_options(&self) -> StrategyOptions {
         StrategyOptions {
             ranges: self.ranges.clone(),
@@ -207,11 +210,11 @@ impl Arguments {
     }
 }
 
-/// Reads `old=new`, both of which are there.
+/// Parses `old=new`.
 fn rename(text: &str) -> Result<(String, String), String> {
     match pair(text) {
         Ok((old, new)) if !new.is_empty() => Ok((old, new)),
-        _ => Err("two names with `=` between them are expected, such as pod=instance".to_owned()),
+        _ => Err("expected OLD=NEW, such as pod=instance".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Inputs that were named deleted, once what was made of them stands.
+//! Deletes named inputs after their outputs are published.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,16 +11,18 @@ use chronoxide_reader::{Block, BlockId};
 use crate::blocks;
 use crate::failure::{Error, usage};
 
-/// Refuses inputs that cannot be deleted as they are named, before anything is done.
+/// Refuses inputs that are links, before anything is done.
 pub(crate) fn check(inputs: &[PathBuf]) -> Result<(), Failure> {
     match inputs.iter().find(|path| path.is_symlink()) {
-        Some(link) => Err(usage(format!("{}: is a link, and --delete-inputs deletes files", link.display()))),
+        Some(link) => {
+            Err(usage(format!("{}: is a symbolic link, which --delete-inputs does not delete", link.display())))
+        }
         None => Ok(()),
     }
 }
 
-/// Deletes inputs, the oldest first, but those that are outputs. In each folder the same other blocks must count afterwards as before. `locked` is the folder that this job
-/// has locked already.
+/// Deletes inputs that are not outputs, the oldest first. In each folder, the same other blocks must count before and
+/// after. `locked` is the folder that this job has locked already.
 pub(crate) fn delete(
     inputs: &[(&Path, Block)],
     outputs: &[&Path],
@@ -50,14 +52,12 @@ pub(crate) fn delete(
     Ok(remove_files(&Disk, &paths).map_err(Error::from)?.removed)
 }
 
-/// Refuses to delete what has become another block since it was merged, and what other blocks would count without that do not count now.
+/// Refuses to delete an input that changed since it was merged, or without which other blocks of its folder would
+/// count.
 fn check_folder(folder: &Path, doomed: &BTreeMap<PathBuf, BlockId>) -> Result<(), Failure> {
     for (path, id) in doomed {
         if blocks::map(path).map_err(Error::from)?.view().block_id() != *id {
-            return Err(usage(format!(
-                "{}: is another block than the one that was merged, and no input is deleted",
-                path.display()
-            )));
+            return Err(usage(format!("{}: replaced since it was merged; no input was deleted", path.display())));
         }
     }
     let survey = blocks::map_folder(folder).map_err(Error::from)?;
@@ -74,7 +74,7 @@ fn check_folder(folder: &Path, doomed: &BTreeMap<PathBuf, BlockId>) -> Result<()
     let after = live(&|path| !doomed.contains_key(path));
     match after.difference(&before).next() {
         Some(id) => Err(usage(format!(
-            "{}: block {id} would count again without these inputs, which hold a part of it; no input is deleted",
+            "{}: block {id} would count again without these inputs, which hold a part of it; no input was deleted",
             folder.display()
         ))),
         None => Ok(()),

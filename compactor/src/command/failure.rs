@@ -1,4 +1,4 @@
-//! How errors end the command.
+//! Errors and exit codes of the command.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use chronoxide_compactor::job::{JobError, Unproven};
 use chronoxide_compactor::{CompactError, CompactionError};
 use chronoxide_reader::{FolderError, OpenError};
 
-/// Why the command failed.
+/// Error of the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
@@ -29,7 +29,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// An error with the name of the file that it is about.
+    /// Adds the name of the input to an error.
     pub(crate) fn named(error: CompactionError<OpenError>, inputs: &[&Path]) -> Self {
         let path = |input: usize| inputs[input].to_path_buf();
         match error {
@@ -69,7 +69,7 @@ fn compact_exit(error: &CompactError) -> Exit {
     }
 }
 
-/// Returns the exit code for blocks that are kept because nothing proves that their series live on.
+/// Returns the exit code for blocks that are kept because the proof failed.
 pub(crate) fn exit_of_unproven(reason: &Unproven) -> Exit {
     match reason {
         Unproven::Open(source) => source.exit(),
@@ -82,7 +82,7 @@ pub(crate) fn exit_of_unproven(reason: &Unproven) -> Exit {
     }
 }
 
-/// A usage error.
+/// Returns a usage error.
 pub(crate) fn usage(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Usage, message.into())
 }

@@ -1,4 +1,4 @@
-//! Files to a file, or to a folder.
+//! Merges named files into a file, or into a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -24,30 +24,30 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     }
     if let Some(folder) = arguments.inputs.iter().find(|input| input.is_dir()) {
         return Err(usage(format!(
-            "{}: a folder is merged by itself; to merge several, name their blocks",
+            "{}: only one folder can be merged in place; to merge several, name their blocks (DIR/*.cx)",
             folder.display()
         )));
     }
     if arguments.dry_run {
-        return Err(usage(
-            "--dry-run is for a folder, which is planned; files that are named are merged as they are named",
-        ));
+        return Err(usage("--dry-run needs a folder: named files are merged as given"));
     }
     let Some(output) = &arguments.output else {
-        return Err(usage("--output is missing: the block to write, or a folder for several"));
+        return Err(usage("missing --output: the block to write, or a folder for several"));
     };
     let is_folder = is_folder(output);
     if arguments.delete_inputs && arguments.shard.is_some() {
-        return Err(usage("--delete-inputs does not go with --shard: the other shards need them"));
+        return Err(usage("--delete-inputs conflicts with --shard: the other shards need the inputs"));
     }
     if is_folder && arguments.force {
-        return Err(usage("--force is for a file: blocks in a folder are named after their ids, and never replaced"));
+        return Err(usage(
+            "--force needs a file as output: blocks in a folder are named after their ids and never replaced",
+        ));
     }
     if arguments.delete_inputs {
         deletion::check(&arguments.inputs)?;
     }
     let existing = if is_folder { None } else { Some(existing(output, arguments.force)?) };
-    // Before the inputs are opened, so that no other job deletes them meanwhile; a folder that is not there has none.
+    // Locked before the inputs are opened, so that no other job deletes them meanwhile.
     let mut lock = if is_folder && output.is_dir() { Some(lock(output)?) } else { None };
 
     let opened = (arguments.inputs.iter())
@@ -57,7 +57,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     for (path, _) in others.iter().filter(|_| !arguments.quiet.is_set()) {
         let path = path.display().to_string();
         tell(|out| {
-            writeln!(out, "chronoxide-compact: {}: does not lie between the times that were given", Harmless(&path))
+            writeln!(out, "chronoxide-compact: {}: skipped: not between --min-time and --max-time", Harmless(&path))
         });
     }
     if chosen.is_empty() {
@@ -104,7 +104,7 @@ fn lock(folder: &Path) -> Result<FolderLock, Failure> {
     Ok(lock)
 }
 
-/// Whether a block lies between the times that were given, as a whole; damaged meta are found later.
+/// Returns true if a block lies entirely between the given times. Damaged meta is reported later.
 fn is_between(arguments: &Arguments, block: &Block) -> bool {
     let Arguments { min_time, max_time, .. } = arguments;
     if min_time.is_none() && max_time.is_none() {

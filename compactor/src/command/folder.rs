@@ -1,4 +1,4 @@
-//! The blocks of a folder, merged in place.
+//! Merges the blocks of a folder in place.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,20 +22,20 @@ use crate::report::{Report, Written};
 
 pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<Exit, Failure> {
     if arguments.output.is_some() {
-        return Err(usage("a folder is merged in place; to write elsewhere, name its blocks"));
+        return Err(usage("a folder is merged in place; to write elsewhere, name its blocks (DIR/*.cx)"));
     }
     if arguments.shards.is_some() || arguments.shard.is_some() {
-        return Err(usage(
-            "shards are made of files that are named: which of them go together must not change on the way",
-        ));
+        return Err(usage("--shards and --shard need named files (DIR/*.cx): all machines must merge the same blocks"));
     }
     if arguments.force {
-        return Err(usage("--force is for a file: blocks in a folder are named after their ids, and never replaced"));
+        return Err(usage(
+            "--force needs a file as output: blocks in a folder are named after their ids and never replaced",
+        ));
     }
     let merge_options = arguments.options();
     if merge_options.leaves_out() {
         return Err(usage(
-            "series are left out and labels rewritten in files that are named (--keep, --drop, --drop-label, --rename-label, --lift-external-labels): in a folder only the blocks that are due for a merge would change",
+            "--keep, --drop, --drop-label, --rename-label and --lift-external-labels need named files (DIR/*.cx): in a folder only blocks that are due for a merge would change",
         ));
     }
     let lock = if arguments.dry_run { None } else { Some(FolderLock::try_lock(path).map_err(Error::from)?) };
@@ -59,7 +59,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         !lineage.is_some_and(|(_, block)| block.job.is_some_and(|job| disputed.contains(&job.id)))
     };
     let described = (folder.live().iter())
-        // What it claims to hold would become the claim of the merged block.
+        // A merged block would inherit the claim.
         .filter(|entry| disputed.is_empty() || is_believed(entry.id()))
         .map(|entry| {
             let described = Description::from_block(entry.path().to_owned(), &entry.block().view())
@@ -79,9 +79,9 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         return Ok(exit);
     };
     let jobs = JobFolder { system: &Disk, lock: &lock, verify: &blocks::verify, survey: &blocks::map_folder };
-    // Inputs of a run that was killed may have no remaps yet: whoever wants these keeps them.
+    // Inputs of a killed run may have no remaps yet, so they are kept if remaps are requested.
     if arguments.delete_inputs && arguments.remap.is_none() {
-        // What a run that was killed has merged already.
+        // Inputs that a killed run merged already.
         let proof =
             Proof { system: &Disk, open: &blocks::map, memory_limit: merge_options.memory_limit, observer: bar };
         let leftovers = jobs.delete_merged(&proof).map_err(|error| Error::Compaction(error.into()))?;
@@ -96,7 +96,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
             Ok(merged) => exit = exit.or(merged),
             Err(failure) if bar.is_interrupted() => return Err(failure),
             Err(failure) => {
-                // What is wrong with one group is no reason to leave the others.
+                // An error in one group does not stop the others.
                 bar.pause(|| tell(|out| writeln!(out, "chronoxide-compact: error: {}", Message(failure.error()))));
                 exit = exit.or(failure.exit());
             }
@@ -108,11 +108,12 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     Ok(exit)
 }
 
-/// Names the inputs of earlier runs that were deleted, and those that were kept for lack of proof. Returns the exit code for the latter.
+/// Prints the inputs of earlier runs that were deleted, and those that were kept without proof. Returns the exit code
+/// for the latter.
 fn tell_leftovers(leftovers: &Leftovers, arguments: &Arguments) -> Exit {
     for path in leftovers.deleted.iter().filter(|_| !arguments.quiet.is_set()) {
         let path = path.display().to_string();
-        tell(|out| writeln!(out, "{}: deleted, as it was merged before", Harmless(&path)));
+        tell(|out| writeln!(out, "{}: deleted; an earlier run merged it", Harmless(&path)));
     }
     let mut exit = Exit::Ok;
     for Kept { blocks, outputs, reason, .. } in &leftovers.kept {
@@ -122,7 +123,7 @@ fn tell_leftovers(leftovers: &Leftovers, arguments: &Arguments) -> Exit {
             tell(|out| {
                 writeln!(
                     out,
-                    "chronoxide-compact: warning: {}: kept: {} claims to hold its series, which is not proved: {}",
+                    "chronoxide-compact: warning: {}: kept; not proved that {} holds its series: {}",
                     Harmless(&path),
                     Harmless(&output),
                     Message(reason)
@@ -134,7 +135,8 @@ fn tell_leftovers(leftovers: &Leftovers, arguments: &Arguments) -> Exit {
     exit
 }
 
-/// Names the blocks that cannot be opened, each once: `told` has those that were named before. Returns the exit code for the others.
+/// Prints the blocks that cannot be opened, each once: `told` has those printed before. Returns the exit code for the
+/// others.
 fn warn_of_unreadable(unreadable: &[(PathBuf, OpenError)], told: &mut BTreeSet<PathBuf>) -> Exit {
     let mut exit = Exit::Ok;
     for (path, error) in unreadable {
@@ -146,7 +148,7 @@ fn warn_of_unreadable(unreadable: &[(PathBuf, OpenError)], told: &mut BTreeSet<P
     exit
 }
 
-/// Prints the number of blocks that are hidden because other blocks claim to hold their series: they are neither shown nor merged.
+/// Prints the number of blocks that are hidden because other blocks claim to hold their series.
 fn note_merged(folder: &Folder) {
     let count = folder.hidden().iter().filter(|hidden| matches!(hidden.reason, Reason::Merged { .. })).count() as u64;
     if count > 0 {
@@ -154,13 +156,13 @@ fn note_merged(folder: &Folder) {
         tell(|out| {
             writeln!(
                 out,
-                "{blocks} hidden: other blocks claim to hold the same series; --delete-inputs proves this and deletes what was merged"
+                "{blocks} hidden: other blocks claim to hold their series (--delete-inputs verifies this and deletes them)"
             )
         });
     }
 }
 
-/// Names the blocks that claim to hold more than they can.
+/// Prints the blocks whose claims cannot be true. Returns the exit code for them.
 fn warn_of_disputed(folder: &Folder) -> Exit {
     let mut exit = Exit::Ok;
     for job in folder.incomplete() {
@@ -168,7 +170,7 @@ fn warn_of_disputed(folder: &Folder) -> Exit {
             if job.present >= job.output_count {
                 tell(|out| {
                     let number = u128::from_be_bytes(job.id);
-                    let why = "blocks disagree about its outputs or its inputs, so that it hides nothing";
+                    let why = "its outputs name different inputs, so they hide nothing";
                     writeln!(out, "chronoxide-compact: warning: job {number:032x}: {why}")
                 });
                 exit = Exit::Findings;
@@ -180,7 +182,7 @@ fn warn_of_disputed(folder: &Folder) -> Exit {
             tell(|out| {
                 writeln!(
                     out,
-                    "chronoxide-compact: warning: {}: claims to hold block {disputed}, which has more series; it hides nothing and is not merged",
+                    "chronoxide-compact: warning: {}: claims to hold block {disputed}, which has more series; the claim is ignored, and the block is not merged",
                     Harmless(&path)
                 )
             });
@@ -190,7 +192,7 @@ fn warn_of_disputed(folder: &Folder) -> Exit {
     exit
 }
 
-/// Maps the blocks of a group, and merges them; they are unmapped afterwards, so that those that were deleted free their space.
+/// Maps the blocks of a group and merges them. They are unmapped afterwards, so that deleted blocks free their space.
 fn merge(
     arguments: &Arguments,
     group: &Group<'_>,
@@ -221,14 +223,14 @@ fn merge(
     Ok(bar.pause(|| tell_absent(group, &done.absent).or(warn_of_unreadable(&done.unreadable, told))))
 }
 
-/// Names the merged inputs that were not found when they were to be deleted. Returns the exit code for them.
+/// Prints the merged inputs that were not found before deletion. Returns the exit code for them.
 fn tell_absent(group: &Group<'_>, absent: &[BlockId]) -> Exit {
     let mut exit = Exit::Ok;
     for block in group.blocks.iter().filter(|block| absent.contains(&block.id) && block.file.symlink_metadata().is_ok())
     {
         let path = block.file.display().to_string();
         tell(|out| {
-            let why = "was merged, but could not be opened again and is not deleted";
+            let why = "merged, but cannot be opened again; not deleted";
             writeln!(out, "chronoxide-compact: warning: {}: {why}", Harmless(&path))
         });
         exit = Exit::Io;

@@ -1,15 +1,15 @@
-//! `chronoxide-compact`: many blocks to few.
+//! `chronoxide-compact`: merges blocks.
 //!
-//! | module | what is in it |
+//! | module | content |
 //! | --- | --- |
-//! | [`arguments`] | what the command understands |
-//! | [`blocks`] | blocks mapped |
-//! | [`deletion`] | inputs that were named deleted, once what was made of them stands |
-//! | [`files`] | files to a file, or to a folder |
-//! | [`folder`] | the blocks of a folder, merged in place |
-//! | [`failure`] | how errors end the command |
-//! | [`progress`] | how far a compaction is, on a terminal |
-//! | [`report`] | what was done, for people and for programs |
+//! | [`arguments`] | arguments |
+//! | [`blocks`] | memory maps of blocks |
+//! | [`deletion`] | deletion of named inputs |
+//! | [`files`] | merging named files |
+//! | [`folder`] | merging a folder in place |
+//! | [`failure`] | errors and exit codes |
+//! | [`progress`] | progress on a terminal |
+//! | [`report`] | summary as text and JSON |
 
 mod arguments;
 mod blocks;
@@ -34,12 +34,12 @@ fn main() -> ExitCode {
     run(compact)
 }
 
-/// Says that the run was interrupted. Merges that were completed before have been reported.
+/// Prints that the run was interrupted. Completed merges were reported before.
 fn tell_interrupted(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         print(|out| writeln!(out, "{}", serde_json::json!({ "interrupted": true })))?;
     }
-    let what = "interrupted; complete outputs stay, and the same command finishes the job";
+    let what = "interrupted; published outputs are kept, and the same command finishes the job";
     tell(|out| writeln!(out, "chronoxide-compact: {what}"));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How far a compaction is, on a terminal.
+//! Progress on a terminal.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use chronoxide_cli::{Interruption, human};
 use chronoxide_compactor::{Observer, Phase};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar on standard error, nothing if that is no terminal; and Ctrl-C.
+/// A progress bar on standard error, if it is a terminal; also watches for SIGINT and SIGTERM.
 pub(crate) struct Bar {
     bar: ProgressBar,
     phase: Mutex<Option<(Phase, Instant)>>,
@@ -25,12 +25,12 @@ impl Bar {
         Self { bar, phase: Mutex::new(None), interruption }
     }
 
-    /// Whether somebody pressed Ctrl-C.
+    /// Returns true once SIGINT or SIGTERM was received.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interruption.is_there()
     }
 
-    /// Prints something without the bar in between.
+    /// Hides the bar while `print` runs.
     pub(crate) fn pause<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
@@ -70,7 +70,7 @@ impl Observer for Bar {
     }
 }
 
-/// The bar leaves the terminal as it was.
+/// Removes the bar from the terminal.
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();

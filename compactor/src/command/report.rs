@@ -1,4 +1,4 @@
-//! What was done, for people and for programs.
+//! Summary of a compaction, as text and JSON.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use chronoxide_format::view::{Job, TimeRange};
 use crate::arguments::Arguments;
 use crate::blocks;
 
-/// A block that is in its place.
+/// A published output.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
-    /// Whether it was not there before, from a run that was killed.
+    /// True if this run wrote it; false if it existed already.
     pub(crate) is_new: bool,
 }
 
-/// What a block says of itself.
+/// Metadata of an output.
 #[derive(Debug)]
 struct Stated {
     id: String,
@@ -53,7 +53,7 @@ impl From<PublishedOutput> for Written {
     }
 }
 
-/// What a compaction did.
+/// Summary of a compaction.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) inputs: usize,
@@ -86,7 +86,7 @@ impl Report {
     fn json(&self, arguments: &Arguments) -> serde_json::Value {
         let Summary { series_in, duplicates, dropped, other_shards, series_out, .. } = self.summary;
         let outputs = self.outputs.iter().map(|output| {
-            // Unknown if it cannot be opened again.
+            // Unknown if the output cannot be opened again.
             let stated = Stated::read(&output.path);
             let stated = stated.as_ref();
             serde_json::json!({
@@ -163,19 +163,19 @@ impl Report {
             writeln!(out, "  deleted      {}", human::count_of(self.deleted.len() as u64, "input"))?;
         }
         for unmatched in &self.summary.unmatched {
-            writeln!(out, "  note         matched nothing: {}", Escaped(unmatched))?;
+            writeln!(out, "  note         no match: {}", Escaped(unmatched))?;
         }
         match self.summary.optional_sections_left_out {
             0 => Ok(()),
             sections => {
                 let sections = human::count_of(sections as u64, "optional section");
-                writeln!(out, "  left out     {sections} of unknown kind")
+                writeln!(out, "  not copied   {sections} of unknown kind")
             }
         }
     }
 }
 
-/// The most memory that the process had resident, mapped inputs included, where the system says it.
+/// Returns the peak resident memory of the process, including mapped inputs, if the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

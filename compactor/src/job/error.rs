@@ -1,4 +1,4 @@
-//! What can go wrong with the files of a job.
+//! Errors of a job's files.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,93 +6,93 @@ use std::path::PathBuf;
 use chronoxide_publish::{PublishError, RemoveError};
 use chronoxide_reader::{BlockId, FolderError};
 
-/// Why a job ended. `E` is the verifier's error.
+/// Error of a job. `E` is the error of the verifier.
 ///
-/// All inputs are as they were, except after [`Remove`](Self::Remove). Outputs that were published stay: readers hide them, and the job
-/// takes them when it is run again.
+/// All inputs are unchanged, except after [`Remove`](Self::Remove). Published outputs stay: readers hide them, and the
+/// job reuses them when it is run again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError<E> {
     /// An output could not be published.
     #[error(transparent)]
     Publish(PublishError<Refused<E>>),
-    /// A file has the name of an output and is something else. It stays as it is.
-    #[error("{}: this name is that of an output, but the file is not it", path.display())]
+    /// A file has the name of an output but different content. It is not changed.
+    #[error("{}: has the name of an output but different content; move it away", path.display())]
     Occupied {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// Difference from the output.
         source: Refused<E>,
     },
-    /// An output that was there already cannot be made durable.
-    #[error("{}: cannot make durable what is there already", path.display())]
+    /// An existing output cannot be synced to disk.
+    #[error("{}: cannot sync the existing output", path.display())]
     Sync {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The last outputs are missing. This is an error of the program.
-    #[error("only {published} of the job's {expected} outputs were made")]
+    /// Some outputs were not published. This is a bug.
+    #[error("{published} of {expected} outputs were published")]
     MissingOutputs {
-        /// How many there should be; 1 if there are none to say so.
+        /// Expected number of outputs; 1 if there are none.
         expected: u32,
-        /// How many there are.
+        /// Number of published outputs.
         published: usize,
     },
-    /// An output was found to be damaged when it was read under its own name, before anything was deleted.
-    #[error("{}: cannot be relied upon, and no input is deleted", path.display())]
+    /// An output was damaged when it was read again under its own name. Nothing was deleted.
+    #[error("{}: damaged output; no input was deleted", path.display())]
     Unverified {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error of the verifier, or difference from the output.
         source: Refused<E>,
     },
-    /// The folder could not be looked through.
+    /// The folder could not be read.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// Without this input other blocks would count than do now, so that no input is deleted.
+    /// Without this input, different blocks of the folder would count. No input was deleted.
     ///
-    /// It was not merged by this job, or holds a part of what another job was made of, which is still there.
-    #[error("{}: is still needed, and no input is deleted", path.display())]
+    /// This job did not merge it, or it holds a part of another job's input that still exists.
+    #[error("{}: still needed; no input was deleted", path.display())]
     StillNeeded {
         /// The file.
         path: PathBuf,
-        /// The block.
+        /// Id of the block.
         id: BlockId,
     },
-    /// Not all inputs could be deleted, or not for good.
+    /// Some inputs could not be deleted, or the deletion could not be synced to disk.
     #[error(transparent)]
     Remove(#[from] RemoveError),
 }
 
-/// What is wrong with an output.
+/// Difference of a file from the expected output.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused<E> {
     /// The verifier refused it.
     #[error(transparent)]
     Verify(E),
-    /// It is a sound block, but another one.
+    /// It is a different block.
     #[error("it is block {found}, not {expected}")]
     OtherBlock {
-        /// What was planned.
+        /// Expected value.
         expected: BlockId,
-        /// What it is.
+        /// Actual value.
         found: BlockId,
     },
-    /// It has another length than was planned.
+    /// It has a different length.
     #[error("it has {found} bytes, not {expected}")]
     OtherLength {
-        /// What was planned.
+        /// Expected value.
         expected: u64,
-        /// What it has.
+        /// Actual value.
         found: u64,
     },
-    /// It does not say that it is this output of the job of the others.
-    #[error("it is not output {output} of one job with the others")]
+    /// Its metadata names a different job or output number.
+    #[error("not output {output} of the same job")]
     OtherJob {
-        /// Which output it should be, from 0.
+        /// Expected output number, from 0.
         output: usize,
     },
 }

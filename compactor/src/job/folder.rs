@@ -1,4 +1,4 @@
-//! The whole, in its order.
+//! Jobs in a folder: [`JobFolder`].
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,7 +11,7 @@ use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, OpenError};
 use super::outputs::{Planned, Progress, PublishedOutput};
 use super::{JobError, Refused, inputs};
 
-/// Where a job works, and how it looks at blocks. `E` is the verifier's error.
+/// A folder in which jobs run, and the functions that read its blocks. `E` is the error of the verifier.
 ///
 /// ```
 /// use chronoxide_compactor::job::{JobFolder, Planned, verify_block};
@@ -43,13 +43,13 @@ use super::{JobError, Refused, inputs};
 /// ```
 #[derive(Clone, Copy)]
 pub struct JobFolder<'a, E> {
-    /// The seam that every change goes through.
+    /// File system for all changes of files.
     pub system: &'a dyn FileSystem,
-    /// The folder, with the right to be the only job in it.
+    /// The locked folder.
     pub lock: &'a FolderLock,
-    /// Checks every rule that a block must keep, and says where it comes from. Called with the temporary names of outputs, and then with their own.
+    /// Verifies a block and returns its lineage. Called with the temporary names of outputs, then with their own.
     pub verify: &'a dyn Fn(&Path) -> Result<Lineage, E>,
-    /// Opens the folder before inputs are deleted. Lazy checks are enough, and a map needs no memory for its blocks.
+    /// Opens the folder before inputs are deleted. Lazy checks are enough.
     pub survey: &'a dyn Fn(&Path) -> Result<Folder, FolderError>,
 }
 
@@ -59,21 +59,22 @@ impl<E> fmt::Debug for JobFolder<'_, E> {
     }
 }
 
-/// What a job did.
+/// Result of a job.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct JobDone {
-    /// All outputs, in their order.
+    /// All outputs, in order.
     pub outputs: Vec<PublishedOutput>,
-    /// Files that were deleted, in that order.
+    /// Deleted files, in the order of deletion.
     pub deleted: Vec<PathBuf>,
-    /// Inputs that were to be deleted and are not in the folder, by id: deleted before, damaged since, or from elsewhere.
+    /// Ids of inputs to delete that are not in the folder: deleted before, damaged since, or in another folder.
     pub absent: Vec<BlockId>,
-    /// Blocks of the folder that could not be opened when inputs were to be deleted. An input among them is in `absent` too, and was not deleted.
+    /// Blocks of the folder that could not be opened before inputs were deleted. An input among them is also in
+    /// `absent`, and was not deleted.
     pub unreadable: Vec<(PathBuf, OpenError)>,
 }
 
-/// Inputs that were deleted, and what else the folder had then.
+/// Deleted inputs, and other findings about the folder.
 #[derive(Default)]
 struct Deletion {
     deleted: Vec<PathBuf>,
@@ -82,13 +83,14 @@ struct Deletion {
 }
 
 impl<E> JobFolder<'_, E> {
-    /// Publishes all outputs of a job, from number 0 on, each named `<id>.cx`; then deletes the inputs in `delete`, if there are any.
+    /// Publishes all outputs of a job, starting with number 0, each named `<id>.cx`; then deletes the inputs in
+    /// `delete`, if given.
     ///
-    /// The next output is asked for when the one before is in its place. An input that is also an output is never deleted. Run
-    /// [`recover`](chronoxide_publish::recover) before, to remove what a killed job has left half written.
+    /// The next output is requested after the one before is published. An input that is also an output is never
+    /// deleted. Run [`recover`](chronoxide_publish::recover) first, to remove temporary files of a killed job.
     ///
     /// # Errors
-    /// See [`JobError`]: up to the first deletion all inputs are as they were, and the job can be run again.
+    /// See [`JobError`]. Up to the first deletion all inputs are unchanged, and the job can be run again.
     pub fn publish<'p>(
         &self,
         outputs: impl IntoIterator<Item = Planned<'p>>,
@@ -101,12 +103,13 @@ impl<E> JobFolder<'_, E> {
         job.finish(delete)
     }
 
-    /// The same for outputs that come one by one.
+    /// Begins a job whose outputs come one by one.
     pub fn begin(&self) -> OpenJob<'_, E> {
         OpenJob { folder: self, progress: Progress::default() }
     }
 
-    /// The same for one output of a job, by its number from 0; the others are made elsewhere, and until they are here nothing can be deleted.
+    /// Begins a job of which this process writes only output `output` (from 0). Other processes write the others.
+    /// Inputs are kept until all outputs exist.
     pub fn begin_with_only(&self, output: u32) -> OpenJob<'_, E> {
         OpenJob { folder: self, progress: Progress::only(output) }
     }
@@ -126,10 +129,10 @@ impl<E> JobFolder<'_, E> {
             .map_err(|inputs::StillNeeded { path, id }| JobError::StillNeeded { path, id })?;
         let present: BTreeSet<BlockId> = survey.lineages().iter().map(|(_, lineage)| lineage.id).collect();
         let absent = delete.difference(&present).copied().collect();
-        // What is open keeps its space.
+        // An open file keeps its space on disk after it is deleted.
         let unreadable = survey.into_unreadable();
         if order.is_empty() {
-            // A run that deleted them all may have been killed before that was durable.
+            // A run that deleted all of them may have been killed before the deletion was durable.
             let folder = self.lock.folder();
             let failed = |source| JobError::Sync { path: folder.to_owned(), source };
             self.system.sync_folder(folder).map_err(failed)?;
@@ -160,7 +163,7 @@ impl<E> OpenJob<'_, E> {
         self.progress.publish(self.folder, planned)
     }
 
-    /// Says that these were all outputs, and deletes inputs if that is asked for.
+    /// Ends the job, and deletes the inputs in `delete`, if given.
     ///
     /// # Errors
     /// See [`JobError`].
@@ -175,10 +178,10 @@ impl<E> OpenJob<'_, E> {
     }
 }
 
-/// Reads a block into memory and checks every rule of the format: a verifier for a [`JobFolder`].
+/// Reads a block into memory and verifies it: a verifier for a [`JobFolder`].
 ///
 /// # Errors
-/// A file that cannot be read, and the first rule that is broken.
+/// The file cannot be read, or breaks a rule.
 pub fn verify_block(path: &Path) -> Result<Lineage, OpenError> {
     let damaged = |source| OpenError::Block { path: path.to_owned(), source };
     let block = Block::read(path, Checks::Never)?;

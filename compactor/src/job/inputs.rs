@@ -1,4 +1,4 @@
-//! Which files are deleted, and in which order.
+//! The order in which input files are deleted.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{Lineage, Standing, judge};
 
-/// A block that cannot be deleted without other blocks counting than do now.
+/// A block without which different blocks would count.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StillNeeded {
     pub(super) path: PathBuf,
     pub(super) id: BlockId,
 }
 
-/// The files that hold these blocks, in an order in which they can be deleted one by one, and the job killed after any of them: after
-/// each, the same blocks count as before.
+/// Returns the files that hold these blocks, in an order of deletion that is safe if the job is killed after any of
+/// them: after each deletion, the same blocks count.
 ///
-/// The oldest goes first, that is in the order of ids, except where another must: what is held by several outputs of an earlier job must go
-/// before one of these does.
+/// The order is that of ids, the oldest first, with one exception: the input of an earlier job that several outputs
+/// hold is deleted before one of these outputs.
 pub(super) fn in_order(blocks: &[(PathBuf, Lineage)], delete: &BTreeSet<BlockId>) -> Result<Vec<PathBuf>, StillNeeded> {
     let mut left: Vec<&(PathBuf, Lineage)> = blocks.iter().collect();
     left.sort_by_key(|(path, block)| (block.id, path.clone()));
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(order(&half, &[1]), Err(id(1)), "one of two outputs replaces nothing");
     }
 
-    /// 1 became 2 and 3, of which 2 became 9, while 1 was kept.
+    /// Block 5 was merged into 2 and 3, and 2 into 9; 5 was kept.
     #[test]
     fn a_part_goes_after_the_whole() {
         let whole = block(5, None, [&[], &[]]);

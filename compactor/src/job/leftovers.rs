@@ -1,4 +1,4 @@
-//! Inputs of complete jobs that are still in the folder, as after a run that was killed.
+//! Inputs of earlier jobs that are still in the folder, as after a run that was killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use chronoxide_reader::{BlockId, OpenError};
 use super::proof::{Proof, Unproven};
 use super::{JobError, JobFolder, inputs};
 
-/// What [`JobFolder::delete_merged`] did with the inputs of earlier runs.
+/// Result of [`JobFolder::delete_merged`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Leftovers {
-    /// Files that were deleted, in that order.
+    /// Deleted files, in the order of deletion.
     pub deleted: Vec<PathBuf>,
     /// Files that were kept, by job.
     pub kept: Vec<Kept>,
@@ -28,16 +28,17 @@ pub struct Leftovers {
 pub struct Kept {
     /// The blocks.
     pub blocks: Vec<PathBuf>,
-    /// The job's outputs, which claim to hold them.
+    /// Outputs of the job.
     pub outputs: Vec<PathBuf>,
-    /// Why that is not proved.
+    /// Reason why the claim is not proved.
     pub reason: Unproven,
 }
 
 impl<E> JobFolder<'_, E> {
     /// Deletes the inputs of complete jobs, the oldest first, if `proof` finds all their series in the outputs.
     ///
-    /// Without proof, all inputs of that job are kept. A job that left series out cannot be proved: run it again to delete its inputs.
+    /// Without proof, all inputs of a job are kept. A job that dropped series cannot be proved: run it again to delete
+    /// its inputs.
     ///
     /// # Errors
     /// See [`JobError`].
@@ -54,7 +55,7 @@ impl<E> JobFolder<'_, E> {
                 _ => {}
             }
         }
-        // For each block that is proved to live on, the blocks that hold its series.
+        // Blocks that hold the series of each proved block.
         let mut proved: BTreeMap<BlockId, BTreeSet<BlockId>> = BTreeMap::new();
         let mut kept = Vec::new();
         for (job, ids) in merged {
@@ -69,7 +70,7 @@ impl<E> JobFolder<'_, E> {
                 .filter(|(_, block)| is_output(block))
                 .map(|(path, block)| (block.id, path.clone()))
                 .collect();
-            // Copies too: each file that is deleted is looked at.
+            // Includes copies: each file that is deleted is examined.
             let inputs = survey.lineages().iter().filter(|(_, block)| ids.contains(&block.id));
             let blocks: Vec<PathBuf> = inputs.map(|(path, _)| path.clone()).collect();
             let holders: BTreeSet<BlockId> = outputs.keys().copied().collect();
@@ -89,7 +90,8 @@ impl<E> JobFolder<'_, E> {
     }
 }
 
-/// Returns the blocks whose series are in blocks that stay, or in others for which that is true: what would prove each other in a circle is not among them.
+/// Returns the blocks whose series are in blocks that stay, directly or through other proved blocks. Blocks that prove
+/// each other in a cycle are not included.
 fn grounded(proved: &BTreeMap<BlockId, BTreeSet<BlockId>>) -> BTreeSet<BlockId> {
     let mut grounded = BTreeSet::new();
     loop {
@@ -116,9 +118,9 @@ mod tests {
             let holders = |numbers: &[u8]| numbers.iter().copied().map(id).collect();
             pairs.iter().map(|&(block, by)| (id(block), holders(by))).collect()
         };
-        // A chain to a block that stays.
+        // A chain that ends in a block that stays.
         assert_eq!(grounded(&held(&[(1, &[2]), (2, &[3, 4])])), [id(1), id(2)].into());
-        // Two that prove each other, one that proves itself, and one that rests on them.
+        // Two blocks that prove each other, one that proves itself, and one that depends on them.
         assert_eq!(grounded(&held(&[(1, &[2]), (2, &[1]), (3, &[3]), (4, &[2, 9])])), BTreeSet::new());
     }
 }

@@ -1,21 +1,22 @@
-//! The files of a job: its outputs published one by one, and then, if that is asked for, its inputs deleted.
+//! Jobs: outputs are published one by one, then inputs are deleted if requested.
 //!
-//! Readers of the folder see each series exactly once all the time, wherever the job dies, because of what blocks say of their origin
-//! ([`lineage`](chronoxide_reader::lineage)): fewer than all outputs are hidden by the inputs, all of them hide the inputs. And a job that was killed
-//! can simply be run again: an output that is there already is verified and taken as it is.
+//! Readers of the folder see each series exactly once at any time, even if the job dies, because blocks name their
+//! origin ([`lineage`](chronoxide_reader::lineage)): while outputs are missing, the inputs hide the others; once all
+//! outputs exist, they hide the inputs. A killed job can be run again: it verifies and reuses existing outputs.
 //!
-//! Inputs are deleted last, after every output was verified under its own name and the folder made durable; an error before that leaves
-//! all of them. One is deleted only if the same blocks count without it. A job deletes what it has merged itself; what an earlier run has merged is deleted
-//! only with a [`Proof`] that its series live on.
+//! Inputs are deleted last, after every output was verified under its own name and the folder was synced. An error
+//! before that keeps all inputs. An input is deleted only if the same blocks count without it. A job deletes inputs
+//! that it merged itself; inputs of an earlier run are deleted only with a [`Proof`] that the outputs hold their
+//! series.
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `folder` | [`JobFolder`]: the whole, in its order |
-//! | `outputs` | outputs published, or found there already |
-//! | `inputs` | which files are deleted, and in which order |
+//! | `folder` | [`JobFolder`]: runs a job |
+//! | `outputs` | publishes outputs, or finds existing ones |
+//! | `inputs` | the order in which inputs are deleted |
 //! | `leftovers` | inputs that an earlier run merged and did not delete |
 //! | `proof` | proof that blocks hold all series of others |
-//! | `error` | what can go wrong |
+//! | `error` | errors |
 
 mod error;
 mod folder;

@@ -1,4 +1,4 @@
-//! Outputs published, or found there already.
+//! Publishes outputs, or finds existing ones.
 
 use std::fmt;
 use std::fs;
@@ -11,16 +11,16 @@ use chronoxide_reader::{BlockId, Job};
 
 use super::{JobError, JobFolder, Refused};
 
-/// Writes a block, from its beginning; it may go back to fill in a header.
+/// Writes a block. It may seek back to fill in the header.
 pub type WriteBlock<'a> = Box<dyn FnOnce(&mut dyn Output) -> io::Result<()> + 'a>;
 
-/// An output that is to be written.
+/// An output to be written.
 pub struct Planned<'a> {
-    /// Its id, which gives the file its name.
+    /// Block id, which is the name of the file.
     pub id: BlockId,
-    /// Its length in bytes, if that is known before it is written.
+    /// Length in bytes, if known before it is written.
     pub byte_len: Option<u64>,
-    /// Writes the block. Not called when it is there already.
+    /// Writes the block. Not called if the output exists already.
     pub write: WriteBlock<'a>,
 }
 
@@ -30,36 +30,36 @@ impl fmt::Debug for Planned<'_> {
     }
 }
 
-/// An output that is there, whole and verified.
+/// A published and verified output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PublishedOutput {
     /// The file.
     pub path: PathBuf,
-    /// The block's id.
+    /// Block id.
     pub id: BlockId,
-    /// The file's length in bytes.
+    /// Length of the file in bytes.
     pub byte_len: u64,
-    /// Whether it was there before, from a run that was killed.
+    /// True if the file existed already, from a run that was killed.
     pub found: bool,
 }
 
-/// Checks one output after the other: each must be the planned block, and all the outputs of one job.
+/// Checks outputs one after the other: each must be the planned block, and all must belong to one job.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// The number of the only output that is made here, if others are made elsewhere.
+    /// Number of the only output that this process writes, if other processes write the others.
     pub(super) only: Option<u32>,
     job: Option<Job>,
     pub(super) published: Vec<PublishedOutput>,
 }
 
 impl Progress {
-    /// Of a job of which only this output is made here.
+    /// Creates the outputs of a job of which this process writes only one.
     pub(super) fn only(output: u32) -> Self {
         Self { only: Some(output), ..Self::default() }
     }
 
-    /// Publishes the next output, unless it is there.
+    /// Publishes the next output, unless it exists already.
     pub(super) fn publish<E>(&mut self, folder: &JobFolder<'_, E>, planned: Planned<'_>) -> Result<(), JobError<E>> {
         let path = folder.path_of(planned.id);
         let (id, byte_len) = (planned.id, planned.byte_len);
@@ -72,7 +72,7 @@ impl Progress {
             Ok(published) => (published.byte_len, false),
             Err(PublishError::Exists { .. }) => {
                 let occupied = |source| JobError::Occupied { path: path.clone(), source };
-                // What cannot be measured is not read either: the verifier says why.
+                // If the length is unknown, the verifier reports the reason.
                 let found = fs::metadata(&path).map_or(0, |metadata| metadata.len());
                 job = Some(self.check(folder, (id, byte_len), &path, found).map_err(occupied)?);
                 make_durable(folder, &path).map_err(|source| JobError::Sync { path: path.clone(), source })?;
@@ -102,7 +102,7 @@ impl Progress {
         self.job_of(&lineage).ok_or(Refused::OtherJob { output: self.published.len() })
     }
 
-    /// The job of an output, if it is the next one.
+    /// Returns the job of an output, if it is the next output of the job.
     fn job_of(&self, lineage: &Lineage) -> Option<Job> {
         let job = lineage.job?;
         let due = self.published.len() as u64 + u64::from(self.only.unwrap_or(0));
@@ -111,7 +111,7 @@ impl Progress {
         (next && others).then_some(job)
     }
 
-    /// All outputs, if all were published.
+    /// Returns all outputs, if all were published.
     pub(super) fn finish<E>(self) -> Result<Vec<PublishedOutput>, JobError<E>> {
         let all = self.job.filter(|_| self.only.is_none()).map_or(1, |job| job.output_count);
         let (expected, published) = (all, self.published.len());
@@ -122,10 +122,10 @@ impl Progress {
     }
 }
 
-/// The run that published the file may have been killed before it was durable, or somebody has copied the file here.
+/// Syncs an existing output. The run that published it may have been killed before that, or the file was copied here.
 fn make_durable<E>(folder: &JobFolder<'_, E>, path: &Path) -> io::Result<()> {
     let file = folder.system.open(path)?;
-    // Elsewhere only who may write to a file can make it durable.
+    // Other systems sync only files that are open for writing.
     if cfg!(unix) {
         folder.system.sync_file(&file)?;
     }

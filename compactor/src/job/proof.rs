@@ -1,4 +1,4 @@
-//! Proof that blocks hold all series of others, and what these say of themselves.
+//! Proves that blocks hold all series and metadata of other blocks.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use chronoxide_reader::{Block, OpenError};
 
 use crate::{CompactError, CompactOptions, Compaction, Observer, SCRATCH_MEMORY, UserPairs};
 
-/// Proves that outputs hold all series of inputs: counts the distinct series of the outputs, and of outputs and inputs together, with merges that write nothing.
-/// What the blocks say of their origin plays no part.
+/// Proves that outputs hold all series of inputs: counts the distinct series of the outputs, and of outputs and inputs
+/// together, with merges that write nothing. Lineage of the blocks is ignored.
 ///
 /// Blocks that an earlier run has merged are deleted only with this proof: parents and ancestors are a claim that anyone can write into a sound block.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Proof<'_> {
 #[non_exhaustive]
 pub enum Unproven {
     /// Some series are in none of the blocks.
-    #[error("{series} of their series are missing from the outputs")]
+    #[error("{series} series are missing from the outputs")]
     Missing {
         /// Number of such series.
         series: u64,
@@ -59,7 +59,7 @@ pub enum Unproven {
     Block {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error of the verifier, or difference from the output.
         error: CompactError,
     },
     /// The blocks cannot be merged.
@@ -80,7 +80,7 @@ impl Proof<'_> {
         let views: Vec<BlockView<'_>> = blocks.iter().map(Block::view).collect();
         let count = |views: &[BlockView<'_>]| self.count(folder, views).map_err(|error| named(error, &paths));
         let all = count(&views)?;
-        // The sum of the outputs' own counts has shared series twice, and would hide as many missing ones.
+        // The sum of the outputs' own counts counts shared series twice, and would hide missing ones.
         let held = count(&views[..outputs.len()])?;
         if all != held {
             return Err(Unproven::Missing { series: all - held });
@@ -114,7 +114,7 @@ impl Proof<'_> {
     }
 }
 
-/// What a block says of itself beside its series.
+/// Metadata of a block that must be in the outputs too.
 struct Stated {
     time: Option<TimeRange>,
     window: Option<TimeRange>,
@@ -138,9 +138,9 @@ impl Stated {
     }
 }
 
-/// Returns the first input that says something that the outputs do not say, and what that is.
+/// Returns the first input with metadata that the outputs lack, and a name for it.
 ///
-/// A time that one input does not know, its outputs do not know either.
+/// If the time of one input is unknown, the time of the output is unknown too.
 fn missing(outputs: &[Stated], inputs: &[Stated]) -> Option<(usize, &'static str)> {
     let metrics: BTreeSet<MetricMetadata<'_>> = outputs.iter().flat_map(|output| output.metrics.iter()).collect();
     let covers = |range: fn(&Stated) -> Option<TimeRange>, input: &Stated| {
@@ -157,14 +157,14 @@ fn missing(outputs: &[Stated], inputs: &[Stated]) -> Option<(usize, &'static str
             ("time range", covers(|stated| stated.time, input)),
             ("window", covers(|stated| stated.window, input)),
             ("label policy", outputs.iter().all(|output| output.policy == input.policy)),
-            ("user pair", has_keys),
+            ("annotation key", has_keys),
             ("metric metadata", input.metrics.iter().all(|metric| metrics.contains(&metric))),
         ];
         checks.into_iter().find(|(_, is_there)| !is_there).map(|(what, _)| (number, what))
     })
 }
 
-/// Names the file that an error is about.
+/// Adds the name of the file to an error.
 fn named(error: CompactError, paths: &[&PathBuf]) -> Unproven {
     match error.input().and_then(|input| paths.get(input)) {
         Some(path) => Unproven::Block { path: path.to_path_buf(), error },

@@ -176,7 +176,7 @@ impl Chunk {
         let mut bytes = vec![0; self.len];
         contents.read_exact_at(self.offset, &mut bytes)?;
         if crc(&bytes) != self.checksum {
-            let source = io::Error::new(io::ErrorKind::InvalidData, "it is not what was written");
+            let source = io::Error::new(io::ErrorKind::InvalidData, "scratch data differs from what was written");
             return Err(SpoolError { path: contents.path().to_owned(), step: SpoolStep::Read, source });
         }
         let bits = Bits::new(&bytes, Rule::TableExtent);

@@ -22,21 +22,19 @@ pub struct Ranges {
 #[non_exhaustive]
 pub enum RangesError {
     /// A length is malformed.
-    #[error("{text:?} is no length such as 2h: a number, then d, h, m or s")]
+    #[error("{text:?} is not a valid length: expected a number and d, h, m or s, such as 2h")]
     Length {
         /// The malformed text.
         text: String,
     },
     /// A length is zero or too long.
-    #[error("{text} is no length between 1s and 292 years")]
+    #[error("{text} is out of range: a length is 1s to 292 years")]
     Size {
         /// The length.
         text: String,
     },
     /// A length is not a multiple of the one before it.
-    #[error(
-        "{longer} is no multiple of {shorter} that is longer: each range must consist of some of the one before it"
-    )]
+    #[error("{longer} is not a longer multiple of {shorter}: each length must be a multiple of the one before it")]
     Multiple {
         /// The length before.
         shorter: Length,
@@ -137,18 +135,18 @@ mod tests {
 
     #[test]
     fn what_names_no_ranges_is_refused() {
-        let each = "each range must consist of some of the one before it";
+        let each = "each length must be a multiple of the one before it";
         for (text, message) in [
-            ("", "\"\" is no length such as 2h: a number, then d, h, m or s".to_owned()),
-            ("2h,", "\"\" is no length such as 2h: a number, then d, h, m or s".to_owned()),
-            ("2", "\"2\" is no length such as 2h: a number, then d, h, m or s".to_owned()),
-            ("h", "\"h\" is no length such as 2h: a number, then d, h, m or s".to_owned()),
-            ("-2h", "\"-2h\" is no length such as 2h: a number, then d, h, m or s".to_owned()),
-            ("0h", "0h is no length between 1s and 292 years".to_owned()),
-            ("999999d", "999999d is no length between 1s and 292 years".to_owned()),
-            ("2h,3h", format!("3h is no multiple of 2h that is longer: {each}")),
-            ("2h,2h", format!("2h is no multiple of 2h that is longer: {each}")),
-            ("6h,2h", format!("2h is no multiple of 6h that is longer: {each}")),
+            ("", "\"\" is not a valid length: expected a number and d, h, m or s, such as 2h".to_owned()),
+            ("2h,", "\"\" is not a valid length: expected a number and d, h, m or s, such as 2h".to_owned()),
+            ("2", "\"2\" is not a valid length: expected a number and d, h, m or s, such as 2h".to_owned()),
+            ("h", "\"h\" is not a valid length: expected a number and d, h, m or s, such as 2h".to_owned()),
+            ("-2h", "\"-2h\" is not a valid length: expected a number and d, h, m or s, such as 2h".to_owned()),
+            ("0h", "0h is out of range: a length is 1s to 292 years".to_owned()),
+            ("999999d", "999999d is out of range: a length is 1s to 292 years".to_owned()),
+            ("2h,3h", format!("3h is not a longer multiple of 2h: {each}")),
+            ("2h,2h", format!("2h is not a longer multiple of 2h: {each}")),
+            ("6h,2h", format!("2h is not a longer multiple of 6h: {each}")),
         ] {
             assert_eq!(text.parse::<Ranges>().unwrap_err().to_string(), message, "{text}");
         }

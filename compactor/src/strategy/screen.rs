@@ -42,7 +42,7 @@ pub fn write(strategy: &Strategy<'_>, style: Style, out: &mut dyn Write) -> io::
         writeln!(out, "  {}", style.faint(format_args!("{bytes} in, at most {series} out")))?;
     }
     if !strategy.unmerged.is_empty() {
-        writeln!(out, "{}", style.heading("stay as they are:"))?;
+        writeln!(out, "{}", style.heading("not merged:"))?;
     }
     for unmerged in &strategy.unmerged {
         writeln!(out, "  {}  {}", columns.row(unmerged.block), unmerged_reason(unmerged.reason))?;
@@ -58,23 +58,25 @@ fn count_of_series(number: u64) -> String {
 fn group_reason(reason: GroupReason) -> String {
     match reason {
         GroupReason::Range { range, length } => format!("{length}, {}, is complete", times(range)),
-        GroupReason::Filling { range, length } => format!("of like size while {length}, {}, fills", times(range)),
-        GroupReason::LikeSize => "of like size, times not known".to_owned(),
+        GroupReason::Filling { range, length } => {
+            format!("similar size, in incomplete range of {length}, {}", times(range))
+        }
+        GroupReason::LikeSize => "similar size, times unknown".to_owned(),
     }
 }
 
 fn unmerged_reason(reason: UnmergedReason<'_>) -> String {
     match reason {
-        UnmergedReason::Copy { of } => format!("the same block as {}", Harmless(&of.display().to_string())),
-        UnmergedReason::OutsideTimes => "not between the chosen times".to_owned(),
-        UnmergedReason::NoTimes => "times were chosen, its own are not known".to_owned(),
-        UnmergedReason::Only => "no other lies in a range with it".to_owned(),
-        UnmergedReason::Open { range, length } => format!("{length}, {}, is not complete", times(range)),
+        UnmergedReason::Copy { of } => format!("copy of {}", Harmless(&of.display().to_string())),
+        UnmergedReason::OutsideTimes => "not between --min-time and --max-time".to_owned(),
+        UnmergedReason::NoTimes => "times unknown".to_owned(),
+        UnmergedReason::Only => "no other block in its range".to_owned(),
+        UnmergedReason::Open { range, length } => format!("range of {length}, {}, is not complete", times(range)),
         UnmergedReason::TooManySeries { range, length } => {
-            format!("too many series with its neighbours in {length}, {}", times(range))
+            format!("too many series together with other blocks in range of {length}, {}", times(range))
         }
-        UnmergedReason::OverBoundary => "reaches over a boundary of every range".to_owned(),
-        UnmergedReason::FewAlike => "times not known, too few of like size".to_owned(),
+        UnmergedReason::OverBoundary => "crosses a boundary of every range".to_owned(),
+        UnmergedReason::FewAlike => "times unknown, too few blocks of similar size".to_owned(),
     }
 }
 

@@ -78,7 +78,7 @@ fn damaged_scratch_data_is_never_published() {
             // Outputs without these rows may be there, and are whole.
             assert_eq!(scene.judge(folder.path(), &case), 0, "temporary files: {}", case());
             let error = with_sources(done.as_ref().unwrap_err());
-            assert!(error.contains("cannot read scratch data: it is not what was written"), "{error}");
+            assert!(error.contains("cannot read scratch data: scratch data differs from what was written"), "{error}");
             scene.run(&Disk, folder.path()).unwrap();
             scene.judge_end(folder.path(), &case);
             cases += 1;
