@@ -90,7 +90,7 @@ fn a_bit_that_flips_after_verification_is_never_copied() {
             // SAFETY: the change is what is tried, and comes between two reads of the file's bytes.
             let open = |path| unsafe { Block::map(path, Checks::Never) }.unwrap();
             let blocks: Vec<Block> = paths.iter().map(open).collect();
-            let views: Vec<BlockView<'_>> = blocks.iter().map(Block::view).collect();
+            let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
             let flip = Flip { path: &paths[0], byte: byte as u64, bit: bit as u8 };
             let mut merged = Vec::new();
             let done = one_thread.install(|| {

@@ -355,9 +355,9 @@ fn remaps_are_written_where_they_are_wanted_and_lead_to_the_outputs() {
         let remap = remap.view();
         assert_eq!(remap.output(0).unwrap().0, merged.block_id());
         assert!(remap.series_count().unwrap() > 0);
-        for (series, target) in block.all_series().zip(remap.targets().unwrap()) {
+        for (series, target) in block.series_iter().zip(remap.targets().unwrap()) {
             let target = target.unwrap().unwrap();
-            let labels = |series: chronoxide_reader::Series<'_>| -> Vec<(Vec<u8>, Vec<u8>)> {
+            let labels = |series: chronoxide_reader::Series<'_, '_>| -> Vec<(Vec<u8>, Vec<u8>)> {
                 let owned = |label: chronoxide_reader::Label<'_>| (label.name.to_vec(), label.value.to_vec());
                 series.labels().map(|label| owned(label.unwrap())).collect()
             };

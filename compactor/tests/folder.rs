@@ -75,7 +75,9 @@ impl Blocks {
 fn content(view: &BlockView<'_>) -> BTreeSet<Labelset> {
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
 }
 
 fn run(arguments: &[&str]) -> Output {

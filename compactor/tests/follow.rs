@@ -52,7 +52,7 @@ impl Scene {
 fn labels(view: &BlockView<'_>, series: SeriesRef) -> Labelset {
     let text = view.text().unwrap();
     let series = view.series(series).unwrap().unwrap();
-    text.labels(&series).map(Result::unwrap).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    text.labels(&series).map(Result::unwrap).map(|label| (label.name.to_owned(), label.value.to_owned())).collect()
 }
 
 fn id_of(path: &Path) -> BlockId {

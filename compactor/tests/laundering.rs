@@ -209,7 +209,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<JobDone, CompactionError<OpenError>> {
     let lock = FolderLock::try_lock(folder).unwrap();
-    let views: Vec<BlockView<'_>> = inputs.iter().map(Block::view).collect();
+    let views: Vec<BlockView<'_>> = inputs.iter().map(|block| *block.view()).collect();
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
     let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
     let job = JobFolder { system: &Disk, lock: &lock, verify: &verify_block, survey: &survey };

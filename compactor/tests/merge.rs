@@ -86,7 +86,9 @@ fn content(block: &[u8]) -> BTreeSet<Labelset> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
 }
 
 /// The sections that hold content and not where it came from.

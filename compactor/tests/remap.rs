@@ -36,7 +36,9 @@ fn series(block: &[u8]) -> Vec<Labelset> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
 }
 
 fn id(block: &[u8]) -> BlockId {
@@ -83,7 +85,7 @@ fn prefixes_that_are_spread_over_outputs_are_followed() {
         .into();
     for block in &blocks {
         let view = BlockView::open(block).unwrap();
-        let lists = (0..view.keyset_count()).map(|keyset| view.keyset(keyset).unwrap().pool().is_some());
+        let lists = view.keysets().map(|keyset| keyset.unwrap().pool().is_some());
         assert!(lists.into_iter().any(|has_lists| has_lists), "the planner found no lists");
     }
     let shards = Shards { count: NonZeroU32::new(3).unwrap(), by: "le".to_owned(), only: None };

@@ -58,7 +58,7 @@ fn a_plan_survives_labels_that_are_dropped_and_renamed() {
     let rewritten = merged(&factored, rewrite);
     let rows = |block: &[u8]| {
         let view = BlockView::open(block).unwrap();
-        (0..view.keyset_count()).map(|keyset| view.keyset(keyset).unwrap().table().row_count()).sum::<u32>()
+        view.keysets().map(|keyset| keyset.unwrap().table().row_count()).sum::<u32>()
     };
     assert!(rows(&factored) <= 40, "{} prefixes", rows(&factored));
     assert_eq!(rows(&rewritten), rows(&factored));

@@ -121,6 +121,18 @@ impl LabelPolicy {
     pub fn value<'a>(&self, value: &'a str) -> Cow<'a, str> {
         cut(value, self.max_value_len)
     }
+
+    /// Like [`LabelPolicy::name`], but takes bytes. Returns `None` for bytes that are not UTF-8 and longer than the limit: no block
+    /// has such a name.
+    pub(crate) fn name_bytes<'a>(&self, name: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        cut_bytes(name, self.max_name_len)
+    }
+
+    /// Like [`LabelPolicy::value`], but takes bytes. Returns `None` for bytes that are not UTF-8 and longer than the limit: no block
+    /// has such a value.
+    pub(crate) fn value_bytes<'a>(&self, value: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        cut_bytes(value, self.max_value_len)
+    }
 }
 
 /// The default is [`LabelPolicy::INGEST`].
@@ -141,6 +153,15 @@ fn cut(text: &str, limit: u32) -> Cow<'_, str> {
     let (beginning, _) = text.split_at(text.floor_char_boundary(room));
     let hash = SipHasher24::new_with_key(CUT_KEY).hash(text.as_bytes());
     Cow::Owned(format!("{beginning}{CUT_MARK}{hash:016x}"))
+}
+
+/// Cuts bytes as [`cut`] cuts text. Short bytes are returned as they are, without a check of UTF-8.
+fn cut_bytes(bytes: &[u8], limit: u32) -> Option<Cow<'_, [u8]>> {
+    if usize::try_from(limit).is_ok_and(|limit| bytes.len() > limit) {
+        let text = std::str::from_utf8(bytes).ok()?;
+        return Some(Cow::Owned(cut(text, limit).into_owned().into_bytes()));
+    }
+    Some(Cow::Borrowed(bytes))
 }
 
 #[cfg(test)]

@@ -535,7 +535,7 @@ fn the_report_has_what_the_block_has() {
     assert!((cell("labels a series", 2).parse::<f64>().unwrap() - labels).abs() < 0.1, "{labels}");
     assert_eq!(cell("bytes of a label name", 1), block.key_count().to_string());
     let names = block.key(b"__name__").unwrap().unwrap();
-    assert_eq!(cell("`__name__`", 1), block.cardinality(names).unwrap().to_string());
+    assert_eq!(cell("`__name__`", 1), block.cardinality(names).unwrap().unwrap().to_string());
     assert_eq!(cell("together", 1), bytes.len().to_string());
     let arena = block.sections().find(|section| section.known().unwrap().name() == "arena").unwrap();
     assert_eq!((cell("arena", 1), cell("arena", 3)), (arena.length.to_string(), arena.length.to_string()));

@@ -2,7 +2,7 @@
 
 use chronoxide_format::layout::{CHUNK_LEN, RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, TimeRange};
-use chronoxide_format::{KeyId, Result, TableId};
+use chronoxide_format::{KeyId, Result};
 use serde::Serialize;
 
 /// What a block is. Costs one look at each key, table and keyset; no series is resolved.
@@ -138,9 +138,10 @@ pub(crate) fn per(bytes: u64, series: u64) -> Option<f64> {
 /// Keys by falling number of values.
 fn keys(view: &BlockView<'_>) -> Result<Vec<KeySummary>> {
     let mut keys = (0..view.key_count())
+        .map(KeyId)
         .map(|key| {
-            let name = String::from_utf8_lossy(view.key_name(KeyId(key))?).into_owned();
-            Ok(KeySummary { name, values: view.dictionary(KeyId(key))?.row_count() })
+            let name = String::from_utf8_lossy(view.key_name(key)?.unwrap_or_default()).into_owned();
+            Ok(KeySummary { name, values: view.cardinality(key)?.unwrap_or_default() })
         })
         .collect::<Result<Vec<_>>>()?;
     keys.sort_by(|a, b| b.values.cmp(&a.values).then_with(|| a.name.cmp(&b.name)));
@@ -151,9 +152,9 @@ fn keys(view: &BlockView<'_>) -> Result<Vec<KeySummary>> {
 fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
     let mut rows = [("dictionaries", 0), ("inner tables", 0), ("rows of keysets", 0)];
     let inner_end = view.table_count().saturating_sub(view.keyset_count());
-    for id in 0..view.table_count() {
-        let table = view.table(TableId(id))?;
-        let kind = if table.is_dictionary() { 0 } else { 1 + usize::from(id >= inner_end) };
+    for table in view.tables() {
+        let table = table?;
+        let kind = if table.is_dictionary() { 0 } else { 1 + usize::from(table.id().0 >= inner_end) };
         rows[kind].1 += table.len();
     }
     let mut parts =

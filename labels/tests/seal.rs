@@ -105,7 +105,7 @@ fn a_block_must_keep_the_policy_that_it_records() {
 }
 
 #[test]
-fn metric_metadata_are_sealed_with_all_series_and_with_some() {
+fn metric_metadata_are_sealed_with_series_iter_and_with_some() {
     let mut store = KeysetStore::new();
     store.insert(&[("__name__", "up"), ("job", "api")]).unwrap();
     store.insert(&[("__name__", "up"), ("job", "db")]).unwrap();

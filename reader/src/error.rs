@@ -1,5 +1,6 @@
 //! What can go wrong when a block is opened.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,31 @@ pub enum OpenError {
         /// Why.
         source: chronoxide_format::Error,
     },
+}
+
+/// An error of a block's content, with the path of its file; see [`Block::locate`](crate::Block::locate).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockError<E = chronoxide_format::Error> {
+    /// File of the block, or `None` if the block was opened from memory.
+    pub path: Option<PathBuf>,
+    /// Violated rule, or another error of a view.
+    pub source: E,
+}
+
+impl<E: fmt::Display> fmt::Display for BlockError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{}: {}", path.display(), self.source),
+            None => self.source.fmt(f),
+        }
+    }
+}
+
+impl<E: std::error::Error> std::error::Error for BlockError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // The message contains that of the source.
+        self.source.source()
+    }
 }
 
 impl OpenError {

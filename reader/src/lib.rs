@@ -27,12 +27,12 @@
 //! let view = block.view();
 //! let found = view.find([("__name__", "up"), ("job", "db"), ("pod", "db-1")])?.expect("the block has this series");
 //! let series = view.series(found)?.expect("and resolves it");
-//! let text = block.text(&view)?;
+//! let text = view.text()?;
 //! for label in text.labels(&series) {
-//!     let (name, value) = label?;
-//!     println!("{name}={value}");
+//!     let label = label?;
+//!     println!("{}={}", label.name, label.value);
 //! }
-//! assert_eq!(series.get(b"pod")?, Some(&b"db-1"[..]));
+//! assert_eq!(series.get("pod")?, Some(&b"db-1"[..]));
 //! assert!(view.series(SeriesRef(1000))?.is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -61,7 +61,7 @@ mod remap;
 mod remap_folder;
 mod text;
 
-pub use block::Block;
+pub use block::{Block, View};
 pub use checks::Checks;
 pub use chronoxide_format::identity::BlockId;
 pub use chronoxide_format::identity::Fingerprint;
@@ -71,12 +71,12 @@ pub use chronoxide_format::policy::LabelPolicy;
 pub use chronoxide_format::remap::{RemapError, RemapPlace, RemapRule, RemapView, Target, Targets};
 pub use chronoxide_format::verify::ContentFingerprint;
 pub use chronoxide_format::view::{
-    AllSeries, BlockView, Column, Domain, FindError, Frame, Job, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter,
-    Labels, Leaves, List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Pool, Resolver, Section, Sections, Series,
-    Symbols, Table, Text, TimeRange,
+    BlockView, Column, Domain, FindError, Frame, Job, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter, Labels,
+    Leaves, List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Pool, Resolver, Section, Sections, Series, SeriesIter,
+    Symbols, Table, Text, TextLabel, TextLabels, TimeRange,
 };
 pub use chronoxide_format::{Corruption, Error, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
-pub use error::OpenError;
+pub use error::{BlockError, OpenError};
 pub use folder::{Entry, Folder, FolderError, Hidden};
 pub use owned::OwnedLabels;
 pub use remap::Remap;

@@ -18,7 +18,7 @@ impl ArenaText {
     ///
     /// # Safety
     /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame.
-    pub(crate) unsafe fn of<'a>(&self, view: &BlockView<'a>) -> Result<&'a str, Error> {
+    pub(crate) unsafe fn get<'a>(&self, view: &BlockView<'a>) -> Result<&'a str, Error> {
         if self.checked.get().is_none() {
             let arena = view.check_arena()?;
             // Two threads may both check, which is harmless.

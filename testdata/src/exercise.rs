@@ -105,11 +105,11 @@ impl Reader<'_> {
         view.lookup_symbol(&[0xFF; 40])?;
         let _ = view.label_names().take(self.first as usize).filter(Result::is_ok).count();
         for key in self.some(view.key_count()).map(KeyId) {
-            if let Ok(name) = view.key_name(key) {
+            if let Ok(Some(name)) = view.key_name(key) {
                 view.key(name)?;
             }
             let _ = view.cardinality(key);
-            if let Ok(values) = view.label_values(key) {
+            if let Ok(Some(values)) = view.label_values(key) {
                 for value in values.take(self.first as usize) {
                     view.value_code(key, value?)?;
                 }
@@ -121,10 +121,10 @@ impl Reader<'_> {
     fn tables(&self) -> Result<()> {
         let view = self.view;
         for id in self.some(view.table_count()) {
-            let Ok(table) = view.table(TableId(id)) else { continue };
+            let Ok(Some(table)) = view.table(TableId(id)) else { continue };
             let _ = (table.len(), table.is_empty(), table.is_keyset());
             for column in self.some(table.column_count()) {
-                let Ok(column) = table.column(column) else { continue };
+                let Ok(Some(column)) = table.column(column) else { continue };
                 for row in self.some(table.row_count()) {
                     let _ = table.code(row, &column);
                 }
@@ -134,18 +134,18 @@ impl Reader<'_> {
             }
         }
         for id in self.some(view.pool_count()) {
-            let Ok(pool) = view.pool(PoolId(id)) else { continue };
+            let Ok(Some(pool)) = view.pool(PoolId(id)) else { continue };
             for number in self.some(pool.list_count()) {
-                let Ok(list) = pool.list(number) else { continue };
+                let Ok(Some(list)) = pool.list(number) else { continue };
                 for place in self.some(list.len()) {
-                    if let Ok(member) = list.get(place) {
+                    if let Ok(Some(member)) = list.get(place) {
                         list.position(member)?;
                     }
                 }
             }
         }
         for id in self.some(view.keyset_count()) {
-            let Ok(keyset) = view.keyset(id) else { continue };
+            let Ok(Some(keyset)) = view.keyset(id) else { continue };
             let _ = keyset.keys().map(Iterator::count);
             for anchor in self.some(keyset.anchor_count()) {
                 let _ = keyset.anchor(anchor);
@@ -173,7 +173,7 @@ impl Reader<'_> {
     fn series(&self, tally: &mut Tally) {
         let view = self.view;
         let text = tally.note(view.text());
-        for series in view.all_series().take(self.first as usize) {
+        for series in view.series_iter().take(self.first as usize) {
             let Some(series) = tally.note(series) else { break };
             read_labels(view, &series, tally);
             if let Some(text) = &text {
@@ -205,15 +205,15 @@ fn read_meta(view: &BlockView<'_>) -> Result<()> {
     Ok(())
 }
 
-fn read_labels(view: &BlockView<'_>, series: &Series<'_>, tally: &mut Tally) {
+fn read_labels(view: &BlockView<'_>, series: &Series<'_, '_>, tally: &mut Tally) {
     let mut labels = Vec::new();
     for label in series.labels() {
         let Some(label) = tally.note(label) else { return };
         tally.labels += 1;
         tally.note(series.get(label.name));
-        labels.push((String::from_utf8_lossy(label.name), String::from_utf8_lossy(label.value)));
+        labels.push((label.name, label.value));
     }
     tally.note(series.ids(u32::MAX));
-    let found = view.find(labels.iter().map(|(name, value)| (name, value)));
+    let found = view.find(labels.iter().copied());
     tally.errors += u64::from(matches!(found, Err(FindError::Block(_))));
 }

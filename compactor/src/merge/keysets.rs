@@ -90,7 +90,7 @@ pub(crate) enum SortedSource<'a> {
     /// As they are stored: what becomes of the codes of each column.
     Stored {
         input: usize,
-        table: Table<'a>,
+        table: Table<'a, 'a>,
         codes: Vec<&'a [u32]>,
     },
     Translated {
@@ -160,10 +160,11 @@ impl<'a> Merging<'a> {
 
     /// A source whose rows stay what they are.
     pub(crate) fn open_stored(&'a self, source: &KeysetSource) -> Result<SortedSource<'a>> {
-        let keyset: Keyset<'a> = self.context.inputs[source.input].keyset(source.keyset)?;
+        let keyset: Keyset<'a, 'a> =
+            self.context.inputs[source.input].keyset(source.keyset)?.expect("a keyset of the input");
         let table = keyset.table();
-        let codes = (0..table.column_count()).map(|column| {
-            Ok(match table.column(column)?.domain {
+        let codes = table.columns().map(|column| {
+            Ok(match column?.domain {
                 Domain::Table(behind) => self.tables.codes(self.context.vocabulary, source.input, behind),
                 Domain::Pool(pool) => self.lists.codes(source.input, pool),
                 Domain::Arena => &[],

@@ -33,7 +33,7 @@ pub(crate) fn merge<'a>(inputs: &'a [BlockView<'a>], more: &[&'a str]) -> Result
 }
 
 fn arena<'a>(view: &'a BlockView<'a>) -> chronoxide_format::Result<Vec<&'a str>> {
-    let text: Text<'a> = view.text()?;
+    let text: Text<'a, 'a> = view.text()?;
     (0..view.symbols().count()).map_while(|id| text.symbol(SymbolId(id)).transpose()).collect()
 }
 

@@ -47,6 +47,7 @@ impl<'a> Vocabulary<'a> {
         for (input, view) in inputs.iter().enumerate() {
             for key in (0..view.key_count()).map(KeyId) {
                 let name = view.key_symbol(key).map_err(|source| CompactError::Input { input, source })?;
+                let name = name.expect("a key of the input");
                 sources.entry(maps[input][name.0 as usize]).or_default().push((input, key));
             }
         }
@@ -136,7 +137,7 @@ fn values_of(
 
 /// The values of a key of an input, as symbols of all.
 fn symbols_of(view: &BlockView<'_>, key: KeyId, map: &[u32]) -> Result<Vec<u32>> {
-    let dictionary = view.dictionary(key)?;
+    let dictionary = view.dictionary(key)?.expect("a key of the input");
     let mut symbols = Vec::new();
     dictionary.push_other_codes(0..dictionary.row_count(), &[map], &mut symbols)?;
     Ok(symbols)

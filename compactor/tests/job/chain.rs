@@ -165,10 +165,10 @@ fn series(folder: &Folder) -> Vec<Labelset> {
     let mut found = Vec::new();
     for entry in folder.live() {
         let view = entry.block().view();
-        let text = entry.block().text(&view).unwrap();
+        let text = view.text().unwrap();
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        for series in view.all_series() {
-            found.push(text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect());
+        for series in view.series_iter() {
+            found.push(text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect());
         }
     }
     found.sort();

@@ -246,7 +246,7 @@ fn digest<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>) -> u64 {
 pub fn digests(block: &[u8]) -> Vec<u64> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
-    view.all_series().map(|series| digest(text.labels(&series.unwrap()).map(Result::unwrap))).collect()
+    view.series_iter().map(|series| digest(text.labels(&series.unwrap()).map(|label| label.unwrap().into()))).collect()
 }
 
 pub fn files(folder: &Path) -> Files {

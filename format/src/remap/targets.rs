@@ -6,8 +6,8 @@ use super::{RemapError, RemapView, Target};
 
 /// Iterates over what became of each series of the input; from [`RemapView::targets`]. Ends after the first error.
 #[derive(Clone, Debug)]
-pub struct Targets<'v, 'a> {
-    view: &'v RemapView<'a>,
+pub struct Targets<'data, 'view> {
+    view: &'view RemapView<'data>,
     next: u32,
     series_count: u32,
     /// The keyset in which the last series was.
@@ -16,8 +16,8 @@ pub struct Targets<'v, 'a> {
     stretch: Stretch,
 }
 
-impl<'v, 'a> Targets<'v, 'a> {
-    pub(super) fn new(view: &'v RemapView<'a>, series_count: u32) -> Self {
+impl<'data, 'view> Targets<'data, 'view> {
+    pub(super) fn new(view: &'view RemapView<'data>, series_count: u32) -> Self {
         Self { view, next: 0, series_count, keyset: None, stretch: Stretch { target: None, series: 0 } }
     }
 
@@ -42,6 +42,8 @@ impl<'v, 'a> Targets<'v, 'a> {
         target.map(|target| self.view.target(target)).transpose()
     }
 }
+
+impl std::iter::FusedIterator for Targets<'_, '_> {}
 
 impl Iterator for Targets<'_, '_> {
     type Item = Result<Option<Target>, RemapError>;

@@ -158,7 +158,7 @@ impl<'a> RemapView<'a> {
     ///
     /// # Errors
     /// Damage.
-    pub fn targets(&self) -> Result<Targets<'_, 'a>, RemapError> {
+    pub fn targets(&self) -> Result<Targets<'a, '_>, RemapError> {
         Ok(Targets::new(self, low32(self.series_count()?)))
     }
 

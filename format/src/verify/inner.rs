@@ -8,8 +8,8 @@ use super::{expect, pool, symbol};
 use crate::error::{Place, corrupt};
 use crate::identity::{Fingerprint, SymbolHash};
 use crate::number::{index, length};
-use crate::view::{BlockView, Column, Domain, Table};
-use crate::{KeyId, PoolId, Result, Rule, TableId};
+use crate::view::{BlockView, Column, Domain, Pool, Table};
+use crate::{KeyId, Result, Rule, TableId};
 
 /// What was found out about them.
 pub(super) struct Inner {
@@ -51,7 +51,7 @@ impl Inner {
         }
         let mut before = None;
         for id in 0..view.pool_count() {
-            let pool = view.pool(PoolId(id))?;
+            let pool = Pool::open(view, id)?;
             let place = Place::Pool(id.into());
             if before >= Some(pool.table_id()) {
                 return Err(corrupt(Rule::PoolTable, place, pool.table_id().0.into(), id.into()));
@@ -78,7 +78,11 @@ impl Inner {
         if table.is_map() {
             verify_map(view, &table, &columns, &self.known)?;
         }
-        let name = if table.is_dictionary() { Some(hash_of(symbols, view.key_symbol(KeyId(id))?.0)?) } else { None };
+        let name = if table.is_dictionary() {
+            Some(hash_of(symbols, view.referenced_key_symbol(KeyId(id))?.0)?)
+        } else {
+            None
+        };
         // Grown as rows are read, not sized by their count.
         let mut products = Vec::new();
         let Self { symbols: used_symbols, rows: used_rows, products: before, .. } = self;

@@ -9,7 +9,7 @@ use crate::view::Pool;
 use crate::{Result, Rule};
 
 /// Checks the lists of a pool and marks the rows that are in them. Returns for each list the sum over its members, whose fingerprints are `of_rows`.
-pub(super) fn verify(pool: &Pool<'_>, of_rows: &[Fingerprint], used_rows: &mut Marks) -> Result<Vec<Fingerprint>> {
+pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &mut Marks) -> Result<Vec<Fingerprint>> {
     let id = pool.id().0;
     let row_count = pool.table()?.row_count();
     let (mut before, mut list): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
@@ -19,7 +19,7 @@ pub(super) fn verify(pool: &Pool<'_>, of_rows: &[Fingerprint], used_rows: &mut M
     for number in 0..pool.list_count() {
         let place = Place::List(id, number);
         list.clear();
-        pool.list(number)?.push_members(&mut list)?;
+        pool.stored_list(number)?.push_members(&mut list)?;
         let (mut last, mut sum) = (None, Fingerprint::ZERO);
         for &member in &list {
             expect_below(Rule::ListMembers, place, member.into(), row_count.into())?;

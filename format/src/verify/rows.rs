@@ -4,7 +4,7 @@ use super::{expect, expect_below};
 use crate::error::{Place, corrupt};
 use crate::identity::Fingerprint;
 use crate::number::{index, length};
-use crate::view::{BLOCK_ROWS, BlockView, Column, Domain, Table};
+use crate::view::{BLOCK_ROWS, BlockView, Column, Domain, Pool, Table};
 use crate::{Result, Rule};
 
 /// The codes of a column in the rows of a block, after the one of the row before them.
@@ -61,7 +61,7 @@ impl<'a> RowReader<'a> {
     /// column.
     pub(super) fn read(
         &mut self,
-        table: &Table<'_>,
+        table: &Table<'_, '_>,
         columns: &[Column],
         factors: impl Fn(Domain) -> &'a [Fingerprint],
         mut mark: impl FnMut(Domain, &[u32]),
@@ -102,7 +102,7 @@ impl<'a> RowReader<'a> {
     }
 
     /// Unpacks rows, column by column, and checks their order.
-    fn unpack(&mut self, table: &Table<'_>, rows: std::ops::Range<u32>) -> Result<()> {
+    fn unpack(&mut self, table: &Table<'_, '_>, rows: std::ops::Range<u32>) -> Result<()> {
         let first = rows.start;
         self.changes.clear();
         self.changes.resize(rows.len(), UNCHANGED);
@@ -200,7 +200,7 @@ fn factor(factors: &[Fingerprint], code: u32, table: u32, row: u32) -> Result<Fi
 fn bound_of(view: &BlockView<'_>, domain: Domain) -> Result<u32> {
     Ok(match domain {
         Domain::Arena => view.symbols().count(),
-        Domain::Table(behind) => view.table(behind)?.row_count(),
-        Domain::Pool(pool) => view.pool(pool)?.list_count(),
+        Domain::Table(behind) => Table::open(view, behind.0)?.row_count(),
+        Domain::Pool(pool) => Pool::open(view, pool.0)?.list_count(),
     })
 }

@@ -5,7 +5,7 @@ use super::{expect, expect_below};
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::{index, length};
-use crate::view::{BlockView, Column, Domain, Table};
+use crate::view::{BlockView, Column, Domain, Pool, Table};
 use crate::{KeyId, Result, Rule};
 
 /// What later tables need to know of a table: its keys and its depth.
@@ -19,7 +19,7 @@ pub(super) struct Known {
 pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<()> {
     let mut before = None;
     for key in 0..view.key_count() {
-        let name = view.key_symbol(KeyId(key))?;
+        let name = view.referenced_key_symbol(KeyId(key))?;
         expect_below(Rule::KeysOrder, Place::Key(key.into()), name.0.into(), view.symbols().count().into())?;
         if before >= Some(name) {
             return Err(corrupt(Rule::KeysOrder, Place::Key(key.into()), name.0.into(), key.into()));
@@ -33,7 +33,7 @@ pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<(
 /// The keys and depth of a table, with the rules on leaves and on the order of columns.
 pub(super) fn verify_leaves(
     view: &BlockView<'_>,
-    table: &Table<'_>,
+    table: &Table<'_, '_>,
     columns: &[Column],
     known: &[Known],
 ) -> Result<Known> {
@@ -48,7 +48,7 @@ pub(super) fn verify_leaves(
         let behind = match column.domain {
             Domain::Arena => None,
             Domain::Table(table) => known.get(index(table.0)),
-            Domain::Pool(pool) => known.get(index(view.pool(pool)?.table_id().0)),
+            Domain::Pool(pool) => known.get(index(Pool::open(view, pool.0)?.table_id().0)),
         };
         let Some(behind) = behind else {
             return Err(corrupt(Rule::ColumnDomain, place, number.into(), table.id.into()));
@@ -91,10 +91,15 @@ pub(super) fn verify_leaves(
     Ok(Known { keys: expected.into_iter().map(|(key, ..)| key).collect(), depth, is_map: table.is_map() })
 }
 
-pub(super) fn verify_map(view: &BlockView<'_>, table: &Table<'_>, columns: &[Column], known: &[Known]) -> Result<()> {
+pub(super) fn verify_map(
+    view: &BlockView<'_>,
+    table: &Table<'_, '_>,
+    columns: &[Column],
+    known: &[Known],
+) -> Result<()> {
     let place = Place::Table(table.id.into());
     if let Some(Column { domain: Domain::Table(behind), .. }) = columns.first() {
-        let rows = view.table(*behind)?.row_count();
+        let rows = Table::open(view, behind.0)?.row_count();
         if known.get(index(behind.0)).is_none_or(|behind| behind.is_map) {
             return Err(corrupt(Rule::MapNeeded, place, behind.0.into(), table.id.into()));
         }

@@ -38,7 +38,7 @@ struct Field {
     width: u8,
 }
 
-impl<'a> BlockView<'a> {
+impl BlockView<'_> {
     /// The series with exactly these labels, if the block has it. The block's label policy is applied to names and values,
     /// and empty values count as absent. Labels may come in any order; sorted ones are found faster.
     ///
@@ -47,7 +47,7 @@ impl<'a> BlockView<'a> {
     ///
     /// # Errors
     /// Two labels of one name, if the block knows that name, and damage to what was touched.
-    pub fn find<N: AsRef<str>, V: AsRef<str>>(
+    pub fn find<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         labels: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Option<SeriesRef>, FindError> {
@@ -61,12 +61,19 @@ impl<'a> BlockView<'a> {
             if value.as_ref().is_empty() {
                 continue;
             }
-            let Some(key) = self.key_from(policy.name(name.as_ref()).as_bytes(), key_hint)? else {
+            let key = match policy.name_bytes(name.as_ref()) {
+                Some(name) => self.key_from(&name, key_hint)?,
+                None => None,
+            };
+            let Some(key) = key else {
                 unknown = true;
                 continue;
             };
             key_hint = key.0 + 1;
-            let code = self.value_code(key, policy.value(value.as_ref()).as_bytes())?;
+            let code = match policy.value_bytes(value.as_ref()) {
+                Some(value) => self.value_code(key, value)?,
+                None => None,
+            };
             unknown |= code.is_none();
             // Kept without its code: the name may come again.
             let code = code.unwrap_or(u32::MAX);
@@ -89,15 +96,16 @@ impl<'a> BlockView<'a> {
 
     fn find_sorted(&self, wanted: &[Wanted]) -> Result<Option<SeriesRef>> {
         let keys = || wanted.iter().map(|&(key, _)| key);
-        let Ok(keyset) = binary_search(self.keyset_count(), |keyset| compare_keys(&self.keyset(keyset)?, keys()))?
+        let Ok(keyset) =
+            binary_search(self.keyset_count(), |keyset| compare_keys(&Keyset::open(self, keyset)?, keys()))?
         else {
             return Ok(None);
         };
-        let keyset = self.keyset(keyset)?;
+        let keyset = Keyset::open(self, keyset)?;
         let Some(row) = find_row(&keyset.table(), wanted, MOST_STEPS)? else {
             return Ok(None);
         };
-        let in_list = match keyset.list(row)? {
+        let in_list = match keyset.stored_list(row)? {
             None => 0,
             Some(list) => {
                 let Some(member) = find_member(&keyset, wanted)? else {
@@ -115,7 +123,7 @@ impl<'a> BlockView<'a> {
 }
 
 /// The row of the pool's table that has the wanted labels.
-fn find_member(keyset: &Keyset<'_>, wanted: &[Wanted]) -> Result<Option<u32>> {
+fn find_member(keyset: &Keyset<'_, '_>, wanted: &[Wanted]) -> Result<Option<u32>> {
     match keyset.pool() {
         Some(pool) => find_row(&pool.table()?, wanted, MOST_STEPS),
         None => Ok(None),
@@ -125,7 +133,7 @@ fn find_member(keyset: &Keyset<'_>, wanted: &[Wanted]) -> Result<Option<u32>> {
 /// The row of `table` that has the wanted labels, as far as the table has their keys.
 ///
 /// Recursion goes down the levels of depth, and the maps between them; `steps` bounds it whatever the bytes say.
-fn find_row(table: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+fn find_row(table: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
     if table.is_dictionary() {
         return Ok(wanted_code(wanted, table.id().0));
     }
@@ -163,7 +171,7 @@ fn find_row(table: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u
 }
 
 /// The code that a column has in the row to be found.
-fn find_code(table: &Table<'_>, column: &Column, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+fn find_code(table: &Table<'_, '_>, column: &Column, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
     let view = table.view;
     if let Domain::Table(key) = column.domain
         && key.0 < view.key_count()
@@ -183,8 +191,8 @@ fn wanted_code(wanted: &[Wanted], key: u32) -> Option<u32> {
 }
 
 /// The row of a map that has the wanted labels.
-fn find_mapped(map: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
-    let column = map.column(0)?;
+fn find_mapped(map: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+    let column = map.stored_column(0)?;
     let code = match map.behind(column.domain)? {
         Some(behind) if !behind.is_map() => find_row(&behind, wanted, steps.saturating_sub(1))?,
         _ => None,
@@ -192,12 +200,12 @@ fn find_mapped(map: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<
     let Some(code) = code else {
         return Ok(None);
     };
-    Ok(binary_search(map.row_count(), |row| Ok(map.code(row, &column)?.cmp(&code)))?.ok())
+    Ok(binary_search(map.row_count(), |row| Ok(map.stored_code(row, &column)?.cmp(&code)))?.ok())
 }
 
 /// The row with these fields: a binary search that remembers how many leading fields both ends of the range agree in with what is
 /// wanted. All rows between them agree in these too, so that they are not compared again.
-fn search_rows(table: &Table<'_>, fields: &[Field]) -> Result<Option<u32>> {
+fn search_rows(table: &Table<'_, '_>, fields: &[Field]) -> Result<Option<u32>> {
     let (mut low, mut high) = (0, table.row_count());
     let (mut equal_at_low, mut equal_at_high) = (0, 0);
     while low < high {
@@ -213,7 +221,7 @@ fn search_rows(table: &Table<'_>, fields: &[Field]) -> Result<Option<u32>> {
 }
 
 /// Compares fields of a row with those that are wanted, from field `from` on; also says in how many leading fields they agree.
-fn compare_row(table: &Table<'_>, row: u32, fields: &[Field], from: usize) -> Result<(Ordering, usize)> {
+fn compare_row(table: &Table<'_, '_>, row: u32, fields: &[Field], from: usize) -> Result<(Ordering, usize)> {
     for (number, field) in fields.iter().enumerate().skip(from) {
         let found = table.field(row, field.start_bit.into(), field.width.into())?;
         match found.cmp(&field.value.into()) {

@@ -1,5 +1,8 @@
 //! Keysets, their keys and their anchors (spec, sections 8 and 9).
 
+use std::iter::FusedIterator;
+
+use super::until_error::until_error;
 use super::{BlockView, Domain, KeysetSeries, List, Pool, Table};
 use crate::bits::width;
 use crate::error::{Place, corrupt};
@@ -9,31 +12,31 @@ use crate::{KeyId, Result, Rule, SeriesRef};
 
 /// A keyset: all series with the same label keys.
 #[derive(Clone, Copy, Debug)]
-pub struct Keyset<'v> {
-    view: &'v BlockView<'v>,
+pub struct Keyset<'data, 'view> {
+    view: &'view BlockView<'data>,
     id: u32,
-    pub(super) table: Table<'v>,
+    pub(super) table: Table<'data, 'view>,
     first: u32,
     series_count: u32,
     anchors_bit: u64,
-    lists: Option<(super::Column, Pool<'v>)>,
+    lists: Option<(super::Column, Pool<'data, 'view>)>,
 }
 
-impl<'v> Keyset<'v> {
-    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
+impl<'data, 'view> Keyset<'data, 'view> {
+    pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
         // Asked for first: the sum below may not exceed the number of tables.
         view.keyset_record(id)?;
         Self::with_table(view, id, Table::open(view, view.frame.catalogue.inner_end().saturating_add(id))?)
     }
 
     /// The same with its table, which is open already.
-    pub(crate) fn with_table(view: &'v BlockView<'v>, id: u32, table: Table<'v>) -> Result<Self> {
+    pub(crate) fn with_table(view: &'view BlockView<'data>, id: u32, table: Table<'data, 'view>) -> Result<Self> {
         let place = Place::Keyset(id.into());
         let [series_end, anchors] = view.keyset_record(id)?;
         let first = if id == 0 { 0 } else { view.keyset_record(id - 1)?[0] };
-        let last = table.column(table.column_count() - 1)?;
+        let last = table.stored_column(table.column_count() - 1)?;
         let lists = match last.domain {
-            Domain::Pool(pool) => Some((last, view.pool(pool)?)),
+            Domain::Pool(pool) => Some((last, Pool::open(view, pool.0)?)),
             _ => None,
         };
         let Some(series_count) = series_end.checked_sub(first) else {
@@ -59,12 +62,12 @@ impl<'v> Keyset<'v> {
     }
 
     /// The table whose rows are its series, or prefixes of them.
-    pub const fn table(&self) -> Table<'v> {
+    pub const fn table(&self) -> Table<'data, 'view> {
         self.table
     }
 
     /// The pool of the lists that its rows end in, if they do.
-    pub fn pool(&self) -> Option<Pool<'v>> {
+    pub fn pool(&self) -> Option<Pool<'data, 'view>> {
         self.lists.map(|(_, pool)| pool)
     }
 
@@ -82,25 +85,31 @@ impl<'v> Keyset<'v> {
     ///
     /// # Errors
     /// Damage to the catalogue.
-    pub fn keys(&self) -> Result<Leaves<'v>> {
-        Ok(Leaves { table: self.table, next: 0, count: self.table.leaf_count()? })
+    pub fn keys(&self) -> Result<Leaves<'data, 'view>> {
+        self.table.keys()
     }
 
     /// Its series, in the order of their refs.
     ///
     /// # Errors
     /// Damage to the catalogue.
-    pub fn series(&self) -> Result<KeysetSeries<'v>> {
+    pub fn series(&self) -> Result<KeysetSeries<'data, 'view>> {
         KeysetSeries::new(self)
     }
 
-    /// The list that row `row` ends in; none for a keyset without lists.
+    /// Returns the list that row `row` ends in, or `None` if the keyset has no lists or the row is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn list(&self, row: u32) -> Result<Option<List<'v>>> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn list(&self, row: u32) -> Result<Option<List<'data, 'view>>> {
+        if row < self.table.row_count() { self.stored_list(row) } else { Ok(None) }
+    }
+
+    /// Returns the list of a row that the block refers to, or `None` if the keyset has no lists; a row out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_list(&self, row: u32) -> Result<Option<List<'data, 'view>>> {
         match &self.lists {
-            Some((column, pool)) => Ok(Some(pool.list(self.table.code(row, column)?)?)),
+            Some((column, pool)) => Ok(Some(pool.stored_list(self.table.stored_code(row, column)?)?)),
             None => Ok(None),
         }
     }
@@ -110,11 +119,21 @@ impl<'v> Keyset<'v> {
         if self.lists.is_some() { self.table.row_count().div_ceil(ANCHOR_ROWS) } else { 0 }
     }
 
-    /// Series of the keyset before row 16 * `anchor`.
+    /// Returns the anchors, in order; see [`Keyset::anchor`]. After an error the iterator ends.
+    pub fn anchors(&self) -> impl FusedIterator<Item = Result<u32>> {
+        until_error(self.anchor_count(), |anchor| self.stored_anchor(anchor))
+    }
+
+    /// Returns the number of series of the keyset before row 16 * `anchor`, or `None` if the anchor is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or an anchor that the keyset does not have.
-    pub fn anchor(&self, anchor: u32) -> Result<u32> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn anchor(&self, anchor: u32) -> Result<Option<u32>> {
+        (anchor < self.anchor_count()).then(|| self.stored_anchor(anchor)).transpose()
+    }
+
+    /// Returns an anchor that the keyset must have; an anchor out of range is corruption.
+    pub(crate) fn stored_anchor(&self, anchor: u32) -> Result<u32> {
         if anchor >= self.anchor_count() {
             return Err(corrupt(
                 Rule::Anchors,
@@ -158,9 +177,9 @@ impl<'v> Keyset<'v> {
         let (mut low, mut high) = (0, self.anchor_count());
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.anchor(middle)? <= place { low = middle } else { high = middle }
+            if self.stored_anchor(middle)? <= place { low = middle } else { high = middle }
         }
-        let mut before = self.anchor(low)?;
+        let mut before = self.stored_anchor(low)?;
         let first_row = low * ANCHOR_ROWS;
         let end_row = self.table.row_count().min(first_row.saturating_add(ANCHOR_ROWS));
         for row in first_row..end_row {
@@ -182,7 +201,7 @@ impl<'v> Keyset<'v> {
             return Ok(row);
         }
         let anchor = row / ANCHOR_ROWS;
-        let mut before = self.anchor(anchor)?;
+        let mut before = self.stored_anchor(anchor)?;
         for earlier in anchor * ANCHOR_ROWS..row {
             before = before.saturating_add(self.list_len(earlier)?);
         }
@@ -192,28 +211,30 @@ impl<'v> Keyset<'v> {
     #[inline]
     fn list_len(&self, row: u32) -> Result<u32> {
         match &self.lists {
-            Some((column, pool)) => pool.list_len(self.table.code(row, column)?),
+            Some((column, pool)) => pool.list_len(self.table.stored_code(row, column)?),
             None => Ok(0),
         }
     }
 }
 
-/// The keys of a keyset, in order.
+/// Iterator over the keys of a table, in order. After an error it ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaves<'v> {
-    table: Table<'v>,
-    next: u32,
-    count: u32,
+pub struct Leaves<'data, 'view> {
+    pub(super) table: Table<'data, 'view>,
+    pub(super) next: u32,
+    pub(super) count: u32,
 }
 
-impl Iterator for Leaves<'_> {
+impl FusedIterator for Leaves<'_, '_> {}
+
+impl Iterator for Leaves<'_, '_> {
     type Item = Result<KeyId>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.next >= self.count {
             return None;
         }
-        let key = self.table.leaf_key(self.next);
+        let key = self.table.stored_leaf_key(self.next);
         // After damage there is nothing more to say.
         self.next = if key.is_ok() { self.next + 1 } else { self.count };
         Some(key)

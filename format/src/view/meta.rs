@@ -1,6 +1,7 @@
 //! What a block says of itself (spec, section 10).
 
 use std::fmt;
+use std::iter::FusedIterator;
 
 use zerocopy::FromBytes;
 
@@ -185,6 +186,8 @@ impl<'a> Pairs<'a> {
         })
     }
 }
+
+impl FusedIterator for Pairs<'_> {}
 
 impl<'a> Iterator for Pairs<'a> {
     type Item = Result<(&'a str, &'a str)>;

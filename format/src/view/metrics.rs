@@ -1,6 +1,7 @@
 //! What a block says of its metrics beside their labels (spec, section 10).
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::ops::Range;
 
 use zerocopy::FromBytes;
@@ -123,9 +124,10 @@ impl<'a> Metrics<'a> {
     ///
     /// # Errors
     /// Damage to what was touched.
-    pub fn find(&self, name: &str) -> Result<MetricRows<'a>> {
-        let first = self.first(|other| other >= name.as_bytes())?;
-        let end = self.first(|other| other > name.as_bytes())?;
+    pub fn find(&self, name: impl AsRef<[u8]>) -> Result<MetricRows<'a>> {
+        let name = name.as_ref();
+        let first = self.first(|other| other >= name)?;
+        let end = self.first(|other| other > name)?;
         Ok(MetricRows { metrics: *self, rows: first..end })
     }
 
@@ -219,6 +221,8 @@ pub struct MetricRows<'a> {
     metrics: Metrics<'a>,
     rows: Range<u32>,
 }
+
+impl FusedIterator for MetricRows<'_> {}
 
 impl<'a> Iterator for MetricRows<'a> {
     type Item = Result<MetricMetadata<'a>>;

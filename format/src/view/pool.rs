@@ -1,6 +1,9 @@
 //! Lists of rows (spec, section 8).
 
+use std::iter::FusedIterator;
+
 use super::symbol::binary_search;
+use super::until_error::until_error;
 use super::{BlockView, Table};
 use crate::bits::{bytes_for, mask, width};
 use crate::error::{Place, corrupt};
@@ -9,8 +12,8 @@ use crate::{PoolId, Result, Rule, TableId};
 
 /// A pool: distinct lists of rows of one table.
 #[derive(Clone, Copy, Debug)]
-pub struct Pool<'v> {
-    view: &'v BlockView<'v>,
+pub struct Pool<'data, 'view> {
+    view: &'view BlockView<'data>,
     id: u32,
     table: u32,
     list_count: u32,
@@ -21,9 +24,9 @@ pub struct Pool<'v> {
     member_width: u32,
 }
 
-impl<'v> Pool<'v> {
+impl<'data, 'view> Pool<'data, 'view> {
     #[inline]
-    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
+    pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
         let place = Place::Pool(id.into());
         let catalogue = &view.frame.catalogue;
         let Some(record) = catalogue.pools.get(&view.catalogue, id) else {
@@ -69,7 +72,7 @@ impl<'v> Pool<'v> {
     ///
     /// # Errors
     /// Damage to the catalogue.
-    pub fn table(&self) -> Result<Table<'v>> {
+    pub fn table(&self) -> Result<Table<'data, 'view>> {
         Table::open(self.view, self.table)
     }
 
@@ -137,12 +140,23 @@ impl<'v> Pool<'v> {
         Ok(end - start)
     }
 
-    /// List `list`.
+    /// Returns the lists, in order. After an error the iterator ends.
+    pub fn lists(&self) -> impl FusedIterator<Item = Result<List<'data, 'view>>> {
+        until_error(self.list_count, |list| self.stored_list(list))
+    }
+
+    /// Returns list `list`, or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or a list that the pool does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn list(&self, list: u32) -> Result<List<'v>> {
+    pub fn list(&self, list: u32) -> Result<Option<List<'data, 'view>>> {
+        (list < self.list_count).then(|| self.stored_list(list)).transpose()
+    }
+
+    /// Returns a list that the block refers to; a list out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_list(&self, list: u32) -> Result<List<'data, 'view>> {
         let (start, end) = self.ends(list)?;
         let first_bit = self.members_bit + u64::from(start) * u64::from(self.member_width);
         Ok(List { view: self.view, pool: self.id, first_bit, width: self.member_width, len: end - start })
@@ -151,8 +165,8 @@ impl<'v> Pool<'v> {
 
 /// A list: strictly increasing row numbers of the pool's table.
 #[derive(Clone, Copy, Debug)]
-pub struct List<'v> {
-    view: &'v BlockView<'v>,
+pub struct List<'data, 'view> {
+    view: &'view BlockView<'data>,
     pool: u32,
     /// Of its first member in the members section.
     first_bit: u64,
@@ -160,19 +174,30 @@ pub struct List<'v> {
     len: u32,
 }
 
-impl List<'_> {
+impl List<'_, '_> {
     /// How many members it has; at least one.
     #[expect(clippy::len_without_is_empty, reason = "a list is never empty")]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Member `place`: a row of the pool's table.
+    /// Returns the members, in order. After an error the iterator ends.
+    pub fn members(&self) -> impl FusedIterator<Item = Result<u32>> {
+        until_error(self.len, |place| self.stored_member(place))
+    }
+
+    /// Returns member `place`, a row of the pool's table, or `None` if `place` is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or a member that the list does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn get(&self, place: u32) -> Result<u32> {
+    pub fn get(&self, place: u32) -> Result<Option<u32>> {
+        (place < self.len).then(|| self.stored_member(place)).transpose()
+    }
+
+    /// Returns a member that the block refers to; a member out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_member(&self, place: u32) -> Result<u32> {
         if place >= self.len {
             let pool = Place::Pool(self.pool.into());
             return Err(corrupt(Rule::ListMembers, pool, place.into(), self.len.into()));
@@ -189,7 +214,7 @@ impl List<'_> {
         let Some(window) = self.view.members.window(self.first_bit, u64::from(self.len) * u64::from(self.width)) else {
             // What is damaged is left to the slow way, which names the place.
             for place in 0..self.len {
-                members.push(self.get(place)?);
+                members.push(self.stored_member(place)?);
             }
             return Ok(());
         };
@@ -208,6 +233,6 @@ impl List<'_> {
     /// # Errors
     /// Damage to what was touched.
     pub fn position(&self, row: u32) -> Result<Option<u32>> {
-        Ok(binary_search(self.len, |place| Ok(self.get(place)?.cmp(&row)))?.ok())
+        Ok(binary_search(self.len, |place| Ok(self.stored_member(place)?.cmp(&row)))?.ok())
     }
 }

@@ -11,19 +11,19 @@ use crate::{Result, Rule};
 /// Rows that are unpacked at once, so that their codes stay in the processor's nearest memory.
 pub(crate) const BLOCK_ROWS: u32 = 256;
 
-impl<'v> Table<'v> {
-    /// Appends the codes of some rows, row after row.
+impl<'data, 'view> Table<'data, 'view> {
+    /// Appends the codes of `rows`, row after row. Rows out of range are skipped.
     ///
     /// # Errors
-    /// Damage to what was touched, or rows that the table does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn push_codes(&self, rows: Range<u32>, codes: &mut Vec<u32>) -> Result<()> {
         self.push_each(rows, codes, |_| Some)
     }
 
-    /// The same in other codes: instead of each code what stands in its place in `others`, which has as many slices as the table has columns.
+    /// Like [`Table::push_codes`], but replaces each code of column `i` by `others[i][code]`. `others` has one slice per column.
     ///
     /// # Errors
-    /// As [`Table::push_codes`], and a code for which nothing stands there.
+    /// `Corrupt` if a byte that was read is damaged or a code is not an index of its slice.
     pub fn push_other_codes(&self, rows: Range<u32>, others: &[&[u32]], codes: &mut Vec<u32>) -> Result<()> {
         self.push_each(rows, codes, |column| {
             let others = others.get(column).copied().unwrap_or_default();
@@ -39,10 +39,7 @@ impl<'v> Table<'v> {
         other: impl Fn(usize) -> F,
     ) -> Result<()> {
         let columns = self.columns().collect::<Result<Vec<Column>>>()?;
-        if rows.end > self.row_count {
-            let (found, count) = (rows.end.into(), self.row_count.into());
-            return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), found, count));
-        }
+        let rows = rows.start..rows.end.min(self.row_count);
         let start = codes.len();
         codes.resize(start + rows.len() * columns.len(), 0);
         let out = codes.get_mut(start..).unwrap_or_default();
@@ -81,7 +78,7 @@ impl<'v> Table<'v> {
         if read.is_none() {
             // What is damaged, or may not fit, is left to the slow way, which names the place.
             for (row, out) in rows.zip(out.iter()) {
-                let code = self.code(row, column)?;
+                let code = self.stored_code(row, column)?;
                 let unknown = || corrupt(Rule::ColumnCode, Place::Row(self.id, row), code.into(), 0);
                 *out = other(code).ok_or_else(unknown)?;
             }
@@ -90,7 +87,7 @@ impl<'v> Table<'v> {
     }
 
     /// The bits of some rows.
-    fn window(&self, rows: &Range<u32>) -> Option<Window<'v>> {
+    fn window(&self, rows: &Range<u32>) -> Option<Window<'data>> {
         let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
         let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
         self.view.rows.window(first_bit, bits)

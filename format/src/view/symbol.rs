@@ -173,11 +173,12 @@ impl<'a> Symbols<'a> {
         self.arena.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// The id of a symbol: a binary search, about log2(count) string comparisons.
+    /// Returns the id of a symbol, or `None` if it is not there. Costs about log2(count) string comparisons.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn lookup(&self, symbol: &[u8]) -> Result<Option<SymbolId>> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn lookup(&self, symbol: impl AsRef<[u8]>) -> Result<Option<SymbolId>> {
+        let symbol = symbol.as_ref();
         binary_search(self.count(), |id| Ok(self.get(SymbolId(id))?.unwrap_or_default().cmp(symbol)))
             .map(|found| found.ok().map(SymbolId))
     }

@@ -1,7 +1,7 @@
 //! Tables: sorted, distinct rows of codes (spec, section 7).
 
-use super::BlockView;
 use super::shape::Shape;
+use super::{BlockView, Leaves};
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
@@ -33,8 +33,8 @@ pub struct Column {
 
 /// A table of a block: a value dictionary, a map, a shared table or the rows of a keyset.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'v> {
-    pub(crate) view: &'v BlockView<'v>,
+pub struct Table<'data, 'view> {
+    pub(crate) view: &'view BlockView<'data>,
     pub(crate) id: u32,
     /// None for a dictionary.
     shape: Option<Shape>,
@@ -46,9 +46,9 @@ pub struct Table<'v> {
     base: u32,
 }
 
-impl<'v> Table<'v> {
+impl<'data, 'view> Table<'data, 'view> {
     #[inline]
-    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
+    pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
         let catalogue = &view.frame.catalogue;
         let place = Place::Table(id.into());
         let (table, row_count, rows_offset) = match id.checked_sub(catalogue.keys.count) {
@@ -86,7 +86,7 @@ impl<'v> Table<'v> {
         Ok(Self { row_count: low32(row_count), first_bit, ..table })
     }
 
-    const fn empty(view: &'v BlockView<'v>, id: u32) -> Self {
+    const fn empty(view: &'view BlockView<'data>, id: u32) -> Self {
         Self { view, id, shape: None, row_count: 0, first_bit: 0, row_bits: 0, base: 0 }
     }
 
@@ -156,12 +156,18 @@ impl<'v> Table<'v> {
         self.id >= catalogue.inner_end()
     }
 
-    /// Column `column`, counted from 0.
+    /// Returns column `column` (from 0), or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to the catalogue, or a column that the table does not have.
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
-    pub fn column(&self, column: u32) -> Result<Column> {
+    pub fn column(&self, column: u32) -> Result<Option<Column>> {
+        (column < self.column_count()).then(|| self.stored_column(column)).transpose()
+    }
+
+    /// Returns a column that the block refers to; a column out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_column(&self, column: u32) -> Result<Column> {
         let start_bit = match (column.checked_sub(1), &self.shape) {
             (Some(before), Some(shape)) if column < shape.column_count => {
                 shape.column(&self.view.catalogue, before)?[2]
@@ -171,8 +177,8 @@ impl<'v> Table<'v> {
         self.column_from(column, low32(start_bit))
     }
 
-    /// All columns, in order.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = Result<Column>> {
+    /// Returns the columns, in order.
+    pub fn columns(&self) -> impl Iterator<Item = Result<Column>> {
         let mut start_bit = 0;
         (0..self.column_count()).map(move |column| {
             let column = self.column_from(column, start_bit)?;
@@ -225,12 +231,18 @@ impl<'v> Table<'v> {
         corrupt(Rule::ColumnDomain, Place::Table(self.id.into()), number, u64::from(self.id) + 1)
     }
 
-    /// The code of `column` in row `row`.
+    /// Returns the code of `column` in row `row`, or `None` if the row is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or a row that the table does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn code(&self, row: u32, column: &Column) -> Result<u32> {
+    pub fn code(&self, row: u32, column: &Column) -> Result<Option<u32>> {
+        (row < self.row_count).then(|| self.stored_code(row, column)).transpose()
+    }
+
+    /// Returns the code of `column` in a row that the block refers to; a row out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_code(&self, row: u32, column: &Column) -> Result<u32> {
         if row >= self.row_count {
             return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), row.into(), self.row_count.into()));
         }
@@ -246,13 +258,17 @@ impl<'v> Table<'v> {
         self.view.rows.get(bit, width)
     }
 
-    /// The code of column `column` in row `row`; see [`Table::column`] and [`Table::code`].
+    /// Returns the code of column `column` in row `row`, or `None` if one of them is out of range. To read many rows, get the
+    /// column once and call [`Table::code`].
     ///
     /// # Errors
-    /// As those.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn code_at(&self, row: u32, column: u32) -> Result<u32> {
-        self.code(row, &self.column(column)?)
+    pub fn code_at(&self, row: u32, column: u32) -> Result<Option<u32>> {
+        match self.column(column)? {
+            Some(column) => self.code(row, &column),
+            None => Ok(None),
+        }
     }
 
     /// The table whose rows, or members, a column's codes stand for; none for the arena.
@@ -264,7 +280,7 @@ impl<'v> Table<'v> {
         Ok(match domain {
             Domain::Arena => None,
             Domain::Table(table) => Some(Table::open(self.view, table.0)?),
-            Domain::Pool(pool) => Some(self.view.pool(pool)?.table()?),
+            Domain::Pool(pool) => Some(super::Pool::open(self.view, pool.0)?.table()?),
         })
     }
 
@@ -289,7 +305,7 @@ impl<'v> Table<'v> {
                     Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaves.into(), MAX_LABELS.into()))
                 };
             }
-            match table.behind(table.column(0)?.domain)? {
+            match table.behind(table.stored_column(0)?.domain)? {
                 Some(behind) => table = behind,
                 None => break,
             }
@@ -305,13 +321,20 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// Where leaf `leaf` is found: in which column, and which leaf of that column's domain. Where leaves are written out, those before it are
-    /// counted; [`super::LabelIdsIter`] counts as it goes.
+    /// Returns the place of leaf `leaf`: its column, and its position among the leaves of that column's domain. Returns `None` if
+    /// the leaf is out of range. Costs O(`leaf`) where leaves are written out.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
-    pub fn leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
+    pub fn leaf_place(&self, leaf: u32) -> Result<Option<(u32, u32)>> {
+        (leaf < self.leaf_count()?).then(|| self.stored_leaf_place(leaf)).transpose()
+    }
+
+    /// Returns the place of a leaf that the table must have; see [`Table::leaf_place`]. [`super::LabelIdsIter`] counts leaves as it
+    /// goes instead.
+    #[inline]
+    pub(crate) fn stored_leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
         let Some(shape) = &self.shape else { return Ok((0, leaf)) };
         if shape.column_count == 1 {
             return Ok((0, leaf));
@@ -378,12 +401,26 @@ impl<'v> Table<'v> {
         if leaf == 0 { Ok(()) } else { Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaf.into(), 1)) }
     }
 
-    /// The key of leaf `leaf`.
+    /// Returns the keys of the leaves, in order.
     ///
     /// # Errors
-    /// Damage to the catalogue, or a leaf that the table does not have.
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn keys(&self) -> Result<Leaves<'data, 'view>> {
+        Ok(Leaves { table: *self, next: 0, count: self.leaf_count()? })
+    }
+
+    /// Returns the key of leaf `leaf`, or `None` if the leaf is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
-    pub fn leaf_key(&self, leaf: u32) -> Result<crate::KeyId> {
+    pub fn leaf_key(&self, leaf: u32) -> Result<Option<crate::KeyId>> {
+        (leaf < self.leaf_count()?).then(|| self.stored_leaf_key(leaf)).transpose()
+    }
+
+    /// Returns the key of a leaf that the block refers to; a leaf out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_leaf_key(&self, leaf: u32) -> Result<crate::KeyId> {
         let (mut table, mut leaf) = (*self, leaf);
         // Each level of depth is one table of several columns and at most one map before it.
         for _ in 0..=2 * MAX_DEPTH + 2 {
@@ -391,8 +428,8 @@ impl<'v> Table<'v> {
                 table.expect_only_leaf(leaf)?;
                 return Ok(crate::KeyId(table.id));
             }
-            let (column, position) = table.leaf_place(leaf)?;
-            match table.behind(table.column(column)?.domain)? {
+            let (column, position) = table.stored_leaf_place(leaf)?;
+            match table.behind(table.stored_column(column)?.domain)? {
                 Some(behind) => (table, leaf) = (behind, position),
                 None => break,
             }

@@ -31,7 +31,7 @@ pub struct KeysetGain {
 
 impl KeysetGain {
     /// Looks at all rows and lists of a keyset.
-    pub(super) fn of(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Result<Self> {
+    pub(super) fn of(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<Self> {
         let table = keyset.table();
         let (row_bytes, anchor_bytes) = (table.len(), keyset.anchors_len());
         let plain_bytes = plain_bytes(view, keyset, form)?;
@@ -55,11 +55,11 @@ impl KeysetGain {
 ///
 /// Costs the rows of the keyset's table and the members of the lists that they refer to, each list once, however many series these stand for. Holds two codes
 /// per label and one bit per list.
-fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Result<u64> {
+fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<u64> {
     let table = keyset.table();
     let mut list_column = None;
-    for column in 0..table.column_count() {
-        let column = table.column(column)?;
+    for column in table.columns() {
+        let column = column?;
         if matches!(column.domain, Domain::Pool(_)) {
             list_column = Some(column);
         }
@@ -69,7 +69,10 @@ fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Resu
     let mut before = 0_u32;
     for row in 0..table.row_count() {
         let (len, is_new) = match (&list_column, keyset.list(row)?) {
-            (Some(column), Some(list)) => (list.len(), !seen.replace(table.code(row, column)? as usize, true)),
+            (Some(column), Some(list)) => {
+                let code = table.code(row, column)?.unwrap_or_default();
+                (list.len(), !seen.replace(code as usize, true))
+            }
             _ => (1, false),
         };
         // One series says all of a prefix, the others all of a list.
@@ -86,7 +89,7 @@ fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Resu
 }
 
 /// Widens the range of value codes of each label by those of a series.
-fn widen(ranges: &mut Vec<(u32, u32)>, series: &Series<'_>) -> Result<()> {
+fn widen(ranges: &mut Vec<(u32, u32)>, series: &Series<'_, '_>) -> Result<()> {
     if ranges.is_empty() {
         *ranges = series.label_ids().map(|ids| ids.map(|ids| (ids.code, ids.code))).collect::<Result<_>>()?;
         return Ok(());

@@ -61,9 +61,8 @@ impl Plan {
         let meta = view.meta()?;
         // First, because it also finds out whether the keysets' numbers of series can be believed.
         let uses = Uses::of(view)?;
-        let mut keysets = (0..view.keyset_count())
-            .map(|keyset| KeysetGain::of(view, &view.keyset(keyset)?, view.row_form()))
-            .collect::<Result<Vec<_>>>()?;
+        let mut keysets =
+            view.keysets().map(|keyset| KeysetGain::of(view, &keyset?, view.row_form())).collect::<Result<Vec<_>>>()?;
         keysets.sort_by_key(|keyset| (Reverse(keyset.gained_bytes), keyset.keyset));
         let head = Head {
             planner_version: meta.planner_version(),
@@ -121,7 +120,10 @@ pub fn plan_entries<'v>(
     take: &mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
 ) -> Result<(), InspectError> {
     let text = view.text()?;
-    let keys = |table: u32| Name::of_leaves(&text, &view.table(TableId(table))?);
+    let keys = |table: u32| match view.table(TableId(table))? {
+        Some(table) => Name::of_leaves(&text, &table),
+        None => Ok(Vec::new()),
+    };
     let most = first.map_or(usize::MAX, |first| first as usize);
     let more = |take: &mut dyn FnMut(_) -> _, count: usize| match count.checked_sub(most) {
         Some(left @ 1..) => take(Entry::More { count: left }),

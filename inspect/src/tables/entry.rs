@@ -118,7 +118,7 @@ impl Total {
         Self { kind, count: 0, rows: 0, bytes: 0, bytes_per_series: None }
     }
 
-    pub(super) fn add(&mut self, table: &Table<'_>) {
+    pub(super) fn add(&mut self, table: &Table<'_, '_>) {
         self.count += 1;
         self.rows += u64::from(table.row_count());
         self.bytes = self.bytes.saturating_add(table.len());
@@ -130,7 +130,7 @@ impl Total {
 }
 
 impl PoolTotal {
-    pub(super) fn add(&mut self, pool: &Pool<'_>) {
+    pub(super) fn add(&mut self, pool: &Pool<'_, '_>) {
         self.count += 1;
         self.lists += u64::from(pool.list_count());
         self.members += u64::from(pool.member_count());

@@ -16,7 +16,7 @@ use crate::{SAMPLE, at_random, in_order, touch_series};
 fn remap(view: &BlockView<'_>) -> (Vec<u8>, Vec<Option<u32>>) {
     let (mut next, mut all, mut ends) = (0, Vec::new(), Vec::new());
     for keyset in 0..view.keyset_count() {
-        let keyset = view.keyset(keyset).expect("sound");
+        let keyset = view.keyset(keyset).expect("sound").expect("a keyset of the block");
         let mut rows = Vec::new();
         for row in 0..keyset.table().row_count() {
             let len = keyset.list(row).expect("sound").map_or(1, |list| list.len());

@@ -109,7 +109,8 @@ fn resolve(criterion: &mut Criterion) {
         });
         group.bench_function(format!("iterate/{name}"), |b| {
             b.iter(|| {
-                let labels = view.all_series().take(SAMPLE as usize).flat_map(|series| series.expect("sound").labels());
+                let labels =
+                    view.series_iter().take(SAMPLE as usize).flat_map(|series| series.expect("sound").labels());
                 labels
                     .map(|label| label.expect("sound"))
                     .map(|label| touch(label.name) + touch(label.value))
@@ -137,10 +138,10 @@ fn steps(criterion: &mut Criterion) {
             b.iter(|| {
                 let codes = |n| {
                     let series = series(n);
-                    let keyset = view.keyset(series.keyset()).expect("sound");
+                    let keyset = view.keyset(series.keyset()).expect("sound").expect("a keyset of the block");
                     let row = n - keyset.first().0;
                     (0..series.label_count())
-                        .map(|column| u64::from(keyset.table().code_at(row, column).expect("sound")))
+                        .map(|column| u64::from(keyset.table().code_at(row, column).expect("sound").expect("in range")))
                         .sum::<u64>()
                 };
                 at_random().map(codes).sum::<u64>()
@@ -203,7 +204,7 @@ fn find(criterion: &mut Criterion) {
         let wanted: Vec<Vec<(&str, &str)>> = (0..FOUND)
             .map(|n| {
                 let series = view.series(SeriesRef(scatter(n) % SERIES)).expect("sound").expect("a series");
-                text.labels(&series).collect::<Result<_, _>>().expect("sound")
+                text.labels(&series).map(|label| label.map(Into::into)).collect::<Result<_, _>>().expect("sound")
             })
             .collect();
         println!(
