@@ -5,11 +5,11 @@ use std::io::Cursor;
 use std::path::Path;
 use std::time::Instant;
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::verify::ContentFingerprint;
 use chronoxide_format::view::{BlockView, Job};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::{InternedRows, KeysetPlan, Layout};
 use chronoxide_publish::{Disk, Spool};
 use rayon::prelude::*;

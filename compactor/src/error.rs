@@ -1,8 +1,8 @@
 //! What can go wrong when blocks are merged.
 
 use chronoxide_format::Error;
-use chronoxide_format::build::BuildError;
 use chronoxide_format::remap::RemapBuildError;
+use chronoxide_format::write::BuildError;
 use chronoxide_publish::SpoolError;
 
 /// Why blocks cannot be merged. Fields number inputs from 0, messages from 1.

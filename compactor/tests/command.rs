@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Plan, build};

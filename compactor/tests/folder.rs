@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::FolderLock;
 use chronoxide_reader::{Checks, Folder};
 use chronoxide_testdata::plan::{Labelset, build};

@@ -13,9 +13,9 @@ use chronoxide_compactor::{
     CompactError, CompactOptions, Compaction, CompactionError, SCRATCH_MEMORY, Shards, Unwatched,
 };
 use chronoxide_format::Rule;
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, OpenError};

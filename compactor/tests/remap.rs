@@ -6,12 +6,12 @@ use std::path::Path;
 
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction, Observer, Phase, Rewrite, Shards, Unwatched};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::remap::RemapView;
 use chronoxide_format::shard::Shard;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock, Spool};
 use chronoxide_reader::lineage::Lineage;

@@ -5,9 +5,9 @@ mod support;
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{CompactOptions, Rewrite, compact};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};

@@ -166,7 +166,7 @@ pub struct MetaHeader {
     /// External labels.
     pub external_label_count: U32,
     /// Pairs that a user attached.
-    pub user_pair_count: U32,
+    pub annotation_count: U32,
     /// Longest label name, in bytes.
     pub max_name_len: U32,
     /// Longest label value, in bytes.
@@ -181,7 +181,7 @@ pub struct MetaHeader {
     pub reserved: U16,
 }
 
-/// The lengths before an external label or a user pair (spec, section 10).
+/// The lengths before an external label or an annotation (spec, section 10).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct PairHeader {

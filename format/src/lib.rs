@@ -14,14 +14,14 @@
 //! | [`policy`] | how long labels are cut |
 //! | [`metadata`] | what is known about a metric beside its labels |
 //! | [`view`] | a block's bytes as meaning: symbols, tables, keysets, series, lookups |
-//! | [`build`] | meaning as a block's bytes |
+//! | [`write`] | meaning as a block's bytes |
 //! | [`verify`] | every rule of the spec |
 //! | [`remap`] | what became of the series of a block in a compaction |
 //!
 //! The crate opens no file, starts no thread and contains no unsafe code; views allocate nothing.
 //!
 //! ```
-//! use chronoxide_format::{build::{BlockBuilder, BlockMeta}, layout::RowForm, view::BlockView, SeriesRef};
+//! use chronoxide_format::{write::{BlockBuilder, BlockMeta}, layout::RowForm, view::BlockView, SeriesRef};
 //!
 //! // `{__name__="up", job="api"}` and `{__name__="up", job="db"}`
 //! let mut builder = BlockBuilder::new(RowForm::BitPacked);
@@ -54,7 +54,6 @@
 )]
 
 pub mod bits;
-pub mod build;
 pub mod checksum;
 pub mod error;
 pub mod identity;
@@ -67,6 +66,7 @@ pub mod rule;
 pub mod shard;
 pub mod verify;
 pub mod view;
+pub mod write;
 
 pub use error::{Corruption, Error, Result};
 pub use number::{KeyId, PoolId, SeriesRef, SymbolId, TableId};

@@ -139,7 +139,7 @@ rules! {
         MetaTime "meta-time" "times and windows start before they end, or are zero where unknown"
         MetaJob "meta-job" "the job's outputs are numbered"
         MetaParents "meta-parents" "parents and ancestors increase and differ"
-        MetaPairs "meta-pairs" "external labels and user pairs increase and are text"
+        MetaPairs "meta-pairs" "external labels and annotations increase and are text"
         MetaPolicy "meta-policy" "the label policy's lengths are in their limits"
     }
     Some(SectionKind::Arena) => {

@@ -159,7 +159,7 @@ fn labels_and_notes_of_the_block_are_kept_in_order() {
     let meta = block.meta().unwrap();
     let external: Vec<_> = meta.external_labels().unwrap().collect();
     assert_eq!(external, [Ok(("cluster", "eu=1")), Ok(("zone", "1"))]);
-    assert_eq!(meta.user_pairs().unwrap().collect::<Vec<_>>(), [Ok(("note", ""))]);
+    assert_eq!(meta.annotations().unwrap().collect::<Vec<_>>(), [Ok(("note", ""))]);
     assert_eq!(meta.time(), None, "series have no time");
 }
 

@@ -73,7 +73,7 @@ Examples:
   chronoxide-inspect plan week.cx --first 20
   chronoxide-inspect verify *.cx remaps/*.cxr
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
-  chronoxide-inspect follow --dir remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
+  chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
 Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a file is damaged, 4 a file is of a version
 that is not known, 5 `follow` found a series in a block that is not in --blocks. `verify` looks at all files and ends with the code of the worst.";
@@ -93,7 +93,7 @@ Examples:
 const FOLLOW: &str = "\
 Examples:
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
-  chronoxide-inspect follow --dir remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
+  chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 --json | jq .block_id";
 
 #[derive(Subcommand)]
@@ -197,14 +197,14 @@ pub(crate) struct PlanArguments {
 
 #[derive(Args)]
 pub(crate) struct FollowArguments {
-    /// The remap, `-` for standard input; with --dir also a block, or its id
+    /// The remap, `-` for standard input; with --remaps also a block, or its id
     #[arg(value_name = "REMAP|BLOCK")]
     pub(crate) remap: PathBuf,
     /// Follow through all remaps of this folder
     #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
+    pub(crate) remaps: Option<PathBuf>,
     /// Stop at the first block that is in this folder; without it, at the first block that has no remap
-    #[arg(long, value_name = "DIR", requires = "dir")]
+    #[arg(long, value_name = "DIR", requires = "remaps")]
     pub(crate) blocks: Option<PathBuf>,
     /// Refs of series in the block
     #[arg(required = true, value_name = "REF")]

@@ -42,7 +42,7 @@ pub(crate) fn dump_remap(path: &Path, remap: &Remap, first: Option<u32>, json: b
 
 /// Says of each series where it is now. Only what lookups touch is checked, so that one series of many costs no pass over the file.
 pub(crate) fn follow(arguments: &FollowArguments) -> Result<Exit, Failure> {
-    if let Some(folder) = &arguments.dir {
+    if let Some(folder) = &arguments.remaps {
         return follow_through(arguments, folder);
     }
     let path = &arguments.remap;

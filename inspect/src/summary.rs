@@ -45,7 +45,7 @@ pub struct Summary {
     /// Labels of the block as a whole.
     pub external_labels: Vec<(String, String)>,
     /// Pairs that a user attached.
-    pub user_pairs: Vec<(String, String)>,
+    pub annotations: Vec<(String, String)>,
     /// Longest name and value that are kept whole, in bytes.
     pub label_policy: (u32, u32),
     /// Where the bytes go; adds up to `bytes`.
@@ -117,7 +117,7 @@ impl Summary {
             metric_metadata: view.metric_metadata()?.len(),
             parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
             external_labels: pairs(meta.external_labels()?)?,
-            user_pairs: pairs(meta.user_pairs()?)?,
+            annotations: pairs(meta.annotations()?)?,
             label_policy: (policy.max_name_len(), policy.max_value_len()),
             parts: parts(view, meta.series_count())?,
             top_keys: keys.into_iter().take(TOP_KEYS).collect(),

@@ -5,9 +5,9 @@ mod support;
 use std::collections::BTreeSet;
 use std::fs;
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
 use chronoxide_testdata::golden::goldens;

@@ -39,12 +39,12 @@ pub struct Lineage {
     pub ancestors: Vec<BlockId>,
     /// Number of series, as the block states it.
     pub series_count: u64,
-    /// True if series were left out or labels changed when this block, or one that it was made of, was written: the block has the user pair
+    /// True if series were left out or labels changed when this block, or one that it was made of, was written: the block has the annotation
     /// [`REWRITTEN_KEY`].
     pub is_rewritten: bool,
 }
 
-/// Key of the user pair that marks a block whose series were left out or whose labels were changed (spec, section 10). Its value describes the change.
+/// Key of the annotation that marks a block whose series were left out or whose labels were changed (spec, section 10). Its value describes the change.
 pub const REWRITTEN_KEY: &str = "chronoxide.rewritten";
 
 impl Lineage {
@@ -63,7 +63,7 @@ impl Lineage {
     pub fn from_meta(id: BlockId, meta: &Meta<'_>) -> Result<Self, chronoxide_format::Error> {
         let (parents, ancestors) = (meta.parents()?.collect(), meta.ancestors()?.collect());
         let mut is_rewritten = false;
-        for pair in meta.user_pairs()? {
+        for pair in meta.annotations()? {
             let (key, _) = pair?;
             is_rewritten |= key == REWRITTEN_KEY;
         }

@@ -101,7 +101,7 @@ pub enum FollowError {
     },
     /// Remaps lead back to a block that they come from.
     #[error("remaps lead from block {block} back to it")]
-    Circle {
+    Cycle {
         /// The block.
         block: BlockId,
     },
@@ -159,7 +159,7 @@ impl RemapFolder {
         let mut seen = BTreeSet::new();
         while !is_there(block) {
             if !seen.insert(block) {
-                return Err(FollowError::Circle { block });
+                return Err(FollowError::Cycle { block });
             }
             let path = self.path_for(block);
             let damaged = |source| FollowError::Remap { path: path.clone(), source };

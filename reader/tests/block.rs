@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta};
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_reader::{
     Block, Checks, Error, Label, MetricMetadata, OpenError, OwnedLabels, Rule, SeriesRef, TextLabel,
 };

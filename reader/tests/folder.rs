@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::job_id;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::TimeRange;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::Reason;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Job, TextLabel};
 use chronoxide_testdata::plan::{Labelset, Plan, build};

@@ -200,7 +200,7 @@ fn read_meta(view: &BlockView<'_>) -> Result<()> {
     let meta = view.meta()?;
     let _ = (meta.time(), meta.window(), meta.job(), meta.policy(), meta.fingerprint(), meta.row_form());
     let _ = meta.parents()?.count() + meta.ancestors()?.count();
-    let _ = meta.external_labels()?.count() + meta.user_pairs()?.count();
+    let _ = meta.external_labels()?.count() + meta.annotations()?.count();
     view.sections().count();
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Takes a block apart, and puts it together again with right checksums, whatever was done to it in between.
 
 use chronoxide_format::bits::{BitWriter, width};
-use chronoxide_format::build::{MetricRecords, Records, SectionBytes, assemble};
 use chronoxide_format::checksum::{crc, directory_checksum};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{MetaHeader, SectionKind, TIME_KNOWN};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::{MetricRecords, Records, SectionBytes, assemble};
 use zerocopy::FromBytes;
 
 /// A block in pieces.

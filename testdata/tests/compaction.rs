@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{CompactOptions, Compacted, compact};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{Collector, CollectorOptions};
 use chronoxide_labels::LabelSetStore;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, FindError, Series};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_testdata::fuzzing::rebuild::rebuilt_with_rows_written_later;
 use chronoxide_testdata::plan::{Labelset, Plan, Source, build};

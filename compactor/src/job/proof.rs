@@ -126,7 +126,7 @@ impl Stated {
     fn read(view: &BlockView<'_>) -> chronoxide_format::Result<Self> {
         let copy = view.to_owned_meta()?;
         let meta = copy.meta()?;
-        let user_keys = meta.user_pairs()?.map(|pair| pair.map(|(key, _)| key.to_owned()));
+        let user_keys = meta.annotations()?.map(|pair| pair.map(|(key, _)| key.to_owned()));
         Ok(Self {
             time: meta.time(),
             window: meta.window(),

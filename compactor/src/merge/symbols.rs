@@ -26,7 +26,7 @@ pub(crate) fn merge<'a>(inputs: &'a [BlockView<'a>], more: &[&'a str]) -> Result
     arenas.push(more);
     let mut merged = union(arenas);
     if u32::try_from(merged.symbols.len()).is_err() {
-        return Err(chronoxide_format::build::BuildError::TooMany { what: "symbols" }.into());
+        return Err(chronoxide_format::write::BuildError::TooMany { what: "symbols" }.into());
     }
     merged.maps.pop();
     Ok(merged)

@@ -1,6 +1,6 @@
 //! An output that is planned afresh, from all its rows at once.
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta};
+use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 use chronoxide_publish::Contents;
 use rayon::prelude::*;

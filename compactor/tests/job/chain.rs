@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Planned, verify_block};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::job_id;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::{FileSystem, FolderLock, recover};
 use chronoxide_reader::lineage::{Lineage, ancestors};
 use chronoxide_reader::{BlockId, Checks, Folder, Job, OpenError};

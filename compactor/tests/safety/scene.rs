@@ -10,11 +10,11 @@ use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Leftovers, Proof, 
 use chronoxide_compactor::{
     CompactOptions, Compaction, CompactionError, Observer, Rewrite, Shards, Summary, Unwatched,
 };
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::shard::Shard;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults};
 use chronoxide_publish::{Disk, FileSystem, FolderLock, is_temporary_name, recover};

@@ -12,7 +12,7 @@
 //! | `keyset` | where keysets begin, and how their rows lie |
 //! | `view` | lookups |
 //! | `targets` | all series in order |
-//! | `plan` | ways to write the rows of a keyset, and what they take |
+//! | `encoding` | ways to write the rows of a keyset, and their sizes |
 //! | `build` | the bytes |
 //! | `verify` | every rule |
 //!
@@ -39,19 +39,21 @@
 //! ```
 
 mod build;
+mod encoding;
 mod error;
 mod frame;
 mod keyset;
+mod keyset_targets;
 pub mod layout;
-mod plan;
 mod rule;
 mod targets;
 mod verify;
 mod view;
 
-pub use build::{KeysetTargets, RemapBuildError, RemapBuilder, RemapOutput};
+pub use build::{RemapBuildError, RemapBuilder, RemapOutput};
 pub use error::{RemapError, RemapPlace};
 pub use frame::RemapFrame;
+pub use keyset_targets::KeysetTargets;
 pub use rule::RemapRule;
 pub use targets::Targets;
 pub use view::{RemapView, Target};

@@ -14,7 +14,7 @@ pub(super) fn verify(view: &BlockView<'_>, content: &ContentFingerprint) -> Resu
     verify_header(meta.header())?;
     verify_origins(&meta)?;
     verify_pairs(meta.external_labels()?)?;
-    let rest = verify_pairs(meta.user_pairs()?)?;
+    let rest = verify_pairs(meta.annotations()?)?;
     if rest > 0 {
         let len = length(view.frame().section(view.bytes(), SectionKind::Meta).len());
         return Err(corrupt(Rule::MetaLength, Place::Byte(len - rest), len, len - rest));

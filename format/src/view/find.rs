@@ -28,7 +28,7 @@ type Wanted = (KeyId, u32);
 
 /// Steps from a keyset's table, or that of a pool, down to dictionaries, at most: each level of depth may have a map before
 /// it, and a keyset's table may be one.
-const MOST_STEPS: u32 = 2 * MAX_DEPTH + 2;
+const MAX_STEPS: u32 = 2 * MAX_DEPTH + 2;
 
 /// A field that the row to be found has.
 #[derive(Clone, Copy, Default)]
@@ -102,7 +102,7 @@ impl BlockView<'_> {
             return Ok(None);
         };
         let keyset = Keyset::open(self, keyset)?;
-        let Some(row) = find_row(&keyset.table(), wanted, MOST_STEPS)? else {
+        let Some(row) = find_row(&keyset.table(), wanted, MAX_STEPS)? else {
             return Ok(None);
         };
         let in_list = match keyset.stored_list(row)? {
@@ -125,7 +125,7 @@ impl BlockView<'_> {
 /// The row of the pool's table that has the wanted labels.
 fn find_member(keyset: &Keyset<'_, '_>, wanted: &[Wanted]) -> Result<Option<u32>> {
     match keyset.pool() {
-        Some(pool) => find_row(&pool.table()?, wanted, MOST_STEPS),
+        Some(pool) => find_row(&pool.table()?, wanted, MAX_STEPS),
         None => Ok(None),
     }
 }

@@ -154,10 +154,10 @@ impl<'a> Meta<'a> {
     ///
     /// # Errors
     /// A section that is too short for what comes before them.
-    pub fn user_pairs(&self) -> Result<Pairs<'a>> {
+    pub fn annotations(&self) -> Result<Pairs<'a>> {
         let mut external = self.external_labels()?;
         external.by_ref().try_for_each(|pair| pair.map(|_| ()))?;
-        Ok(Pairs { rest: external.rest, left: self.header.user_pair_count.get() })
+        Ok(Pairs { rest: external.rest, left: self.header.annotation_count.get() })
     }
 }
 

@@ -108,7 +108,7 @@ impl<'v> Dump<'v, '_> {
             parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
             ancestors: meta.ancestors()?.map(|ancestor| ancestor.to_string()).collect(),
             external_labels: pairs(meta.external_labels()?)?,
-            user_pairs: pairs(meta.user_pairs()?)?,
+            annotations: pairs(meta.annotations()?)?,
             max_name_len: policy.max_name_len(),
             max_value_len: policy.max_value_len(),
             planner_version: meta.planner_version(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chronoxide_compactor::{CompactOptions, Compaction, Observer, SCRATCH_MEMORY, Summary, Unwatched};
-use chronoxide_format::build::BlockMeta;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSetStore};
 use chronoxide_publish::{Disk, Existing};
 use chronoxide_reader::lineage::Lineage;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use chronoxide_format::bits::BitWriter;
-use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedRows, SectionBytes};
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
+use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedRows, SectionBytes};
 use chronoxide_format::{KeyId, Result, SymbolId, TableId};
 
 use crate::plan::{Labelset, Plan, build};
@@ -161,7 +161,7 @@ fn block_meta(view: &BlockView<'_>) -> Result<BlockMeta> {
         parents: meta.parents()?.collect(),
         ancestors: meta.ancestors()?.collect(),
         external_labels: meta.external_labels()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
-        user_pairs: meta.user_pairs()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
+        annotations: meta.annotations()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
         metrics: view.metric_metadata()?.iter().collect::<Result<_>>()?,
         policy: meta.policy(),
         planner_version: meta.planner_version(),

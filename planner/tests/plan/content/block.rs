@@ -1,8 +1,8 @@
 //! Content as blocks, and how large their parts are.
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta};
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_planner::Factored;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::build::{GONE, KeysetTargets};
+use super::keyset_targets::{GONE, KeysetTargets};
 use super::layout::REMAP_GROUP_ROWS;
 use crate::bits::width;
 use crate::number::{index, length, low32};
@@ -48,7 +48,7 @@ impl Patterns {
 
 /// For each row, the number of its first series in a part: as the difference from the place where it would be if nothing came or went.
 #[derive(Debug)]
-pub(super) struct PartPlan {
+pub(super) struct PartEncoding {
     /// For each row, the number of its first series among those of all outputs, plus the series of the rest of the keyset from this row on.
     pub shifts: Vec<u64>,
     pub first: u64,
@@ -59,7 +59,7 @@ pub(super) struct PartPlan {
     pub is_summed: bool,
 }
 
-impl PartPlan {
+impl PartEncoding {
     /// Bases for each group, or one for all, or bases and steps from row to row, whichever takes least.
     fn new(shifts: Vec<u64>) -> Self {
         let least = |shifts: &[u64]| shifts.iter().copied().min().unwrap_or(0);
@@ -99,7 +99,7 @@ impl PartPlan {
 
 /// A way to write the rows of a keyset.
 #[derive(Debug)]
-pub(super) struct KeysetPlan {
+pub(super) struct KeysetEncoding {
     /// Series of each row if all have the same number, else 0.
     pub row_len: u64,
     /// Series before each row; empty if all rows have the same number.
@@ -107,26 +107,26 @@ pub(super) struct KeysetPlan {
     /// For each row, its pattern among these.
     pub rows: Vec<u32>,
     pub patterns: Patterns,
-    pub parts: Vec<PartPlan>,
+    pub parts: Vec<PartEncoding>,
     pub series: u64,
 }
 
-impl KeysetPlan {
+impl KeysetEncoding {
     /// The best of what there is: with rows as they are, with a part for each shard or one for all, or with a row for each series.
     pub(super) fn best(targets: &KeysetTargets, shard_ends: &[u64], known: &Patterns) -> Self {
         let whole = [u64::MAX];
         let singles = Self::new(targets, true, &whole);
         let mut best = (singles.bits(known), singles);
-        let mut try_plan = |plan: Self| {
-            let bits = plan.bits(known);
+        let mut try_encoding = |encoding: Self| {
+            let bits = encoding.bits(known);
             if bits < best.0 {
-                best = (bits, plan);
+                best = (bits, encoding);
             }
         };
         if targets.has_long_rows() {
-            try_plan(Self::new(targets, false, &whole));
+            try_encoding(Self::new(targets, false, &whole));
             if shard_ends.len() > 1 {
-                try_plan(Self::new(targets, false, shard_ends));
+                try_encoding(Self::new(targets, false, shard_ends));
             }
         }
         best.1
@@ -134,7 +134,7 @@ impl KeysetPlan {
 
     fn new(targets: &KeysetTargets, is_single: bool, part_ends: &[u64]) -> Self {
         let series = length(targets.targets.len());
-        let mut plan = Self {
+        let mut encoding = Self {
             row_len: 0,
             before: Vec::new(),
             rows: Vec::new(),
@@ -149,7 +149,7 @@ impl KeysetPlan {
         let mut lengths = Vec::new();
         let mut add = |row: &[u64]| {
             describe(row, part_ends, &mut firsts, &mut pattern);
-            let number = length(plan.rows.len());
+            let number = length(encoding.rows.len());
             for &(part, first) in &firsts {
                 let of_part = shifts.entry(part).or_default();
                 let shift = first + series - before;
@@ -158,9 +158,9 @@ impl KeysetPlan {
                 of_part.resize(index(low32(number)), filler);
                 of_part.push(shift);
             }
-            plan.before.push(before);
+            encoding.before.push(before);
             lengths.push(pattern.length);
-            plan.rows.push(plan.patterns.intern(&pattern));
+            encoding.rows.push(encoding.patterns.intern(&pattern));
             before += pattern.length;
         };
         if is_single {
@@ -171,21 +171,21 @@ impl KeysetPlan {
         if let Some(&first) = lengths.first()
             && lengths.iter().all(|&length| length == first)
         {
-            plan.row_len = first;
-            plan.before = Vec::new();
+            encoding.row_len = first;
+            encoding.before = Vec::new();
         }
-        let rows = plan.rows.len();
+        let rows = encoding.rows.len();
         let numbers: BTreeMap<u64, u64> = shifts.keys().copied().zip(1..).collect();
-        plan.parts = shifts
+        encoding.parts = shifts
             .into_values()
             .map(|mut shifts| {
                 let filler = shifts.last().copied().unwrap_or(0);
                 shifts.resize(rows, filler);
-                PartPlan::new(shifts)
+                PartEncoding::new(shifts)
             })
             .collect();
-        plan.patterns = renumbered(plan.patterns, &numbers);
-        plan
+        encoding.patterns = renumbered(encoding.patterns, &numbers);
+        encoding
     }
 
     pub(super) fn anchor_width(&self) -> u32 {

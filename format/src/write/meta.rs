@@ -27,7 +27,7 @@ pub struct BlockMeta {
     /// Labels of the block as a whole, in increasing order of keys.
     pub external_labels: Vec<(String, String)>,
     /// Pairs that a user attached, in increasing order of keys.
-    pub user_pairs: Vec<(String, String)>,
+    pub annotations: Vec<(String, String)>,
     /// What is known about the metrics of the block. Part of its id, and not of its fingerprint.
     pub metrics: MetricSet,
     /// How labels were cut.
@@ -46,7 +46,7 @@ impl Default for BlockMeta {
             parents: Vec::new(),
             ancestors: Vec::new(),
             external_labels: Vec::new(),
-            user_pairs: Vec::new(),
+            annotations: Vec::new(),
             metrics: MetricSet::new(),
             policy: LabelPolicy::NONE,
             planner_version: 0,
@@ -94,7 +94,7 @@ impl BlockMeta {
             parent_count: count("parents", self.parents.len())?,
             ancestor_count: count("ancestors", self.ancestors.len())?,
             external_label_count: count("external labels", self.external_labels.len())?,
-            user_pair_count: count("user pairs", self.user_pairs.len())?,
+            annotation_count: count("annotations", self.annotations.len())?,
             max_name_len: U32::new(self.policy.max_name_len()),
             max_value_len: U32::new(self.policy.max_value_len()),
             planner_version: U32::new(self.planner_version),
@@ -107,7 +107,7 @@ impl BlockMeta {
             section.extend_from_slice(id);
         }
         push_pairs("external labels", &self.external_labels, &mut section)?;
-        push_pairs("user pairs", &self.user_pairs, &mut section)?;
+        push_pairs("annotations", &self.annotations, &mut section)?;
         if length(section.len()) > MAX_META_LEN {
             return Err(BuildError::MetaLen { len: section.len() });
         }

@@ -82,7 +82,7 @@ pub enum BuildError {
         /// What.
         what: &'static str,
     },
-    /// External labels, user pairs or origins are not in order, or too long.
+    /// External labels, annotations or origins are not in order, or too long.
     #[error("{what} must be in increasing order, without repetition, with keys of 1 to {MAX_SYMBOL_LEN} bytes")]
     MetaOrder {
         /// What.
@@ -115,7 +115,7 @@ pub enum BuildError {
         least: usize,
     },
     /// The meta section would be too long.
-    #[error("external labels, user pairs and origins take {len} bytes; they may take {MAX_META_LEN}")]
+    #[error("external labels, annotations and origins take {len} bytes; they may take {MAX_META_LEN}")]
     MetaLen {
         /// Its length in bytes.
         len: usize,
