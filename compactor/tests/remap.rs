@@ -186,7 +186,7 @@ fn inputs_are_there_until_their_remaps_are() {
     let lock = FolderLock::try_lock(&blocks).unwrap();
     let verify = |path: &Path| -> Result<Lineage, OpenError> {
         let block = Block::read(path, Checks::Eager)?;
-        Ok(Lineage::of(&block.view()).unwrap())
+        Ok(Lineage::from_view(&block.view()).unwrap())
     };
     let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
     let job = JobFolder { system: &Disk, lock: &lock, verify: &verify, survey: &survey };

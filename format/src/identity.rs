@@ -56,7 +56,7 @@ pub struct SymbolHash(u64);
 
 impl SymbolHash {
     /// Of a label name or value.
-    pub fn of(symbol: &[u8]) -> Self {
+    pub fn new(symbol: &[u8]) -> Self {
         Self(sip(b"chronoxide.sym.0", &[symbol]))
     }
 }
@@ -77,7 +77,7 @@ impl Fingerprint {
     pub const ONE: Self = Self { first: Residue(1), second: Residue(1) };
 
     /// Of one label, by the hashes of its name and its value.
-    pub fn of_label(SymbolHash(name): SymbolHash, SymbolHash(value): SymbolHash) -> Self {
+    pub fn from_label(SymbolHash(name): SymbolHash, SymbolHash(value): SymbolHash) -> Self {
         let (name, value) = (name.to_le_bytes(), value.to_le_bytes());
         let residue = |key| Residue(1 + sip(key, &[&name, &value]) % (P - 1));
         Self { first: residue(b"chronoxide.fpr.1"), second: residue(b"chronoxide.fpr.2") }
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_name_is_not_a_value() {
-        let hash = |symbol: &str| SymbolHash::of(symbol.as_bytes());
-        assert_ne!(Fingerprint::of_label(hash("a"), hash("b")), Fingerprint::of_label(hash("b"), hash("a")));
+        let hash = |symbol: &str| SymbolHash::new(symbol.as_bytes());
+        assert_ne!(Fingerprint::from_label(hash("a"), hash("b")), Fingerprint::from_label(hash("b"), hash("a")));
     }
 
     proptest! {
@@ -243,13 +243,13 @@ mod tests {
 
         #[test]
         fn many_times_is_the_sum_of_as_many(count in 0_u64..20, name: String) {
-            let one = Fingerprint::of_label(SymbolHash::of(name.as_bytes()), SymbolHash::of(b"v"));
+            let one = Fingerprint::from_label(SymbolHash::new(name.as_bytes()), SymbolHash::new(b"v"));
             prop_assert_eq!(one.times(count), (0..count).map(|_| one).sum());
         }
 
         #[test]
         fn a_fingerprint_factorises(labels in prop::collection::vec(".{1,5}", 3..6)) {
-            let label = |i: usize| Fingerprint::of_label(SymbolHash::of(b"k"), SymbolHash::of(labels[i].as_bytes()));
+            let label = |i: usize| Fingerprint::from_label(SymbolHash::new(b"k"), SymbolHash::new(labels[i].as_bytes()));
             let listed = label(0) * label(1) + label(0) * label(2);
             prop_assert_eq!(listed, label(0) * (label(1) + label(2)));
         }

@@ -18,7 +18,7 @@
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/one-series.cx");
 //! let bytes = std::fs::read(path)?;
 //! let view = BlockView::open(&bytes)?;
-//! assert_eq!(Summary::of(&view)?.series, 1);
+//! assert_eq!(Summary::from_view(&view)?.series, 1);
 //! let mut text = Vec::new();
 //! dump(&view, None, &mut text)?;
 //! assert!(text.starts_with(b"block "));

@@ -105,7 +105,7 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
     let path = &either.file;
     match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => write_out(path, |out| {
-            let summary = Summary::of(&block.view())?;
+            let summary = Summary::from_view(&block.view())?;
             if either.json {
                 json_line(out, &summary)
             } else {
@@ -121,7 +121,7 @@ fn overview(path: &Path, first: u32) -> Result<Exit, Failure> {
     match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => write_out(path, |out| {
             let view = block.view();
-            screen::summary::write(&Summary::of(&view)?, Style::stdout(), out)?;
+            screen::summary::write(&Summary::from_view(&view)?, Style::stdout(), out)?;
             writeln!(out)?;
             dump(&view, limit(first), out)
         }),
@@ -201,7 +201,7 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     let terminal = std::io::stdout().is_terminal();
     let first = limit(arguments.first);
     show(&arguments.one.block, |view, out| {
-        let plan = Plan::of(view)?;
+        let plan = Plan::from_view(view)?;
         if arguments.one.json {
             return plan_entries(view, &plan, first, &mut |entry| shown_json_line(out, &entry, terminal));
         }

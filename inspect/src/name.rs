@@ -15,7 +15,7 @@ pub struct Name<'v>(pub &'v str);
 
 impl<'v> Name<'v> {
     /// The names of the labels that a row of a table of `text`'s block stands for, in order.
-    pub(crate) fn of_leaves(text: &Text<'v, 'v>, table: &Table<'v, 'v>) -> Result<Vec<Self>> {
+    pub(crate) fn from_leaves(text: &Text<'v, 'v>, table: &Table<'v, 'v>) -> Result<Vec<Self>> {
         let name = |key| match text.view().key_symbol(key)? {
             Some(symbol) => Ok(Self(text.symbol(symbol)?.unwrap_or_default())),
             None => Ok(Self("")),

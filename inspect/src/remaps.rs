@@ -16,7 +16,7 @@ use crate::{json_line, screen, write_out};
 
 pub(crate) fn summary(path: &Path, remap: &Remap, json: bool) -> Result<Exit, Failure> {
     write_out(path, |out| {
-        let summary = RemapSummary::of(&remap.view())?;
+        let summary = RemapSummary::from_view(&remap.view())?;
         if json { json_line(out, &summary) } else { Ok(screen::remap::write(&summary, Style::stdout(), out)?) }
     })
 }
@@ -25,7 +25,7 @@ pub(crate) fn summary(path: &Path, remap: &Remap, json: bool) -> Result<Exit, Fa
 pub(crate) fn overview(path: &Path, remap: &Remap, first: Option<u32>) -> Result<Exit, Failure> {
     write_out(path, |out| {
         let view = remap.view();
-        screen::remap::write(&RemapSummary::of(&view)?, Style::stdout(), out)?;
+        screen::remap::write(&RemapSummary::from_view(&view)?, Style::stdout(), out)?;
         writeln!(out)?;
         dump(&view, first, out)
     })

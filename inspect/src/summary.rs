@@ -91,7 +91,7 @@ impl Summary {
     ///
     /// # Errors
     /// Damage to what was touched.
-    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let meta = view.meta()?;
         let keys = keys(view)?;
         let pairs = |pairs: chronoxide_format::view::Pairs<'_>| {

@@ -17,7 +17,7 @@ use support::{Folder, block_of, golden, json_lines, random_block, stdout};
 
 /// Every line for a block, in order.
 fn expected(block: &[u8]) -> Vec<Value> {
-    let model = Model::of(block);
+    let model = Model::from_block(block);
     let mut lines: Vec<Value> = (0..model.tables.len()).map(|table| expected_table(&model, table)).collect();
     for (number, pool) in model.pools.iter().enumerate() {
         lines.push(json!({
@@ -95,7 +95,7 @@ fn tables_of_random_plans_are_what_their_dumps_say() {
 #[test]
 fn tables_and_pools_fill_their_sections() {
     for block in goldens() {
-        let model = Model::of(&block.bytes);
+        let model = Model::from_block(&block.bytes);
         let lines = json_lines(&["tables", &golden(&format!("{}.cx", block.name)), "--json"]);
         let sum = |kind: &str| -> u64 {
             lines.iter().filter(|line| line["type"] == kind).map(|line| line["bytes"].as_u64().unwrap()).sum()

@@ -12,7 +12,7 @@ use chronoxide_format::view::{BlockView, Frame, Text};
 
 use crate::backing::Backing;
 use crate::text::ArenaText;
-use crate::{BlockError, Checks, OpenError};
+use crate::{Checks, FileError, OpenError};
 
 /// An open block.
 ///
@@ -145,15 +145,15 @@ impl Block {
     /// path is no longer at hand.
     ///
     /// ```
-    /// use chronoxide_reader::{Block, BlockError, SeriesRef};
+    /// use chronoxide_reader::{Block, FileError, SeriesRef};
     ///
-    /// fn label_count(block: &Block, series: SeriesRef) -> Result<Option<u32>, BlockError> {
+    /// fn label_count(block: &Block, series: SeriesRef) -> Result<Option<u32>, FileError> {
     ///     let series = block.view().series(series).map_err(|error| block.locate(error))?;
     ///     Ok(series.map(|series| series.label_count()))
     /// }
     /// ```
-    pub fn locate<E>(&self, source: E) -> BlockError<E> {
-        BlockError { path: self.open.path.clone(), source }
+    pub fn locate<E>(&self, source: E) -> FileError<E> {
+        FileError { path: self.open.path.clone(), source }
     }
 
     /// Checks every rule of the format; see [`BlockView::verify`].

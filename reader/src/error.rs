@@ -50,16 +50,16 @@ pub enum OpenError {
     },
 }
 
-/// An error of a block's content, with the path of its file; see [`Block::locate`](crate::Block::locate).
+/// An error of the content of an open block or remap, with the path of its file; see [`Block::locate`](crate::Block::locate).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockError<E = chronoxide_format::Error> {
-    /// File of the block, or `None` if the block was opened from memory.
+pub struct FileError<E = chronoxide_format::Error> {
+    /// File of the block or remap, or `None` if it was opened from memory.
     pub path: Option<PathBuf>,
     /// Violated rule, or another error of a view.
     pub source: E,
 }
 
-impl<E: fmt::Display> fmt::Display for BlockError<E> {
+impl<E: fmt::Display> fmt::Display for FileError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.path {
             Some(path) => write!(f, "{}: {}", path.display(), self.source),
@@ -68,7 +68,7 @@ impl<E: fmt::Display> fmt::Display for BlockError<E> {
     }
 }
 
-impl<E: std::error::Error> std::error::Error for BlockError<E> {
+impl<E: std::error::Error> std::error::Error for FileError<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         // The message contains that of the source.
         self.source.source()

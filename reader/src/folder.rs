@@ -142,7 +142,7 @@ impl Folder {
             }
             let again = list(path).map_err(io)?;
             if again == names {
-                return Ok(Self::of(path, opened));
+                return Ok(Self::from_opened(path, opened));
             }
             opened.retain(|name, _| again.contains(name));
             names = again;
@@ -150,7 +150,7 @@ impl Folder {
         Err(FolderError::Changing { path: path.to_owned() })
     }
 
-    fn of(folder: &Path, opened: BTreeMap<OsString, Result<(Block, Lineage), OpenError>>) -> Self {
+    fn from_opened(folder: &Path, opened: BTreeMap<OsString, Result<(Block, Lineage), OpenError>>) -> Self {
         let (mut blocks, mut unreadable) = (Vec::new(), Vec::new());
         for (name, result) in opened {
             let path = folder.join(name);
@@ -238,6 +238,7 @@ fn open_file(path: &Path, open: impl Fn(&Path) -> Result<Block, OpenError>) -> R
         return Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
     }
     let block = open(path)?;
-    let lineage = Lineage::of(&block.view()).map_err(|source| OpenError::Block { path: path.to_owned(), source })?;
+    let lineage =
+        Lineage::from_view(&block.view()).map_err(|source| OpenError::Block { path: path.to_owned(), source })?;
     Ok((block, lineage))
 }

@@ -76,7 +76,7 @@ pub use chronoxide_format::view::{
     Symbols, Table, Text, TextLabel, TextLabels, TimeRange,
 };
 pub use chronoxide_format::{Corruption, Error, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
-pub use error::{BlockError, OpenError};
+pub use error::{FileError, OpenError};
 pub use folder::{Entry, Folder, FolderError, Hidden};
 pub use owned::OwnedLabels;
 pub use remap::Remap;

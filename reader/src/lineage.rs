@@ -52,7 +52,7 @@ impl Lineage {
     ///
     /// # Errors
     /// Damage to the block's meta section.
-    pub fn of(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
         Self::from_meta(view.block_id(), &view.meta()?)
     }
 

@@ -2,7 +2,7 @@
 
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{
-    Block, BlockError, BlockId, BlockView, Checks, Column, ContentFingerprint, Corruption, Domain, Error, FindError,
+    Block, BlockId, BlockView, Checks, Column, ContentFingerprint, Corruption, Domain, Error, FileError, FindError,
     Fingerprint, Folder, Frame, Job, KeyId, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter, LabelPolicy, Labels,
     Leaves, List, Meta, MetricMetadata, MetricRows, Metrics, OpenError, OwnedLabels, OwnedMeta, Pairs, Pool, PoolId,
     Remap, RemapFolder, RemapView, Resolver, RowForm, Rule, Section, SectionKind, Sections, Series, SeriesIter,
@@ -86,7 +86,7 @@ fn engine<'data, 'view>(block: &'data Block, view: &'view View<'data>) -> Result
 }
 
 /// Returns a label of a view that does not outlive the function.
-fn job<'b>(bytes: &'b [u8]) -> Option<&'b [u8]> {
+fn job(bytes: &[u8]) -> Option<&[u8]> {
     let view = BlockView::open(bytes).ok()?;
     let series = view.series(SeriesRef(0)).ok()??;
     series.get("job").ok()?
@@ -168,7 +168,7 @@ fn public_types_are_send_and_sync() {
     check::<RemapFolder>();
     check::<Error>();
     check::<OpenError>();
-    check::<BlockError>();
+    check::<FileError>();
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
     tally.note(read_meta(&view));
     tally.note(reader.metrics());
     reader.series(&mut tally);
-    tally.note_inspect(Summary::of(&view).map(|_| ()).map_err(InspectError::from));
+    tally.note_inspect(Summary::from_view(&view).map(|_| ()).map_err(InspectError::from));
     if as_text {
         tally.note_inspect(dump(&view, Some(3), &mut std::io::sink()));
         for json in [false, true] {
@@ -59,7 +59,7 @@ fn gains(view: &BlockView<'_>) -> std::result::Result<(), InspectError> {
     if view.series_count()? > MOST_SERIES {
         return Ok(());
     }
-    plan_entries(view, &Plan::of(view)?, Some(3), &mut |_| Ok(()))
+    plan_entries(view, &Plan::from_view(view)?, Some(3), &mut |_| Ok(()))
 }
 
 /// What was met.
@@ -102,7 +102,7 @@ impl Reader<'_> {
             }
         }
         view.lookup_symbol(b"")?;
-        view.lookup_symbol(&[0xFF; 40])?;
+        view.lookup_symbol([0xFF; 40])?;
         let _ = view.label_names().take(self.first as usize).filter(Result::is_ok).count();
         for key in self.some(view.key_count()).map(KeyId) {
             if let Ok(Some(name)) = view.key_name(key) {

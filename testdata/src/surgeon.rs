@@ -52,8 +52,8 @@ impl Surgeon {
                     bytes: bytes(section.offset, section.length),
                 })
                 .collect(),
-            records: Records::of(&view).expect("the patient is sound"),
-            metrics: MetricRecords::of(&view).expect("the patient is sound"),
+            records: Records::from_view(&view).expect("the patient is sound"),
+            metrics: MetricRecords::from_view(&view).expect("the patient is sound"),
             block_id: view.block_id(),
             keep_id: false,
         }

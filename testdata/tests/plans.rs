@@ -204,7 +204,7 @@ fn names_values_and_symbols(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
         }
     }
     assert_eq!(view.symbol(SymbolId(symbols.len() as u32)), Ok(None));
-    assert_eq!((view.lookup_symbol(b""), view.lookup_symbol(&[0xFF])), (Ok(None), Ok(None)));
+    assert_eq!((view.lookup_symbol(b""), view.lookup_symbol([0xFF])), (Ok(None), Ok(None)));
 }
 
 /// Maps between the levels of a deep table once used up the steps that looking for a labelset may take.

@@ -70,7 +70,7 @@ impl<'a> Vocabulary<'a> {
             sources.entry(*new).or_default();
         }
 
-        let hashes: Vec<SymbolHash> = symbols.par_iter().map(|symbol| SymbolHash::of(symbol.as_bytes())).collect();
+        let hashes: Vec<SymbolHash> = symbols.par_iter().map(|symbol| SymbolHash::new(symbol.as_bytes())).collect();
         let dictionaries = (sources.par_iter())
             .map(|(&name, of_name)| {
                 let mut values: Vec<Vec<u32>> = values_of(inputs, of_name, &maps)?;
@@ -149,7 +149,7 @@ fn merge_values(name: u32, of_inputs: &[Vec<u32>], hashes: &[SymbolHash]) -> Key
     values.sort();
     values.dedup();
     let hash = |symbol: u32| hashes[symbol as usize];
-    let labels = values.iter().map(|&value| Fingerprint::of_label(hash(name), hash(value))).collect();
+    let labels = values.iter().map(|&value| Fingerprint::from_label(hash(name), hash(value))).collect();
     Key { name, values, labels }
 }
 

@@ -299,6 +299,6 @@ impl RowsToWrite<'_> {
         }
         let mut bits = BitWriter::new();
         writer.packer.pack(&codes, &mut bits).map_err(io::Error::other)?;
-        Ok(Written { packed: PackedRows::of(bits), series })
+        Ok(Written { packed: PackedRows::from_writer(bits), series })
     }
 }

@@ -50,7 +50,7 @@ pub fn block(series: impl IntoIterator<Item = u32>, meta: &BlockMeta) -> Block {
 /// All outputs of the job that makes `count` of these blocks, with the series below `end`.
 pub fn outputs(inputs: &[Block], count: u32, end: u32) -> Vec<Block> {
     let lineages: Vec<Lineage> =
-        inputs.iter().map(|(_, bytes)| Lineage::of(&BlockView::open(bytes).unwrap()).unwrap()).collect();
+        inputs.iter().map(|(_, bytes)| Lineage::from_view(&BlockView::open(bytes).unwrap()).unwrap()).collect();
     let parents: Vec<BlockId> =
         lineages.iter().map(|lineage| lineage.id).collect::<BTreeSet<_>>().into_iter().collect();
     let time = Some(TimeRange { start: 1, end: 2 });

@@ -148,7 +148,7 @@ impl RemapView<'_> {
     }
 
     /// The keyset in which a series is; nothing if there are not so many series.
-    pub(super) fn keyset_of(&self, series: u64) -> Result<Option<Keyset>, RemapError> {
+    pub(super) fn keyset_with(&self, series: u64) -> Result<Option<Keyset>, RemapError> {
         // The last group that does not start behind the series.
         let (mut low, mut high) = (1, self.frame.groups.count);
         while low < high {

@@ -25,7 +25,7 @@ impl<'data, 'view> Targets<'data, 'view> {
         if self.stretch.series == 0 {
             let series = self.next.into();
             if self.keyset.is_none_or(|keyset| keyset.series.end <= series) {
-                self.keyset = self.view.keyset_of(series)?;
+                self.keyset = self.view.keyset_with(series)?;
             }
             // All series have one, or there is an error.
             self.stretch = match &self.keyset {

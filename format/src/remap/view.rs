@@ -149,7 +149,7 @@ impl<'a> RemapView<'a> {
     /// # Errors
     /// Damage.
     pub fn get(&self, series: SeriesRef) -> Result<Option<Target>, RemapError> {
-        let Some(keyset) = self.keyset_of(series.0.into())? else { return Ok(None) };
+        let Some(keyset) = self.keyset_with(series.0.into())? else { return Ok(None) };
         let stretch = self.stretch(&keyset, series.0.into())?;
         stretch.target.map(|target| self.target(target)).transpose()
     }

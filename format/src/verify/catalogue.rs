@@ -36,7 +36,7 @@ fn verify_shapes(view: &BlockView<'_>, header: &CatalogueHeader) -> Result<()> {
         let place = Place::Table(table.into());
         expect(Rule::TableColumns, place, offset, end)?;
         let shape = shapes.get(&view.catalogue, table, offset)?;
-        end = shapes.end_of(&shape);
+        end = shapes.shape_end(&shape);
         let (mut most_domain, mut most_base, mut most_end) = (0, 0, 0);
         for column in 0..shape.column_count {
             let [domain, base, end_bit] = shape.column(&view.catalogue, column)?;

@@ -79,7 +79,7 @@ impl Inner {
             verify_map(view, &table, &columns, &self.known)?;
         }
         let name = if table.is_dictionary() {
-            Some(hash_of(symbols, view.referenced_key_symbol(KeyId(id))?.0)?)
+            Some(symbol_hash(symbols, view.referenced_key_symbol(KeyId(id))?.0)?)
         } else {
             None
         };
@@ -98,7 +98,7 @@ impl Inner {
         RowReader::new().read(&table, &columns, factors, mark, |block| {
             let Some(name) = name else { return block.for_each_product(|product| products.push(product)) };
             for &symbol in block.last_codes() {
-                products.push(Fingerprint::of_label(name, hash_of(symbols, symbol)?));
+                products.push(Fingerprint::from_label(name, symbol_hash(symbols, symbol)?));
             }
             Ok(())
         })?;
@@ -137,7 +137,7 @@ impl Inner {
     }
 }
 
-fn hash_of(symbols: &[SymbolHash], id: u32) -> Result<SymbolHash> {
+fn symbol_hash(symbols: &[SymbolHash], id: u32) -> Result<SymbolHash> {
     let unknown = || corrupt(Rule::ColumnCode, Place::Symbol(id.into()), id.into(), length(symbols.len()));
     symbols.get(index(id)).copied().ok_or_else(unknown)
 }

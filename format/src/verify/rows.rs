@@ -71,7 +71,7 @@ impl<'a> RowReader<'a> {
         self.constant = Fingerprint::ONE;
         let id = table.id().0;
         for &column in columns {
-            let (bound, factors) = (bound_of(table.view, column.domain)?, factors(column.domain));
+            let (bound, factors) = (code_bound(table.view, column.domain)?, factors(column.domain));
             if column.width > 0 || !matches!(column.domain, Domain::Table(_)) {
                 self.columns.push(Varying { column, factors, bound, least: u32::MAX, most: 0 });
                 continue;
@@ -197,7 +197,7 @@ fn factor(factors: &[Fingerprint], code: u32, table: u32, row: u32) -> Result<Fi
 }
 
 /// Codes of a column are below that.
-fn bound_of(view: &BlockView<'_>, domain: Domain) -> Result<u32> {
+fn code_bound(view: &BlockView<'_>, domain: Domain) -> Result<u32> {
     Ok(match domain {
         Domain::Arena => view.symbols().count(),
         Domain::Table(behind) => Table::open(view, behind.0)?.row_count(),

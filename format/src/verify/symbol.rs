@@ -40,7 +40,7 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<Vec<SymbolHash>> {
         if let Err(error) = std::str::from_utf8(symbol) {
             return Err(corrupt(Rule::SymbolsUtf8, place, length(error.valid_up_to()), len));
         }
-        hashes.push(SymbolHash::of(symbol));
+        hashes.push(SymbolHash::new(symbol));
         before = Some(symbol);
         start = end;
     }

@@ -26,7 +26,7 @@ pub(crate) struct Extent {
 
 impl Extent {
     /// The section's bytes.
-    pub(crate) fn of(self, block: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn slice(self, block: &[u8]) -> Option<&[u8]> {
         let start = usize::try_from(self.offset).ok()?;
         block.get(start..)?.get(..usize::try_from(self.length).ok()?)
     }
@@ -55,7 +55,7 @@ impl Frame {
         let block_id = BlockId(header.block_id);
         let entries = parse_directory(block, header)?;
         let extents = place_sections(entries, length(block.len()))?;
-        let section = |kind| extent(&extents, kind).of(block).unwrap_or_default();
+        let section = |kind| extent(&extents, kind).slice(block).unwrap_or_default();
 
         let checks = extent(&extents, SectionKind::Checks);
         let chunks: u64 = entries
@@ -116,7 +116,7 @@ impl Frame {
     }
 
     pub(crate) fn section<'a>(&self, block: &'a [u8], kind: SectionKind) -> &'a [u8] {
-        self.extent(kind).of(block).unwrap_or_default()
+        self.extent(kind).slice(block).unwrap_or_default()
     }
 
     /// Whether the section is there. Those that every block has are.
@@ -134,7 +134,7 @@ impl Frame {
         let first = usize::try_from(extent.first_chunk).unwrap_or(usize::MAX);
         CheckedSection {
             owner: Owner::Section { block: self.block_id, kind, id },
-            bytes: extent.of(block).unwrap_or_default(),
+            bytes: extent.slice(block).unwrap_or_default(),
             checks: checks.get(first..).unwrap_or_default(),
         }
     }

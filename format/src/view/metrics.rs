@@ -95,12 +95,12 @@ impl<'a> Metrics<'a> {
         let [name, metric_type, temporality, is_monotonic, unit, description] = record?;
         let unknown = |found, bound| corrupt(Rule::MetricValues, Place::Metric(row.into()), found, bound);
         let code = |code: u64| u8::try_from(code).unwrap_or(u8::MAX);
-        let text_of = |number| self.text_of(row, number);
+        let read_text = |number| self.read_text(row, number);
         if name == 0 {
             return Err(unknown(0, 1));
         }
         Ok(Some(MetricMetadata {
-            name: text_of(name)?,
+            name: read_text(name)?,
             metric_type: MetricType::from_code(code(metric_type))
                 .ok_or_else(|| unknown(metric_type, length(MetricType::ALL.len())))?,
             temporality: Temporality::from_code(code(temporality))
@@ -110,8 +110,8 @@ impl<'a> Metrics<'a> {
                 1 => true,
                 other => return Err(unknown(other, 2)),
             },
-            unit: text_of(unit)?,
-            description: text_of(description)?,
+            unit: read_text(unit)?,
+            description: read_text(description)?,
         }))
     }
 
@@ -145,22 +145,22 @@ impl<'a> Metrics<'a> {
         match self.rows.get(&self.bits, row) {
             Some(record) => {
                 let [name, ..] = record?;
-                self.bytes_of(row, name)
+                self.read_bytes(row, name)
             }
             None => Ok(&[]),
         }
     }
 
     /// The text that a row refers to by `number`.
-    fn text_of(&self, row: u32, number: u64) -> Result<&'a str> {
-        let bytes = self.bytes_of(row, number)?;
+    fn read_text(&self, row: u32, number: u64) -> Result<&'a str> {
+        let bytes = self.read_bytes(row, number)?;
         std::str::from_utf8(bytes).map_err(|error| {
             let place = Place::MetricText(number.saturating_sub(1));
             corrupt(Rule::MetricTextUtf8, place, length(error.valid_up_to()), length(bytes.len()))
         })
     }
 
-    fn bytes_of(&self, row: u32, number: u64) -> Result<&'a [u8]> {
+    fn read_bytes(&self, row: u32, number: u64) -> Result<&'a [u8]> {
         if number > u64::from(self.ends.count) {
             let bound = u64::from(self.ends.count) + 1;
             return Err(corrupt(Rule::MetricValues, Place::Metric(row.into()), number, bound));

@@ -75,7 +75,7 @@ impl Shapes {
     }
 
     /// Where a shape ends in the stream.
-    pub(crate) fn end_of(&self, shape: &Shape) -> u64 {
+    pub(crate) fn shape_end(&self, shape: &Shape) -> u64 {
         shape.end() - self.start
     }
 

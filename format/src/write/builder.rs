@@ -89,7 +89,7 @@ impl BlockBuilder {
         let name_hash = self.symbols.hash(name)?;
         let codes: Vec<u32> = values.iter().map(|value| value.0).collect();
         let fingerprints = (values.iter())
-            .map(|&value| Ok(Fingerprint::of_label(name_hash, self.symbols.hash(value)?)))
+            .map(|&value| Ok(Fingerprint::from_label(name_hash, self.symbols.hash(value)?)))
             .collect::<Result<_, BuildError>>()?;
         let columns = self.write_rows(&[Domain::Arena], &codes, &[self.symbols.count()])?;
         let Written { row_count, offset, packer } = columns;
@@ -285,7 +285,7 @@ impl BlockBuilder {
         self.label_count += series_count * length(keys.len());
         self.fingerprint = self.fingerprint + fingerprint;
         let keyset = self.records.keysets.len();
-        self.anchors.extend(anchors.map(|anchors| anchors.of(keyset, low32(series_count))));
+        self.anchors.extend(anchors.map(|anchors| anchors.for_keyset(keyset, low32(series_count))));
         self.records.keysets.push([end, 0]);
         self.last_keys = keys;
         Ok(SeriesRef(first))

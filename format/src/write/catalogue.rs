@@ -47,7 +47,7 @@ impl Records {
     ///
     /// # Errors
     /// Damage to the catalogue.
-    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let catalogue = &view.frame.catalogue;
         macro_rules! all {
             ($array:ident) => {

@@ -30,7 +30,7 @@ impl Anchors {
         Self { keyset: 0, series_count: 0, count: row_count.div_ceil(ANCHOR_ROWS), series_before: Vec::new() }
     }
 
-    pub(super) fn of(self, keyset: usize, series_count: u32) -> Self {
+    pub(super) fn for_keyset(self, keyset: usize, series_count: u32) -> Self {
         Self { keyset, series_count, ..self }
     }
 

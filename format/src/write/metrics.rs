@@ -29,7 +29,7 @@ impl MetricRecords {
     ///
     /// # Errors
     /// Damage to the section.
-    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let metrics = view.metric_metadata()?;
         macro_rules! all {
             ($array:ident) => {

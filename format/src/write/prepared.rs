@@ -222,7 +222,7 @@ pub struct PackedRows {
 
 impl PackedRows {
     /// What a writer has been given.
-    pub fn of(writer: BitWriter) -> Self {
+    pub fn from_writer(writer: BitWriter) -> Self {
         let bits = writer.bit_len();
         Self { bytes: writer.finish_aligned(), bits }
     }

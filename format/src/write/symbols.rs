@@ -42,7 +42,7 @@ impl SymbolsBuilder {
         let id = counted("symbols", id)?;
         self.arena.extend_from_slice(symbol.as_bytes());
         self.starts.push(length(self.arena.len()));
-        self.hashes.push(SymbolHash::of(symbol.as_bytes()));
+        self.hashes.push(SymbolHash::new(symbol.as_bytes()));
         Ok(SymbolId(id))
     }
 

@@ -155,7 +155,7 @@ impl<'v> Dump<'v, '_> {
 
     fn table(&mut self, table: &Table<'v, 'v>) -> Result<(), InspectError> {
         let (id, rows) = (table.id().0, table.row_count());
-        self.take(Entry::Table { table: id, kind: TableKind::of(table).name(), rows, bits: table.row_bits() })?;
+        self.take(Entry::Table { table: id, kind: TableKind::from_table(table).name(), rows, bits: table.row_bits() })?;
         for (number, column) in (0..).zip(table.columns()) {
             let column = column?;
             let (domain, base) = (column.domain.into(), column.base);

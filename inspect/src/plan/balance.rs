@@ -36,7 +36,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    pub(super) fn of(view: &BlockView<'_>, series: u32, keysets: &[KeysetGain], uses: &Uses) -> Self {
+    pub(super) fn from_view(view: &BlockView<'_>, series: u32, keysets: &[KeysetGain], uses: &Uses) -> Self {
         let sum = |bytes: &mut dyn Iterator<Item = u64>| bytes.fold(0, u64::saturating_add);
         let tables = |kind| sum(&mut uses.tables.iter().filter(|used| used.kind == kind).map(|used| used.bytes));
         let plain_bytes = sum(&mut keysets.iter().map(|keyset| keyset.plain_bytes));

@@ -31,7 +31,7 @@ pub struct KeysetGain {
 
 impl KeysetGain {
     /// Looks at all rows and lists of a keyset.
-    pub(super) fn of(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<Self> {
+    pub(super) fn from_keyset(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<Self> {
         let table = keyset.table();
         let (row_bytes, anchor_bytes) = (table.len(), keyset.anchors_len());
         let plain_bytes = plain_bytes(view, keyset, form)?;

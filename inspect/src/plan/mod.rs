@@ -57,12 +57,14 @@ impl Plan {
     ///
     /// # Errors
     /// Damage to what was touched.
-    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let meta = view.meta()?;
         // First, because it also finds out whether the keysets' numbers of series can be believed.
-        let uses = Uses::of(view)?;
-        let mut keysets =
-            view.keysets().map(|keyset| KeysetGain::of(view, &keyset?, view.row_form())).collect::<Result<Vec<_>>>()?;
+        let uses = Uses::from_view(view)?;
+        let mut keysets = view
+            .keysets()
+            .map(|keyset| KeysetGain::from_keyset(view, &keyset?, view.row_form()))
+            .collect::<Result<Vec<_>>>()?;
         keysets.sort_by_key(|keyset| (Reverse(keyset.gained_bytes), keyset.keyset));
         let head = Head {
             planner_version: meta.planner_version(),
@@ -71,7 +73,7 @@ impl Plan {
             series: view.series_count()?,
             keysets: view.keyset_count(),
         };
-        let balance = Balance::of(view, head.series, &keysets, &uses);
+        let balance = Balance::from_view(view, head.series, &keysets, &uses);
         Ok(Self { head, keysets, tables: uses.tables, pools: uses.pools, balance })
     }
 }
@@ -121,7 +123,7 @@ pub fn plan_entries<'v>(
 ) -> Result<(), InspectError> {
     let text = view.text()?;
     let keys = |table: u32| match view.table(TableId(table))? {
-        Some(table) => Name::of_leaves(&text, &table),
+        Some(table) => Name::from_leaves(&text, &table),
         None => Ok(Vec::new()),
     };
     let most = first.map_or(usize::MAX, |first| first as usize);

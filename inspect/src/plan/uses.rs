@@ -48,7 +48,7 @@ pub(super) struct Uses {
 
 impl Uses {
     /// Walks from each keyset to all inner tables below it: to each once for each keyset that uses it.
-    pub(super) fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub(super) fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let mut uses = Self::none(view)?;
         // For each inner table the last keyset that came to it.
         let mut reached = vec![None; uses.tables.len()];
@@ -92,7 +92,7 @@ impl Uses {
         let inner = view.key_count()..view.table_count().saturating_sub(view.keyset_count());
         let table = |table: Table<'_, '_>| {
             let id = table.id().0;
-            let (kind, rows, bytes) = (TableKind::of(&table), table.row_count(), table.len());
+            let (kind, rows, bytes) = (TableKind::from_table(&table), table.row_count(), table.len());
             TableUse { table: id, kind, rows, bytes, direct_keysets: 0, keysets: 0 }
         };
         let pool = |pool: Pool<'_, '_>| {

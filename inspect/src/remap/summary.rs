@@ -44,7 +44,7 @@ impl RemapSummary {
     ///
     /// # Errors
     /// Damage to what was touched.
-    pub fn of(view: &RemapView<'_>) -> Result<Self, RemapError> {
+    pub fn from_view(view: &RemapView<'_>) -> Result<Self, RemapError> {
         let (mut series, mut mapped) = (0, 0);
         let outputs = (0..view.output_count()).filter_map(|output| view.output(output));
         let mut outputs: Vec<OutputSummary> =

@@ -114,7 +114,7 @@ pub struct PoolTotal {
 }
 
 impl Total {
-    pub(super) const fn of(kind: TableKind) -> Self {
+    pub(super) const fn new(kind: TableKind) -> Self {
         Self { kind, count: 0, rows: 0, bytes: 0, bytes_per_series: None }
     }
 

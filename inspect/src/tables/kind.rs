@@ -22,7 +22,7 @@ impl TableKind {
     pub const ALL: [Self; 4] = [Self::Dictionary, Self::Map, Self::Shared, Self::Keyset];
 
     /// The kind of a table.
-    pub const fn of(table: &Table<'_, '_>) -> Self {
+    pub const fn from_table(table: &Table<'_, '_>) -> Self {
         if table.is_dictionary() {
             Self::Dictionary
         } else if table.is_keyset() {

@@ -36,14 +36,14 @@ pub fn table_entries<'v>(
 ) -> Result<(), InspectError> {
     let (keys, count) = (view.key_count(), view.table_count());
     let first_keyset = count.saturating_sub(view.keyset_count());
-    let list = List { view, text: view.text()?, references: References::of(view)?, first_keyset };
+    let list = List { view, text: view.text()?, references: References::from_view(view)?, first_keyset };
     let first = selection.first.unwrap_or(u32::MAX);
-    let mut totals = TableKind::ALL.map(Total::of);
+    let mut totals = TableKind::ALL.map(Total::new);
     for tables in [0..keys, keys..first_keyset, first_keyset..count] {
         let mut seen: u32 = 0;
         for id in tables {
             let Some(table) = view.table(TableId(id))? else { break };
-            let kind = TableKind::of(&table);
+            let kind = TableKind::from_table(&table);
             if selection.kind.is_some_and(|wanted| wanted != kind) {
                 continue;
             }
@@ -83,9 +83,9 @@ impl<'v> List<'v> {
         let id = table.id();
         Ok(TableEntry {
             table: id.0,
-            kind: TableKind::of(table),
+            kind: TableKind::from_table(table),
             keyset: id.0.checked_sub(self.first_keyset),
-            keys: Name::of_leaves(&self.text, table)?,
+            keys: Name::from_leaves(&self.text, table)?,
             rows: table.row_count(),
             bits: table.row_bits(),
             bytes: table.len(),

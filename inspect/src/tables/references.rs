@@ -27,7 +27,7 @@ pub(super) struct References(Vec<(Domain, Referrer)>);
 
 impl References {
     /// Looks at each column and each pool once.
-    pub(super) fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub(super) fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let mut references = Vec::new();
         let first_keyset = view.table_count().saturating_sub(view.keyset_count());
         for id in view.key_count()..view.table_count() {

@@ -61,7 +61,7 @@ pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
             for some in rows.chunks(domains.len() * 7) {
                 let mut writer = BitWriter::new();
                 packer.pack(some, &mut writer).expect("codes are those of the outline");
-                sink.push(&PackedRows::of(writer))?;
+                sink.push(&PackedRows::from_writer(writer))?;
             }
             let keyset = keyset(view, number);
             if keyset.pool().is_some() {
