@@ -100,8 +100,8 @@ impl CheckedSection<'_> {
                 Owner::Remap { .. } => None,
             },
             place: Place::Chunk(chunk),
-            found: found.into(),
-            expected: expected.into(),
+            found: Some(found.into()),
+            expected: Some(expected.into()),
         })
     }
 }

@@ -62,10 +62,10 @@ pub struct Corruption {
     pub section: Option<SectionKind>,
     /// What is wrong: a byte of the section (or of the file, without one), or the number of a record, symbol, row, ...
     pub place: Place,
-    /// The value that was found.
-    pub found: u64,
-    /// The value, or the bound, that it breaks.
-    pub expected: u64,
+    /// Value that was found, if the rule is about a number.
+    pub found: Option<u64>,
+    /// Value or bound that the rule requires, if it is about a number.
+    pub expected: Option<u64>,
 }
 
 /// The place of a corruption.
@@ -123,30 +123,32 @@ impl fmt::Display for Corruption {
         if let Some(section) = self.section {
             write!(f, "section {}, ", section.name())?;
         }
-        write!(
-            f,
-            "{}: found {}, expected {} (rule {}: {})",
-            self.place,
-            self.found,
-            self.expected,
-            self.rule.id(),
-            self.rule
-        )
+        write!(f, "{}: ", self.place)?;
+        if let (Some(found), Some(expected)) = (self.found, self.expected) {
+            write!(f, "found {found}, expected {expected} ")?;
+        }
+        write!(f, "(rule {}: {})", self.rule.id(), self.rule)
     }
 }
 
 impl std::error::Error for Corruption {}
 
 impl Corruption {
-    /// A broken rule with its values; the section is the rule's own.
+    /// A violated rule without values, in the section that the rule is about.
     #[cold]
-    pub(crate) fn new(rule: Rule, place: Place, found: u64, expected: u64) -> Self {
-        Self { rule, section: rule.section(), place, found, expected }
+    fn new(rule: Rule, place: Place) -> Self {
+        Self { rule, section: rule.section(), place, found: None, expected: None }
     }
 }
 
-/// Shorthand for the error that most checks of this crate end in.
+/// Returns the error of a rule that is about a number.
 #[cold]
 pub(crate) fn corrupt(rule: Rule, place: Place, found: u64, expected: u64) -> Error {
-    Error::Corrupt(Corruption::new(rule, place, found, expected))
+    Error::Corrupt(Corruption { found: Some(found), expected: Some(expected), ..Corruption::new(rule, place) })
+}
+
+/// Returns the error of a rule that is not about a number, such as an order.
+#[cold]
+pub(crate) fn corrupt_at(rule: Rule, place: Place) -> Error {
+    Error::Corrupt(Corruption::new(rule, place))
 }

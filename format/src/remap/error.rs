@@ -21,16 +21,16 @@ pub enum RemapError {
         minor: u16,
     },
     /// The remap breaks a rule of its spec.
-    #[error("corrupt remap: {place}: found {found}, expected {expected} (rule {}: {rule})", rule.id())]
+    #[error("corrupt remap: {place}: {}(rule {}: {rule})", Values(*found, *expected), rule.id())]
     Corrupt {
         /// The rule that is broken.
         rule: RemapRule,
         /// Where.
         place: RemapPlace,
-        /// The value that was found.
-        found: u64,
-        /// The value, or the bound, that it breaks.
-        expected: u64,
+        /// Value that was found, if the rule is about a number.
+        found: Option<u64>,
+        /// Value or bound that the rule requires, if it is about a number.
+        expected: Option<u64>,
     },
 }
 
@@ -85,7 +85,26 @@ impl fmt::Display for RemapPlace {
     }
 }
 
+/// The numbers of a violation, followed by a space; empty without numbers.
+struct Values(Option<u64>, Option<u64>);
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self(Some(found), Some(expected)) => write!(f, "found {found}, expected {expected} "),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the error of a rule that is about a number.
 #[cold]
 pub(super) fn corrupt(rule: RemapRule, place: RemapPlace, found: u64, expected: u64) -> RemapError {
-    RemapError::Corrupt { rule, place, found, expected }
+    RemapError::Corrupt { rule, place, found: Some(found), expected: Some(expected) }
+}
+
+/// Returns the error of a rule that is not about a number, such as an order.
+#[cold]
+pub(super) fn corrupt_at(rule: RemapRule, place: RemapPlace) -> RemapError {
+    RemapError::Corrupt { rule, place, found: None, expected: None }
 }

@@ -3,7 +3,7 @@
 use zerocopy::byteorder::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::error::corrupt;
+use super::error::{corrupt, corrupt_at};
 use super::layout::{OutputEntry, REMAP_GROUP_KEYSETS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader};
 use super::{RemapError, RemapPlace, RemapRule};
 use crate::bits::bytes_for;
@@ -94,7 +94,7 @@ impl RemapFrame {
         let bounded =
             [groups.is_bounded(), keysets.is_bounded(), parts.is_bounded(), patterns.is_bounded(), runs.is_bounded()];
         if bounded.contains(&false) {
-            return Err(corrupt(RemapRule::RecordWidths, RemapPlace::Byte(80), 0, 1));
+            return Err(corrupt_at(RemapRule::RecordWidths, RemapPlace::Byte(80)));
         }
         Ok(Self { header, groups, keysets, parts, patterns, runs, rows_bit, checks_start })
     }
@@ -162,10 +162,10 @@ impl RemapFrame {
 pub(super) fn damaged_chunk(error: Error) -> RemapError {
     match error {
         Error::Corrupt(Corruption { place: Place::Chunk(chunk), found, expected, .. }) => {
-            corrupt(RemapRule::ChunkChecksum, RemapPlace::Chunk(chunk), found, expected)
+            RemapError::Corrupt { rule: RemapRule::ChunkChecksum, place: RemapPlace::Chunk(chunk), found, expected }
         }
         // Whatever else is wrong with a field is that it lies outside, which is found before.
-        _ => corrupt(RemapRule::Length, RemapPlace::Byte(0), 0, 0),
+        _ => corrupt_at(RemapRule::Length, RemapPlace::Byte(0)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keysets of a remap: where each begins, and how its rows lie (remap spec, sections 3 and 4).
 
 use super::RemapPlace::{Group as AtGroup, Keyset as AtKeyset, Part as AtPart};
-use super::error::corrupt;
+use super::error::{corrupt, corrupt_at};
 use super::layout::{REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS};
 use super::{RemapError, RemapRule, RemapView};
 use crate::bits::width;
@@ -159,7 +159,7 @@ impl RemapView<'_> {
         match found.filter(|keyset| keyset.series.end > series) {
             Some(keyset) if keyset.series.start <= series => Ok(Some(keyset)),
             None if low >= self.frame.groups.count => Ok(None),
-            _ => Err(corrupt(RemapRule::Groups, AtGroup((low - 1).into()), series, 0)),
+            _ => Err(corrupt_at(RemapRule::Groups, AtGroup((low - 1).into()))),
         }
     }
 

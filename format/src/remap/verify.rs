@@ -3,7 +3,7 @@
 use super::RemapPlace::{
     Byte, Group as AtGroup, Keyset as AtKeyset, Output, Part as AtPart, Pattern as AtPattern, Row, Run,
 };
-use super::error::corrupt;
+use super::error::{corrupt, corrupt_at};
 use super::frame::HEADER_LEN;
 use super::keyset::{Keyset, Part, Start};
 use super::layout::{MAX_TARGET_WIDTH, REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS};
@@ -92,7 +92,7 @@ impl RemapView<'_> {
             (rows_end, (bytes_for(rows_end) + STREAM_TAIL) * 8),
         ];
         match gaps.into_iter().find_map(|(from, to)| self.bits.first_set(from, to)) {
-            Some(byte) => Err(corrupt(RemapRule::Padding, Byte(HEADER_LEN + byte), 1, 0)),
+            Some(byte) => Err(corrupt_at(RemapRule::Padding, Byte(HEADER_LEN + byte))),
             None => Ok(()),
         }
     }
@@ -249,7 +249,7 @@ impl RemapView<'_> {
     ) -> Result<(), RemapError> {
         let (layout, at) = (&keyset.layout, AtPart(number));
         if part.is_summed && part.width == 0 {
-            return Err(corrupt(RemapRule::RowFields, at, 1, 0));
+            return Err(corrupt_at(RemapRule::RowFields, at));
         }
         let group_rows = u64::from(REMAP_GROUP_ROWS);
         let (mut bases, mut fields) = (Range::NONE, Range::NONE);

@@ -4,7 +4,7 @@ use zerocopy::FromBytes;
 
 use super::expect;
 use crate::bits::{Bits, width};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{CatalogueHeader, SectionKind};
 use crate::number::length;
 use crate::view::{BlockView, Records};
@@ -13,8 +13,9 @@ use crate::{Result, Rule};
 pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     let catalogue = &view.frame.catalogue;
     let section = view.frame().section(view.bytes(), SectionKind::Catalogue);
-    let (header, _) = CatalogueHeader::ref_from_prefix(section)
-        .map_err(|_| corrupt(Rule::CatalogueHeader, Place::Byte(0), length(section.len()), 0))?;
+    let (header, _) = CatalogueHeader::ref_from_prefix(section).map_err(|_| {
+        corrupt(Rule::CatalogueHeader, Place::Byte(0), length(section.len()), length(size_of::<CatalogueHeader>()))
+    })?;
     let rules = ArrayRules { widths: Rule::CatalogueWidths, widths_at: 24, padding: Rule::CataloguePadding };
     verify_array(&view.catalogue, &catalogue.keys, header.key_widths, rules)?;
     verify_array(&view.catalogue, &catalogue.tables, header.table_widths, rules)?;
@@ -92,7 +93,7 @@ pub(super) fn verify_array<const N: usize>(
 /// Refuses bits that are set where nothing is.
 pub(super) fn unused(bits: &Bits<'_>, rule: Rule, from: u64, to: u64) -> Result<()> {
     match bits.first_set(from, to) {
-        Some(byte) => Err(corrupt(rule, Place::Byte(byte), 1, 0)),
+        Some(byte) => Err(corrupt_at(rule, Place::Byte(byte))),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use super::rows::RowReader;
 use super::table::{Known, verify_keys, verify_leaves, verify_map};
 use super::uses::Marks;
 use super::{expect, pool, symbol};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::{Fingerprint, SymbolHash};
 use crate::number::{index, length};
 use crate::view::{BlockView, Column, Domain, Pool, Table};
@@ -54,7 +54,7 @@ impl Inner {
             let pool = Pool::open(view, id)?;
             let place = Place::Pool(id.into());
             if before >= Some(pool.table_id()) {
-                return Err(corrupt(Rule::PoolTable, place, pool.table_id().0.into(), id.into()));
+                return Err(corrupt_at(Rule::PoolTable, place));
             }
             before = Some(pool.table_id());
             expect(Rule::MembersExtent, place, pool.offset(), inner.members_end)?;
@@ -125,13 +125,13 @@ impl Inner {
         self.rows.unite(rows);
         self.lists.unite(lists);
         if let Some((_, symbol)) = self.symbols.first_unmarked() {
-            return Err(corrupt(Rule::SymbolsUsed, Place::Symbol(symbol), 0, 1));
+            return Err(corrupt_at(Rule::SymbolsUsed, Place::Symbol(symbol)));
         }
         if let Some((table, _)) = self.rows.first_unmarked() {
-            return Err(corrupt(Rule::RowsUsed, Place::Table(table), 0, 1));
+            return Err(corrupt_at(Rule::RowsUsed, Place::Table(table)));
         }
         if let Some((pool, _)) = self.lists.first_unmarked() {
-            return Err(corrupt(Rule::ListUsed, Place::Pool(pool), 0, 1));
+            return Err(corrupt_at(Rule::ListUsed, Place::Pool(pool)));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What the block says of itself (spec, sections 10 and 12).
 
 use super::{ContentFingerprint, expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::BlockId;
 use crate::layout::{MetaHeader, SectionKind, TIME_KNOWN, WINDOW_KNOWN};
 use crate::number::length;
@@ -39,7 +39,7 @@ fn verify_header(header: &MetaHeader) -> Result<()> {
         let (start, end) = (start.get(), end.get());
         let sound = if header.flags & flag != 0 { start < end } else { (start, end) == (0, 0) };
         if !sound {
-            return Err(corrupt(Rule::MetaTime, Place::Byte(byte), start.cast_unsigned(), end.cast_unsigned()));
+            return Err(corrupt_at(Rule::MetaTime, Place::Byte(byte)));
         }
     }
     let (output, count) = (header.job_output.get(), header.job_output_count.get());
@@ -58,7 +58,7 @@ fn verify_origins(meta: &Meta<'_>) -> Result<()> {
     let sorted = |ids: &[BlockId]| ids.is_sorted_by(|a, b| a < b);
     let both = ancestors.iter().any(|ancestor| parents.binary_search(ancestor).is_ok());
     if !sorted(&parents) || !sorted(&ancestors) || both {
-        return Err(corrupt(Rule::MetaParents, Place::Byte(120), length(parents.len()), length(ancestors.len())));
+        return Err(corrupt_at(Rule::MetaParents, Place::Byte(120)));
     }
     Ok(())
 }
@@ -70,7 +70,7 @@ fn verify_pairs(mut pairs: Pairs<'_>) -> Result<u64> {
         let (key, _) = pair?;
         // The empty key is never greater.
         if key <= before {
-            return Err(corrupt(Rule::MetaPairs, Place::Byte(120), length(key.len()), length(before.len())));
+            return Err(corrupt_at(Rule::MetaPairs, Place::Byte(120)));
         }
         before = key;
     }

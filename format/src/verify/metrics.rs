@@ -5,7 +5,7 @@ use zerocopy::FromBytes;
 
 use super::catalogue::{ArrayRules, unused, verify_array};
 use super::expect_below;
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, STREAM_TAIL, SectionKind};
 use crate::number::{index, length};
 use crate::view::{BlockView, Metrics};
@@ -17,8 +17,9 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
         return Ok(());
     }
     let section = view.frame().section(view.bytes(), SectionKind::MetricMetadata);
-    let (header, _) = MetricsHeader::ref_from_prefix(section)
-        .map_err(|_| corrupt(Rule::MetricHeader, Place::Byte(0), length(section.len()), 0))?;
+    let (header, _) = MetricsHeader::ref_from_prefix(section).map_err(|_| {
+        corrupt(Rule::MetricHeader, Place::Byte(0), length(section.len()), length(size_of::<MetricsHeader>()))
+    })?;
     let rules = |widths_at| ArrayRules { widths: Rule::MetricWidths, widths_at, padding: Rule::MetricPadding };
     verify_array(&metrics.bits, &metrics.rows, header.row_widths, rules(8))?;
     verify_array(&metrics.bits, &metrics.ends, header.text_widths, rules(14))?;
@@ -40,7 +41,7 @@ fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
         let text = metrics.text(number)?;
         // The empty text is never greater.
         if text <= before {
-            return Err(corrupt(Rule::MetricTextOrder, place, number.into(), number.into()));
+            return Err(corrupt_at(Rule::MetricTextOrder, place));
         }
         if let Err(error) = std::str::from_utf8(text) {
             return Err(corrupt(Rule::MetricTextUtf8, place, length(error.valid_up_to()), len));
@@ -64,7 +65,7 @@ fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
         let record = record?;
         // Texts stand in byte order, so that their numbers compare as they do. No name is 0, so that the first row is greater than nothing.
         if record <= before {
-            return Err(corrupt(Rule::MetricOrder, place, number.into(), number.into()));
+            return Err(corrupt_at(Rule::MetricOrder, place));
         }
         let [name, _, _, _, unit, description] = record;
         for text in [name, unit, description] {
@@ -74,7 +75,7 @@ fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
         before = record;
     }
     match used.first_zero() {
-        Some(text) => Err(corrupt(Rule::MetricTextUsed, Place::MetricText(length(text) - 1), 0, 1)),
+        Some(text) => Err(corrupt_at(Rule::MetricTextUsed, Place::MetricText(length(text) - 1))),
         None => Ok(()),
     }
 }

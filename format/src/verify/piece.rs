@@ -9,7 +9,7 @@ use super::rows::RowReader;
 use super::table::verify_leaves;
 use super::uses::Marks;
 use super::{ContentFingerprint, Join, expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt_at};
 use crate::identity::Fingerprint;
 use crate::layout::SectionKind;
 use crate::number::length;
@@ -220,5 +220,5 @@ impl Piece {
 }
 
 fn verify_order(before: &[KeyId], keys: &[KeyId], id: u32) -> Result<()> {
-    if before < keys { Ok(()) } else { Err(corrupt(Rule::KeysetOrder, Place::Keyset(id.into()), id.into(), id.into())) }
+    if before < keys { Ok(()) } else { Err(corrupt_at(Rule::KeysetOrder, Place::Keyset(id.into()))) }
 }

@@ -2,7 +2,7 @@
 
 use super::uses::Marks;
 use super::{expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt_at};
 use crate::identity::Fingerprint;
 use crate::number::{index, length};
 use crate::view::Pool;
@@ -24,7 +24,7 @@ pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &m
         for &member in &list {
             expect_below(Rule::ListMembers, place, member.into(), row_count.into())?;
             if last >= Some(member) {
-                return Err(corrupt(Rule::ListMembers, place, member.into(), row_count.into()));
+                return Err(corrupt_at(Rule::ListMembers, place));
             }
             sum = sum + of_rows.get(index(member)).copied().unwrap_or(Fingerprint::ZERO);
             last = Some(member);
@@ -32,7 +32,7 @@ pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &m
         used_rows.mark(pool.table_id().0, list.iter().copied());
         // A list comes after its own beginnings.
         if before >= list {
-            return Err(corrupt(Rule::ListOrder, place, number.into(), number.into()));
+            return Err(corrupt_at(Rule::ListOrder, place));
         }
         members += length(list.len());
         sums.push(sum);

@@ -1,7 +1,7 @@
 //! Rows of tables: their order, their codes, and what the labels of each multiply to (spec, sections 7 and 11).
 
 use super::{expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::Fingerprint;
 use crate::number::{index, length};
 use crate::view::{BLOCK_ROWS, BlockView, Column, Domain, Pool, Table};
@@ -131,7 +131,7 @@ impl<'a> RowReader<'a> {
         }
         for (&change, row) in self.changes.iter().zip(first..) {
             if change == UNCHANGED || change & 1 == 0 {
-                return Err(corrupt(Rule::RowsOrder, Place::Row(table.id().0, row), row.into(), row.into()));
+                return Err(corrupt_at(Rule::RowsOrder, Place::Row(table.id().0, row)));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::uses::Marks;
 use super::{expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::{index, length};
 use crate::view::{BlockView, Column, Domain, Pool, Table};
@@ -22,7 +22,7 @@ pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<(
         let name = view.referenced_key_symbol(KeyId(key))?;
         expect_below(Rule::KeysOrder, Place::Key(key.into()), name.0.into(), view.symbols().count().into())?;
         if before >= Some(name) {
-            return Err(corrupt(Rule::KeysOrder, Place::Key(key.into()), name.0.into(), key.into()));
+            return Err(corrupt_at(Rule::KeysOrder, Place::Key(key.into())));
         }
         symbols.mark(0, [name.0]);
         before = Some(name);
@@ -51,14 +51,14 @@ pub(super) fn verify_leaves(
             Domain::Pool(pool) => known.get(index(Pool::open(view, pool.0)?.table_id().0)),
         };
         let Some(behind) = behind else {
-            return Err(corrupt(Rule::ColumnDomain, place, number.into(), table.id.into()));
+            return Err(corrupt_at(Rule::ColumnDomain, place));
         };
         if matches!(column.domain, Domain::Pool(_)) {
             if number + 1 != table.column_count() {
-                return Err(corrupt(Rule::ListColumn, place, number.into(), table.column_count().into()));
+                return Err(corrupt_at(Rule::ListColumn, place));
             }
         } else if first_key >= behind.keys.first().copied() {
-            return Err(corrupt(Rule::ColumnsOrder, place, number.into(), 0));
+            return Err(corrupt_at(Rule::ColumnsOrder, place));
         } else {
             first_key = behind.keys.first().copied();
         }
@@ -70,7 +70,7 @@ pub(super) fn verify_leaves(
     }
     expected.sort_unstable();
     if let Some(&[(key, ..), _]) = expected.array_windows().find(|[a, b]| a.0 == b.0) {
-        return Err(corrupt(Rule::LeavesOrder, place, key.0.into(), key.0.into()));
+        return Err(corrupt_at(Rule::LeavesOrder, place));
     }
     if table.column_count() > 1 {
         depth += 1;
@@ -101,7 +101,7 @@ pub(super) fn verify_map(
     if let Some(Column { domain: Domain::Table(behind), .. }) = columns.first() {
         let rows = Table::open(view, behind.0)?.row_count();
         if known.get(index(behind.0)).is_none_or(|behind| behind.is_map) {
-            return Err(corrupt(Rule::MapNeeded, place, behind.0.into(), table.id.into()));
+            return Err(corrupt_at(Rule::MapNeeded, place));
         }
         expect_below(Rule::MapNeeded, place, table.row_count().into(), rows.into())?;
     }

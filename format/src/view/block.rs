@@ -7,7 +7,7 @@ use super::until_error::until_error;
 use super::{Frame, Keyset, Meta, Metrics, Pool, Resolver, Series, SeriesIter, Symbols, Table, Text, frame};
 use crate::bits::Bits;
 use crate::checksum::{ChunkProofs, SectionProofs};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::BlockId;
 use crate::layout::{RowForm, SectionEntry, SectionKind};
 use crate::number::length;
@@ -200,7 +200,7 @@ impl<'data> BlockView<'data> {
         let kind = SectionKind::Arena;
         self.frame.checked(self.bytes, self.frame.extent(kind), kind.code(), 0).check_all()?;
         std::str::from_utf8(self.symbols.arena())
-            .map_err(|error| corrupt(Rule::SymbolsUtf8, Place::Byte(length(error.valid_up_to())), 0, 0))
+            .map_err(|error| corrupt_at(Rule::SymbolsUtf8, Place::Byte(length(error.valid_up_to()))))
     }
 
     /// How many tables there are: dictionaries, inner tables, keyset tables.

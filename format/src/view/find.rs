@@ -7,7 +7,7 @@ use super::series::compare_keys;
 use super::symbol::binary_search;
 use super::{BlockView, Column, Domain, Keyset, Table};
 use crate::bits::width;
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_WIDE};
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
 
@@ -138,7 +138,7 @@ fn find_row(table: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Opti
         return Ok(wanted_code(wanted, table.id().0));
     }
     let Some(below) = steps.checked_sub(1) else {
-        return Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()));
+        return Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())));
     };
     let mut fields = [Field::default(); MAX_WIDE];
     let mut count = 0;

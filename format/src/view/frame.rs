@@ -68,17 +68,18 @@ impl Frame {
         }
 
         let catalogue = section(SectionKind::Catalogue);
-        let (catalogue_header, _) =
-            CatalogueHeader::ref_from_prefix(catalogue).map_err(|_| short(Rule::CatalogueHeader, catalogue))?;
+        let (catalogue_header, _) = CatalogueHeader::ref_from_prefix(catalogue)
+            .map_err(|_| short(Rule::CatalogueHeader, catalogue, size_of::<CatalogueHeader>()))?;
         let catalogue = Catalogue::place(catalogue_header, length(catalogue.len()))?;
 
         let symbols = section(SectionKind::Symbols);
-        let (symbols_header, _) =
-            SymbolsHeader::ref_from_prefix(symbols).map_err(|_| short(Rule::SymbolsHeader, symbols))?;
+        let (symbols_header, _) = SymbolsHeader::ref_from_prefix(symbols)
+            .map_err(|_| short(Rule::SymbolsHeader, symbols, size_of::<SymbolsHeader>()))?;
         let starts = Starts::place(symbols_header, length(symbols.len()))?;
 
         let meta = section(SectionKind::Meta);
-        let (meta_header, _) = MetaHeader::ref_from_prefix(meta).map_err(|_| short(Rule::MetaHeader, meta))?;
+        let (meta_header, _) =
+            MetaHeader::ref_from_prefix(meta).map_err(|_| short(Rule::MetaHeader, meta, size_of::<MetaHeader>()))?;
         if length(meta.len()) > MAX_META_LEN {
             return Err(corrupt(Rule::MetaHeader, Place::Byte(0), length(meta.len()), MAX_META_LEN));
         }
@@ -140,8 +141,9 @@ impl Frame {
     }
 }
 
-fn short(rule: Rule, section: &[u8]) -> Error {
-    corrupt(rule, Place::Byte(0), length(section.len()), 0)
+/// Returns the error of a section that is shorter than its header.
+fn short(rule: Rule, section: &[u8], header: usize) -> Error {
+    corrupt(rule, Place::Byte(0), length(section.len()), length(header))
 }
 
 fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 
 use zerocopy::FromBytes;
 
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::BlockId;
 use crate::layout::{MAX_SYMBOL_LEN, MetaHeader, PairHeader, RowForm, TIME_KNOWN, WINDOW_KNOWN};
 use crate::number::{index, length};
@@ -182,7 +182,7 @@ impl<'a> Pairs<'a> {
         self.left -= 1;
         Some(match (std::str::from_utf8(key), std::str::from_utf8(value)) {
             (Ok(key), Ok(value)) => Ok((key, value)),
-            _ => Err(corrupt(Rule::MetaPairs, Place::Byte(0), length(key.len()), MAX_SYMBOL_LEN.into())),
+            _ => Err(corrupt_at(Rule::MetaPairs, Place::Byte(0))),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::shape::Shapes;
 use crate::bits::{Bits, bytes_for};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{CatalogueHeader, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, MAX_SMALL_WIDTH, STREAM_TAIL};
 use crate::number::length;
 use crate::{Result, Rule};
@@ -108,7 +108,7 @@ impl Catalogue {
         // Records are distinct, so that only a single one may take no bits. With that, the section's length bounds every count.
         let bounded = [keys.is_bounded(), tables.is_bounded(), pools.is_bounded(), keysets.is_bounded()];
         if bounded.contains(&false) {
-            return Err(corrupt(Rule::CatalogueWidths, Place::Byte(24), 0, 1));
+            return Err(corrupt_at(Rule::CatalogueWidths, Place::Byte(24)));
         }
         Ok(Self { keys, tables, shapes, pools, keysets, table_count })
     }

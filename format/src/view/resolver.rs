@@ -1,7 +1,7 @@
 //! From many series refs to labels: what neighbours share is read once (spec, section 9).
 
 use super::{BlockView, Column, Domain, Keyset, Label, List, Table};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_WIDE;
 use crate::number::{index, low32};
 use crate::{KeyId, Result, Rule, SeriesRef, SymbolId};
@@ -386,7 +386,7 @@ impl<'data, 'view> Memory<'data, 'view> {
                 *place = label;
                 Ok(())
             }
-            None => Err(corrupt(Rule::LeavesOrder, Place::Block, 0, 0)),
+            None => Err(corrupt_at(Rule::LeavesOrder, Place::Block)),
         }
     }
 }

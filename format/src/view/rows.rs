@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Column, Table};
 use crate::bits::{Window, mask};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt_at};
 use crate::number::{index, low32};
 use crate::{Result, Rule};
 
@@ -79,7 +79,7 @@ impl<'data, 'view> Table<'data, 'view> {
             // What is damaged, or may not fit, is left to the slow way, which names the place.
             for (row, out) in rows.zip(out.iter()) {
                 let code = self.stored_code(row, column)?;
-                let unknown = || corrupt(Rule::ColumnCode, Place::Row(self.id, row), code.into(), 0);
+                let unknown = || corrupt_at(Rule::ColumnCode, Place::Row(self.id, row));
                 *out = other(code).ok_or_else(unknown)?;
             }
         }

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 
 use super::symbol::binary_search;
 use super::{BlockView, Column, Domain, Keyset, Label, LabelIds, Pool, Table};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
 use crate::{KeyId, Result, Rule, SeriesRef};
 
@@ -133,7 +133,7 @@ pub(super) fn follow(table: &Table<'_, '_>, domain: Domain, row: u32, leaf: u32)
         row = behind.stored_code(row, &column)?;
         (domain, leaf) = (column.domain, position);
     }
-    Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+    Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())))
 }
 
 /// Columns of a keyset's table of which the iterator remembers what they refer to. Those of a factored keyset are few.
@@ -182,7 +182,7 @@ impl<'data, 'view> Behind<'data, 'view> {
                 None => break,
             }
         }
-        Err(corrupt(Rule::ColumnDomain, Place::Table(series.table.id().0.into()), number.into(), 0))
+        Err(corrupt_at(Rule::ColumnDomain, Place::Table(series.table.id().0.into())))
     }
 
     /// The label that is leaf `position`; those before it were read.

@@ -2,7 +2,7 @@
 
 use super::shape::Shape;
 use super::{BlockView, Leaves};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
 use crate::{PoolId, Result, Rule, TableId};
@@ -219,7 +219,7 @@ impl<'data, 'view> Table<'data, 'view> {
                 if self.is_keyset() && self.column_count() > 1 {
                     Ok(Domain::Pool(PoolId(low32(pool))))
                 } else {
-                    Err(corrupt(Rule::ListColumn, Place::Table(self.id.into()), pool, 0))
+                    Err(corrupt_at(Rule::ListColumn, Place::Table(self.id.into())))
                 }
             }
             _ => Err(self.wrong_domain(number)),
@@ -310,7 +310,7 @@ impl<'data, 'view> Table<'data, 'view> {
                 None => break,
             }
         }
-        Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+        Err(corrupt_at(Rule::TableDepth, Place::Table(self.id.into())))
     }
 
     /// How many leaves are written out; none where leaf *i* is the only leaf of column *i*.
@@ -434,6 +434,6 @@ impl<'data, 'view> Table<'data, 'view> {
                 None => break,
             }
         }
-        Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+        Err(corrupt_at(Rule::TableDepth, Place::Table(self.id.into())))
     }
 }

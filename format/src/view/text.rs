@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 
 use super::{BlockView, LabelIds, LabelIdsIter, Series, TextLabel};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::{Result, Rule, SymbolId};
 
 /// The symbols of a block as text: made once, after the arena was found to be sound and UTF-8 throughout, so that each symbol
@@ -48,7 +48,7 @@ impl<'data, 'view> Text<'data, 'view> {
             None => Ok(None),
             Some(range) => match self.arena.get(range) {
                 Some(symbol) => Ok(Some(symbol)),
-                None => Err(corrupt(Rule::SymbolsUtf8, Place::Symbol(id.0.into()), 0, 0)),
+                None => Err(corrupt_at(Rule::SymbolsUtf8, Place::Symbol(id.0.into()))),
             },
         }
     }
