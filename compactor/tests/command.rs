@@ -144,7 +144,7 @@ fn usage_errors_end_with_2() {
         (&[&here, "-o", &out], "a folder is merged in place"),
         (&[&here, "--shards", "2"], "shards are made of files"),
         (&[&a, "-o", &here, "--shards", "2", "--shard", "1/2"], "cannot be used with"),
-        (&[&a, "-o", &here, "--shard", "0/2"], "shards count from 1"),
+        (&[&a, "-o", &here, "--shard", "0/2"], "shard 0/2 is out of range"),
         (&[&a, "-o", &here, "--shard", "1/2", "--delete-inputs"], "the other shards need them"),
         (&[&a, "-o", &here, "--shard", "1/2", "--max-series-per-block", "5"], "one shard of a job cannot be cut"),
         (&[&a, "-o", &here, "--shards", "2", "--drop-label", "__name__"], "can be neither dropped nor renamed"),

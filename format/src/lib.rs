@@ -1,9 +1,9 @@
 //! The block file format: views, builders and verification of `*.cx` files.
 //!
-//! A block stores the labelsets of the series of a time window. Each distinct string is stored once, in the *arena*, in byte order.
-//! Everything else is bit-packed *tables* of codes that refer to the arena or to earlier tables, so that a few loads from flat
-//! arrays resolve a labelset in place. A *remap* (`*.cxr`) maps the series of a compacted block to those of the outputs. The
-//! normative text is `spec/FORMAT.md` and `spec/REMAP.md`; doc comments name their sections.
+//! A block stores the labelsets of the series of a time window. Each distinct string is stored once, in the *arena*, in
+//! byte order. Everything else is bit-packed *tables* of codes that refer to the arena or to earlier tables, so that a
+//! few loads from flat arrays resolve a labelset in place. A *remap* (`*.cxr`) maps the series of a compacted block to
+//! those of the outputs. The normative text is `spec/FORMAT.md` and `spec/REMAP.md`; doc comments name their sections.
 //!
 //! ```text
 //! a block                                      a lookup

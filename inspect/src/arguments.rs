@@ -10,8 +10,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 /// Shows what is inside a block or a remap
 ///
-/// Without a subcommand it prints a summary and the first entries of each list of the dump. A remap, which `chronoxide-compact --remap` writes,
-/// says where the series of a block are after a compaction: `summary`, `dump` and `verify` take either, `follow` a remap, and all others a block.
+/// Without a subcommand it prints a summary and the first entries of each list of the dump. A remap, which
+/// `chronoxide-compact --remap` writes, says where the series of a block are after a compaction: `summary`, `dump` and
+/// `verify` take either, `follow` a remap, and all others a block.
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -102,7 +103,8 @@ pub(crate) enum Command {
     Summary(Either),
     /// Symbols, keys, tables with their rows, lists, keysets, series; of a remap outputs and series
     Dump(Show),
-    /// What became of series in a compaction, by their refs: the block in which each is now and its ref there, or `gone`
+    /// What became of series in a compaction, by their refs: the block in which each is now and its ref there, or
+    /// `gone`
     #[command(after_help = FOLLOW)]
     Follow(FollowArguments),
     /// The sections of the file
@@ -116,8 +118,9 @@ pub(crate) enum Command {
     Tables(TablesArguments),
     /// What the planner gained: in the rows of each keyset, and in the block
     ///
-    /// A keyset's plain bytes are those of its series as rows of value codes, in the row form of the block; its factored bytes those of its
-    /// table's rows and anchors. The keysets that gained the most come first. Looks at every label of every series.
+    /// A keyset's plain bytes are those of its series as rows of value codes, in the row form of the block; its
+    /// factored bytes those of its table's rows and anchors. The keysets that gained the most come first. Looks at
+    /// every label of every series.
     #[command(after_help = PLAN)]
     Plan(PlanArguments),
     /// Check every rule of the format

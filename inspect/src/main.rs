@@ -91,7 +91,7 @@ fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), I
     Ok(())
 }
 
-/// The same without characters that would act on a terminal, if it goes to one.
+/// Returns the same without characters that would act on a terminal, if it goes to one.
 fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> Result<(), InspectError> {
     if !terminal {
         return json_line(out, value);
@@ -116,7 +116,7 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
     }
 }
 
-/// The summary, and the beginning of the dump.
+/// Returns the summary, and the beginning of the dump.
 fn overview(path: &Path, first: u32) -> Result<Exit, Failure> {
     match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => write_out(path, |out| {

@@ -21,7 +21,7 @@ pub(crate) fn summary(path: &Path, remap: &Remap, json: bool) -> Result<Exit, Fa
     })
 }
 
-/// The summary, and the beginning of the dump.
+/// Returns the summary, and the beginning of the dump.
 pub(crate) fn overview(path: &Path, remap: &Remap, first: Option<u32>) -> Result<Exit, Failure> {
     write_out(path, |out| {
         let view = remap.view();
@@ -40,7 +40,8 @@ pub(crate) fn dump_remap(path: &Path, remap: &Remap, first: Option<u32>, json: b
     })
 }
 
-/// Says of each series where it is now. Only what lookups touch is checked, so that one series of many costs no pass over the file.
+/// Says of each series where it is now. Only what lookups touch is checked, so that one series of many costs no pass
+/// over the file.
 pub(crate) fn follow(arguments: &FollowArguments) -> Result<Exit, Failure> {
     if let Some(folder) = &arguments.remaps {
         return follow_through(arguments, folder);
@@ -70,7 +71,8 @@ fn follow_through(arguments: &FollowArguments, folder: &Path) -> Result<Exit, Fa
     let path = &arguments.remap;
     let block = block_id(path)?;
     let present: Option<BTreeSet<BlockId>> = match &arguments.blocks {
-        // SAFETY: published blocks are never changed, only deleted or replaced by renaming. The maps are gone when this line ends.
+        // SAFETY: published blocks are never changed, only deleted or replaced by renaming. The maps are gone when this
+        // line ends.
         Some(blocks) => Some(unsafe { Folder::map(blocks, Checks::Never) }.or_exit(Exit::Io)?.ids().collect()),
         None => None,
     };

@@ -20,8 +20,8 @@ pub enum Format {
     Prometheus,
 }
 
-/// Writes all series of a block, or the first ones. Streams: nothing is held but the line being written. For a terminal, characters that would
-/// act on it are written as `\u` and four hexadecimal digits in every format.
+/// Writes all series of a block, or the first ones. Streams: nothing is held but the line being written. For a
+/// terminal, characters that would act on it are written as `\u` and four hexadecimal digits in every format.
 ///
 /// # Errors
 /// A block that is damaged, or a writer that fails.
@@ -71,8 +71,8 @@ fn series_json(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write
     Ok(())
 }
 
-/// The notation of Prometheus's text format and of PromQL. A name that is no identifier stands in quotes, as in both since UTF-8 names are allowed;
-/// in values only the backslash, the quote and the line feed are escaped.
+/// Returns the notation of Prometheus's text format and of PromQL. A name that is no identifier stands in quotes, as in
+/// both since UTF-8 names are allowed; in values only the backslash, the quote and the line feed are escaped.
 fn prometheus(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write) -> Result<(), InspectError> {
     let labels = text.labels(series).collect::<Result<Vec<_>, _>>()?;
     let metric = labels.iter().find(|label| label.name == "__name__").map(|label| label.value);
@@ -97,7 +97,7 @@ fn prometheus(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write)
     Ok(())
 }
 
-/// Whether a name needs no quotes; colons are for metric names only.
+/// Returns true if a name needs no quotes; colons are for metric names only.
 fn is_identifier(name: &str, colons: bool) -> bool {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || (colons && c == ':');
     name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())

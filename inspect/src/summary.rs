@@ -57,9 +57,9 @@ pub struct Summary {
 /// A half-open range of times.
 #[derive(Clone, Debug, Serialize)]
 pub struct Times {
-    /// Its start as RFC 3339.
+    /// Start as RFC 3339.
     pub start: String,
-    /// Its end as RFC 3339, not itself in it.
+    /// End as RFC 3339, not itself in it.
     pub end: String,
 }
 
@@ -68,16 +68,16 @@ pub struct Times {
 pub struct Part {
     /// What it holds.
     pub name: String,
-    /// Its bytes.
+    /// Bytes.
     pub bytes: u64,
-    /// Its bytes per series; none for a block without series.
+    /// Bytes per series; none for a block without series.
     pub bytes_per_series: Option<f64>,
 }
 
 /// A key and how many values it has.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeySummary {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Values in its dictionary.
     pub values: u32,
@@ -90,7 +90,7 @@ impl Summary {
     /// Looks at a block.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let meta = view.meta()?;
         let keys = keys(view)?;
@@ -124,7 +124,7 @@ impl Summary {
         })
     }
 
-    /// The whole file's bytes per series; none for a block without series.
+    /// Returns the whole file's bytes per series; none for a block without series.
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
     }
@@ -148,7 +148,7 @@ fn keys(view: &BlockView<'_>) -> Result<Vec<KeySummary>> {
     Ok(keys)
 }
 
-/// The sections, the rows told apart by the kind of their table, and what stands before them.
+/// Returns the sections, the rows told apart by the kind of their table, and what stands before them.
 fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
     let mut rows = [("dictionaries", 0), ("inner tables", 0), ("rows of keysets", 0)];
     let inner_end = view.table_count().saturating_sub(view.keyset_count());

@@ -157,8 +157,8 @@ fn plain_bytes_are_those_of_the_plain_block() {
     assert!(keysets >= 300, "{keysets} keysets");
 }
 
-/// 118 series with 0 + 2 + 1 + 5 bits of name, code, method and route, and 42 with 0 + 2 + 5 of name, bound and route. In their place 20 rows of
-/// 0 + 5 + 1 bits each, and two anchors of 7 and of 6 bits.
+/// 118 series with 0 + 2 + 1 + 5 bits of name, code, method and route, and 42 with 0 + 2 + 5 of name, bound and route.
+/// In their place 20 rows of 0 + 5 + 1 bits each, and two anchors of 7 and of 6 bits.
 #[test]
 fn what_was_gained_is_told_in_words() {
     let shown = stdout(&["plan", &golden("lists-bitpacked.cx")]);
@@ -232,7 +232,8 @@ fn the_first_of_each_are_shown_on_request() {
     assert_eq!((cut.first(), cut.last()), (all.first(), all.last()));
 }
 
-/// 10^10 would not do: 4 x 10^9 series of 65,000 values each take a fifth of a megabyte, and minutes if each were looked at.
+/// 10^10 would not do: 4 x 10^9 series of 65,000 values each take a fifth of a megabyte, and minutes if each were
+/// looked at.
 #[test]
 fn the_plan_of_very_many_series_costs_their_rows() {
     let count = 65_000_u32;

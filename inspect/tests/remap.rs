@@ -218,7 +218,8 @@ fn a_chunk_that_no_lookup_touches_may_be_damaged() {
     }
 }
 
-/// The remap of block `input`, all of whose series were in one keyset: for each series where it is in `output`, which has as many series as are mapped.
+/// The remap of block `input`, all of whose series were in one keyset: for each series where it is in `output`, which
+/// has as many series as are mapped.
 fn remap_to(input: BlockId, output: BlockId, targets: &[Option<u64>]) -> Vec<u8> {
     let series_count = targets.iter().flatten().count() as u64;
     let outputs = [RemapOutput { block_id: output, series_count, shard: 0 }];

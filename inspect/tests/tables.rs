@@ -107,8 +107,9 @@ fn tables_and_pools_fill_their_sections() {
     }
 }
 
-/// 118 series of 20 routes and 42 of the same: see `histograms` in `testdata/src/golden.rs`. Six combinations of code and method are 3 rows
-/// of 2 + 1 bits; the ends of two lists of 2 and 3 of the four bounds take 2 * 3 bits, and their members 5 * 2.
+/// 118 series of 20 routes and 42 of the same: see `histograms` in `testdata/src/golden.rs`. Six combinations of code
+/// and method are 3 rows of 2 + 1 bits; the ends of two lists of 2 and 3 of the four bounds take 2 * 3 bits, and their
+/// members 5 * 2.
 #[test]
 fn a_line_says_all_of_a_table() {
     let path = golden("lists-bitpacked.cx");

@@ -9,7 +9,8 @@ use chronoxide_reader::{Checks, Folder};
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: folder FOLDER")?;
 
-    // After a compaction, inputs and outputs may be there at once. A folder chooses blocks so that each series counts once.
+    // After a compaction, inputs and outputs may be there at once. A folder chooses blocks so that each series counts
+    // once.
     let folder = Folder::read(path, Checks::Lazy)?;
     let mut total = 0;
     for entry in folder.live() {

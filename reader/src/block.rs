@@ -16,8 +16,8 @@ use crate::{Checks, FileError, OpenError};
 
 /// An open block.
 ///
-/// It owns its bytes, so that it can be stored in a struct. Clones share them: a clone costs one reference count, and can be moved to
-/// another thread or task. The bytes are released with the last clone.
+/// It owns its bytes, so that it can be stored in a struct. Clones share them: a clone costs one reference count, and
+/// can be moved to another thread or task. The bytes are released with the last clone.
 ///
 /// ```
 /// use chronoxide_reader::{Block, Checks, SeriesRef};
@@ -43,7 +43,8 @@ pub struct Block {
     open: Arc<OpenBlock>,
 }
 
-/// The bytes of a block and everything that was derived from them at opening. Never changes, but for the two records of checks.
+/// The bytes of a block and everything that was derived from them at opening. Never changes, but for the two records of
+/// checks.
 struct OpenBlock {
     backing: Backing,
     frame: Frame,
@@ -72,12 +73,12 @@ impl Block {
     /// Opens a block as a memory map. Costs O(sections), regardless of its size, unless `checks` is [`Checks::Eager`].
     ///
     /// # Safety
-    /// As long as the block or a clone of it exists, the file must not be truncated and its bytes must not change, in this process or
-    /// any other. Published blocks meet this contract: they are only deleted or replaced by renaming.
+    /// As long as the block or a clone of it exists, the file must not be truncated and its bytes must not change, in
+    /// this process or any other. Published blocks meet this contract: they are only deleted or replaced by renaming.
     ///
     /// # Errors
-    /// [`OpenError::Io`] or another error of the system if the file cannot be opened or mapped; [`OpenError::Block`] if it is not a
-    /// valid block.
+    /// [`OpenError::Io`] or another error of the system if the file cannot be opened or mapped; [`OpenError::Block`] if
+    /// it is not a valid block.
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
         // SAFETY: the caller keeps the same contract.
@@ -87,7 +88,8 @@ impl Block {
     /// Opens a block by reading its file into memory. The file may change or disappear afterwards.
     ///
     /// # Errors
-    /// [`OpenError::Io`] or another error of the system if the file cannot be read; [`OpenError::Block`] if it is not a valid block.
+    /// [`OpenError::Io`] or another error of the system if the file cannot be read; [`OpenError::Block`] if it is not a
+    /// valid block.
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
         Self::open_file(path, Backing::read(path)?, checks)
@@ -134,15 +136,15 @@ impl Block {
         self.open.path.as_deref()
     }
 
-    /// Returns a view of the block's content. It is a few hundred bytes large and made in nanoseconds: make one per query, not one
-    /// per series.
+    /// Returns a view of the block's content. It is a few hundred bytes large and made in nanoseconds: make one per
+    /// query, not one per series.
     #[inline]
     pub fn view(&self) -> View<'_> {
         View { view: self.open.view(), open: &self.open }
     }
 
-    /// Adds the block's path to an error of one of its views. With lazy checks, damage may be found long after opening, where the
-    /// path is no longer at hand.
+    /// Adds the block's path to an error of one of its views. With lazy checks, damage may be found long after opening,
+    /// where the path is no longer at hand.
     ///
     /// ```
     /// use chronoxide_reader::{Block, FileError, SeriesRef};
@@ -199,16 +201,16 @@ impl<'data> Deref for View<'data> {
 }
 
 impl<'data> View<'data> {
-    /// Returns the block's labels as text. The first call checks the symbols of the block, at about 8 GB/s; later calls on any view of
-    /// the block or of its clones cost nothing.
+    /// Returns the block's labels as text. The first call checks the symbols of the block, at about 8 GB/s; later calls
+    /// on any view of the block or of its clones cost nothing.
     ///
     /// # Errors
     /// `Corrupt` if the symbols are damaged.
     pub fn text(&self) -> Result<Text<'data, '_>, Error> {
-        // SAFETY: both fields of a view come from one `OpenBlock` (`Block::view` is the only constructor), so that all calls on its
-        // `arena_text` come with views of its own bytes by its own frame. Nothing changes the frame after `Block::open`. Nor do
-        // the bytes change: those of a map by the contract of `Block::map`, those of a buffer because `OpenBlock` owns or shares it
-        // immutably.
+        // SAFETY: both fields of a view come from one `OpenBlock` (`Block::view` is the only constructor), so that all
+        // calls on its `arena_text` come with views of its own bytes by its own frame. Nothing changes the frame after
+        // `Block::open`. Nor do the bytes change: those of a map by the contract of `Block::map`, those of a buffer
+        // because `OpenBlock` owns or shares it immutably.
         let arena = unsafe { self.open.arena_text.get(&self.view) }?;
         Ok(Text::from_checked(&self.view, arena))
     }

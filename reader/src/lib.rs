@@ -1,9 +1,9 @@
 //! Reads blocks of labelsets in place, from memory maps or memory.
 //!
-//! A [`Block`] owns the bytes of one block, and clones of it share them. Its [`View`] resolves series by ref, finds the series with
-//! given labels, and lists label names and values, without deserialization and without allocation. Labels are slices of the block:
-//! they may outlive the view, and [`OwnedLabels`] outlive the block. A [`Folder`] opens all blocks of a folder so that each series
-//! counts once, and a [`Remap`] follows series through a compaction.
+//! A [`Block`] owns the bytes of one block, and clones of it share them. Its [`View`] resolves series by ref, finds the
+//! series with given labels, and lists label names and values, without deserialization and without allocation. Labels
+//! are slices of the block: they may outlive the view, and [`OwnedLabels`] outlive the block. A [`Folder`] opens all
+//! blocks of a folder so that each series counts once, and a [`Remap`] follows series through a compaction.
 //!
 //! ```text
 //! Block::read ----> Block ----> view() ----> View

@@ -7,8 +7,8 @@ use byteview::ByteView;
 use chronoxide_format::Result;
 use chronoxide_format::view::{Label, Series};
 
-/// The labels of a series, copied out of the block: a string of up to 20 bytes lies in the view itself, a longer one in an allocation that
-/// clones share.
+/// The labels of a series, copied out of the block: a string of up to 20 bytes lies in the view itself, a longer one in
+/// an allocation that clones share.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OwnedLabels {
     labels: Box<[(ByteView, ByteView)]>,
@@ -25,7 +25,7 @@ impl OwnedLabels {
     /// Copies the labels of a series.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn from_series(series: &Series<'_, '_>) -> Result<Self> {
         let owned = |label: Label<'_>| (ByteView::new(label.name), ByteView::new(label.value));
         Ok(Self { labels: series.labels().map(|label| label.map(owned)).collect::<Result<_>>()? })
@@ -36,7 +36,7 @@ impl OwnedLabels {
         self.labels.iter().map(|(name, value)| Label { name, value })
     }
 
-    /// The value of the label `name`.
+    /// Returns the value of the label `name`.
     pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&[u8]> {
         let name = name.as_ref();
         let found = self.labels.binary_search_by(|(other, _)| (**other).cmp(name));

@@ -60,12 +60,12 @@ impl Remap {
     /// Opens a remap as a memory map. Costs O(outputs), regardless of its size, unless `checks` is [`Checks::Eager`].
     ///
     /// # Safety
-    /// The contract of [`Block::map`](crate::Block::map): as long as the remap or a clone of it exists, the file must be neither
-    /// truncated nor changed.
+    /// The contract of [`Block::map`](crate::Block::map): as long as the remap or a clone of it exists, the file must
+    /// be neither truncated nor changed.
     ///
     /// # Errors
-    /// [`OpenError::Io`] or another error of the system if the file cannot be opened or mapped; [`OpenError::Remap`] if it is not a
-    /// valid remap.
+    /// [`OpenError::Io`] or another error of the system if the file cannot be opened or mapped; [`OpenError::Remap`] if
+    /// it is not a valid remap.
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
         // SAFETY: the caller keeps the same contract.
@@ -75,7 +75,8 @@ impl Remap {
     /// Opens a remap by reading its file into memory.
     ///
     /// # Errors
-    /// [`OpenError::Io`] or another error of the system if the file cannot be read; [`OpenError::Remap`] if it is not a valid remap.
+    /// [`OpenError::Io`] or another error of the system if the file cannot be read; [`OpenError::Remap`] if it is not a
+    /// valid remap.
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
         Self::open_file(path, Backing::read(path)?, checks)

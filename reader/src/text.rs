@@ -14,7 +14,7 @@ pub(crate) struct ArenaText {
 }
 
 impl ArenaText {
-    /// The arena of the block of which this is part, as text.
+    /// Returns the arena of the block of which this is part, as text.
     ///
     /// # Safety
     /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame.
@@ -25,8 +25,8 @@ impl ArenaText {
             let _ = self.checked.set(());
             return Ok(arena);
         }
-        // SAFETY: `checked` is set only after `check_arena` found the arena to be UTF-8, and by this function's contract
-        // these are the same bytes, cut by the same frame.
+        // SAFETY: `checked` is set only after `check_arena` found the arena to be UTF-8, and by this function's
+        // contract these are the same bytes, cut by the same frame.
         Ok(unsafe { std::str::from_utf8_unchecked(view.symbols().arena()) })
     }
 }

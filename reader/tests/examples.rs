@@ -8,13 +8,13 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(name)
 }
 
-/// Runs an example. `cargo test` builds the examples in the folder `examples` beside that of the tests; to run this test alone, add
-/// `--examples`.
+/// Runs an example. `cargo test` without `--test` builds the examples in the folder `examples` beside that of the
+/// tests.
 fn run(example: &str, arguments: &[&str]) -> Output {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();
     let program = profile.join("examples").join(format!("{example}{EXE_SUFFIX}"));
-    assert!(program.exists(), "{} was not built: add --examples", program.display());
+    assert!(program.exists(), "{} is missing: run `cargo build --examples` first", program.display());
     Command::new(program).args(arguments).output().unwrap()
 }
 

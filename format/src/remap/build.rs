@@ -18,26 +18,27 @@ use crate::number::{index, length, low32};
 /// An output of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemapOutput {
-    /// Its id.
+    /// Id.
     pub block_id: BlockId,
-    /// Its series.
+    /// Series.
     pub series_count: u64,
-    /// Its shard, if series are spread over several: outputs of a shard follow one another. It is not kept, but remaps are smaller for it.
+    /// Shard, if series are spread over several; outputs of a shard must be adjacent. The remap does not store it, but
+    /// is smaller with it.
     pub shard: u32,
 }
 
-/// Why a remap cannot be built.
+/// Reason why a remap cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemapBuildError {
     /// There is more of something than a remap can have.
     #[error("too many {what} for a remap")]
     TooMany {
-        /// Of what.
+        /// Kind of the counted items.
         what: &'static str,
     },
     /// A series is mapped to a number that no series of the outputs has.
-    #[error("series {number} of {count} series of the outputs")]
+    #[error("series {number} is out of range: the outputs have {count}, from 0")]
     NoSuchSeries {
         /// The number.
         number: u64,
@@ -45,7 +46,7 @@ pub enum RemapBuildError {
         count: u64,
     },
     /// A keyset, or a row of one, has no series.
-    #[error("a keyset or a row without series")]
+    #[error("keyset or row has no series")]
     Empty,
 }
 
@@ -55,7 +56,7 @@ pub struct RemapBuilder {
     input: BlockId,
     job: [u8; 16],
     outputs: Vec<OutputEntry>,
-    /// For each shard, the series of its outputs and those of all shards before it.
+    /// For each shard, the end of its series: those of its outputs and of all shards before.
     shard_ends: Vec<u64>,
     target_count: u64,
     groups: Vec<[u64; 4]>,
@@ -67,7 +68,7 @@ pub struct RemapBuilder {
 }
 
 impl RemapBuilder {
-    /// The remap of this input: which job wrote which outputs.
+    /// Returns the remap of this input: which job wrote which outputs.
     ///
     /// # Errors
     /// Outputs with more series than can be numbered.
@@ -136,7 +137,7 @@ impl RemapBuilder {
         Ok(())
     }
 
-    /// Counts the `first` of the parts of each group from what is one less than the smallest.
+    /// Bases for the `first` of the parts of each group: one less than the smallest of them.
     fn place_bases(&mut self) {
         let starts = self.groups.iter().map(|&[_, _, part, _]| index(low32(part)));
         let ends: Vec<usize> = starts.skip(1).chain([self.parts.len()]).collect();
@@ -178,7 +179,7 @@ impl RemapBuilder {
         }
     }
 
-    /// The bytes of the remap.
+    /// Returns the bytes of the remap.
     ///
     /// # Errors
     /// More patterns or runs than a remap can have.
@@ -238,7 +239,7 @@ impl RemapBuilder {
     }
 }
 
-/// Appends records, and says how wide their fields are.
+/// Appends records and returns the widths of their fields.
 fn push_records<const N: usize>(records: &[[u64; N]], bytes: &mut Vec<u8>) -> [u8; N] {
     let mut most = [0; N];
     for record in records {

@@ -1,4 +1,4 @@
-//! Ways to write the rows of a keyset, and what they take.
+//! Encodings of the rows of a keyset, and their sizes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use super::layout::REMAP_GROUP_ROWS;
 use crate::bits::width;
 use crate::number::{index, length, low32};
 
-/// What the members of a row become, counted from the first series of the row in each part.
+/// Targets of the members of a row, relative to the first target of the row in each part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pattern {
     pub length: u64,
@@ -23,7 +23,7 @@ pub(super) struct PatternRun {
     pub place: u64,
 }
 
-/// Patterns, each once, in the order in which they come.
+/// Distinct patterns, in the order of their first use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patterns {
     numbers: HashMap<Pattern, u32>,
@@ -46,16 +46,18 @@ impl Patterns {
     }
 }
 
-/// For each row, the number of its first series in a part: as the difference from the place where it would be if nothing came or went.
+/// First target of each row in one part, stored as the difference from the position that it would have if no series
+/// were added or dropped.
 #[derive(Debug)]
 pub(super) struct PartEncoding {
-    /// For each row, the number of its first series among those of all outputs, plus the series of the rest of the keyset from this row on.
+    /// For each row, its first target among the series of all outputs, plus the number of series of the keyset from
+    /// this row on.
     pub shifts: Vec<u64>,
     pub first: u64,
     /// 0 if all groups have the same base.
     pub group_width: u32,
     pub width: u32,
-    /// Whether fields count from the row before, and not from the base.
+    /// True if fields count from the row before, and not from the base.
     pub is_summed: bool,
 }
 
@@ -71,7 +73,7 @@ impl PartEncoding {
             let base = least(group);
             group_width = group_width.max(width(base - first));
             in_group = in_group.max(width(most(group) - base));
-            // Whatever was inserted before a row moves all rows after it, so that shifts mostly rise.
+            // An insertion before a row moves all rows after it, so that shifts mostly rise.
             let mut steps = group.iter().zip(group.iter().skip(1)).map(|(&before, &shift)| shift.checked_sub(before));
             step =
                 steps.try_fold(step.unwrap_or(0), |most, step| Some(most.max(width(step?)))).filter(|_| step.is_some());
@@ -86,7 +88,7 @@ impl PartEncoding {
         Self { shifts, first, group_width, width, is_summed: is_summed && width > 0 }
     }
 
-    /// The base of the group in which these shifts are.
+    /// Returns the base of the group in which these shifts are.
     pub(super) fn base(&self, group: &[u64]) -> u64 {
         if self.group_width == 0 { self.first } else { group.iter().copied().min().unwrap_or(0) }
     }
@@ -100,11 +102,11 @@ impl PartEncoding {
 /// A way to write the rows of a keyset.
 #[derive(Debug)]
 pub(super) struct KeysetEncoding {
-    /// Series of each row if all have the same number, else 0.
+    /// Number of series of each row if all rows have the same number, else 0.
     pub row_len: u64,
-    /// Series before each row; empty if all rows have the same number.
+    /// Number of series before each row; empty if all rows have the same number.
     pub before: Vec<u64>,
-    /// For each row, its pattern among these.
+    /// Pattern of each row.
     pub rows: Vec<u32>,
     pub patterns: Patterns,
     pub parts: Vec<PartEncoding>,
@@ -112,7 +114,8 @@ pub(super) struct KeysetEncoding {
 }
 
 impl KeysetEncoding {
-    /// The best of what there is: with rows as they are, with a part for each shard or one for all, or with a row for each series.
+    /// Returns the smallest of up to three encodings: a row per series, rows with one part, and rows with one part per
+    /// shard.
     pub(super) fn best(targets: &KeysetTargets, shard_ends: &[u64], known: &Patterns) -> Self {
         let whole = [u64::MAX];
         let singles = Self::new(targets, true, &whole);
@@ -153,7 +156,7 @@ impl KeysetEncoding {
             for &(part, first) in &firsts {
                 let of_part = shifts.entry(part).or_default();
                 let shift = first + series - before;
-                // Rows that have nothing in the part have what those before them have.
+                // A row without series in the part repeats the shift of the row before.
                 let filler = of_part.last().copied().unwrap_or(shift);
                 of_part.resize(index(low32(number)), filler);
                 of_part.push(shift);
@@ -192,7 +195,7 @@ impl KeysetEncoding {
         if self.row_len > 0 { 0 } else { width(self.series) }
     }
 
-    /// What it takes, with the patterns that are not known yet; about.
+    /// Returns the approximate size in bits, with the patterns that are not in `known`.
     fn bits(&self, known: &Patterns) -> u64 {
         let rows = length(self.rows.len());
         let groups = rows.div_ceil(REMAP_GROUP_ROWS.into());
@@ -226,7 +229,7 @@ fn describe(row: &[u64], part_ends: &[u64], firsts: &mut Vec<(u64, u64)>, patter
     for (&target, member) in row.iter().zip(0..) {
         let part = (target != GONE).then(|| part_of(target));
         if expected == Some((part, target)) {
-            // The run goes on.
+            // The run continues.
         } else if let Some(part) = part {
             let first = firsts.iter().find(|(known, _)| *known == part).map_or(0, |&(_, first)| first);
             pattern.runs.push(PatternRun { start: member, part: part + 1, place: target - first });
@@ -237,14 +240,14 @@ fn describe(row: &[u64], part_ends: &[u64], firsts: &mut Vec<(u64, u64)>, patter
     }
 }
 
-/// Patterns with the parts that there are counted from 1.
+/// Returns the patterns with the used parts numbered from 1.
 fn renumbered(mut patterns: Patterns, numbers: &BTreeMap<u64, u64>) -> Patterns {
     for run in patterns.all.iter_mut().flat_map(|pattern| &mut pattern.runs) {
         if let Some(part) = run.part.checked_sub(1) {
             run.part = numbers.get(&part).copied().unwrap_or(0);
         }
     }
-    // They stay distinct: who asks for a number asks the patterns of the whole file.
+    // They stay distinct. The patterns of the whole file number them again.
     patterns.numbers = HashMap::new();
     patterns
 }

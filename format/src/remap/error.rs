@@ -1,19 +1,19 @@
-//! What can be wrong with the bytes of a remap.
+//! Errors of the bytes of a remap.
 
 use std::fmt;
 
 use super::RemapRule;
 use super::layout::{REMAP_MAJOR, REMAP_MINOR};
 
-/// Why a remap, or a part of it, is refused.
+/// Reason why a remap, or a part of it, is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemapError {
     /// The bytes do not begin as a remap does.
-    #[error("not a Chronoxide remap: it does not begin with the magic bytes")]
+    #[error("not a Chronoxide remap: the magic bytes are missing")]
     NotARemap,
     /// The remap has another version than this reader.
-    #[error("the remap has format version {major}.{minor}; this reader knows {REMAP_MAJOR}.{REMAP_MINOR} only")]
+    #[error("unsupported remap format version {major}.{minor}: this program reads {REMAP_MAJOR}.{REMAP_MINOR}")]
     UnsupportedVersion {
         /// Major version in the header.
         major: u16,
@@ -25,7 +25,7 @@ pub enum RemapError {
     Corrupt {
         /// The rule that is broken.
         rule: RemapRule,
-        /// Where.
+        /// Place of the violation.
         place: RemapPlace,
         /// Value that was found, if the rule is about a number.
         found: Option<u64>,
@@ -35,7 +35,7 @@ pub enum RemapError {
 }
 
 impl RemapError {
-    /// The rule that the remap breaks. Every error of this type stands for one.
+    /// Returns the rule that the remap breaks.
     pub const fn rule(&self) -> RemapRule {
         match self {
             Self::NotARemap => RemapRule::Magic,

@@ -13,8 +13,8 @@ pub struct KeysetTargets {
 }
 
 impl KeysetTargets {
-    /// Adds a row of the keyset's table. Each item is the target of one series: its number among the series of all outputs, or
-    /// `None` if it was dropped. A row without a list has one series.
+    /// Adds a row of the keyset's table. Each item is the target of one series: its number among the series of all
+    /// outputs, or `None` if it was dropped. A row without a list has one series.
     pub fn push_row(&mut self, targets: impl IntoIterator<Item = Option<u64>>) {
         self.targets.extend(targets.into_iter().map(|target| target.unwrap_or(GONE)));
         self.ends.push(self.targets.len());

@@ -1,10 +1,10 @@
-//! What became of each series of the input, in their order.
+//! [`Targets`]: the target of each series of the input, in order.
 
 use super::keyset::Keyset;
 use super::view::Stretch;
 use super::{RemapError, RemapView, Target};
 
-/// Iterates over what became of each series of the input; from [`RemapView::targets`]. Ends after the first error.
+/// Iterator over the target of each series of the input; see [`RemapView::targets`]. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct Targets<'data, 'view> {
     view: &'view RemapView<'data>,
@@ -12,7 +12,7 @@ pub struct Targets<'data, 'view> {
     series_count: u32,
     /// The keyset in which the last series was.
     keyset: Option<Keyset>,
-    /// What is left of the stretch in which the next series is.
+    /// Rest of the stretch of the next series.
     stretch: Stretch,
 }
 

@@ -66,7 +66,7 @@ impl RemapView<'_> {
     fn verify_records<const N: usize>(&self, records: &Records<N>, widths: [u8; N]) -> Result<(), RemapError> {
         let mut most = [0; N];
         for number in 0..records.count {
-            // All records lie inside.
+            // All records are inside the file.
             let Some(Ok(record)) = records.get(&self.bits, number) else { continue };
             for (most, field) in most.iter_mut().zip(record) {
                 *most = field.max(*most);
@@ -127,7 +127,7 @@ impl RemapView<'_> {
         if run_end == run_count { Ok(()) } else { Err(corrupt(RemapRule::Patterns, Byte(0), run_end, run_count)) }
     }
 
-    /// A group says where its first keyset begins, and its base is the largest that there can be.
+    /// Checks that a group states where its first keyset begins, and that its base is the largest possible one.
     fn verify_group(&self, number: u32, so_far: &mut SoFar) -> Result<(), RemapError> {
         let at = AtGroup(number.into());
         let start = self.group(number)?;
@@ -209,7 +209,7 @@ impl RemapView<'_> {
             self.verify_targets(keyset, row, before, pattern)?;
             before = before.saturating_add(len);
             row += 1;
-            // Rows without bits are alike: what holds for the first and the last holds for those between.
+            // Rows without bits are equal: the first and the last row stand for those between.
             if keyset.layout.head == 0 && keyset.layout.row == 0 && row == 1 && keyset.row_count > 2 {
                 before = before.saturating_add((keyset.row_count - 2).saturating_mul(len));
                 row = keyset.row_count - 1;
@@ -278,9 +278,9 @@ impl RemapView<'_> {
     }
 }
 
-/// What was seen of the keysets before.
+/// Results of the keysets before.
 struct SoFar {
-    /// Where the next keyset must begin.
+    /// Required start of the next keyset.
     next: Start,
     patterns: u64,
 }

@@ -58,14 +58,14 @@ fn verify_shapes(view: &BlockView<'_>, header: &CatalogueHeader) -> Result<()> {
     unused(&view.catalogue, Rule::CataloguePadding, from, to)
 }
 
-/// What an array of records breaks.
+/// Rules of an array of records.
 #[derive(Clone, Copy)]
 pub(super) struct ArrayRules {
-    /// With widths that are not those of the largest values.
+    /// Rule for widths that do not fit the largest values.
     pub widths: Rule,
-    /// The byte at which the widths stand.
+    /// First byte of the widths.
     pub widths_at: u64,
-    /// With unused bits that are set.
+    /// Rule for unused bits that are set.
     pub padding: Rule,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn verify_array<const N: usize>(
     unused(bits, rules.padding, from, to)
 }
 
-/// Refuses bits that are set where nothing is.
+/// Returns an error if an unused bit is set.
 pub(super) fn unused(bits: &Bits<'_>, rule: Rule, from: u64, to: u64) -> Result<()> {
     match bits.first_set(from, to) {
         Some(byte) => Err(corrupt_at(rule, Place::Byte(byte))),

@@ -1,4 +1,4 @@
-//! Symbols, dictionaries, inner tables and pools: what the rows of keysets are made of (spec, sections 6 to 8).
+//! Symbols, dictionaries, inner tables and pools: the parts of rows of keysets (spec, sections 6 to 8).
 
 use super::catalogue::unused;
 use super::rows::RowReader;
@@ -11,13 +11,13 @@ use crate::number::{index, length};
 use crate::view::{BlockView, Column, Domain, Pool, Table};
 use crate::{KeyId, Result, Rule, TableId};
 
-/// What was found out about them.
+/// Verified symbols, dictionaries, inner tables and pools.
 pub(super) struct Inner {
-    /// Of each dictionary and inner table.
+    /// Keys and depth of each dictionary and inner table.
     pub known: Vec<Known>,
-    /// Of each row of each of these: the product over its labels.
+    /// Product of the labels' fingerprints, for each row of each table.
     products: Vec<Vec<Fingerprint>>,
-    /// Of each list of each pool: the sum over its members.
+    /// Sum of the members' fingerprints, for each list of each pool.
     sums: Vec<Vec<Fingerprint>>,
     /// Symbols that are names, or in dictionaries.
     symbols: Marks,
@@ -25,9 +25,9 @@ pub(super) struct Inner {
     pub rows: Marks,
     /// Lists, which only keysets use.
     pub lists: Marks,
-    /// Where the rows of the last of these tables end in their section.
+    /// End of the last table's rows in their section.
     pub rows_end: u64,
-    /// Where the last pool ends in the members section.
+    /// End of the last pool in the members section.
     pub members_end: u64,
 }
 
@@ -110,7 +110,7 @@ impl Inner {
         Ok(())
     }
 
-    /// What the codes of a column stand for.
+    /// Returns the fingerprint of each code of a column.
     pub(super) fn factors(&self, domain: Domain) -> &[Fingerprint] {
         let factors = match domain {
             Domain::Arena => None,
@@ -120,7 +120,7 @@ impl Inner {
         factors.map_or(&[], Vec::as_slice)
     }
 
-    /// All that there is must be used, by others of these or by keysets.
+    /// Checks that every symbol, row and list is used by a later table or a keyset.
     pub(super) fn verify_uses(mut self, rows: &Marks, lists: &Marks) -> Result<()> {
         self.rows.unite(rows);
         self.lists.unite(lists);

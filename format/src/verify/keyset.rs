@@ -6,7 +6,7 @@ use crate::layout::ANCHOR_ROWS;
 use crate::view::{Keyset, Pool};
 use crate::{Result, Rule};
 
-/// Counts the series of a keyset whose rows end in lists.
+/// Counts the series of a keyset with lists.
 pub(super) struct SeriesCount<'data, 'view> {
     keyset: Keyset<'data, 'view>,
     pool: Pool<'data, 'view>,
@@ -18,7 +18,7 @@ impl<'data, 'view> SeriesCount<'data, 'view> {
         Self { keyset, pool, series: 0 }
     }
 
-    /// Counts the series of rows from row `first`, which end in these lists, and checks their anchors on the way.
+    /// Counts the series of rows from row `first` on, which end in these lists, and checks their anchors.
     pub(super) fn add(&mut self, first: u32, lists: &[u32]) -> Result<()> {
         for (&list, row) in lists.iter().zip(first..) {
             if row % ANCHOR_ROWS == 0 {

@@ -1,4 +1,4 @@
-//! What the block says of itself (spec, sections 10 and 12).
+//! The meta section (spec, sections 10 and 12).
 
 use super::{ContentFingerprint, expect, expect_below};
 use crate::error::{Place, corrupt, corrupt_at};
@@ -63,7 +63,7 @@ fn verify_origins(meta: &Meta<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Checks pairs; returns how many bytes follow them.
+/// Checks pairs. Returns the number of bytes after them.
 fn verify_pairs(mut pairs: Pairs<'_>) -> Result<u64> {
     let mut before = "";
     for pair in pairs.by_ref() {

@@ -1,4 +1,4 @@
-//! What the block says of its metrics (spec, section 10).
+//! The metric metadata (spec, section 10).
 
 use bitvec::vec::BitVec;
 use zerocopy::FromBytes;
@@ -51,7 +51,8 @@ fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Values and order of the rows, and that they use all texts. Texts were found to be there, so that their number is bounded by bytes.
+/// Values and order of the rows, and that they use all texts. Texts were found to be there, so that their number is
+/// bounded by bytes.
 fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
     // Number 0 is the empty text, which need not be used.
     let mut used = BitVec::repeat(false, index(metrics.ends.count) + 1);
@@ -59,11 +60,12 @@ fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
     let mut before = [0; 6];
     for number in 0..metrics.len() {
         let place = Place::Metric(number.into());
-        // Refuses what refers to no text or is not known.
+        // Returns an error for an unknown value or a number that refers to no text.
         metrics.get(number)?;
         let Some(record) = metrics.rows.get(&metrics.bits, number) else { break };
         let record = record?;
-        // Texts stand in byte order, so that their numbers compare as they do. No name is 0, so that the first row is greater than nothing.
+        // Texts are in byte order, so that their numbers compare as they do. No name is 0: the first row is greater
+        // than the initial value.
         if record <= before {
             return Err(corrupt_at(Rule::MetricOrder, place));
         }

@@ -8,7 +8,8 @@ use crate::number::{index, length};
 use crate::view::Pool;
 use crate::{Result, Rule};
 
-/// Checks the lists of a pool and marks the rows that are in them. Returns for each list the sum over its members, whose fingerprints are `of_rows`.
+/// Checks the lists of a pool and marks their rows as used. Returns the sum of the members' fingerprints, which are
+/// `of_rows`, for each list.
 pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &mut Marks) -> Result<Vec<Fingerprint>> {
     let id = pool.id().0;
     let row_count = pool.table()?.row_count();

@@ -1,4 +1,4 @@
-//! The keys of tables, and from which of their columns leaves come (spec, section 7).
+//! Keys of tables, and the column of each leaf (spec, section 7).
 
 use super::uses::Marks;
 use super::{expect, expect_below};
@@ -8,14 +8,14 @@ use crate::number::{index, length};
 use crate::view::{BlockView, Column, Domain, Pool, Table};
 use crate::{KeyId, Result, Rule};
 
-/// What later tables need to know of a table: its keys and its depth.
+/// Properties of a table that later tables need: its keys and its depth.
 pub(super) struct Known {
     pub keys: Vec<KeyId>,
     pub depth: u32,
     pub is_map: bool,
 }
 
-/// The label names are symbols in their order, each once.
+/// Checks that label names are symbols, each once, in order.
 pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<()> {
     let mut before = None;
     for key in 0..view.key_count() {
@@ -30,7 +30,7 @@ pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<(
     Ok(())
 }
 
-/// The keys and depth of a table, with the rules on leaves and on the order of columns.
+/// Returns the keys and depth of a table, with the rules on leaves and on the order of columns.
 pub(super) fn verify_leaves(
     view: &BlockView<'_>,
     table: &Table<'_, '_>,
@@ -69,7 +69,7 @@ pub(super) fn verify_leaves(
         }
     }
     expected.sort_unstable();
-    if let Some(&[(key, ..), _]) = expected.array_windows().find(|[a, b]| a.0 == b.0) {
+    if expected.array_windows().any(|[a, b]| a.0 == b.0) {
         return Err(corrupt_at(Rule::LeavesOrder, place));
     }
     if table.column_count() > 1 {

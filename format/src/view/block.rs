@@ -1,4 +1,4 @@
-//! The view of a block.
+//! [`BlockView`]: a block, read in place.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -13,11 +13,11 @@ use crate::layout::{RowForm, SectionEntry, SectionKind};
 use crate::number::length;
 use crate::{KeyId, PoolId, Result, Rule, SeriesRef, SymbolId, TableId};
 
-/// A block, read in place over any bytes.
+/// A view of a block's bytes.
 ///
-/// Opening checks header, directory and the extent of each section; every access after that is checked against its section,
-/// so that no bytes, however damaged, lead out of bounds, to a panic or to an endless loop. Nothing is allocated, from opening to the
-/// last label.
+/// [`BlockView::open`] checks header, directory and the extent of each section. Every later access is checked against
+/// its section: damaged bytes give an error or wrong values, never a panic, a read out of bounds or an endless loop.
+/// Nothing is allocated.
 #[derive(Clone, Copy)]
 pub struct BlockView<'data> {
     pub(crate) frame: Frame,
@@ -28,7 +28,7 @@ pub struct BlockView<'data> {
     symbols: Symbols<'data>,
     meta: &'data [u8],
     meta_proofs: Option<SectionProofs<'data>>,
-    /// For sections whose proofs are put together when they are asked for.
+    /// Record of checked chunks, for sections whose proofs are made on demand.
     proofs: Option<&'data ChunkProofs>,
 }
 
@@ -39,17 +39,19 @@ impl fmt::Debug for BlockView<'_> {
 }
 
 impl<'data> BlockView<'data> {
-    /// Opens a block: O(sections), whatever its size. Checksums of sections are not checked; [`BlockView::verify`] does, and so does
-    /// a view with proofs as it touches them.
+    /// Opens a block. Costs O(sections), regardless of its size. Does not check the checksums of sections:
+    /// [`BlockView::verify`] does, and a view with proofs does so as it reads.
     ///
     /// # Errors
-    /// Bytes that are no block, a version or feature that is not known, and damage to what was looked at.
+    /// `NotABlock` if the magic bytes are missing, an `Unsupported` error for an unknown version, feature or required
+    /// section, and `Corrupt` if a section that was read is damaged.
     pub fn open(bytes: &'data [u8]) -> Result<Self> {
         Ok(Self::with_frame(bytes, &Frame::parse(bytes)?, None))
     }
 
-    /// Puts a block's bytes and the frame that was parsed from them together. With `proofs`, each chunk is checked when it is first touched,
-    /// and nothing is yielded from a damaged one. A frame of other bytes gives errors or nonsense, never anything worse.
+    /// Combines a block's bytes with the frame that was parsed from them. With `proofs`, the checksum of each chunk is
+    /// checked when the chunk is first read, and a damaged chunk gives an error. A frame of other bytes gives errors
+    /// or wrong values.
     pub fn with_frame(bytes: &'data [u8], frame: &Frame, proofs: Option<&'data ChunkProofs>) -> Self {
         let section = |kind| frame.section(bytes, kind);
         let proofs_of = |kind: SectionKind| {
@@ -77,10 +79,10 @@ impl<'data> BlockView<'data> {
         }
     }
 
-    /// Checks what [`Frame::parse`] looked at in the sections against its checksums; for views with proofs.
+    /// Checks the checksums of the bytes that [`Frame::parse`] read. Needed before a view with proofs is used.
     ///
     /// # Errors
-    /// A damaged chunk.
+    /// `Corrupt` if a chunk is damaged.
     pub fn prove_frame(&self) -> Result<()> {
         let frame = &self.frame;
         for kind in [SectionKind::Catalogue, SectionKind::Symbols] {
@@ -89,45 +91,45 @@ impl<'data> BlockView<'data> {
         self.meta().map(|_| ())
     }
 
-    /// The bytes of the block.
+    /// Returns the bytes of the block.
     pub const fn bytes(&self) -> &'data [u8] {
         self.bytes
     }
 
-    /// Where everything lies.
+    /// Returns the place of each section and array.
     pub const fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// The id of the block.
+    /// Returns the id of the block.
     pub const fn block_id(&self) -> BlockId {
         self.frame.block_id
     }
 
-    /// The header's feature words: incompat, ro_compat, compat.
+    /// Returns the header's feature words: incompat, ro_compat, compat.
     pub const fn features(&self) -> [u32; 3] {
         self.frame.features
     }
 
-    /// Whether the block is well enough understood to be rewritten: it has no feature in `ro_compat` that is not known.
+    /// Returns true if a compactor may rewrite the block: it has no unknown feature in `ro_compat`.
     pub const fn may_be_compacted(&self) -> bool {
         self.frame.features[1] == 0
     }
 
-    /// The form of the block's rows.
+    /// Returns the form of the block's rows.
     pub const fn row_form(&self) -> RowForm {
         self.frame.row_form
     }
 
-    /// The sections, in the order of the file.
+    /// Returns the sections, in the order of the file.
     pub fn sections(&self) -> Sections<'data> {
         Sections { entries: frame::directory(self.bytes).iter() }
     }
 
-    /// What the block says of itself.
+    /// Returns the block's metadata: counts, times, origin, external labels and annotations.
     ///
     /// # Errors
-    /// Damage to the meta section, for a view with proofs.
+    /// `Corrupt` if the section is damaged; views without proofs do not check this.
     pub fn meta(&self) -> Result<Meta<'data>> {
         if let Some(proofs) = self.meta_proofs {
             proofs.touch(0, length(self.meta.len()))?;
@@ -135,11 +137,11 @@ impl<'data> BlockView<'data> {
         Meta::parse(self.meta)
     }
 
-    /// What the block says of its metrics beside their labels; empty if it says nothing. Opened and checked when asked for, so that damage to
-    /// it hinders nothing else.
+    /// Returns type, unit and description of the block's metrics; empty if the block has no such section. The section
+    /// is opened and checked on each call, so that damage to it does not affect other calls.
     ///
     /// # Errors
-    /// Damage to the beginning of the section.
+    /// `Corrupt` if the beginning of the section is damaged.
     pub fn metric_metadata(&self) -> Result<Metrics<'data>> {
         if !self.frame.has(SectionKind::MetricMetadata) {
             return Ok(Metrics::EMPTY);
@@ -151,7 +153,7 @@ impl<'data> BlockView<'data> {
         Metrics::open(section.bytes, proofs)
     }
 
-    /// The symbols.
+    /// Returns the symbols.
     pub const fn symbols(&self) -> &Symbols<'data> {
         &self.symbols
     }
@@ -184,18 +186,18 @@ impl<'data> BlockView<'data> {
         }
     }
 
-    /// All symbols as text, after [`BlockView::check_arena`].
+    /// Returns all symbols as text, after [`BlockView::check_arena`].
     ///
     /// # Errors
-    /// A damaged arena.
+    /// `Corrupt` if the arena is damaged.
     pub fn text(&self) -> Result<Text<'data, '_>> {
         Ok(Text::from_checked(self, self.check_arena()?))
     }
 
-    /// Checks the arena's checksums and that it is UTF-8 throughout: one pass over it, 8 GB/s.
+    /// Checks the arena's checksums and that it is UTF-8. One pass over it, at about 8 GB/s.
     ///
     /// # Errors
-    /// A damaged arena.
+    /// `Corrupt` if the arena is damaged.
     pub fn check_arena(&self) -> Result<&'data str> {
         let kind = SectionKind::Arena;
         self.frame.checked(self.bytes, self.frame.extent(kind), kind.code(), 0).check_all()?;
@@ -203,7 +205,7 @@ impl<'data> BlockView<'data> {
             .map_err(|error| corrupt_at(Rule::SymbolsUtf8, Place::Byte(length(error.valid_up_to()))))
     }
 
-    /// How many tables there are: dictionaries, inner tables, keyset tables.
+    /// Returns the number of tables: dictionaries, inner tables and keyset tables.
     pub const fn table_count(&self) -> u32 {
         self.frame.catalogue.table_count
     }
@@ -221,7 +223,7 @@ impl<'data> BlockView<'data> {
         (table.0 < self.table_count()).then(|| Table::open(self, table.0)).transpose()
     }
 
-    /// How many rows a table has, at least one. What [`Table::row_count`] would say, without looking at the table as a whole.
+    /// Returns the number of rows of a table, at least one, without opening it as a [`Table`].
     #[inline]
     pub(crate) fn row_count(&self, table: u32) -> Result<u32> {
         let catalogue = &self.frame.catalogue;
@@ -238,7 +240,7 @@ impl<'data> BlockView<'data> {
         Ok(crate::number::low32(row_count))
     }
 
-    /// How many list pools there are.
+    /// Returns the number of list pools.
     pub const fn pool_count(&self) -> u32 {
         self.frame.catalogue.pools.count
     }
@@ -256,7 +258,7 @@ impl<'data> BlockView<'data> {
         (pool.0 < self.pool_count()).then(|| Pool::open(self, pool.0)).transpose()
     }
 
-    /// How many keysets there are.
+    /// Returns the number of keysets.
     pub const fn keyset_count(&self) -> u32 {
         self.frame.catalogue.keysets.count
     }
@@ -281,10 +283,10 @@ impl<'data> BlockView<'data> {
         })
     }
 
-    /// How many series there are.
+    /// Returns the number of series.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     pub fn series_count(&self) -> Result<u32> {
         match self.keyset_count().checked_sub(1) {
             Some(last) => Ok(crate::number::low32(self.keyset_record(last)?[0])),
@@ -292,8 +294,8 @@ impl<'data> BlockView<'data> {
         }
     }
 
-    /// Returns the series with this ref, or `None` if it is out of range. Costs a binary search over keysets, and one over
-    /// anchors if the keyset has lists.
+    /// Returns the series with this ref, or `None` if it is out of range. Costs a binary search over keysets, and one
+    /// over anchors if the keyset has lists.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -333,34 +335,34 @@ impl<'data> BlockView<'data> {
         Resolver::new(self)
     }
 
-    /// Returns an iterator over all series in the order of their refs. It reads the record of each keyset once, so that it is
-    /// faster than [`BlockView::series`] for each ref.
+    /// Returns an iterator over all series in the order of their refs. It reads the record of each keyset once, so that
+    /// it is faster than [`BlockView::series`] for each ref.
     pub const fn series_iter(&self) -> SeriesIter<'data, '_> {
         SeriesIter::new(self)
     }
 }
 
-/// A section of a block.
+/// A section of a block, as listed in the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its number in the directory.
+    /// Kind in the directory.
     pub kind: u32,
-    /// Tells sections of one kind apart.
+    /// Number that distinguishes sections of one kind.
     pub id: u32,
-    /// File position of its first byte.
+    /// Offset of its first byte in the file.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
 impl Section {
-    /// Its kind, if this crate knows it.
+    /// Returns the kind as an enum, or `None` if this crate does not know it.
     pub fn known(&self) -> Option<SectionKind> {
         SectionKind::from_code(self.kind)
     }
 }
 
-/// The sections of a block, in the order of the file.
+/// Iterator over the sections of a block, in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Sections<'data> {
     entries: std::slice::Iter<'data, SectionEntry>,

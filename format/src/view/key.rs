@@ -44,8 +44,8 @@ impl<'data> BlockView<'data> {
         Ok(found.ok().map(KeyId))
     }
 
-    /// Like [`BlockView::key`], but starts at key `guess`: in a search for sorted names, the next name is close to the last one.
-    /// Steps double until they pass the name; a binary search covers the last step.
+    /// Like [`BlockView::key`], but starts at key `guess`: in a search for sorted names, the next name is close to the
+    /// last one. Steps double until they pass the name; a binary search covers the last step.
     pub(crate) fn key_from(&self, name: &[u8], guess: u32) -> Result<Option<KeyId>> {
         let compare = |key: u32| Ok(self.referenced_key_name(KeyId(key))?.cmp(name));
         let (mut low, mut step) = (guess, 1);
@@ -98,8 +98,8 @@ impl<'data> BlockView<'data> {
         Ok(Some(until_error(dictionary.row_count(), value)))
     }
 
-    /// Returns the position of a value in its key's dictionary, or `None` if the key or the value is not there. Costs a binary
-    /// search.
+    /// Returns the position of a value in its key's dictionary, or `None` if the key or the value is not there. Costs a
+    /// binary search.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -125,8 +125,8 @@ impl<'data> BlockView<'data> {
         key.0 < self.key_count()
     }
 
-    /// Returns `name`, `row_count`, `rows_offset`, `base` and `width` of a key that the block refers to; a key out of range is
-    /// corruption.
+    /// Returns `name`, `row_count`, `rows_offset`, `base` and `width` of a key that the block refers to; a key out of
+    /// range is corruption.
     #[inline(always)]
     pub(crate) fn key_record(&self, key: KeyId) -> Result<[u64; 5]> {
         let keys = &self.frame.catalogue.keys;
@@ -147,8 +147,8 @@ impl<'data> BlockView<'data> {
         self.referenced_symbol(self.referenced_key_symbol(key)?)
     }
 
-    /// Returns the symbol at position `code` of a key's dictionary. Reads the key's record and one field, without opening the
-    /// dictionary as a [`Table`].
+    /// Returns the symbol at position `code` of a key's dictionary. Reads the key's record and one field, without
+    /// opening the dictionary as a [`Table`].
     #[inline(always)]
     pub(crate) fn dictionary_value(&self, key: KeyId, code: u32) -> Result<SymbolId> {
         let [_, row_count, rows_offset, base, width] = self.key_record(key)?;
@@ -161,8 +161,8 @@ impl<'data> BlockView<'data> {
             .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), base + field, u32::MAX.into()))
     }
 
-    /// Returns the key and the value's position in its dictionary for a row of a map. Returns `None` if the table is not a map or
-    /// is damaged; see [`Bits::peek`](crate::bits::Bits::peek).
+    /// Returns the key and the value's position in its dictionary for a row of a map. Returns `None` if the table is
+    /// not a map or is damaged; see [`Bits::peek`](crate::bits::Bits::peek).
     #[inline]
     pub(crate) fn try_mapped_value(&self, table: u64, row: u32) -> Option<(u32, u32)> {
         let catalogue = &self.frame.catalogue;

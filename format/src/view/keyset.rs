@@ -10,7 +10,7 @@ use crate::layout::ANCHOR_ROWS;
 use crate::number::low32;
 use crate::{KeyId, Result, Rule, SeriesRef};
 
-/// A keyset: all series with the same label keys.
+/// A keyset: all series that have the same label names.
 #[derive(Clone, Copy, Debug)]
 pub struct Keyset<'data, 'view> {
     view: &'view BlockView<'data>,
@@ -24,12 +24,12 @@ pub struct Keyset<'data, 'view> {
 
 impl<'data, 'view> Keyset<'data, 'view> {
     pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
-        // Asked for first: the sum below may not exceed the number of tables.
+        // Checked first: the sum below must not exceed the number of tables.
         view.keyset_record(id)?;
         Self::with_table(view, id, Table::open(view, view.frame.catalogue.inner_end().saturating_add(id))?)
     }
 
-    /// The same with its table, which is open already.
+    /// Like [`Keyset::open`], with the keyset's table already open.
     pub(crate) fn with_table(view: &'view BlockView<'data>, id: u32, table: Table<'data, 'view>) -> Result<Self> {
         let place = Place::Keyset(id.into());
         let [series_end, anchors] = view.keyset_record(id)?;
@@ -56,43 +56,43 @@ impl<'data, 'view> Keyset<'data, 'view> {
         })
     }
 
-    /// The number of the keyset.
+    /// Returns the number of the keyset.
     pub const fn id(&self) -> u32 {
         self.id
     }
 
-    /// The table whose rows are its series, or prefixes of them.
+    /// Returns the table whose rows are the series of the keyset or, for a keyset with lists, prefixes of them.
     pub const fn table(&self) -> Table<'data, 'view> {
         self.table
     }
 
-    /// The pool of the lists that its rows end in, if they do.
+    /// Returns the pool of the keyset's lists, or `None` for a keyset without lists.
     pub fn pool(&self) -> Option<Pool<'data, 'view>> {
         self.lists.map(|(_, pool)| pool)
     }
 
-    /// Its first series.
+    /// Returns the first series.
     pub const fn first(&self) -> SeriesRef {
         SeriesRef(self.first)
     }
 
-    /// How many series it has.
+    /// Returns the number of series.
     pub const fn series_count(&self) -> u32 {
         self.series_count
     }
 
-    /// Its keys, in order.
+    /// Returns the keys, in order.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     pub fn keys(&self) -> Result<Leaves<'data, 'view>> {
         self.table.keys()
     }
 
-    /// Its series, in the order of their refs.
+    /// Returns the series, in the order of their refs.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     pub fn series(&self) -> Result<KeysetSeries<'data, 'view>> {
         KeysetSeries::new(self)
     }
@@ -105,7 +105,8 @@ impl<'data, 'view> Keyset<'data, 'view> {
         if row < self.table.row_count() { self.stored_list(row) } else { Ok(None) }
     }
 
-    /// Returns the list of a row that the block refers to, or `None` if the keyset has no lists; a row out of range is corruption.
+    /// Returns the list of a row that the block refers to, or `None` if the keyset has no lists; a row out of range is
+    /// corruption.
     #[inline]
     pub(crate) fn stored_list(&self, row: u32) -> Result<Option<List<'data, 'view>>> {
         match &self.lists {
@@ -114,7 +115,7 @@ impl<'data, 'view> Keyset<'data, 'view> {
         }
     }
 
-    /// How many anchors it has: one per 16 rows, none for a keyset without lists.
+    /// Returns the number of anchors: one per 16 rows, none for a keyset without lists.
     pub fn anchor_count(&self) -> u32 {
         if self.lists.is_some() { self.table.row_count().div_ceil(ANCHOR_ROWS) } else { 0 }
     }
@@ -147,28 +148,28 @@ impl<'data, 'view> Keyset<'data, 'view> {
         Ok(low32(self.view.members.get(bit, anchor_width)?))
     }
 
-    /// Bytes that its anchors take in the members section; none for a keyset without lists.
+    /// Returns the number of bytes that the anchors take in the members section.
     pub fn anchors_len(&self) -> u64 {
         let (_, end_bit) = self.slack();
         end_bit / 8 - self.anchors_offset()
     }
 
-    /// First byte of the anchors in the members section.
+    /// Returns the first byte of the anchors in the members section.
     pub(crate) const fn anchors_offset(&self) -> u64 {
         self.anchors_bit / 8
     }
 
-    /// The bits of the members section after the anchors that nothing uses.
+    /// Returns the unused bits after the anchors in the members section.
     pub(crate) fn slack(&self) -> (u64, u64) {
         let bits = u64::from(self.anchor_count()) * u64::from(width(self.series_count.into()));
         let end = self.anchors_bit + bits;
         (end, end.div_ceil(8) * 8)
     }
 
-    /// The row of series `place` of the keyset, and its place in the row's list.
+    /// Returns the row of series `place` of the keyset, and the position in the row's list.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub(crate) fn locate(&self, place: u32) -> Result<(u32, u32)> {
         if self.lists.is_none() {
             return Ok((place, 0));
@@ -192,10 +193,10 @@ impl<'data, 'view> Keyset<'data, 'view> {
         Err(corrupt(Rule::Anchors, Place::Keyset(self.id.into()), place.into(), before.into()))
     }
 
-    /// Series of the keyset before row `row`.
+    /// Returns the number of series of the keyset before row `row`.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub(crate) fn series_before(&self, row: u32) -> Result<u32> {
         if self.lists.is_none() {
             return Ok(row);
@@ -235,7 +236,7 @@ impl Iterator for Leaves<'_, '_> {
             return None;
         }
         let key = self.table.stored_leaf_key(self.next);
-        // After damage there is nothing more to say.
+        // The iterator ends after an error.
         self.next = if key.is_ok() { self.next + 1 } else { self.count };
         Some(key)
     }

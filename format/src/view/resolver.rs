@@ -1,4 +1,4 @@
-//! From many series refs to labels: what neighbours share is read once (spec, section 9).
+//! [`Resolver`]: labels of many series, with a cache of the parts that neighbours share (spec, section 9).
 
 use super::{BlockView, Column, Domain, Keyset, Label, List, Table};
 use crate::error::{Place, corrupt, corrupt_at};
@@ -6,23 +6,23 @@ use crate::layout::MAX_WIDE;
 use crate::number::{index, low32};
 use crate::{KeyId, Result, Rule, SeriesRef, SymbolId};
 
-/// Keys of which names and dictionaries are remembered.
+/// Keys whose names and dictionaries are cached.
 const REMEMBERED_KEYS: usize = 256;
-/// Columns of a keyset's table that are remembered, if its leaves are written out: a factored keyset has few.
+/// Columns of a keyset's table that are cached if its leaves are written out. A factored keyset has few.
 const REMEMBERED_COLUMNS: usize = 8;
 
-/// Members of lists that are remembered.
+/// Members of lists that are cached.
 const REMEMBERED_MEMBERS: usize = 64;
-/// Members with more labels are not.
+/// Members with more labels are not cached.
 const MEMBER_LABELS: usize = 16;
-/// The place that no row has.
+/// Marks an empty cache entry.
 const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
-/// Resolves series after series into labels, and remembers what it has read: names and dictionaries of keys, the keyset, and the labels that the
-/// last series has in common with the next one. Neighbours share their prefix, so that visiting in order costs little more than the members of
-/// lists.
+/// Resolves series to labels and caches what it reads: names and dictionaries of keys, the current keyset, and the
+/// labels that the last series shares with the next one. Neighbours share their prefix, so that reading in order costs
+/// little more than the members of lists.
 ///
-/// It is some 80 KiB large and allocates nothing: make one for a query or a thread, not one for a series.
+/// It takes about 80 KiB and allocates nothing. Make one per query or thread, not one per series.
 ///
 /// ```
 /// # fn count(block: &chronoxide_format::view::BlockView<'_>) -> chronoxide_format::Result<usize> {
@@ -42,30 +42,30 @@ pub struct Resolver<'data, 'view> {
     memory: Memory<'data, 'view>,
 }
 
-/// What is remembered from series to series, and the labels of the last one.
+/// The cache, and the labels of the last series.
 #[derive(Clone, Debug)]
 struct Memory<'data, 'view> {
     view: &'view BlockView<'data>,
     keys: [Dictionary<'data>; REMEMBERED_KEYS],
-    /// For each leaf of each remembered column of the current keyset's table, the label that it is.
+    /// For each leaf of each cached column of the current keyset's table, the index of its label.
     slots: [[u16; MAX_WIDE]; REMEMBERED_COLUMNS],
     labels: [Label<'data>; MAX_WIDE],
-    /// Members of lists, each at its row number modulo the length: prefixes that follow one another mostly have the same.
+    /// Members of lists, each at its row number modulo the length. Consecutive prefixes mostly have the same members.
     members: [Member<'data>; REMEMBERED_MEMBERS],
 }
 
-/// A row that is a member of lists, and its labels.
+/// A cached member of lists: a row and its labels.
 #[derive(Clone, Copy, Debug)]
 struct Member<'data> {
-    /// Its table and its row; [`NOWHERE`] if there is none.
+    /// Table and row; [`NOWHERE`] if the entry is empty.
     place: (u32, u32),
     labels: [Label<'data>; MEMBER_LABELS],
 }
 
-/// A key's name and where its values are.
+/// Name of a key, and the place of its values.
 #[derive(Clone, Copy, Debug)]
 struct Dictionary<'data> {
-    /// Empty if it was not read yet: no name is.
+    /// Empty if it was not read yet: no label name is empty.
     name: &'data [u8],
     row_count: u32,
     base: u32,
@@ -78,9 +78,9 @@ struct Dictionary<'data> {
 struct Current<'data, 'view> {
     keyset: Keyset<'data, 'view>,
     label_count: u32,
-    /// Columns and the table of lists; none if leaves are not written out, or of too many columns.
+    /// Columns and the table of lists; `None` if leaves are not written out or there are too many columns.
     columns: Option<Columns<'data, 'view>>,
-    /// What was read of the row of the last series.
+    /// Cached row of the last series.
     read: Option<ReadRow<'data, 'view>>,
 }
 
@@ -88,16 +88,16 @@ struct Current<'data, 'view> {
 #[derive(Clone, Copy, Debug)]
 struct Columns<'data, 'view> {
     columns: [Option<Column>; REMEMBERED_COLUMNS],
-    /// Labels of each.
+    /// Number of labels of each column.
     label_counts: [u16; REMEMBERED_COLUMNS],
     list_table: Option<Table<'data, 'view>>,
 }
 
-/// A row whose labels stand in their slots.
+/// A row whose labels are in their slots.
 #[derive(Clone, Copy, Debug)]
 struct ReadRow<'data, 'view> {
     row: u32,
-    /// Series of the keyset before it.
+    /// Number of series of the keyset before the row.
     before: u32,
     list: Option<List<'data, 'view>>,
 }
@@ -122,10 +122,10 @@ impl<'data, 'view> Resolver<'data, 'view> {
         Self { current: None, memory }
     }
 
-    /// The labels of a series, in the order of their names; nothing if there are not so many series.
+    /// Returns the labels of a series, in the order of their names, or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched. What is read afterwards does not depend on it.
+    /// `Corrupt` if a byte that was read is damaged. Later calls are not affected.
     #[inline]
     pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[Label<'data>]>> {
         let Self { current, memory } = self;
@@ -139,7 +139,7 @@ impl<'data, 'view> Resolver<'data, 'view> {
         match memory.read(keyset, series) {
             Ok(()) => Ok(memory.labels.get(..label_count)),
             Err(error) => {
-                // Some labels may be of this series and some of the last one.
+                // The labels may be a mix of this series and the last one.
                 *current = None;
                 Err(error)
             }
@@ -199,7 +199,7 @@ impl<'data, 'view> Memory<'data, 'view> {
             Some(read) if place >= read.before && place - read.before < read.series_count() => read.before,
             before => {
                 let (row, in_list) = match before {
-                    // The next row, for whoever goes on in order.
+                    // Reading in order: the next row.
                     Some(read) if place == read.before.wrapping_add(read.series_count()) => (read.row + 1, 0),
                     _ => keyset.locate(place)?,
                 };
@@ -214,7 +214,7 @@ impl<'data, 'view> Memory<'data, 'view> {
             let number = index(keyset.table.column_count() - 1);
             let member = list.stored_member(place - before)?;
             let count = columns.label_counts.get(number).copied().unwrap_or(0);
-            // A keyset that is left at once does not repay what remembering costs.
+            // A keyset that is left after one series does not repay the cost of caching.
             return if was_read && usize::from(count) <= MEMBER_LABELS {
                 self.read_member(table, member, number, count)
             } else {
@@ -224,7 +224,7 @@ impl<'data, 'view> Memory<'data, 'view> {
         Ok(())
     }
 
-    /// Reads a member of a list, maybe one that was read before.
+    /// Reads a member of a list, from the cache if it is there.
     #[inline]
     fn read_member(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Result<()> {
         let number_of_member = index(row) % REMEMBERED_MEMBERS;
@@ -244,7 +244,7 @@ impl<'data, 'view> Memory<'data, 'view> {
         Ok(())
     }
 
-    /// Reads all labels of a row but those of its list.
+    /// Reads all labels of a row except those of its list.
     #[inline]
     fn read_prefix(&mut self, columns: &Columns<'data, 'view>, table: &Table<'data, 'view>, row: u32) -> Result<()> {
         for ((column, number), &count) in columns.columns.iter().zip(0..).zip(&columns.label_counts) {
@@ -262,7 +262,7 @@ impl<'data, 'view> Memory<'data, 'view> {
         Ok(())
     }
 
-    /// Reads a row whose columns are one label each. Nothing if something is not as it mostly is.
+    /// Reads a row whose columns are one label each. Returns `None` in any other case, and if a byte is damaged.
     #[inline]
     fn try_plain(&mut self, table: &Table<'data, 'view>, row: u32) -> Option<()> {
         let Self { view, keys, labels, .. } = self;
@@ -273,7 +273,7 @@ impl<'data, 'view> Memory<'data, 'view> {
         })
     }
 
-    /// Reads a series leaf by leaf, whatever its tables are.
+    /// Reads a series leaf by leaf. Works for any tables.
     fn read_any(&mut self, current: &Current<'data, 'view>, series: SeriesRef, row: u32, in_list: u32) -> Result<()> {
         let series = super::Series::open(&current.keyset, series, row, in_list, current.label_count)?;
         for (ids, slot) in series.label_ids().zip(0..) {
@@ -286,7 +286,7 @@ impl<'data, 'view> Memory<'data, 'view> {
         Ok(())
     }
 
-    /// Reads what row `row` of a table stands for into the slots of column `number`.
+    /// Reads row `row` of a table into the slots of column `number`.
     #[inline]
     fn read_row(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Result<()> {
         match self.try_row(table, row, number, count) {
@@ -295,7 +295,7 @@ impl<'data, 'view> Memory<'data, 'view> {
         }
     }
 
-    /// The same behind a map, or of a table that is not as most are.
+    /// Reads a row behind a map, or of a table that [`Memory::try_row`] cannot read.
     fn read_other_row(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Result<()> {
         if table.is_map() {
             let column = table.stored_column(0)?;
@@ -309,7 +309,7 @@ impl<'data, 'view> Memory<'data, 'view> {
         self.read_any_row(table, row, number, count)
     }
 
-    /// Reads a row whose columns are one label each. Nothing if something is not as it mostly is.
+    /// Reads a row whose columns are one label each. Returns `None` in any other case, and if a byte is damaged.
     #[inline]
     fn try_row(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Option<()> {
         if table.written_leaf_count() > 0 || table.column_count() != u32::from(count) {
@@ -339,7 +339,7 @@ impl<'data, 'view> Memory<'data, 'view> {
         Ok(())
     }
 
-    /// A label by its key and the place of its value in the key's dictionary.
+    /// Returns a label by its key and the position of its value in the key's dictionary.
     #[inline(always)]
     fn label(&mut self, key: KeyId, code: u32) -> Result<Label<'data>> {
         let view = self.view;
@@ -391,7 +391,8 @@ impl<'data, 'view> Memory<'data, 'view> {
     }
 }
 
-/// The label that a code of a domain stands for, if the domain, given by its number, is a dictionary that was read, or a map of one. Nothing if it is not, or damaged.
+/// Returns the label of a code in a domain, given by its number. Returns `None` if the domain is not a cached
+/// dictionary or a map of one, and if a byte is damaged.
 #[inline(always)]
 fn try_label<'data>(
     view: &BlockView<'data>,

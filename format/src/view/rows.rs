@@ -1,4 +1,4 @@
-//! The codes of many rows of a table at a time: faster than one by one.
+//! Codes of many rows of a table at once, which is faster than row by row.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::error::{Place, corrupt_at};
 use crate::number::{index, low32};
 use crate::{Result, Rule};
 
-/// Rows that are unpacked at once, so that their codes stay in the processor's nearest memory.
+/// Rows that are unpacked at once, so that their codes stay in the first-level cache.
 pub(crate) const BLOCK_ROWS: u32 = 256;
 
 impl<'data, 'view> Table<'data, 'view> {
@@ -20,7 +20,8 @@ impl<'data, 'view> Table<'data, 'view> {
         self.push_each(rows, codes, |_| Some)
     }
 
-    /// Like [`Table::push_codes`], but replaces each code of column `i` by `others[i][code]`. `others` has one slice per column.
+    /// Like [`Table::push_codes`], but replaces each code of column `i` by `others[i][code]`. `others` has one slice
+    /// per column.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged or a code is not an index of its slice.
@@ -31,7 +32,7 @@ impl<'data, 'view> Table<'data, 'view> {
         })
     }
 
-    /// Appends rows; `other` says for a column what to write instead of a code.
+    /// Appends rows; `other(column)` returns the function that maps the codes of a column.
     fn push_each<F: Fn(u32) -> Option<u32>>(
         &self,
         rows: Range<u32>,
@@ -58,7 +59,7 @@ impl<'data, 'view> Table<'data, 'view> {
         Ok(())
     }
 
-    /// The codes of one column in as many rows as `codes` has room for.
+    /// Returns the codes of one column in as many rows as `codes` has room for.
     ///
     /// # Errors
     /// As [`Table::push_codes`].
@@ -76,7 +77,7 @@ impl<'data, 'view> Table<'data, 'view> {
     ) -> Result<()> {
         let read = self.window(&rows).and_then(|window| read_fields(&window, self.row_bits, column, out, other));
         if read.is_none() {
-            // What is damaged, or may not fit, is left to the slow way, which names the place.
+            // The slow way finds the place of the damage.
             for (row, out) in rows.zip(out.iter()) {
                 let code = self.stored_code(row, column)?;
                 let unknown = || corrupt_at(Rule::ColumnCode, Place::Row(self.id, row));
@@ -86,7 +87,7 @@ impl<'data, 'view> Table<'data, 'view> {
         Ok(())
     }
 
-    /// The bits of some rows.
+    /// Returns the bits of some rows.
     fn window(&self, rows: &Range<u32>) -> Option<Window<'data>> {
         let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
         let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
@@ -94,7 +95,7 @@ impl<'data, 'view> Table<'data, 'view> {
     }
 }
 
-/// Where the codes of a column go: into the place `number` of each of some rows of `width` codes.
+/// Destination of a column's codes: item `number` of each row of `width` codes.
 struct Places<'c> {
     codes: &'c mut [u32],
     number: usize,
@@ -108,7 +109,7 @@ impl Places<'_> {
     }
 }
 
-/// Reads a column of rows of so many bits; nothing where a code may not fit.
+/// Reads a column of rows of `row_bits` bits each. Returns `None` if a code may not fit.
 #[inline(always)]
 fn read_fields(
     window: &Window<'_>,
@@ -122,7 +123,7 @@ fn read_fields(
         out.iter().for_each(|out| *out = code);
         return Some(());
     }
-    // With this, no sum below wraps around.
+    // Then no sum below wraps around.
     let mask = u32::try_from(mask(column.width)).ok()?;
     column.base.checked_add(mask)?;
     let mut bit = u64::from(column.start_bit);

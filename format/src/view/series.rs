@@ -1,4 +1,4 @@
-//! From a series ref to labels (spec, section 9).
+//! [`Series`]: labels of a series (spec, section 9).
 
 use std::cmp::Ordering;
 use std::iter::FusedIterator;
@@ -9,14 +9,14 @@ use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
 use crate::{KeyId, Result, Rule, SeriesRef};
 
-/// A series of a block: a place from which its labels are read.
+/// A series of a block, from which its labels are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Series<'data, 'view> {
     series: SeriesRef,
     keyset: u32,
     table: Table<'data, 'view>,
     row: u32,
-    /// The row of the pool's table, for a keyset with lists.
+    /// Row of the pool's table, for a keyset with lists.
     member: u32,
     leaf_count: u32,
 }
@@ -37,22 +37,23 @@ impl<'data, 'view> Series<'data, 'view> {
         Ok(Self { series, keyset: keyset.id(), table: keyset.table(), row, member, leaf_count })
     }
 
-    /// The ref of the series.
+    /// Returns the ref of the series.
     pub const fn series_ref(&self) -> SeriesRef {
         self.series
     }
 
-    /// The number of its keyset.
+    /// Returns the number of its keyset.
     pub const fn keyset(&self) -> u32 {
         self.keyset
     }
 
-    /// How many labels it has.
+    /// Returns the number of labels.
     pub const fn label_count(&self) -> u32 {
         self.leaf_count
     }
 
-    /// Returns label number `leaf` (from 0, in the order of names) as ids, or `None` if `leaf` is out of range. Costs O(depth).
+    /// Returns label number `leaf` (from 0, in the order of names) as ids, or `None` if `leaf` is out of range. Costs
+    /// O(depth).
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -68,7 +69,7 @@ impl<'data, 'view> Series<'data, 'view> {
         self.follow(&self.table.stored_column(column)?, position)
     }
 
-    /// The label that is leaf `position` of what the series' code in `column` stands for.
+    /// Returns the label that is leaf `position` of the series' code in `column`.
     #[inline(always)]
     fn follow(&self, column: &Column, position: u32) -> Result<LabelIds> {
         let row = match column.domain {
@@ -84,18 +85,18 @@ impl<'data, 'view> Series<'data, 'view> {
         }
     }
 
-    /// The labels in the order of their names, as ids. Nothing is allocated.
+    /// Returns the labels in the order of their names, as ids. Nothing is allocated.
     pub const fn label_ids(&self) -> LabelIdsIter<'data, 'view> {
         LabelIdsIter { series: *self, next: 0, start_bit: 0, positions: [0; REMEMBERED], behind: [None; REMEMBERED] }
     }
 
-    /// The labels in the order of their names, as bytes of the arena. Nothing is allocated.
+    /// Returns the labels in the order of their names, as bytes of the arena. Nothing is allocated.
     pub fn labels(&self) -> Labels<'data, 'view> {
         Labels { ids: self.label_ids() }
     }
 
-    /// Returns the value of the label `name`, or `None` if the series does not have it. Costs a binary search over the block's keys
-    /// and one over the series' labels. The value borrows the block's bytes, not the view.
+    /// Returns the value of the label `name`, or `None` if the series does not have it. Costs a binary search over the
+    /// block's keys and one over the series' labels. The value borrows the block's bytes, not the view.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -107,17 +108,17 @@ impl<'data, 'view> Series<'data, 'view> {
         }
     }
 
-    /// The label of `key`, if the series has it.
+    /// Returns the label of `key`, or `None` if the series does not have it. Costs a binary search over its labels.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn get_key(&self, key: KeyId) -> Result<Option<LabelIds>> {
         let found = binary_search(self.leaf_count, |leaf| Ok(self.table.stored_leaf_key(leaf)?.cmp(&key)))?;
         found.ok().map(|leaf| self.stored_ids(leaf)).transpose()
     }
 }
 
-/// The label that is leaf `leaf` of row `row` of a domain of `table`, through maps and shared tables.
+/// Returns the label that is leaf `leaf` of row `row` of a domain of `table`, through maps and shared tables.
 pub(super) fn follow(table: &Table<'_, '_>, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
     let (mut domain, mut row, mut leaf) = (domain, row, leaf);
     // Each level of depth is one table of several columns and at most one map before it.
@@ -136,40 +137,40 @@ pub(super) fn follow(table: &Table<'_, '_>, domain: Domain, row: u32, leaf: u32)
     Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())))
 }
 
-/// Columns of a keyset's table of which the iterator remembers what they refer to. Those of a factored keyset are few.
+/// Columns of a keyset's table whose targets the iterator caches. A factored keyset has few columns.
 const REMEMBERED: usize = 4;
 
-/// The labels of a series as ids, in the order of their names. After damage it returns the error once and then nothing.
+/// Iterator over the labels of a series as ids, in the order of their names. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct LabelIdsIter<'data, 'view> {
     series: Series<'data, 'view>,
     next: u32,
-    /// Where the field of the next column starts, for tables whose leaves are not written out.
+    /// First bit of the next column's field, for tables whose leaves are not written out.
     start_bit: u32,
-    /// Leaves of each of the first columns that were seen, for tables whose leaves are written out.
+    /// Number of leaves already read of each of the first columns, for tables whose leaves are written out.
     positions: [u32; REMEMBERED],
-    /// What these columns refer to.
+    /// Cached targets of these columns.
     behind: [Option<Behind<'data, 'view>>; REMEMBERED],
 }
 
-/// A row behind a column, read leaf after leaf.
+/// Target of a column: a row that is read leaf by leaf.
 #[derive(Clone, Copy, Debug)]
 enum Behind<'data, 'view> {
     /// A value of a key.
     Value(KeyId, u32),
-    /// A row of a table, whose next column's field starts at the bit.
+    /// A row of a table, and the first bit of its next column's field.
     Row(Table<'data, 'view>, u32, u32),
 }
 
 impl<'data, 'view> Behind<'data, 'view> {
-    /// What a series has in a column.
+    /// Returns the target of a series' column.
     fn open(series: &Series<'data, 'view>, number: u32) -> Result<Self> {
         let column = series.table.stored_column(number)?;
         let (mut domain, mut row) = match column.domain {
             Domain::Pool(pool) => (Domain::Table(Pool::open(series.table.view, pool.0)?.table_id()), series.member),
             domain => (domain, series.table.stored_code(series.row, &column)?),
         };
-        // A map, and what is behind it.
+        // A map, and the table behind it.
         for _ in 0..2 {
             match series.table.behind(domain)? {
                 Some(table) if table.is_dictionary() => return Ok(Self::Value(KeyId(table.id().0), row)),
@@ -185,7 +186,7 @@ impl<'data, 'view> Behind<'data, 'view> {
         Err(corrupt_at(Rule::ColumnDomain, Place::Table(series.table.id().0.into())))
     }
 
-    /// The label that is leaf `position`; those before it were read.
+    /// Returns the label that is leaf `position`. Leaves must be read in order.
     #[inline(always)]
     fn ids(&mut self, position: u32) -> Result<LabelIds> {
         match self {
@@ -229,7 +230,7 @@ impl LabelIdsIter<'_, '_> {
         if table.column_count() == 1 {
             return self.series.stored_ids(self.next);
         }
-        // Column after column, so that each record is read once.
+        // Column by column, so that each record is read once.
         let column = table.column_from(self.next, self.start_bit)?;
         self.start_bit = column.start_bit + column.width;
         self.series.follow(&column, 0)
@@ -276,7 +277,7 @@ impl Iterator for LabelIdsIter<'_, '_> {
 
 impl FusedIterator for LabelIdsIter<'_, '_> {}
 
-/// The labels of a series, in the order of their names. After damage it returns the error once and then nothing.
+/// Iterator over the labels of a series, in the order of their names. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct Labels<'data, 'view> {
     ids: LabelIdsIter<'data, 'view>,
@@ -305,12 +306,12 @@ impl<'data, 'view> Iterator for Labels<'data, 'view> {
 
 impl FusedIterator for Labels<'_, '_> {}
 
-/// The series of a keyset in the order of their refs. After damage it returns the error once and then nothing.
+/// Iterator over the series of a keyset, in the order of their refs. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct KeysetSeries<'data, 'view> {
     keyset: Keyset<'data, 'view>,
     leaf_count: u32,
-    /// Series already seen.
+    /// Number of series already returned.
     seen: u32,
     row: u32,
     in_list: u32,
@@ -358,7 +359,7 @@ impl<'data, 'view> Iterator for KeysetSeries<'data, 'view> {
 
 impl FusedIterator for KeysetSeries<'_, '_> {}
 
-/// All series of a block in the order of their refs. After damage it returns the error once and then nothing.
+/// Iterator over all series of a block, in the order of their refs. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct SeriesIter<'data, 'view> {
     view: &'view BlockView<'data>,
@@ -405,7 +406,7 @@ impl<'data, 'view> Iterator for SeriesIter<'data, 'view> {
 
 impl FusedIterator for SeriesIter<'_, '_> {}
 
-/// Compares the keys of a keyset with a sorted list of keys, a list coming after its own beginnings.
+/// Compares the keys of a keyset with a sorted list of keys. A list is greater than its own prefixes.
 pub(crate) fn compare_keys(keyset: &Keyset<'_, '_>, keys: impl Iterator<Item = KeyId>) -> Result<Ordering> {
     let mut wanted = keys;
     for key in keyset.keys()? {

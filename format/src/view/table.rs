@@ -1,4 +1,4 @@
-//! Tables: sorted, distinct rows of codes (spec, section 7).
+//! [`Table`]: sorted, distinct rows of codes (spec, section 7).
 
 use super::shape::Shape;
 use super::{BlockView, Leaves};
@@ -7,7 +7,7 @@ use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
 use crate::{PoolId, Result, Rule, TableId};
 
-/// What a column's codes mean.
+/// Meaning of a column's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Domain {
     /// Symbol ids.
@@ -21,13 +21,13 @@ pub enum Domain {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What its codes mean.
+    /// Meaning of its codes.
     pub domain: Domain,
-    /// Its smallest code, which is added to each field.
+    /// Smallest code, which is added to each field.
     pub base: u32,
     /// First bit of its field in a row.
     pub start_bit: u32,
-    /// Bits of its field, at most 32.
+    /// Width of its field in bits, at most 32.
     pub width: u32,
 }
 
@@ -36,13 +36,13 @@ pub struct Column {
 pub struct Table<'data, 'view> {
     pub(crate) view: &'view BlockView<'data>,
     pub(crate) id: u32,
-    /// None for a dictionary.
+    /// `None` for a dictionary.
     shape: Option<Shape>,
     pub(crate) row_count: u32,
     /// First bit of the rows in the rows section.
     pub(super) first_bit: u64,
     pub(crate) row_bits: u32,
-    /// The smallest code of a dictionary.
+    /// Smallest code of a dictionary.
     base: u32,
 }
 
@@ -76,7 +76,8 @@ impl<'data, 'view> Table<'data, 'view> {
         if row_count == 0 {
             return Err(corrupt(Rule::TableRows, place, 0, 1));
         }
-        // Rows are distinct, so that only a single one may take no bits. With that, the section's length bounds the count.
+        // Rows are distinct, so that only a single one may take no bits. With that, the section's length bounds the
+        // count.
         if row_count > 1 && table.row_bits == 0 {
             return Err(corrupt(Rule::RowsOrder, place, row_count, 1));
         }
@@ -90,17 +91,17 @@ impl<'data, 'view> Table<'data, 'view> {
         Self { view, id, shape: None, row_count: 0, first_bit: 0, row_bits: 0, base: 0 }
     }
 
-    /// The number of the table.
+    /// Returns the number of the table.
     pub const fn id(&self) -> TableId {
         TableId(self.id)
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub const fn row_count(&self) -> u32 {
         self.row_count
     }
 
-    /// How many columns it has.
+    /// Returns the number of columns.
     pub const fn column_count(&self) -> u32 {
         match &self.shape {
             Some(shape) => shape.column_count,
@@ -108,17 +109,17 @@ impl<'data, 'view> Table<'data, 'view> {
         }
     }
 
-    /// Bits of a row.
+    /// Returns the number of bits of a row.
     pub const fn row_bits(&self) -> u32 {
         self.row_bits
     }
 
-    /// Where its rows lie in the rows section, in whole bytes.
+    /// Returns the place of its rows in the rows section, in whole bytes.
     pub(crate) const fn rows(&self) -> std::ops::Range<u64> {
         self.first_bit / 8..(self.first_bit + self.used_bits()).div_ceil(8)
     }
 
-    /// First bit that no row uses, and the bit where the next table may start.
+    /// Returns the unused bits after the rows: the first of them, and the bit where the next table may start.
     pub(crate) const fn slack(&self) -> (u64, u64) {
         (self.first_bit + self.used_bits(), self.rows().end * 8)
     }
@@ -128,29 +129,29 @@ impl<'data, 'view> Table<'data, 'view> {
         self.row_count as u64 * self.row_bits as u64
     }
 
-    /// Bytes that its rows take.
+    /// Returns the number of bytes that its rows take.
     pub const fn len(&self) -> u64 {
         self.used_bits().div_ceil(8)
     }
 
-    /// Whether its rows take no bytes: a single row in which no column changes.
+    /// Returns true if its rows take no bytes: it has a single row whose columns have width 0.
     pub const fn is_empty(&self) -> bool {
         self.used_bits() == 0
     }
 
-    /// Whether it is a value dictionary.
+    /// Returns true if it is a value dictionary.
     #[inline]
     pub const fn is_dictionary(&self) -> bool {
         self.shape.is_none()
     }
 
-    /// Whether its leaves are those of the domain of its only column.
+    /// Returns true if the table is a map: it has one column and shares the leaves of that column's domain.
     #[inline]
     pub const fn is_map(&self) -> bool {
         matches!(self.shape, Some(Shape { column_count: 1, .. }))
     }
 
-    /// Whether it is a keyset's.
+    /// Returns true if it is the table of a keyset.
     pub const fn is_keyset(&self) -> bool {
         let catalogue = &self.view.frame.catalogue;
         self.id >= catalogue.inner_end()
@@ -187,7 +188,7 @@ impl<'data, 'view> Table<'data, 'view> {
         })
     }
 
-    /// Column `column`, whose field starts where that of the column before it ends: at `start_bit`.
+    /// Returns column `column`, whose field starts at `start_bit`, the end of the field before it.
     #[inline(always)]
     pub(crate) fn column_from(&self, column: u32, start_bit: u32) -> Result<Column> {
         if column >= self.column_count() {
@@ -251,15 +252,15 @@ impl<'data, 'view> Table<'data, 'view> {
         u32::try_from(code).map_err(|_| corrupt(Rule::ColumnCode, Place::Row(self.id, row), code, u32::MAX.into()))
     }
 
-    /// The field of `width` bits at bit `start_bit` of row `row`, which the table must have.
+    /// Returns the field of `width` bits at bit `start_bit` of row `row`, which must be in range.
     #[inline(always)]
     pub(crate) fn field(&self, row: u32, start_bit: u32, width: u32) -> Result<u64> {
         let bit = self.first_bit + u64::from(row) * u64::from(self.row_bits) + u64::from(start_bit);
         self.view.rows.get(bit, width)
     }
 
-    /// Returns the code of column `column` in row `row`, or `None` if one of them is out of range. To read many rows, get the
-    /// column once and call [`Table::code`].
+    /// Returns the code of column `column` in row `row`, or `None` if one of them is out of range. To read many rows,
+    /// get the column once and call [`Table::code`].
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -271,10 +272,11 @@ impl<'data, 'view> Table<'data, 'view> {
         }
     }
 
-    /// The table whose rows, or members, a column's codes stand for; none for the arena.
+    /// Returns the table behind a domain: its rows, or the members of its lists, are the meaning of a column's codes.
+    /// `None` for the arena.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
     pub(crate) fn behind(&self, domain: Domain) -> Result<Option<Self>> {
         Ok(match domain {
@@ -284,14 +286,14 @@ impl<'data, 'view> Table<'data, 'view> {
         })
     }
 
-    /// How many leaves the table has: the labels that a row of it stands for.
+    /// Returns the number of leaves: the labels of each row.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
     pub fn leaf_count(&self) -> Result<u32> {
         let mut table = *self;
-        // A map's domain may be a map only below a keyset; a few steps are all that a sound block needs.
+        // Only below a keyset may a map refer to a map: a few steps suffice for a sound block.
         for _ in 0..=MAX_DEPTH {
             if table.is_dictionary() {
                 return Ok(1);
@@ -313,7 +315,7 @@ impl<'data, 'view> Table<'data, 'view> {
         Err(corrupt_at(Rule::TableDepth, Place::Table(self.id.into())))
     }
 
-    /// How many leaves are written out; none where leaf *i* is the only leaf of column *i*.
+    /// Returns the number of leaves that are written out; 0 if leaf *i* is the only leaf of column *i*.
     pub const fn written_leaf_count(&self) -> u32 {
         match &self.shape {
             Some(shape) => shape.leaf_count,
@@ -321,8 +323,8 @@ impl<'data, 'view> Table<'data, 'view> {
         }
     }
 
-    /// Returns the place of leaf `leaf`: its column, and its position among the leaves of that column's domain. Returns `None` if
-    /// the leaf is out of range. Costs O(`leaf`) where leaves are written out.
+    /// Returns the place of leaf `leaf`: its column, and its position among the leaves of that column's domain. Returns
+    /// `None` if the leaf is out of range. Costs O(`leaf`) where leaves are written out.
     ///
     /// # Errors
     /// `Corrupt` if the catalogue is damaged.
@@ -331,8 +333,8 @@ impl<'data, 'view> Table<'data, 'view> {
         (leaf < self.leaf_count()?).then(|| self.stored_leaf_place(leaf)).transpose()
     }
 
-    /// Returns the place of a leaf that the table must have; see [`Table::leaf_place`]. [`super::LabelIdsIter`] counts leaves as it
-    /// goes instead.
+    /// Returns the place of a leaf that the table must have; see [`Table::leaf_place`]. [`super::LabelIdsIter`] counts
+    /// leaves as it goes instead.
     #[inline]
     pub(crate) fn stored_leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
         let Some(shape) = &self.shape else { return Ok((0, leaf)) };
@@ -350,8 +352,9 @@ impl<'data, 'view> Table<'data, 'view> {
         Ok((column, position))
     }
 
-    /// Calls `each` with the domain's number and the code of each column in a row, in order. What [`Table::column`] and [`Table::code`] say, or
-    /// nothing where they would give an error, or `each` gives nothing; see [`Bits::peek`](crate::bits::Bits::peek).
+    /// Calls `each` with the domain's number and the code of each column in a row, in order. Returns `None` where
+    /// [`Table::column`] or [`Table::code`] would return an error, and if `each` returns `None`; see
+    /// [`Bits::peek`](crate::bits::Bits::peek).
     #[inline(always)]
     pub(crate) fn try_each_code(&self, row: u32, mut each: impl FnMut(u64, u32) -> Option<()>) -> Option<()> {
         let shape = self.shape.as_ref()?;
@@ -383,7 +386,7 @@ impl<'data, 'view> Table<'data, 'view> {
         }
     }
 
-    /// The column of a leaf that is written out.
+    /// Returns the column of a leaf that is written out.
     #[inline(always)]
     pub(crate) fn written_leaf(&self, leaf: u32) -> Result<u32> {
         match &self.shape {
@@ -395,7 +398,7 @@ impl<'data, 'view> Table<'data, 'view> {
         }
     }
 
-    /// Refuses leaves that a dictionary does not have: it has one.
+    /// Returns an error for a leaf other than 0: a dictionary has one leaf.
     #[inline]
     pub(crate) fn expect_only_leaf(&self, leaf: u32) -> Result<()> {
         if leaf == 0 { Ok(()) } else { Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaf.into(), 1)) }

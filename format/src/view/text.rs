@@ -1,4 +1,4 @@
-//! The labels of a block as `&str`.
+//! [`Text`]: labels of a block as `&str`.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -7,8 +7,8 @@ use super::{BlockView, LabelIds, LabelIdsIter, Series, TextLabel};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::{Result, Rule, SymbolId};
 
-/// The symbols of a block as text: made once, after the arena was found to be sound and UTF-8 throughout, so that each symbol
-/// costs a check of its two ends only.
+/// The symbols of a block as text. The arena was checked once, so that each symbol costs only a check that it starts
+/// and ends between characters.
 #[derive(Clone, Copy)]
 pub struct Text<'data, 'view> {
     view: &'view BlockView<'data>,
@@ -22,23 +22,23 @@ impl fmt::Debug for Text<'_, '_> {
 }
 
 impl<'data, 'view> Text<'data, 'view> {
-    /// The text of an arena that was checked before, by [`BlockView::check_arena`]. A wrong `arena` gives wrong text
-    /// or errors, never anything worse.
+    /// Returns the text of an arena that was checked before by [`BlockView::check_arena`]. The arena of another block
+    /// gives wrong text or errors.
     pub const fn from_checked(view: &'view BlockView<'data>, arena: &'data str) -> Self {
         Self { view, arena }
     }
 
-    /// The arena: all symbols, one after the other.
+    /// Returns the arena: all symbols, concatenated.
     pub const fn arena(&self) -> &'data str {
         self.arena
     }
 
-    /// The block.
+    /// Returns the block.
     pub const fn view(&self) -> &'view BlockView<'data> {
         self.view
     }
 
-    /// The text of symbol `id`; nothing if there are not so many symbols.
+    /// Returns the text of symbol `id`, or `None` if it is out of range.
     ///
     /// # Errors
     /// Damage to what was touched, or a symbol that starts or ends inside a character.

@@ -1,4 +1,4 @@
-//! What the writer says of the block (spec, section 10).
+//! Metadata of the block that the writer provides (spec, section 10).
 
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{I64, U16, U32, U64};
@@ -11,7 +11,7 @@ use crate::number::length;
 use crate::policy::LabelPolicy;
 use crate::view::{Job, TimeRange};
 
-/// What the writer says of the block, beyond what its content says.
+/// Metadata of a block that its content does not imply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockMeta {
     /// The time range of the data, if it is known.
@@ -22,13 +22,13 @@ pub struct BlockMeta {
     pub job: Option<Job>,
     /// The blocks that this one is made of, in increasing order.
     pub parents: Vec<BlockId>,
-    /// The blocks that those were made of and that may still exist, in increasing order.
+    /// Origins of the parents that may still exist, in increasing order.
     pub ancestors: Vec<BlockId>,
     /// Labels of the block as a whole, in increasing order of keys.
     pub external_labels: Vec<(String, String)>,
     /// Pairs that a user attached, in increasing order of keys.
     pub annotations: Vec<(String, String)>,
-    /// What is known about the metrics of the block. Part of its id, and not of its fingerprint.
+    /// Type, unit and description of the block's metrics. Part of its id, not of its fingerprint.
     pub metrics: MetricSet,
     /// How labels were cut.
     pub policy: LabelPolicy,
@@ -37,7 +37,7 @@ pub struct BlockMeta {
 }
 
 impl Default for BlockMeta {
-    /// Nothing known, nothing cut.
+    /// Returns metadata with nothing known and nothing cut.
     fn default() -> Self {
         Self {
             time: None,
@@ -54,7 +54,7 @@ impl Default for BlockMeta {
     }
 }
 
-/// What the content says.
+/// Counts and fingerprint of the content.
 pub(super) struct Content {
     pub series_count: u64,
     pub label_count: u64,
@@ -63,7 +63,7 @@ pub(super) struct Content {
 }
 
 impl BlockMeta {
-    /// The meta section.
+    /// Returns the meta section.
     pub(super) fn encode(&self, content: &Content) -> Result<Vec<u8>, BuildError> {
         increasing("parents", &self.parents)?;
         increasing("ancestors", &self.ancestors)?;

@@ -1,22 +1,22 @@
 //! Meaning as a block's bytes.
 //!
-//! [`BlockBuilder`] takes symbols, dictionaries, tables, lists and keysets in the order of the file and packs each at once, so that what it
-//! holds besides the bytes is one fingerprint per row of dictionaries and inner tables. It refuses what would break the order or the limits of
-//! the format; that everything given is also used, [`crate::verify`] checks.
+//! [`BlockBuilder`] takes symbols, dictionaries, tables, lists and keysets in the order of the file and packs each at
+//! once. Besides the bytes it holds one fingerprint per row of dictionaries and inner tables. It rejects items that
+//! break the order or the limits of the format. [`crate::verify`] checks that every item is used.
 //!
-//! | module | what it is for |
+//! | module | contents |
 //! |---|---|
-//! | `builder` | the builder, and what it refuses |
+//! | `builder` | [`BlockBuilder`] |
 //! | `symbols` | the arena and the starts of its symbols |
-//! | `graph` | tables and pools built already, and what later ones make of them |
+//! | `graph` | tables and pools that were pushed, as later tables need them |
 //! | `members` | lists and anchors |
 //! | `table` | columns, widths and rows of a table |
-//! | `catalogue` | the catalogue's records, packed |
-//! | `meta` | what the writer says of the block |
-//! | `metrics` | what is known about metrics |
-//! | `prepared` | a block of which all is known but rows that are written later |
-//! | `file` | sections to a file with its checksums |
-//! | `assemble` | the same for sections that are there already |
+//! | `catalogue` | records of the catalogue |
+//! | `meta` | [`BlockMeta`]: metadata from the writer |
+//! | `metrics` | packing of metric metadata |
+//! | `prepared` | [`PreparedBlock`]: a block whose rows are written later |
+//! | `file` | sections and their checksums |
+//! | `assemble` | [`assemble`]: a file from complete sections |
 
 mod assemble;
 mod builder;

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::metrics::MetricEntry;
 
-/// An entry of a dump. `Display` gives its lines without the last line feed, `Serialize` an object with the entry's `type`.
+/// An entry of a dump. `Display` gives its lines without the last line feed, `Serialize` an object with the entry's
+/// `type`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are the spec's")]

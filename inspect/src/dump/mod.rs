@@ -13,8 +13,8 @@ pub use entry::{DomainEntry, Entry, JobEntry, MetaEntry};
 use crate::InspectError;
 use crate::tables::TableKind;
 
-/// Writes the dump of a block as text: all of it, or with `first` only so many of each list of symbols, keys, tables, rows, series
-/// and so on.
+/// Writes the dump of a block as text: all of it, or with `first` only so many of each list of symbols, keys, tables,
+/// rows, series and so on.
 ///
 /// # Errors
 /// A block that is damaged, or a writer that fails.

@@ -9,8 +9,9 @@ use super::{KeysetGain, Uses};
 use crate::summary::per;
 use crate::tables::TableKind;
 
-/// The rows of all keysets as they would be without inner tables and lists, against all that stands in their place. Value dictionaries are
-/// the same in both. The catalogue is told beside it: what it would be in a plain block is not known.
+/// The rows of all keysets as they would be without inner tables and lists, against all that stands in their place.
+/// Value dictionaries are the same in both. The catalogue is told beside it: what it would be in a plain block is not
+/// known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Balance {
     /// Bytes that the rows of all keysets would take plain.

@@ -6,14 +6,15 @@ use chronoxide_format::view::{BlockView, Domain, Keyset, Series};
 use chronoxide_format::{Result, SeriesRef};
 use serde::Serialize;
 
-/// What factoring gained in the rows of a keyset. The inner tables and lists that it refers to are not counted: others may use them too.
+/// What factoring gained in the rows of a keyset. The inner tables and lists that it refers to are not counted: others
+/// may use them too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KeysetGain {
     /// The keyset's number.
     pub keyset: u32,
     /// That of its table.
     pub table: u32,
-    /// Its series.
+    /// Series.
     pub series: u32,
     /// Rows of its table: its series, or with a list column their prefixes.
     pub prefix_rows: u32,
@@ -50,11 +51,11 @@ impl KeysetGain {
     }
 }
 
-/// Returns the bytes that a keyset's series take as rows whose columns refer to value dictionaries (spec, section 7): the width of a column is that of
-/// the difference between the largest and the smallest value code of its label.
+/// Returns the bytes that a keyset's series take as rows whose columns refer to value dictionaries (spec, section 7):
+/// the width of a column is that of the difference between the largest and the smallest value code of its label.
 ///
-/// Costs the rows of the keyset's table and the members of the lists that they refer to, each list once, however many series these stand for. Holds two codes
-/// per label and one bit per list.
+/// Costs the rows of the keyset's table and the members of the lists that they refer to, each list once, however many
+/// series these stand for. Holds two codes per label and one bit per list.
 fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<u64> {
     let table = keyset.table();
     let mut list_column = None;
@@ -101,7 +102,7 @@ fn widen(ranges: &mut Vec<(u32, u32)>, series: &Series<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// The first less the second; the ends of the range stand for what is beyond them.
+/// Returns the first less the second; the ends of the range stand for what is beyond them.
 pub(super) fn difference(a: u64, b: u64) -> i64 {
     i64::try_from(a).unwrap_or(i64::MAX).saturating_sub_unsigned(b)
 }

@@ -21,7 +21,8 @@ use uses::Uses;
 
 /// What a plan gained: for each keyset, and for the block as a whole.
 ///
-/// What is *plain* is computed in the block's own row form, so that a block without inner tables and lists gains nothing in either.
+/// What is *plain* is computed in the block's own row form, so that a block without inner tables and lists gains
+/// nothing in either.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What is said of the plan as a whole.
@@ -43,7 +44,7 @@ pub struct Head {
     pub planner_version: u32,
     /// Form of the rows: `fixedwidth` or `bitpacked`.
     pub rows: &'static str,
-    /// Whether the block has inner tables or lists.
+    /// True if the block has inner tables or lists.
     pub factored: bool,
     /// Series.
     pub series: u32,
@@ -52,11 +53,11 @@ pub struct Head {
 }
 
 impl Plan {
-    /// Looks at each label of each row and of each list that rows refer to: the cost is that of rows, not of series. Holds a few numbers for each keyset,
-    /// table and pool, and no rows.
+    /// Looks at each label of each row and of each list that rows refer to: the cost is that of rows, not of series.
+    /// Holds a few numbers for each keyset, table and pool, and no rows.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let meta = view.meta()?;
         // First, because it also finds out whether the keysets' numbers of series can be believed.
@@ -89,7 +90,7 @@ pub enum Entry<'v> {
         /// What it gained.
         #[serde(flatten)]
         gain: KeysetGain,
-        /// Its label names, in order.
+        /// Label names, in order.
         keys: Vec<Name<'v>>,
     },
     /// An inner table.
@@ -111,7 +112,8 @@ pub enum Entry<'v> {
     Balance(Balance),
 }
 
-/// Hands what is said of a plan of `view`'s block to `take`, one after the other: with `first` only so many keysets, inner tables and pools.
+/// Hands what is said of a plan of `view`'s block to `take`, one after the other: with `first` only so many keysets,
+/// inner tables and pools.
 ///
 /// # Errors
 /// A block that is damaged, or what `take` says.

@@ -9,7 +9,7 @@ use crate::tables::TableKind;
 /// An inner table, and how many keysets use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TableUse {
-    /// Its number.
+    /// Number.
     pub table: u32,
     /// A map or a shared table.
     pub kind: TableKind,
@@ -26,7 +26,7 @@ pub struct TableUse {
 /// A list pool, and how many keysets use it. Only keysets refer to pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolUse {
-    /// Its number.
+    /// Number.
     pub pool: u32,
     /// The table whose rows are the members.
     pub table: u32,
@@ -75,7 +75,7 @@ impl Uses {
         Ok(uses)
     }
 
-    /// The table behind a column. Of pools it is noted that a keyset uses them: nothing else can.
+    /// Returns the table behind a column. Of pools it is noted that a keyset uses them: nothing else can.
     fn step(&mut self, domain: Domain) -> Option<TableId> {
         match domain {
             Domain::Arena => None,

@@ -30,7 +30,7 @@ pub enum Entry<'v> {
 /// A table.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableEntry<'v> {
-    /// Its number.
+    /// Number.
     pub table: u32,
     /// What it is.
     pub kind: TableKind,
@@ -45,7 +45,7 @@ pub struct TableEntry<'v> {
     pub bits: u32,
     /// Bytes that its rows take.
     pub bytes: u64,
-    /// Its columns.
+    /// Columns.
     pub columns: Vec<ColumnEntry>,
     /// Who refers to it.
     pub referrers: Referrers,
@@ -69,7 +69,7 @@ impl From<Column> for ColumnEntry {
 /// A list pool.
 #[derive(Clone, Debug, Serialize)]
 pub struct PoolEntry {
-    /// Its number.
+    /// Number.
     pub pool: u32,
     /// The table whose rows are the members.
     pub table: u32,

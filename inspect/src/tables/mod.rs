@@ -24,8 +24,8 @@ pub struct Selection {
     pub first: Option<u32>,
 }
 
-/// Hands the tables of a block, its pools, and a total for each kind to `take`, one after the other. Totals count what was left out by
-/// [`Selection::first`] too. Holds one reference for each column of the block, and the entry.
+/// Hands the tables of a block, its pools, and a total for each kind to `take`, one after the other. Totals count what
+/// was left out by [`Selection::first`] too. Holds one reference for each column of the block, and the entry.
 ///
 /// # Errors
 /// A block that is damaged, or what `take` says.

@@ -1,9 +1,8 @@
-//! What reading a block costs: opening it, resolving a million series in order and at random, step by step, finding them again, and following them through a
-//! compaction.
+//! What reading a block costs: opening it, resolving a million series in order and at random, step by step, finding
+//! them again, and following them through a compaction.
 //!
-//! The baseline is what one would build without this crate: each series as a flat array of pairs of symbol ids, with `u32` offsets, in memory
-//! ([`FlatPairs`]).
-//! Every function touches every byte of every label that it resolves.
+//! The baseline is what one would build without this crate: each series as a flat array of pairs of symbol ids, with
+//! `u32` offsets, in memory ([`FlatPairs`]). Every function touches every byte of every label that it resolves.
 
 mod follow;
 mod workload;
