@@ -38,7 +38,7 @@ CATALOGUE = Layout("Catalogue", key_count="I", table_count="I", pool_count="I", 
 SYMBOLS = Layout("Symbols", symbol_count="I", base_width="B", difference_width="B", reserved="H")
 META = Layout("Meta", series_count="Q", label_count="Q", fingerprint_1="Q", fingerprint_2="Q", time_start="q",
               time_end="q", window_start="q", window_end="q", job_id="16s", job_output="I", job_output_count="I",
-              parent_count="I", ancestor_count="I", external_label_count="I", user_pair_count="I", max_name_len="I",
+              parent_count="I", ancestor_count="I", external_label_count="I", annotation_count="I", max_name_len="I",
               max_value_len="I", planner_version="I", row_form="B", flags="B", reserved="H")
 PAIR = Layout("Pair", key_len="H", value_len="H")
 METRICS = Layout("Metrics", row_count="I", text_count="I", row_widths="6s", text_widths="1s", reserved="B")
@@ -633,7 +633,7 @@ def read_keysets(records, tables, section, pools_end):
 
 # ---- Section 10: meta -----------------------------------------------------------------------------------------------
 
-Origins = namedtuple("Origins", "parents ancestors external_labels user_pairs")
+Origins = namedtuple("Origins", "parents ancestors external_labels annotations")
 
 
 def read_meta(section):
@@ -657,7 +657,7 @@ def read_meta(section):
         return [(take(pair.key_len), take(pair.value_len)) for pair in lengths]
 
     parents, ancestors = take_ids(meta.parent_count), take_ids(meta.ancestor_count)
-    external_labels, user_pairs = take_pairs(meta.external_label_count), take_pairs(meta.user_pair_count)
+    external_labels, annotations = take_pairs(meta.external_label_count), take_pairs(meta.annotation_count)
     must(at == len(section), "meta-length", "%d bytes instead of %d", len(section), at)
 
     must(meta.row_form in (FIXED_WIDTH, BIT_PACKED), "meta-values", "row form %d", meta.row_form)
@@ -672,14 +672,14 @@ def read_meta(section):
         must(meta.job_id == bytes(16) and meta.job_output == 0, "meta-job", "a job without outputs")
     must(increasing(parents) and increasing(ancestors), "meta-parents", "blocks in another order")
     must(not set(parents) & set(ancestors), "meta-parents", "a block is parent and ancestor")
-    for pairs in external_labels, user_pairs:
+    for pairs in external_labels, annotations:
         for part in itertools.chain.from_iterable(pairs):
             must_be_utf8(part, "meta-pairs", "a key or value")
         must(all(key for key, _ in pairs), "meta-pairs", "an empty key")
         must(increasing([key for key, _ in pairs]), "meta-pairs", "keys in another order")
     for limit in meta.max_name_len, meta.max_value_len:
         must(18 <= limit <= MAX_SYMBOL_LEN, "meta-policy", "a limit of %d", limit)
-    return meta, Origins(parents, ancestors, external_labels, user_pairs)
+    return meta, Origins(parents, ancestors, external_labels, annotations)
 
 
 TYPES = ("unknown", "gauge", "sum", "histogram", "exponential-histogram", "summary", "gauge-histogram", "info", "state-set")
@@ -939,7 +939,7 @@ def dump_meta(meta, origins):
     yield "  job %s" % (job if meta.job_output_count else "none")
     for name, ids in ("parent", origins.parents), ("ancestor", origins.ancestors):
         yield from ("  %s %s" % (name, block_id_text(value)) for value in ids)
-    for name, pairs in ("external", origins.external_labels), ("user", origins.user_pairs):
+    for name, pairs in ("external", origins.external_labels), ("user", origins.annotations):
         yield from ("  %s %s %s" % (name, quoted(key), quoted(value)) for key, value in pairs)
     yield "  policy %d %d" % (meta.max_name_len, meta.max_value_len)
     yield "  planner %d" % meta.planner_version

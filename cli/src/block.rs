@@ -140,7 +140,7 @@ fn verify(written: &Candidate<'_>, block: &[u8]) -> Result<(), Unsound> {
 
 #[cfg(test)]
 mod tests {
-    use chronoxide_format::build::{BlockBuilder, BlockMeta};
+    use chronoxide_format::write::{BlockBuilder, BlockMeta};
 
     use super::*;
 

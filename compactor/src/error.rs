@@ -2,8 +2,8 @@
 
 use chronoxide_cli::human;
 use chronoxide_format::Error;
-use chronoxide_format::build::BuildError;
 use chronoxide_format::remap::RemapBuildError;
+use chronoxide_format::write::BuildError;
 use chronoxide_publish::SpoolError;
 
 /// Error of merging blocks. Fields count inputs from 0, messages from 1.

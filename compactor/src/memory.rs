@@ -1,8 +1,8 @@
 //! Estimates the memory of a compaction from the catalogues of its inputs, before it begins.
 
 use chronoxide_format::layout::SectionKind;
-use chronoxide_format::view::BlockView;
-use chronoxide_format::{KeyId, PoolId, TableId};
+use chronoxide_format::view::{BlockView, Keyset};
+use chronoxide_format::{KeyId, TableId};
 use chronoxide_planner::{KeysetPlan, Layout};
 
 use crate::merge::{Adopted, MergedKeyset};
@@ -70,13 +70,12 @@ pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     let mut largest = Vec::with_capacity(inputs.len());
     let mut series = 0_u64;
     for (input, view) in inputs.iter().enumerate() {
-        let of_keyset = |keyset: u32| -> chronoxide_format::Result<u64> {
-            let keyset = view.keyset(keyset)?;
+        let of_keyset = |keyset: chronoxide_format::Result<Keyset<'_, '_>>| -> chronoxide_format::Result<u64> {
+            let keyset = keyset?;
             let codes = size_of::<u32>() as u64 * u64::from(keyset.table().leaf_count()?);
             Ok((REMAPPED + codes).saturating_mul(keyset.series_count().into()))
         };
-        let of_input =
-            (0..view.keyset_count()).map(of_keyset).try_fold(0, |most, bytes| bytes.map(|bytes| bytes.max(most)));
+        let of_input = view.keysets().map(of_keyset).try_fold(0, |most, bytes| bytes.map(|bytes| bytes.max(most)));
         largest.push(of_input.map_err(|source| CompactError::Input { input, source })?);
         let count = view.series_count().map_err(|source| CompactError::Input { input, source })?;
         series = series.saturating_add(count.into());
@@ -94,14 +93,14 @@ fn input_memory(
 ) -> chronoxide_format::Result<u64> {
     let mut bytes = u64::from(view.symbols().count()) * SYMBOL + view.symbols().arena().len() as u64;
     for key in (0..view.key_count()).map(KeyId) {
-        bytes += u64::from(view.dictionary(key)?.row_count()) * VALUE;
+        bytes += u64::from(view.cardinality(key)?.unwrap_or_default()) * VALUE;
     }
     for table in view.key_count()..view.table_count() - view.keyset_count() {
-        let table = view.table(TableId(table))?;
+        let Some(table) = view.table(TableId(table))? else { break };
         bytes += u64::from(table.row_count()) * (ROW + CODE * u64::from(table.column_count()));
     }
-    for pool in (0..view.pool_count()).map(PoolId) {
-        let pool = view.pool(pool)?;
+    for pool in view.pools() {
+        let pool = pool?;
         bytes += levels * (u64::from(pool.list_count()) * LIST + u64::from(pool.member_count()) * MEMBER);
     }
     let metrics = view.sections().find(|section| section.known() == Some(SectionKind::MetricMetadata));
@@ -112,8 +111,8 @@ fn input_memory(
         bytes += METRIC + (row.name.len() + row.unit.len() + row.description.len()) as u64;
     }
     if options.layout == Layout::Factored && replan {
-        for keyset in 0..view.keyset_count() {
-            let keyset = view.keyset(keyset)?;
+        for keyset in view.keysets() {
+            let keyset = keyset?;
             bytes += u64::from(keyset.series_count()) * u64::from(keyset.table().leaf_count()?) * PLANNED;
         }
     }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::{BlockId, job_id};
 use chronoxide_format::metadata::MetricSet;
 use chronoxide_format::view::{BlockView, Job, Meta, OwnedMeta, TimeRange};
+use chronoxide_format::write::BlockMeta;
 
 use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
 
@@ -67,7 +67,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     }
     let mut rewritings = BTreeSet::new();
     for (input, meta) in order {
-        for pair in meta.user_pairs().map_err(at(input))? {
+        for pair in meta.annotations().map_err(at(input))? {
             let (key, value) = pair.map_err(at(input))?;
             if key == REWRITTEN_KEY {
                 rewritings.insert(value.to_owned());
@@ -90,7 +90,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     if !rewritten.is_empty() {
         pairs.insert(REWRITTEN_KEY, rewritten);
     }
-    merged.user_pairs = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    merged.annotations = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     let parents: BTreeSet<BlockId> = inputs.iter().map(OwnedMeta::block_id).collect();
     let parents: Vec<BlockId> = parents.into_iter().collect();
     merged.job = Some(Job { id: job_id(&parents, &options.describe()), output: 0, output_count: 1 });

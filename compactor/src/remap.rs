@@ -228,7 +228,8 @@ impl<'a> Placed<'a> {
             found_count += u64::from(found.is_some());
             numbers[kept[place as usize]] = found;
         }
-        let keyset = merging.context.inputs[source.input].keyset(source.keyset).map_err(at)?;
+        let keyset =
+            merging.context.inputs[source.input].keyset(source.keyset).map_err(at)?.expect("a keyset of the input");
         let mut left = &numbers[..];
         for row in 0..keyset.table().row_count() {
             let len = keyset.list(row).map_err(at)?.map_or(1, |list| list.len() as usize);

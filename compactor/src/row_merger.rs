@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use chronoxide_format::build::BuildError;
+use chronoxide_format::write::BuildError;
 use chronoxide_publish::Spool;
 use rayon::prelude::*;
 

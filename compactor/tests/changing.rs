@@ -5,10 +5,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use chronoxide_compactor::{CompactOptions, Compaction, Observer, Phase};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::{Block, Checks};
 use chronoxide_testdata::plan::{Plan, build};
@@ -32,7 +32,7 @@ fn input(number: usize) -> Vec<u8> {
         time: Some(TimeRange { start: 1_000, end: 2_000 + number as i64 }),
         window: Some(TimeRange { start: 0, end: 3_000 }),
         external_labels: vec![("cluster".to_owned(), "eu".to_owned())],
-        user_pairs: vec![(format!("note-{number}"), "text".to_owned())],
+        annotations: vec![(format!("note-{number}"), "text".to_owned())],
         metrics: [metric].into_iter().collect(),
         ..BlockMeta::default()
     };
@@ -90,7 +90,7 @@ fn a_bit_that_flips_after_verification_is_never_copied() {
             // SAFETY: the change is what is tried, and comes between two reads of the file's bytes.
             let open = |path| unsafe { Block::map(path, Checks::Never) }.unwrap();
             let blocks: Vec<Block> = paths.iter().map(open).collect();
-            let views: Vec<BlockView<'_>> = blocks.iter().map(Block::view).collect();
+            let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
             let flip = Flip { path: &paths[0], byte: byte as u64, bit: bit as u8 };
             let mut merged = Vec::new();
             let done = one_thread.install(|| {

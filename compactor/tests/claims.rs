@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::view::{BlockView, Job, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::REWRITTEN_KEY;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testdata::plan::{Labelset, Plan, build};
@@ -147,7 +147,12 @@ fn a_claim_under_the_id_of_the_blocks_own_job_deletes_nothing() {
         let merged = blocks.add("merged.cx", 200..300, &own);
         for output in 0..2 {
             let user_pairs = if rewritten { vec![(REWRITTEN_KEY.to_owned(), "x".to_owned())] } else { Vec::new() };
-            let claim = BlockMeta { job: job(output, 2), parents: vec![merged], user_pairs, ..BlockMeta::default() };
+            let claim = BlockMeta {
+                job: job(output, 2),
+                parents: vec![merged],
+                annotations: user_pairs,
+                ..BlockMeta::default()
+            };
             let numbers = if rewritten || output == 1 { 0..0 } else { 400..600 };
             blocks.add(&format!("claim-{output}.cx"), numbers, &claim);
         }
@@ -167,7 +172,10 @@ fn times_pairs_and_metrics_must_live_on_too() {
     let cases: [(&str, BlockMeta); 4] = [
         ("time range", BlockMeta { time, ..BlockMeta::default() }),
         ("window", BlockMeta { window: time, ..BlockMeta::default() }),
-        ("annotation key", BlockMeta { user_pairs: vec![("ticket".to_owned(), "1".to_owned())], ..BlockMeta::default() }),
+        (
+            "annotation key",
+            BlockMeta { annotations: vec![("ticket".to_owned(), "1".to_owned())], ..BlockMeta::default() },
+        ),
         ("metric metadata", BlockMeta { metrics: [metric].into_iter().collect(), ..BlockMeta::default() }),
     ];
     for (what, meta) in cases {

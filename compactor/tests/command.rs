@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::golden::goldens;
@@ -144,7 +144,7 @@ fn usage_errors_end_with_2() {
         (&[&here, "-o", &out], "a folder is merged in place"),
         (&[&here, "--shards", "2"], "shards are made of files"),
         (&[&a, "-o", &here, "--shards", "2", "--shard", "1/2"], "cannot be used with"),
-        (&[&a, "-o", &here, "--shard", "0/2"], "shards count from 1"),
+        (&[&a, "-o", &here, "--shard", "0/2"], "shard 0/2 is out of range"),
         (&[&a, "-o", &here, "--shard", "1/2", "--delete-inputs"], "the other shards need them"),
         (&[&a, "-o", &here, "--shard", "1/2", "--max-series-per-block", "5"], "one shard of a job cannot be cut"),
         (&[&a, "-o", &here, "--shards", "2", "--drop-label", "__name__"], "can be neither dropped nor renamed"),
@@ -355,9 +355,9 @@ fn remaps_are_written_where_they_are_wanted_and_lead_to_the_outputs() {
         let remap = remap.view();
         assert_eq!(remap.output(0).unwrap().0, merged.block_id());
         assert!(remap.series_count().unwrap() > 0);
-        for (series, target) in block.all_series().zip(remap.targets().unwrap()) {
+        for (series, target) in block.series_iter().zip(remap.targets().unwrap()) {
             let target = target.unwrap().unwrap();
-            let labels = |series: chronoxide_reader::Series<'_>| -> Vec<(Vec<u8>, Vec<u8>)> {
+            let labels = |series: chronoxide_reader::Series<'_, '_>| -> Vec<(Vec<u8>, Vec<u8>)> {
                 let owned = |label: chronoxide_reader::Label<'_>| (label.name.to_vec(), label.value.to_vec());
                 series.labels().map(|label| owned(label.unwrap())).collect()
             };

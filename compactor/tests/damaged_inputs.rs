@@ -13,9 +13,9 @@ use chronoxide_compactor::{
     CompactError, CompactOptions, Compaction, CompactionError, NoObserver, SCRATCH_MEMORY, Shards,
 };
 use chronoxide_format::Rule;
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, OpenError};
@@ -208,7 +208,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<JobDone, CompactionError<OpenError>> {
     let lock = FolderLock::try_lock(folder).unwrap();
-    let views: Vec<BlockView<'_>> = inputs.iter().map(Block::view).collect();
+    let views: Vec<BlockView<'_>> = inputs.iter().map(|block| *block.view()).collect();
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
     let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
     let job = JobFolder { system: &Disk, lock: &lock, verify: &verify_block, survey: &survey };

@@ -7,10 +7,10 @@ use std::fs;
 use std::process::Command;
 
 use chronoxide_compactor::{CompactError, CompactOptions, Compaction};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::shard::shard_of;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::FolderLock;
 use chronoxide_reader::{Checks, Folder};
 use chronoxide_testdata::plan::{Labelset, build};
@@ -75,7 +75,9 @@ impl Blocks {
 fn content(view: &BlockView<'_>) -> BTreeSet<Labelset> {
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
 }
 
 fn run(arguments: &[&str]) -> Output {

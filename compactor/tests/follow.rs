@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use chronoxide_compactor::REMAP_EXTENSION;
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::{Block, BlockId, Checks, FollowError, Followed, OpenError, RemapFolder, SeriesRef};
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
@@ -52,7 +52,7 @@ impl Scene {
 fn labels(view: &BlockView<'_>, series: SeriesRef) -> Labelset {
     let text = view.text().unwrap();
     let series = view.series(series).unwrap().unwrap();
-    text.labels(&series).map(Result::unwrap).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    text.labels(&series).map(Result::unwrap).map(|label| (label.name.to_owned(), label.value.to_owned())).collect()
 }
 
 fn id_of(path: &Path) -> BlockId {
@@ -134,7 +134,7 @@ fn a_chain_that_ends_and_remaps_that_are_wrong_are_told() {
     };
     std::fs::write(&own, bytes).unwrap();
     let error = scene.remaps().follow(first, SeriesRef(0), |_| false).unwrap_err();
-    assert!(matches!(error, FollowError::Circle { block } if block == first), "{error}");
+    assert!(matches!(error, FollowError::Cycle { block } if block == first), "{error}");
 }
 
 #[cfg(unix)]

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{CompactError, CompactOptions, Compacted, Compaction, UserPairs};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, OwnedMetricMetadata};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
@@ -86,7 +86,9 @@ fn content(block: &[u8]) -> BTreeSet<Labelset> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
 }
 
 /// The sections that hold content and not where it came from.
@@ -230,7 +232,7 @@ fn the_oldest_block_decides_whatever_the_order_of_arguments() {
     let pair = |value: &str| vec![("note".to_owned(), value.to_owned())];
     let meta = |start, note| BlockMeta {
         time: Some(TimeRange { start, end: start + 5_000_000 }),
-        user_pairs: pair(note),
+        annotations: pair(note),
         ..BlockMeta::default()
     };
     let mut random = Random::new(4);
@@ -243,7 +245,7 @@ fn the_oldest_block_decides_whatever_the_order_of_arguments() {
         let merged = Compaction::new(&views, &options).into_memory().unwrap().block;
         let view = BlockView::open(&merged).unwrap();
         let meta = view.meta().unwrap();
-        assert_eq!(meta.user_pairs().unwrap().map(Result::unwrap).collect::<Vec<_>>(), [("note", "old")]);
+        assert_eq!(meta.annotations().unwrap().map(Result::unwrap).collect::<Vec<_>>(), [("note", "old")]);
     }
 }
 
@@ -253,7 +255,7 @@ fn what_inputs_say_of_themselves_is_united() {
     let meta = |start, end, pairs: &[(String, String)]| BlockMeta {
         time: Some(TimeRange { start, end }),
         external_labels: vec![pair("cluster", "eu")],
-        user_pairs: pairs.to_vec(),
+        annotations: pairs.to_vec(),
         policy: LabelPolicy::INGEST,
         ..BlockMeta::default()
     };
@@ -266,7 +268,7 @@ fn what_inputs_say_of_themselves_is_united() {
     let meta_of = view.meta().unwrap();
     assert_eq!(meta_of.time(), Some(TimeRange { start: -5, end: 30 }));
     assert_eq!(meta_of.policy(), LabelPolicy::INGEST);
-    let user: Vec<_> = meta_of.user_pairs().unwrap().map(Result::unwrap).collect();
+    let user: Vec<_> = meta_of.annotations().unwrap().map(Result::unwrap).collect();
     assert_eq!(user, [("a", "1"), ("b", "2"), ("c", "3")]);
     let external: Vec<_> = meta_of.external_labels().unwrap().map(Result::unwrap).collect();
     assert_eq!(external, [("cluster", "eu")]);
@@ -321,9 +323,9 @@ fn inputs_that_contradict_each_other_are_not_merged() {
     let conflicts = [
         ("external labels", BlockMeta { external_labels: pair("cluster", "eu"), ..BlockMeta::default() }),
         ("label policy", BlockMeta { policy: LabelPolicy::INGEST, ..BlockMeta::default() }),
-        ("annotations", BlockMeta { user_pairs: pair("note", "other"), ..BlockMeta::default() }),
+        ("annotations", BlockMeta { annotations: pair("note", "other"), ..BlockMeta::default() }),
     ];
-    let base = BlockMeta { user_pairs: pair("note", "one"), ..BlockMeta::default() };
+    let base = BlockMeta { annotations: pair("note", "one"), ..BlockMeta::default() };
     for (name, meta) in conflicts {
         let mut random = Random::new(7);
         let (a, b) = (input(&mut random, 20, &base), input(&mut random, 20, &meta));

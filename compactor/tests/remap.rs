@@ -6,12 +6,12 @@ use std::path::Path;
 
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction, NoObserver, Observer, Phase, Rewrite, Shards};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::remap::RemapView;
 use chronoxide_format::shard::Shard;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock, Spool};
 use chronoxide_reader::lineage::Lineage;
@@ -36,7 +36,9 @@ fn series(block: &[u8]) -> Vec<Labelset> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
 }
 
 fn id(block: &[u8]) -> BlockId {
@@ -83,7 +85,7 @@ fn prefixes_that_are_spread_over_outputs_are_followed() {
         .into();
     for block in &blocks {
         let view = BlockView::open(block).unwrap();
-        let lists = (0..view.keyset_count()).map(|keyset| view.keyset(keyset).unwrap().pool().is_some());
+        let lists = view.keysets().map(|keyset| keyset.unwrap().pool().is_some());
         assert!(lists.into_iter().any(|has_lists| has_lists), "the planner found no lists");
     }
     let shards = Shards { count: NonZeroU32::new(3).unwrap(), by: "le".to_owned(), only: None };
@@ -184,7 +186,7 @@ fn inputs_are_there_until_their_remaps_are() {
     let lock = FolderLock::try_lock(&blocks).unwrap();
     let verify = |path: &Path| -> Result<Lineage, OpenError> {
         let block = Block::read(path, Checks::Eager)?;
-        Ok(Lineage::of(&block.view()).unwrap())
+        Ok(Lineage::from_view(&block.view()).unwrap())
     };
     let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
     let job = JobFolder { system: &Disk, lock: &lock, verify: &verify, survey: &survey };

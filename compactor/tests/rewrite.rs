@@ -5,9 +5,9 @@ mod support;
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{CompactOptions, Compaction, Rewrite};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
@@ -58,7 +58,7 @@ fn a_plan_survives_labels_that_are_dropped_and_renamed() {
     let rewritten = merged(&factored, rewrite);
     let rows = |block: &[u8]| {
         let view = BlockView::open(block).unwrap();
-        (0..view.keyset_count()).map(|keyset| view.keyset(keyset).unwrap().table().row_count()).sum::<u32>()
+        view.keysets().map(|keyset| keyset.unwrap().table().row_count()).sum::<u32>()
     };
     assert!(rows(&factored) <= 40, "{} prefixes", rows(&factored));
     assert_eq!(rows(&rewritten), rows(&factored));

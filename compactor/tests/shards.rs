@@ -8,12 +8,12 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Rewrite, Shards, Summary};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricSet, OwnedMetricMetadata};
 use chronoxide_format::shard::{Shard, shard_of};
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::BlockId;

@@ -1,7 +1,7 @@
 //! Bit streams: fields of 0 to 48 bits, least significant bit first, without gaps (spec, section 1).
 //!
-//! A field is read with one unaligned 64-bit load, one shift and one mask. The load is bounds-checked: that costs about
-//! half a nanosecond and is what safety rests on.
+//! A field is read with one unaligned 64-bit load, one shift and one mask. The load is bounds-checked: memory safety
+//! rests on this check, which costs about half a nanosecond.
 
 use std::fmt;
 
@@ -11,29 +11,29 @@ use crate::layout::STREAM_TAIL;
 use crate::number::{index, length, low32};
 use crate::{Error, Result, Rule};
 
-/// The bits that `n` needs: 0 for 0, 8 for 255, 9 for 256 (spec, section 1).
+/// Returns the number of bits that `n` needs: 0 for 0, 8 for 255, 9 for 256 (spec, section 1).
 #[inline]
 pub const fn width(n: u64) -> u32 {
     64 - n.leading_zeros()
 }
 
-/// The largest number of `width` bits; `width` is at most 63. A wider one gives some mask.
+/// Returns the largest number of `width` bits; `width` must be at most 63. A larger width gives an unspecified mask.
 #[inline]
 pub(crate) const fn mask(width: u32) -> u64 {
     1_u64.wrapping_shl(width).wrapping_sub(1)
 }
 
-/// The bytes that hold `bits` bits.
+/// Returns the number of bytes that hold `bits` bits.
 #[inline]
 pub const fn bytes_for(bits: u64) -> u64 {
     bits.div_ceil(8)
 }
 
-/// A section, or what follows its header, read as a bit stream.
+/// A section, or the part after its header, read as a bit stream.
 #[derive(Clone, Copy)]
 pub struct Bits<'a> {
     bytes: &'a [u8],
-    /// Says which rule is broken when a field lies outside.
+    /// Rule to report if a field is outside the stream.
     rule: Rule,
     proofs: Option<SectionProofs<'a>>,
 }
@@ -45,22 +45,22 @@ impl fmt::Debug for Bits<'_> {
 }
 
 impl<'a> Bits<'a> {
-    /// The bit stream over all of `bytes`.
+    /// Returns the bit stream over all of `bytes`.
     pub const fn new(bytes: &'a [u8], rule: Rule) -> Self {
         Self { bytes, rule, proofs: None }
     }
 
-    /// The same, with the chunks of the section checked as they are touched.
+    /// Like [`Bits::new`], but checks the chunks of the section as they are read.
     pub(crate) const fn with_proofs(bytes: &'a [u8], rule: Rule, proofs: Option<SectionProofs<'a>>) -> Self {
         Self { bytes, rule, proofs }
     }
 
-    /// The bits that fields may occupy: all but the closing zero bytes.
+    /// Returns the number of bits that fields may occupy: all but the closing zero bytes.
     pub fn field_bits(&self) -> u64 {
         length(self.bytes.len()).saturating_sub(STREAM_TAIL) * 8
     }
 
-    /// The field of `width` bits, at most 48, that starts at bit `bit`.
+    /// Returns the field of `width` bits, at most 48, that starts at bit `bit`.
     ///
     /// # Errors
     /// A field that lies outside, or in a chunk that turns out to be damaged.
@@ -72,8 +72,9 @@ impl<'a> Bits<'a> {
         Ok((self.word(bit)? >> (bit % 8)) & mask(width))
     }
 
-    /// The 57 bits and more from bit `bit` on, with anything above them; nothing where [`Bits::get`] would give an error. Errors are large: where thousands of fields are read in a row, carrying a place for them along costs
-    /// more than the fields do, and whoever gets nothing can ask again for the error.
+    /// Returns at least 57 bits starting at `bit`; higher bits are unspecified. Returns `None` where [`Bits::get`]
+    /// would return an error. Errors are large: where thousands of fields are read in a row, reserving space for an
+    /// error costs more than the fields. The caller can call [`Bits::get`] for the error.
     #[inline(always)]
     pub(crate) fn peek(&self, bit: u64) -> Option<u64> {
         let byte = bit / 8;
@@ -84,7 +85,7 @@ impl<'a> Bits<'a> {
         Some(u64::from_le_bytes(*word) >> (bit % 8))
     }
 
-    /// The field that [`Bits::get`] gives, or nothing where it would give an error; see [`Bits::peek`].
+    /// Like [`Bits::get`], but returns `None` instead of an error; see [`Bits::peek`].
     #[inline(always)]
     pub(crate) fn peek_field(&self, bit: u64, width: u32) -> Option<u64> {
         if width == 0 {
@@ -93,8 +94,8 @@ impl<'a> Bits<'a> {
         Some(self.peek(bit)? & mask(width))
     }
 
-    /// The `len` bits from bit `bit` on, of which fields can be read without another look at the whole stream; nothing where one of them could not be, see
-    /// [`Bits::peek`].
+    /// Returns the `len` bits starting at `bit` as a window whose fields are read without checks of the whole stream.
+    /// Returns `None` if a part of it is outside or damaged; see [`Bits::peek`].
     #[inline(always)]
     pub(crate) fn window(&self, bit: u64, len: u64) -> Option<Window<'a>> {
         let first = bit / 8;
@@ -106,7 +107,7 @@ impl<'a> Bits<'a> {
         Some(Window { bytes, start: bit % 8 })
     }
 
-    /// The 64 bits from the byte in which bit `bit` lies.
+    /// Returns the 64 bits that start at the byte of bit `bit`.
     #[inline(always)]
     fn word(&self, bit: u64) -> Result<u64> {
         let byte = bit / 8;
@@ -125,7 +126,8 @@ impl<'a> Bits<'a> {
         corrupt(self.rule, Place::Byte(byte), byte.saturating_add(8), length(self.bytes.len()))
     }
 
-    /// All fields of a record that starts at bit `bit`; `ends` says where each ends, counted from there.
+    /// Returns all fields of a record that starts at bit `bit`. `ends` holds the end of each field, relative to that
+    /// bit.
     #[inline(always)]
     pub(crate) fn record<const N: usize>(&self, bit: u64, ends: [u32; N]) -> Result<[u64; N]> {
         let mut start = 0;
@@ -166,7 +168,8 @@ impl<'a> Bits<'a> {
         Ok(fields)
     }
 
-    /// The first byte with a bit set among bits `from..to` of the stream, its closing zero bytes included. `to` is a whole byte.
+    /// Returns the first byte with a bit set among bits `from..to` of the stream, its closing zero bytes included. `to`
+    /// is a whole byte.
     pub(crate) fn first_set(&self, from: u64, to: u64) -> Option<u64> {
         let range = usize::try_from(from / 8).ok()?..usize::try_from(to / 8).ok()?;
         let mut kept = u8::MAX << (from % 8);
@@ -180,15 +183,15 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// Some bits of a stream.
+/// A range of bits of a stream.
 pub(crate) struct Window<'a> {
     bytes: &'a [u8],
-    /// Where they start in the first byte.
+    /// First bit in the first byte.
     start: u64,
 }
 
 impl Window<'_> {
-    /// The 57 bits and more from bit `bit` of them on, with anything above them.
+    /// Returns at least 57 bits starting at bit `bit` of the window; higher bits are unspecified.
     #[inline(always)]
     pub(crate) fn word(&self, bit: u64) -> Option<u64> {
         let bit = self.start + bit;
@@ -207,12 +210,12 @@ pub struct BitWriter {
 }
 
 impl BitWriter {
-    /// An empty stream.
+    /// Returns an empty stream.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends the low `width` bits of `value`, at most 48; the others must be zero.
+    /// Appends the low `width` bits of `value`; `width` is at most 48, and higher bits must be zero.
     #[inline]
     pub fn push(&mut self, value: u64, width: u32) {
         debug_assert!(width <= 48 && value >> width == 0, "{value} does not fit {width} bits");
@@ -242,7 +245,7 @@ impl BitWriter {
         length(self.bytes.len())
     }
 
-    /// Bits that were pushed, those that fill bytes included.
+    /// Returns the number of bits that were pushed.
     pub fn bit_len(&self) -> u64 {
         length(self.bytes.len()) * 8 + u64::from(self.pending_bits)
     }
@@ -273,13 +276,13 @@ impl BitWriter {
         std::mem::take(&mut self.bytes)
     }
 
-    /// The stream without closing bytes.
+    /// Returns the stream without closing bytes.
     pub(crate) fn finish_aligned(mut self) -> Vec<u8> {
         self.align();
         self.bytes
     }
 
-    /// The stream with its closing zero bytes.
+    /// Returns the stream with its closing zero bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.align();
         self.bytes.extend_from_slice(&[0; 8]);

@@ -16,7 +16,7 @@ pub fn crc(data: &[u8]) -> u32 {
     crc32fast::hash(data)
 }
 
-/// The checksum of a block's directory.
+/// Returns the checksum of a block's directory.
 pub fn directory_checksum(block: BlockId, directory: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(&block.0);
@@ -24,7 +24,7 @@ pub fn directory_checksum(block: BlockId, directory: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// The checksum of chunk `chunk` of the section (`kind`, `id`).
+/// Returns the checksum of chunk `chunk` of the section (`kind`, `id`).
 pub fn chunk_checksum(block: BlockId, kind: u32, id: u32, chunk: u64, data: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(&block.0);
@@ -35,12 +35,12 @@ pub fn chunk_checksum(block: BlockId, kind: u32, id: u32, chunk: u64, data: &[u8
     hasher.finalize()
 }
 
-/// The checksum of a block's checks section.
+/// Returns the checksum of a block's checks section.
 pub fn checks_checksum(block: BlockId, checks: &[u8]) -> u32 {
     chunk_checksum(block, SectionKind::Checks.code(), 0, 0, checks)
 }
 
-/// The checksum of chunk `chunk` of a remap (remap spec, section 6).
+/// Returns the checksum of chunk `chunk` of a remap (remap spec, section 6).
 pub fn remap_checksum(input: &[u8; 16], job: &[u8; 16], chunk: u64, data: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(input);
@@ -50,12 +50,12 @@ pub fn remap_checksum(input: &[u8; 16], job: &[u8; 16], chunk: u64, data: &[u8])
     hasher.finalize()
 }
 
-/// The chunks of a section of `length` bytes.
+/// Returns the chunks of a section of `length` bytes.
 pub const fn chunk_count(length: u64) -> u64 {
     length.div_ceil(CHUNK_LEN)
 }
 
-/// What the checksums of chunks are bound to.
+/// Owner of a checksum: it is part of the input, so that a section of another block is detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Owner {
     /// A section of a block: its kind and id.
@@ -100,15 +100,15 @@ impl CheckedSection<'_> {
                 Owner::Remap { .. } => None,
             },
             place: Place::Chunk(chunk),
-            found: found.into(),
-            expected: expected.into(),
+            found: Some(found.into()),
+            expected: Some(expected.into()),
         })
     }
 }
 
-/// Which chunks of a block were checked and found right: one bit per chunk, set once.
+/// A record of the chunks of a block whose checksums were checked: one bit per chunk, set once.
 ///
-/// Shared by threads without locks. Two threads that touch a chunk at once may both check it, which is harmless.
+/// It is shared by threads without locks. Two threads that read a chunk at once may both check it.
 #[derive(Debug)]
 pub struct ChunkProofs {
     words: Box<[AtomicU64]>,
@@ -117,8 +117,8 @@ pub struct ChunkProofs {
 impl ChunkProofs {
     /// Nothing proved yet, for a block of `block_len` bytes: one bit per 8 KiB.
     pub fn new(block_len: usize) -> Self {
-        // One chunk more per section than whole chunks of the file; sections are few, so a chunk without a bit is
-        // merely checked each time.
+        // Sections add at most one chunk each to the whole chunks of the file. A chunk without a bit is checked each
+        // time.
         let words = (block_len / (8192 * 64)) + 1;
         Self { words: (0..words).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -129,7 +129,7 @@ impl ChunkProofs {
     }
 
     fn is_proved(&self, chunk: u64) -> bool {
-        // Relaxed: the bit vouches for immutable bytes and orders nothing else.
+        // Relaxed: the bit is about immutable bytes and orders no other access.
         self.word(chunk).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
     }
 
@@ -145,7 +145,7 @@ impl ChunkProofs {
 pub(crate) struct SectionProofs<'a> {
     pub section: CheckedSection<'a>,
     pub proofs: &'a ChunkProofs,
-    /// Number of the section's first chunk among those of the block.
+    /// Number of the section's first chunk in the block.
     pub first_chunk: u64,
 }
 

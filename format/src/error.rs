@@ -1,4 +1,4 @@
-//! What can be wrong with the bytes of a block.
+//! Errors of the bytes of a block.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use crate::layout::{MAJOR, MINOR, SectionKind};
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a block, or a part of it, is refused.
+/// Reason why a block, or a part of it, is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes do not begin as a block does.
-    #[error("not a Chronoxide block: it does not begin with the magic bytes")]
+    #[error("not a Chronoxide block: the magic bytes are missing")]
     NotABlock,
     /// The block has another version than this reader.
-    #[error("the block has format version {major}.{minor}; this reader knows {MAJOR}.{MINOR} only")]
+    #[error("unsupported block format version {major}.{minor}: this program reads {MAJOR}.{MINOR}")]
     UnsupportedVersion {
         /// Major version in the header.
         major: u16,
@@ -24,13 +24,13 @@ pub enum Error {
         minor: u16,
     },
     /// The block needs features that this reader does not have.
-    #[error("the block needs features that this reader does not know: incompat bits {bits:#x}")]
+    #[error("unsupported block features: unknown incompat bits {bits:#x}")]
     UnsupportedFeatures {
         /// The unknown bits of the header's `incompat` word.
         bits: u32,
     },
     /// The block has a required section that this reader does not know.
-    #[error("the block has a required section of kind {kind} that this reader does not know")]
+    #[error("unsupported block: unknown required section of kind {kind}")]
     UnsupportedSection {
         /// The section's kind in the directory.
         kind: u32,
@@ -41,7 +41,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The rule that the block breaks. Every error of this type stands for one.
+    /// Returns the rule that the block breaks.
     pub const fn rule(&self) -> Rule {
         match self {
             Self::NotABlock => Rule::Magic,
@@ -60,12 +60,13 @@ pub struct Corruption {
     pub rule: Rule,
     /// The section in which it is broken; none for header and directory.
     pub section: Option<SectionKind>,
-    /// What is wrong: a byte of the section (or of the file, without one), or the number of a record, symbol, row, ...
+    /// Place in the section (or in the file, if there is no section): a byte, or the number of a record, symbol, row,
+    /// ...
     pub place: Place,
-    /// The value that was found.
-    pub found: u64,
-    /// The value, or the bound, that it breaks.
-    pub expected: u64,
+    /// Value that was found, if the rule is about a number.
+    pub found: Option<u64>,
+    /// Value or bound that the rule requires, if it is about a number.
+    pub expected: Option<u64>,
 }
 
 /// The place of a corruption.
@@ -123,30 +124,32 @@ impl fmt::Display for Corruption {
         if let Some(section) = self.section {
             write!(f, "section {}, ", section.name())?;
         }
-        write!(
-            f,
-            "{}: found {}, expected {} (rule {}: {})",
-            self.place,
-            self.found,
-            self.expected,
-            self.rule.id(),
-            self.rule
-        )
+        write!(f, "{}: ", self.place)?;
+        if let (Some(found), Some(expected)) = (self.found, self.expected) {
+            write!(f, "found {found}, expected {expected} ")?;
+        }
+        write!(f, "(rule {}: {})", self.rule.id(), self.rule)
     }
 }
 
 impl std::error::Error for Corruption {}
 
 impl Corruption {
-    /// A broken rule with its values; the section is the rule's own.
+    /// Returns a violated rule without values, in the section that the rule is about.
     #[cold]
-    pub(crate) fn new(rule: Rule, place: Place, found: u64, expected: u64) -> Self {
-        Self { rule, section: rule.section(), place, found, expected }
+    fn new(rule: Rule, place: Place) -> Self {
+        Self { rule, section: rule.section(), place, found: None, expected: None }
     }
 }
 
-/// Shorthand for the error that most checks of this crate end in.
+/// Returns the error of a rule that is about a number.
 #[cold]
 pub(crate) fn corrupt(rule: Rule, place: Place, found: u64, expected: u64) -> Error {
-    Error::Corrupt(Corruption::new(rule, place, found, expected))
+    Error::Corrupt(Corruption { found: Some(found), expected: Some(expected), ..Corruption::new(rule, place) })
+}
+
+/// Returns the error of a rule that is not about a number, such as an order.
+#[cold]
+pub(crate) fn corrupt_at(rule: Rule, place: Place) -> Error {
+    Error::Corrupt(Corruption::new(rule, place))
 }

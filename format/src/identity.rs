@@ -25,7 +25,7 @@ const P: u64 = (1 << 61) - 1;
 struct Residue(u64);
 
 impl Residue {
-    /// Of a product of two residues: both halves are below 2^61.
+    /// Reduces a product of two residues. Both halves are below 2^61.
     #[inline]
     fn from_product(n: u128) -> Self {
         let sum = (low64(n) & P) + low64(n >> 61);
@@ -50,20 +50,22 @@ impl Mul for Residue {
     }
 }
 
-/// What a symbol adds to the fingerprints of its labels: computed once per symbol, however many dictionaries it is in.
+/// Hash of a symbol, as input of the fingerprints of labels. Computed once per symbol, not once per dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SymbolHash(u64);
 
 impl SymbolHash {
-    /// Of a label name or value.
-    pub fn of(symbol: &[u8]) -> Self {
+    /// Hashes a label name or value.
+    pub fn new(symbol: &[u8]) -> Self {
         Self(sip(b"chronoxide.sym.0", &[symbol]))
     }
 }
 
-/// The fingerprint of labels, of a series, or of many: a sum of products, so that it can be computed table by table.
+/// The fingerprint of a label, a series or a set of series: a sum of products, so that it can be computed table by
+/// table.
 ///
-/// The fingerprint of a series is the product of those of its labels; that of a set is the sum of those of its series.
+/// The fingerprint of a series is the product of its labels' fingerprints; that of a set is the sum of its series'
+/// fingerprints.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
     first: Residue,
@@ -71,31 +73,31 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of no series: neutral in sums.
+    /// Fingerprint of the empty set: neutral in sums.
     pub const ZERO: Self = Self { first: Residue(0), second: Residue(0) };
-    /// Of the series without labels: neutral in products.
+    /// Fingerprint of a series without labels: neutral in products.
     pub const ONE: Self = Self { first: Residue(1), second: Residue(1) };
 
-    /// Of one label, by the hashes of its name and its value.
-    pub fn of_label(SymbolHash(name): SymbolHash, SymbolHash(value): SymbolHash) -> Self {
+    /// Returns the fingerprint of one label, from the hashes of its name and value.
+    pub fn from_label(SymbolHash(name): SymbolHash, SymbolHash(value): SymbolHash) -> Self {
         let (name, value) = (name.to_le_bytes(), value.to_le_bytes());
         let residue = |key| Residue(1 + sip(key, &[&name, &value]) % (P - 1));
         Self { first: residue(b"chronoxide.fpr.1"), second: residue(b"chronoxide.fpr.2") }
     }
 
-    /// The fingerprint with these two numbers, as they stand in the file; none if one of them is not below 2^61 - 1.
+    /// Returns the fingerprint with these two stored numbers, or `None` if one of them is not below 2^61 - 1.
     pub fn from_parts([first, second]: [u64; 2]) -> Option<Self> {
         (first < P && second < P).then_some(Self { first: Residue(first), second: Residue(second) })
     }
 
-    /// The sum of so many of it.
+    /// Returns the sum of `count` copies.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         let count = Residue(count % P);
         Self { first: self.first * count, second: self.second * count }
     }
 
-    /// The two numbers as they stand in the file.
+    /// Returns the two numbers that are stored.
     pub const fn to_parts(self) -> [u64; 2] {
         [self.first.0, self.second.0]
     }
@@ -140,8 +142,8 @@ impl fmt::Debug for Fingerprint {
 pub struct BlockId(pub [u8; 16]);
 
 impl BlockId {
-    /// The id of the block with these sections, the last one empty if it is absent; `time_start` is in nanoseconds, if it
-    /// is known.
+    /// Returns the id of the block with these sections, the last one empty if it is absent; `time_start` is in
+    /// nanoseconds, if it is known.
     pub fn derive(time_start: Option<i64>, meta: &[u8], catalogue: &[u8], metric_metadata: &[u8]) -> Self {
         let millis = time_start.and_then(|nanos| u64::try_from(nanos / 1_000_000).ok()).unwrap_or(0);
         let first = sip(b"chronoxide.bid.1", &[meta, catalogue, metric_metadata]);
@@ -150,7 +152,7 @@ impl BlockId {
         Self(id.to_be_bytes())
     }
 
-    /// The first 8 bytes as a number, big-endian: what errors show of an id.
+    /// Returns the first 8 bytes as a big-endian number, as shown in errors.
     pub(crate) fn prefix(self) -> u64 {
         u64::from_be_bytes(self.0.first_chunk().copied().unwrap_or_default())
     }
@@ -164,7 +166,7 @@ impl fmt::Display for BlockId {
 
 /// Text that is not the id of a block: an id has 26 characters of Crockford's base 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a block id: 26 characters such as 01ARZ3NDEKTSV4RRFFQ69G5FAV are expected")]
+#[error("invalid block id: expected 26 characters such as 01ARZ3NDEKTSV4RRFFQ69G5FAV")]
 pub struct BlockIdError;
 
 impl std::str::FromStr for BlockId {
@@ -181,8 +183,8 @@ impl fmt::Debug for BlockId {
     }
 }
 
-/// The id of a job: derived from the blocks that it reads and a text that says what it does with them, so that the same job has the
-/// same id wherever it runs.
+/// Returns the id of a job, derived from its input blocks and a text that describes its options. Equal jobs have equal
+/// ids on any machine.
 pub fn job_id(parents: &[BlockId], what: &str) -> [u8; 16] {
     let mut text = Vec::new();
     for parent in parents {
@@ -226,8 +228,8 @@ mod tests {
 
     #[test]
     fn a_name_is_not_a_value() {
-        let hash = |symbol: &str| SymbolHash::of(symbol.as_bytes());
-        assert_ne!(Fingerprint::of_label(hash("a"), hash("b")), Fingerprint::of_label(hash("b"), hash("a")));
+        let hash = |symbol: &str| SymbolHash::new(symbol.as_bytes());
+        assert_ne!(Fingerprint::from_label(hash("a"), hash("b")), Fingerprint::from_label(hash("b"), hash("a")));
     }
 
     proptest! {
@@ -243,13 +245,13 @@ mod tests {
 
         #[test]
         fn many_times_is_the_sum_of_as_many(count in 0_u64..20, name: String) {
-            let one = Fingerprint::of_label(SymbolHash::of(name.as_bytes()), SymbolHash::of(b"v"));
+            let one = Fingerprint::from_label(SymbolHash::new(name.as_bytes()), SymbolHash::new(b"v"));
             prop_assert_eq!(one.times(count), (0..count).map(|_| one).sum());
         }
 
         #[test]
         fn a_fingerprint_factorises(labels in prop::collection::vec(".{1,5}", 3..6)) {
-            let label = |i: usize| Fingerprint::of_label(SymbolHash::of(b"k"), SymbolHash::of(labels[i].as_bytes()));
+            let label = |i: usize| Fingerprint::from_label(SymbolHash::new(b"k"), SymbolHash::new(labels[i].as_bytes()));
             let listed = label(0) * label(1) + label(0) * label(2);
             prop_assert_eq!(listed, label(0) * (label(1) + label(2)));
         }

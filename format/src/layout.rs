@@ -1,4 +1,4 @@
-//! The structs, constants and limits of the file, each declared once (spec, sections 2 to 10).
+//! Structs, constants and limits of the file, each declared once (spec, sections 2 to 10).
 //!
 //! A test compares them with the spec's tables.
 
@@ -12,15 +12,15 @@ pub const MAJOR: u16 = 0;
 /// The minor version; for major version 0 the number of the draft.
 pub const MINOR: u16 = 2;
 
-/// Bytes in a label name or value, at most.
+/// Maximum bytes of a label name or value.
 pub const MAX_SYMBOL_LEN: u32 = 65_535;
-/// Labels of a series, at most.
+/// Maximum labels of a series.
 pub const MAX_LABELS: u32 = 512;
-/// Columns of a table, at most.
+/// Maximum columns of a table.
 pub const MAX_COLUMNS: u32 = 512;
-/// Depth of a table, at most (spec, section 7).
+/// Maximum depth of a table (spec, section 7).
 pub const MAX_DEPTH: u32 = 4;
-/// Entries of the directory, at most.
+/// Maximum entries of the directory.
 pub const MAX_SECTIONS: u32 = 1024;
 /// [`MAX_LABELS`] and [`MAX_COLUMNS`] as the length of an array.
 pub(crate) const MAX_WIDE: usize = 512;
@@ -31,9 +31,9 @@ pub const CHUNK_LEN: u64 = 8192;
 pub const ANCHOR_ROWS: u32 = 16;
 /// Symbols that share a base.
 pub const SYMBOL_GROUP: u32 = 16;
-/// Bytes in the name, unit or description of a metric, at most.
+/// Maximum bytes of the name, unit or description of a metric.
 pub const MAX_METRIC_TEXT_LEN: u32 = 65_535;
-/// Bytes in the meta section, at most.
+/// Maximum bytes of the meta section.
 pub const MAX_META_LEN: u64 = 1 << 24;
 
 /// Zero bytes that close a section which is, or ends in, a bit stream.
@@ -46,7 +46,7 @@ pub const MAX_SMALL_WIDTH: u8 = 10;
 pub const MAX_OFFSET_WIDTH: u8 = 48;
 /// The widest difference of symbol starts.
 pub const MAX_DIFFERENCE_WIDTH: u8 = 24;
-/// Section kinds from here on may be ignored by readers that do not know them.
+/// First optional section kind: readers ignore unknown kinds from here on.
 pub const OPTIONAL_KINDS: u32 = 1 << 31;
 
 /// The first bytes of the file (spec, section 3).
@@ -155,23 +155,23 @@ pub struct MetaHeader {
     pub window_end: I64,
     /// The job that wrote the block.
     pub job_id: [u8; 16],
-    /// Which of the job's outputs this is.
+    /// Number of this output in the job, from 0.
     pub job_output: U32,
-    /// How many outputs the job has; 0 without a job.
+    /// Number of outputs of the job; 0 without a job.
     pub job_output_count: U32,
     /// Blocks that this one was made of.
     pub parent_count: U32,
-    /// Blocks that those were made of.
+    /// Ids of the parents' origins.
     pub ancestor_count: U32,
     /// External labels.
     pub external_label_count: U32,
     /// Pairs that a user attached.
-    pub user_pair_count: U32,
+    pub annotation_count: U32,
     /// Longest label name, in bytes.
     pub max_name_len: U32,
     /// Longest label value, in bytes.
     pub max_value_len: U32,
-    /// What chose the tables; 0 for none.
+    /// Version of the planner that chose the tables; 0 for none.
     pub planner_version: U32,
     /// [`RowForm::code`]
     pub row_form: u8,
@@ -181,7 +181,7 @@ pub struct MetaHeader {
     pub reserved: U16,
 }
 
-/// The lengths before an external label or a user pair (spec, section 10).
+/// The lengths before an external label or an annotation (spec, section 10).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct PairHeader {
@@ -220,7 +220,7 @@ pub enum SectionKind {
     Catalogue = 1,
     /// Counts, fingerprint, times, origin and labels of the block itself.
     Meta = 2,
-    /// Where each symbol starts.
+    /// Start of each symbol.
     Symbols = 3,
     /// The rows of all tables.
     Rows = 4,
@@ -230,7 +230,7 @@ pub enum SectionKind {
     Arena = 6,
     /// Checksums.
     Checks = 7,
-    /// What is known about metrics beside their labels; optional.
+    /// Type, unit and description of metrics; optional.
     MetricMetadata = OPTIONAL_KINDS + 1,
 }
 
@@ -251,18 +251,18 @@ impl SectionKind {
         Self::MetricMetadata,
     ];
 
-    /// The number of the kind in the directory.
+    /// Returns the number of the kind in the directory.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u32)` enum")]
     pub const fn code(self) -> u32 {
         self as u32
     }
 
-    /// The kind with this number, if this crate knows it.
+    /// Returns the kind with this number, if this crate knows it.
     pub fn from_code(code: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// The name of the section in the spec and in dumps.
+    /// Returns the name of the section in the spec and in dumps.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Catalogue => "catalogue",
@@ -288,7 +288,7 @@ pub enum RowForm {
 }
 
 impl RowForm {
-    /// The number of the form in the meta section.
+    /// Returns the number of the form in the meta section.
     pub const fn code(self) -> u8 {
         match self {
             Self::FixedWidth => 0,
@@ -296,7 +296,7 @@ impl RowForm {
         }
     }
 
-    /// The form with this number.
+    /// Returns the form with this number.
     pub const fn from_code(code: u8) -> Option<Self> {
         match code {
             0 => Some(Self::FixedWidth),
@@ -305,7 +305,7 @@ impl RowForm {
         }
     }
 
-    /// The name of the form in dumps.
+    /// Returns the name of the form in dumps.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FixedWidth => "fixedwidth",
@@ -313,7 +313,7 @@ impl RowForm {
         }
     }
 
-    /// The width of a field for codes that span `span`, the largest less the smallest.
+    /// Returns the width of a field for codes that span `span`, the largest less the smallest.
     #[inline]
     pub const fn width(self, span: u32) -> u32 {
         let bits = 32 - span.leading_zeros();

@@ -1,27 +1,48 @@
-//! The block file format: everything between labels and the bytes of a `*.cx` file.
+//! The block file format: views, builders and verification of `*.cx` files.
 //!
-//! A block keeps the labelsets of a time window. Its strings stand once in an *arena*, in byte order; everything else is
-//! *tables* of bit-packed codes over the arena or over earlier tables, so that a labelset is resolved by a few loads
-//! from flat arrays. The normative text is `spec/FORMAT.md`; doc comments name its sections.
+//! A block stores the labelsets of the series of a time window. Each distinct string is stored once, in the *arena*, in
+//! byte order. Everything else is bit-packed *tables* of codes that refer to the arena or to earlier tables, so that a
+//! few loads from flat arrays resolve a labelset in place. A *remap* (`*.cxr`) maps the series of a compacted block to
+//! those of the outputs. The normative text is `spec/FORMAT.md` and `spec/REMAP.md`; doc comments name their sections.
 //!
-//! | module | what it is for |
+//! ```text
+//! a block                                      a lookup
+//!
+//! +---------------------+
+//! | header, directory   |  place of each       series ref 6
+//! +---------------------+  section                 |  binary search over keysets
+//! | catalogue           |  keys, tables,           v
+//! |                     |  pools, keysets      keyset (__name__, job, pod)
+//! | meta                |  counts, times,          |  row 3 of its table: codes 2, 1, 2
+//! |                     |  parents                 v
+//! | symbols             |  start of each       value dictionary of `pod`
+//! |                     |  symbol                  |  code 2: symbol 9
+//! | rows                |  codes of tables         v
+//! | members             |  lists, anchors      symbols
+//! | arena               |  strings                 |  symbol 9: bytes 36..40
+//! | checks              |  CRC-32 of each 8 KiB    v
+//! | metric metadata     |  optional            arena: "db-1"
+//! +---------------------+
+//! ```
+//!
+//! | module | contents |
 //! |---|---|
-//! | [`layout`] | the structs, constants and limits of the file, each declared once |
-//! | [`bits`] | bit streams, read and written |
-//! | [`checksum`] | checksums bound to their place, and the proofs of chunks already checked |
-//! | [`identity`] | fingerprints of content and ids of blocks |
-//! | [`shard`] | which of several blocks a series belongs to |
-//! | [`policy`] | how long labels are cut |
-//! | [`metadata`] | what is known about a metric beside its labels |
-//! | [`view`] | a block's bytes as meaning: symbols, tables, keysets, series, lookups |
-//! | [`build`] | meaning as a block's bytes |
-//! | [`verify`] | every rule of the spec |
-//! | [`remap`] | what became of the series of a block in a compaction |
+//! | [`view`] | reading: symbols, tables, keysets, series, lookups |
+//! | [`write`] | writing: from sorted symbols, keys, tables and rows to bytes |
+//! | [`verify`] | checks of every rule of the spec |
+//! | [`remap`] | reading, writing and verification of remaps |
+//! | [`layout`] | structs, constants and limits of the file |
+//! | [`bits`] | bit streams |
+//! | [`checksum`] | checksums, and a record of checked chunks |
+//! | [`identity`] | fingerprints of content, ids of blocks |
+//! | [`shard`] | assignment of series to shards |
+//! | [`policy`] | length limits of label names and values |
+//! | [`metadata`] | type, unit and description of metrics |
 //!
-//! The crate opens no file, starts no thread and contains no unsafe code; views allocate nothing.
+//! The crate opens no file, starts no thread and contains no unsafe code. Views do not allocate.
 //!
 //! ```
-//! use chronoxide_format::{build::{BlockBuilder, BlockMeta}, layout::RowForm, view::BlockView, SeriesRef};
+//! use chronoxide_format::{write::{BlockBuilder, BlockMeta}, layout::RowForm, view::BlockView, SeriesRef};
 //!
 //! // `{__name__="up", job="api"}` and `{__name__="up", job="db"}`
 //! let mut builder = BlockBuilder::new(RowForm::BitPacked);
@@ -37,7 +58,7 @@
 //! let block = BlockView::open(&bytes)?;
 //! block.verify()?;
 //! let series = block.series(SeriesRef(1))?.expect("there are two series");
-//! assert_eq!(series.get(b"job")?, Some(&b"db"[..]));
+//! assert_eq!(series.get("job")?, Some(&b"db"[..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -54,7 +75,6 @@
 )]
 
 pub mod bits;
-pub mod build;
 pub mod checksum;
 pub mod error;
 pub mod identity;
@@ -67,6 +87,7 @@ pub mod rule;
 pub mod shard;
 pub mod verify;
 pub mod view;
+pub mod write;
 
 pub use error::{Corruption, Error, Result};
 pub use number::{KeyId, PoolId, SeriesRef, SymbolId, TableId};

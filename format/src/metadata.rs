@@ -1,15 +1,15 @@
-//! What is known about a metric beside its labels: type, unit, description, temporality, monotonicity.
+//! Metadata of metrics: type, unit, description, temporality, monotonicity.
 //!
-//! Names of types are those of OpenTelemetry, with those of OpenMetrics that OpenTelemetry does not have. A counter of
-//! Prometheus is a cumulative monotonic sum.
+//! Types have the names of OpenTelemetry, and those of OpenMetrics that OpenTelemetry lacks. A counter of Prometheus
+//! is a cumulative monotonic sum.
 
 use std::collections::BTreeSet;
 
-/// What kind of values the points of a metric have.
+/// Type of a metric's points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum MetricType {
-    /// Nobody said; also what Prometheus calls `untyped`.
+    /// Unknown; also Prometheus's `untyped`.
     #[default]
     Unknown = 0,
     /// A value that goes up and down.
@@ -22,7 +22,7 @@ pub enum MetricType {
     ExponentialHistogram = 4,
     /// Quantiles that were computed where measured.
     Summary = 5,
-    /// A histogram whose counts go up and down (OpenMetrics).
+    /// A histogram whose counts may decrease (OpenMetrics).
     GaugeHistogram = 6,
     /// Constant text in labels (OpenMetrics).
     Info = 7,
@@ -44,18 +44,18 @@ impl MetricType {
         Self::StateSet,
     ];
 
-    /// The number of the type in a block.
+    /// Returns the number of the type in a block.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u8)` enum")]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The type with this number.
+    /// Returns the type with this number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// The name of the type in dumps.
+    /// Returns the name of the type in dumps.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -71,16 +71,16 @@ impl MetricType {
     }
 }
 
-/// What a value counts from.
+/// Time that a value counts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Temporality {
-    /// Nobody said, or the type has none.
+    /// Unknown, or the type has none.
     #[default]
     Unspecified = 0,
-    /// From the point before.
+    /// The previous point.
     Delta = 1,
-    /// From a fixed start.
+    /// A fixed start.
     Cumulative = 2,
 }
 
@@ -88,18 +88,18 @@ impl Temporality {
     /// All of them, in the order of their codes.
     pub const ALL: [Self; 3] = [Self::Unspecified, Self::Delta, Self::Cumulative];
 
-    /// The number in a block, which is also that of OTLP.
+    /// Returns the number in a block, which is also that of OTLP.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u8)` enum")]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The temporality with this number.
+    /// Returns the temporality with this number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|temporality| temporality.code() == code)
     }
 
-    /// The name in dumps.
+    /// Returns the name in dumps.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unspecified => "unspecified",
@@ -109,24 +109,24 @@ impl Temporality {
     }
 }
 
-/// What is known about the metrics of one name. A name may have several of these, where sources differ.
+/// Metadata of a metric name. A name may have several of these if sources differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MetricMetadata<'a> {
     /// The name of the metric; for Prometheus that of the family, without `_bucket` and the like.
     pub name: &'a str,
-    /// Its type.
+    /// Type.
     pub metric_type: MetricType,
-    /// What its values count from.
+    /// Time that its values count from.
     pub temporality: Temporality,
-    /// Whether a sum only grows.
+    /// True if a sum only grows.
     pub is_monotonic: bool,
-    /// Its unit; empty if nobody said.
+    /// Unit; empty if unknown.
     pub unit: &'a str,
-    /// What it means; empty if nobody said.
+    /// Description; empty if unknown.
     pub description: &'a str,
 }
 
-/// [`MetricMetadata`] with text of its own. Ordered as they are.
+/// [`MetricMetadata`] that owns its text, in the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OwnedMetricMetadata {
     name: Box<str>,
@@ -138,7 +138,7 @@ pub struct OwnedMetricMetadata {
 }
 
 impl OwnedMetricMetadata {
-    /// The metadata without text of its own.
+    /// Returns the metadata without text of its own.
     pub fn borrowed(&self) -> MetricMetadata<'_> {
         let &Self { metric_type, temporality, is_monotonic, .. } = self;
         let [name, unit, description] = [&*self.name, &*self.unit, &*self.description];
@@ -154,8 +154,8 @@ impl From<MetricMetadata<'_>> for OwnedMetricMetadata {
     }
 }
 
-/// The metadata of the metrics of a block, each once, in the order in which a block has them: by name, type, temporality, monotonicity, unit and
-/// description, text in byte order.
+/// Metadata of the metrics of a block, each once, in the order of the block: by name, type, temporality, monotonicity,
+/// unit and description, text in byte order.
 ///
 /// ```
 /// use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType};
@@ -178,22 +178,22 @@ impl MetricSet {
         Self { rows: BTreeSet::new() }
     }
 
-    /// Adds metadata; says whether they are new. Whether their text is too long for a block, the builder says.
+    /// Adds metadata and returns true if they are new. The builder checks the length of texts.
     pub fn insert(&mut self, metadata: MetricMetadata<'_>) -> bool {
         self.rows.insert(metadata.into())
     }
 
-    /// How many there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// All of them, in order.
+    /// Returns all of them, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = MetricMetadata<'_>> + DoubleEndedIterator + Clone {
         self.rows.iter().map(OwnedMetricMetadata::borrowed)
     }

@@ -18,14 +18,14 @@ pub(crate) const fn length(n: usize) -> u64 {
     n as u64
 }
 
-/// The low 32 bits of `n`.
+/// Returns the low 32 bits of `n`.
 #[inline]
 #[expect(clippy::as_conversions, reason = "truncation is the meaning")]
 pub(crate) const fn low32(n: u64) -> u32 {
     n as u32
 }
 
-/// The low 64 bits of `n`.
+/// Returns the low 64 bits of `n`.
 #[inline]
 #[expect(clippy::as_conversions, reason = "truncation is the meaning")]
 pub(crate) const fn low64(n: u128) -> u64 {

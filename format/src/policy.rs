@@ -1,23 +1,22 @@
 //! The label policy: how long names and values may be, and how longer ones are cut
 //! (spec section 12, "Label policy").
 //!
-//! Whoever writes a block may shorten long names and values before they are stored, and records the
-//! limits in the block. Whoever looks for a labelset, or compares labelsets with a block's, applies
-//! the block's policy to them first: then a label finds itself, whether it was cut or not.
+//! A writer may shorten long names and values before it stores them, and records the limits in the block. A search or
+//! a comparison with a block's labelsets applies the block's policy first, so that a label matches whether it was cut
+//! or not.
 //!
 //! # The rule
 //!
-//! A string of at most *n* bytes, *n* being its limit, stays as it is. A longer one becomes
+//! A string of at most *n* bytes, where *n* is its limit, is not changed. A longer one becomes
 //!
 //! 1. the longest of its beginnings that has at most *n* - 18 bytes and ends between characters,
 //! 2. `~s`,
 //! 3. SipHash-2-4 of all bytes of the whole string, with 64-bit output and the 16 bytes of the ASCII
 //!    text `chronoxide.cut.0` as key, as 16 lowercase hexadecimal digits, most significant first.
 //!
-//! So the result fits the limit, and since it does, cutting it again changes nothing. Two long strings
-//! with a common beginning stay apart unless their hashes are equal. A string that already looks cut
-//! and fits the limit is not told apart from one that was: that a long string and a short one become
-//! the same takes a hash that somebody computed on purpose.
+//! The result fits the limit, so that cutting it again changes nothing. Two long strings with a common beginning stay
+//! distinct unless their hashes are equal. A short string that looks like a cut one is not distinguished from it: a
+//! collision requires a hash that was computed on purpose.
 //!
 //! ```
 //! use chronoxide_format::policy::LabelPolicy;
@@ -37,14 +36,14 @@ use std::borrow::Cow;
 /// The SipHash key of the hash in a cut string.
 const CUT_KEY: &[u8; 16] = b"chronoxide.cut.0";
 
-/// What stands between the beginning of a cut string and the hash.
+/// Separator between the beginning of a cut string and the hash.
 const CUT_MARK: &str = "~s";
 
 /// How long the names and values of a block's labels may be, in bytes. Longer ones are cut: see the
 /// [module](self) for the rule.
 ///
 /// A policy is recorded in each block. Both limits are between [`MIN_LIMIT`](Self::MIN_LIMIT) and
-/// [`MAX_LIMIT`](Self::MAX_LIMIT), whatever the bytes say from which they came.
+/// [`MAX_LIMIT`](Self::MAX_LIMIT), for any stored bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LabelPolicy {
     max_name_len: u32,
@@ -53,9 +52,7 @@ pub struct LabelPolicy {
 
 /// A limit that no policy can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a label policy limits names and values to 18 up to 65535 bytes each, not to {max_name_len} and {max_value_len}"
-)]
+#[error("invalid label limits {max_name_len} and {max_value_len}: each must be 18 to 65535 bytes")]
 pub struct PolicyError {
     /// The limit that was asked for names.
     pub max_name_len: u32,
@@ -64,23 +61,22 @@ pub struct PolicyError {
 }
 
 impl LabelPolicy {
-    /// The smallest limit: a cut string that is nothing but `~s` and the hash.
+    /// The smallest limit: a cut string that consists of `~s` and the hash.
     pub const MIN_LIMIT: u32 = 18;
 
     /// The largest limit, that of the format (spec section 2, `MAX_SYMBOL_LEN`).
     pub const MAX_LIMIT: u32 = 65_535;
 
-    /// The policy of a block whose strings were never cut: both limits are the format's.
+    /// The policy of a block whose strings were never cut: both limits are the limits of the format.
     ///
-    /// It still cuts what the format cannot hold, so that a search for such a string is answered and
-    /// does not need a case of its own.
+    /// It cuts strings that the format cannot hold, so that a search for such a string needs no special case.
     pub const NONE: Self = Self { max_name_len: Self::MAX_LIMIT, max_value_len: Self::MAX_LIMIT };
 
     /// The policy that `chronoxide-ingest` applies unless told otherwise: names of up to 1,024 bytes,
     /// values of up to 2,048.
     pub const INGEST: Self = Self { max_name_len: 1_024, max_value_len: 2_048 };
 
-    /// A policy with these limits, in bytes.
+    /// Returns a policy with these limits, in bytes.
     ///
     /// # Errors
     ///
@@ -94,19 +90,19 @@ impl LabelPolicy {
         }
     }
 
-    /// The longest name, in bytes.
+    /// Returns the longest name, in bytes.
     #[must_use]
     pub const fn max_name_len(&self) -> u32 {
         self.max_name_len
     }
 
-    /// The longest value, in bytes.
+    /// Returns the longest value, in bytes.
     #[must_use]
     pub const fn max_value_len(&self) -> u32 {
         self.max_value_len
     }
 
-    /// The name that a label of this name has in the block; borrowed when nothing changes.
+    /// Returns the name that a label has in the block. Borrows if nothing changes.
     ///
     /// Costs a comparison of lengths, and a hash of the name if it is cut.
     #[must_use]
@@ -114,12 +110,24 @@ impl LabelPolicy {
         cut(name, self.max_name_len)
     }
 
-    /// The value that a label of this value has in the block; borrowed when nothing changes.
+    /// Returns the value that a label has in the block. Borrows if nothing changes.
     ///
     /// Costs a comparison of lengths, and a hash of the value if it is cut.
     #[must_use]
     pub fn value<'a>(&self, value: &'a str) -> Cow<'a, str> {
         cut(value, self.max_value_len)
+    }
+
+    /// Like [`LabelPolicy::name`], but takes bytes. Returns `None` for bytes that are not UTF-8 and longer than the
+    /// limit: no block has such a name.
+    pub(crate) fn name_bytes<'a>(&self, name: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        cut_bytes(name, self.max_name_len)
+    }
+
+    /// Like [`LabelPolicy::value`], but takes bytes. Returns `None` for bytes that are not UTF-8 and longer than the
+    /// limit: no block has such a value.
+    pub(crate) fn value_bytes<'a>(&self, value: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        cut_bytes(value, self.max_value_len)
     }
 }
 
@@ -141,6 +149,15 @@ fn cut(text: &str, limit: u32) -> Cow<'_, str> {
     let (beginning, _) = text.split_at(text.floor_char_boundary(room));
     let hash = SipHasher24::new_with_key(CUT_KEY).hash(text.as_bytes());
     Cow::Owned(format!("{beginning}{CUT_MARK}{hash:016x}"))
+}
+
+/// Cuts bytes like [`cut`]. Short bytes are returned unchanged, without a check of UTF-8.
+fn cut_bytes(bytes: &[u8], limit: u32) -> Option<Cow<'_, [u8]>> {
+    if usize::try_from(limit).is_ok_and(|limit| bytes.len() > limit) {
+        let text = std::str::from_utf8(bytes).ok()?;
+        return Some(Cow::Owned(cut(text, limit).into_owned().into_bytes()));
+    }
+    Some(Cow::Borrowed(bytes))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Shards: series spread over several blocks by the value of one label (spec, section 11, "Shards").
 //!
-//! The shard of a series is the hash of the value modulo the number of shards. The remainder is what Prometheus's `hashmod` and the shards of
-//! Mimir take too, it needs no number of more than 64 bits in any language, and when the number of shards is doubled, each of them splits into two.
+//! The shard of a series is the hash of the value modulo the number of shards. Prometheus's `hashmod` and the shards
+//! of Mimir use the remainder too, it needs no number of more than 64 bits in any language, and doubling the number of
+//! shards splits each shard in two.
 //!
 //! ```
 //! use chronoxide_format::shard::Shard;
@@ -19,65 +20,66 @@ use std::str::FromStr;
 use crate::identity::sip;
 use crate::number::low32;
 
-/// The shard, from 0, of the series that have this value of the label by which they are spread; the empty value is that of a series without it.
+/// Returns the shard (from 0) of the series that have this value of the shard label. Series without the label have the
+/// empty value.
 pub fn shard_of(value: &[u8], shards: NonZeroU32) -> u32 {
-    // A remainder is smaller than what it is divided by, which has 32 bits.
+    // The remainder of a division by a 32-bit number has 32 bits.
     low32(sip(b"chronoxide.shd.0", &[value]) % u64::from(shards.get()))
 }
 
-/// One of several shards. As text it counts from 1, as people do: the shards of `n` are `1/n` to `n/n`.
+/// One of several shards. The text form counts from 1: the shards of `n` are `1/n` to `n/n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shard {
     number: u32,
     count: NonZeroU32,
 }
 
-/// Why a text is no [`Shard`].
+/// Reason why a text is not a valid [`Shard`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShardError {
     /// It is not two numbers with a slash between them.
-    #[error("a shard is its number, from 1, and the number of all, such as 1/4")]
+    #[error("invalid shard: expected NUMBER/COUNT, such as 1/4")]
     Form,
     /// A number is larger than the format can count.
-    #[error("there are at most {} shards", u32::MAX)]
+    #[error("too many shards: at most {} are allowed", u32::MAX)]
     TooMany,
-    /// There are no shards.
-    #[error("there is at least 1 shard")]
+    /// The number of shards is 0.
+    #[error("the number of shards must be at least 1")]
     None,
     /// The first shard is 1.
-    #[error("shards count from 1: the first of {count} is 1/{count}")]
+    #[error("shard 0/{count} is out of range: use 1/{count} to {count}/{count}")]
     Zero {
-        /// How many there are.
+        /// Number of shards.
         count: u32,
     },
     /// There are not as many.
-    #[error("there is no shard {number} of {count}: the last is {count}/{count}")]
+    #[error("shard {number}/{count} is out of range: use 1/{count} to {count}/{count}")]
     Beyond {
-        /// Which was asked for, from 1.
+        /// Number of the shard, from 1.
         number: u32,
-        /// How many there are.
+        /// Number of shards.
         count: u32,
     },
 }
 
 impl Shard {
-    /// All shards of so many, in order.
+    /// Returns all shards of `count`, in order.
     pub fn all(count: NonZeroU32) -> impl Iterator<Item = Self> {
         (0..count.get()).map(move |number| Self { number, count })
     }
 
-    /// Which one, from 0.
+    /// Returns the number of the shard, from 0.
     pub const fn number(self) -> u32 {
         self.number
     }
 
-    /// How many there are.
+    /// Returns the number of shards.
     pub const fn count(self) -> NonZeroU32 {
         self.count
     }
 
-    /// Whether series with this value are in the shard; the empty value is that of series without the label.
+    /// Returns true if series with this value are in the shard; the empty value is that of series without the label.
     pub fn has(self, value: &[u8]) -> bool {
         shard_of(value, self.count) == self.number
     }
@@ -108,7 +110,7 @@ fn parse(digits: &str) -> Result<u32, ShardError> {
 
 impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // In 64 bits, so that the last shard of as many as there can be does not overflow.
+        // 64 bits: the number of the last shard plus one may not fit 32.
         write!(f, "{}/{}", u64::from(self.number) + 1, self.count)
     }
 }
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_is_no_shard_is_refused_with_its_reason() {
-        let form = "a shard is its number, from 1, and the number of all, such as 1/4";
+        let form = "invalid shard: expected NUMBER/COUNT, such as 1/4";
         for (text, message) in [
             ("", form),
             ("1", form),
@@ -146,7 +148,7 @@ mod tests {
             ("-1/4", form),
             (" 1/4", form),
             ("1/4294967296", "there are at most 4294967295 shards"),
-            ("1/0", "there is at least 1 shard"),
+            ("1/0", "the number of shards must be at least 1"),
             ("0/4", "shards count from 1: the first of 4 is 1/4"),
             ("5/4", "there is no shard 5 of 4: the last is 4/4"),
         ] {

@@ -159,7 +159,7 @@ fn labels_and_notes_of_the_block_are_kept_in_order() {
     let meta = block.meta().unwrap();
     let external: Vec<_> = meta.external_labels().unwrap().collect();
     assert_eq!(external, [Ok(("cluster", "eu=1")), Ok(("zone", "1"))]);
-    assert_eq!(meta.user_pairs().unwrap().collect::<Vec<_>>(), [Ok(("note", ""))]);
+    assert_eq!(meta.annotations().unwrap().collect::<Vec<_>>(), [Ok(("note", ""))]);
     assert_eq!(meta.time(), None, "series have no time");
 }
 
@@ -535,7 +535,7 @@ fn the_report_has_what_the_block_has() {
     assert!((cell("labels a series", 2).parse::<f64>().unwrap() - labels).abs() < 0.1, "{labels}");
     assert_eq!(cell("bytes of a label name", 1), block.key_count().to_string());
     let names = block.key(b"__name__").unwrap().unwrap();
-    assert_eq!(cell("`__name__`", 1), block.cardinality(names).unwrap().to_string());
+    assert_eq!(cell("`__name__`", 1), block.cardinality(names).unwrap().unwrap().to_string());
     assert_eq!(cell("together", 1), bytes.len().to_string());
     let arena = block.sections().find(|section| section.known().unwrap().name() == "arena").unwrap();
     assert_eq!((cell("arena", 1), cell("arena", 3)), (arena.length.to_string(), arena.length.to_string()));

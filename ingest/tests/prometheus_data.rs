@@ -91,7 +91,7 @@ fn listed() -> BTreeSet<Labels> {
 }
 
 #[test]
-fn a_data_folder_becomes_blocks_with_all_series_and_the_windows_of_its_blocks() {
+fn a_data_folder_becomes_blocks_with_series_iter_and_the_windows_of_its_blocks() {
     let data = Data::new();
     // What a server leaves when it is killed.
     fs::create_dir(data.path("data/01M81CRP9YTK2EQ9T50WFNBPB8.tmp-for-creation")).unwrap();

@@ -10,8 +10,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 /// Shows what is inside a block or a remap
 ///
-/// Without a subcommand it prints a summary and the first entries of each list of the dump. A remap, which `chronoxide-compact --remap` writes,
-/// says where the series of a block are after a compaction: `summary`, `dump` and `verify` take either, `follow` a remap, and all others a block.
+/// Without a subcommand it prints a summary and the first entries of each list of the dump. A remap, which
+/// `chronoxide-compact --remap` writes, says where the series of a block are after a compaction: `summary`, `dump` and
+/// `verify` take either, `follow` a remap, and all others a block.
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -73,7 +74,7 @@ Examples:
   chronoxide-inspect plan week.cx --first 20
   chronoxide-inspect verify *.cx remaps/*.cxr
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
-  chronoxide-inspect follow --dir remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
+  chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
 Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a file is damaged, 4 a file is of a version
 that is not known, 5 `follow` found a series in a block that is not in --blocks. `verify` looks at all files and ends with the code of the worst.";
@@ -93,7 +94,7 @@ Examples:
 const FOLLOW: &str = "\
 Examples:
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
-  chronoxide-inspect follow --dir remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
+  chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 --json | jq .block_id";
 
 #[derive(Subcommand)]
@@ -102,7 +103,8 @@ pub(crate) enum Command {
     Summary(Either),
     /// Symbols, keys, tables with their rows, lists, keysets, series; of a remap outputs and series
     Dump(Show),
-    /// What became of series in a compaction, by their refs: the block in which each is now and its ref there, or `gone`
+    /// What became of series in a compaction, by their refs: the block in which each is now and its ref there, or
+    /// `gone`
     #[command(after_help = FOLLOW)]
     Follow(FollowArguments),
     /// The sections of the file
@@ -116,8 +118,9 @@ pub(crate) enum Command {
     Tables(TablesArguments),
     /// What the planner gained: in the rows of each keyset, and in the block
     ///
-    /// A keyset's plain bytes are those of its series as rows of value codes, in the row form of the block; its factored bytes those of its
-    /// table's rows and anchors. The keysets that gained the most come first. Looks at every label of every series.
+    /// A keyset's plain bytes are those of its series as rows of value codes, in the row form of the block; its
+    /// factored bytes those of its table's rows and anchors. The keysets that gained the most come first. Looks at
+    /// every label of every series.
     #[command(after_help = PLAN)]
     Plan(PlanArguments),
     /// Check every rule of the format
@@ -197,14 +200,14 @@ pub(crate) struct PlanArguments {
 
 #[derive(Args)]
 pub(crate) struct FollowArguments {
-    /// The remap, `-` for standard input; with --dir also a block, or its id
+    /// The remap, `-` for standard input; with --remaps also a block, or its id
     #[arg(value_name = "REMAP|BLOCK")]
     pub(crate) remap: PathBuf,
     /// Follow through all remaps of this folder
     #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
+    pub(crate) remaps: Option<PathBuf>,
     /// Stop at the first block that is in this folder; without it, at the first block that has no remap
-    #[arg(long, value_name = "DIR", requires = "dir")]
+    #[arg(long, value_name = "DIR", requires = "remaps")]
     pub(crate) blocks: Option<PathBuf>,
     /// Refs of series in the block
     #[arg(required = true, value_name = "REF")]

@@ -1,6 +1,6 @@
 //! Shows what is inside a block or a remap: the library behind `chronoxide-inspect`.
 //!
-//! | module | what it is for |
+//! | module | contents |
 //! |---|---|
 //! | [`summary`] | what a block is, on one screen: counts, times, and where its bytes go |
 //! | [`dump`] | everything that is in it, as text that the spec defines |
@@ -18,7 +18,7 @@
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/one-series.cx");
 //! let bytes = std::fs::read(path)?;
 //! let view = BlockView::open(&bytes)?;
-//! assert_eq!(Summary::of(&view)?.series, 1);
+//! assert_eq!(Summary::from_view(&view)?.series, 1);
 //! let mut text = Vec::new();
 //! dump(&view, None, &mut text)?;
 //! assert!(text.starts_with(b"block "));
@@ -37,7 +37,7 @@ pub mod tables;
 
 pub use error::InspectError;
 
-/// The name of a section in the spec and in dumps.
+/// Returns the name of a section in the spec and in dumps.
 pub fn section_name(section: &chronoxide_format::view::Section) -> String {
     section.known().map_or_else(|| format!("optional-{}", section.kind), |kind| kind.name().to_owned())
 }

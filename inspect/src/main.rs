@@ -91,7 +91,7 @@ fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), I
     Ok(())
 }
 
-/// The same without characters that would act on a terminal, if it goes to one.
+/// Returns the same without characters that would act on a terminal, if it goes to one.
 fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> Result<(), InspectError> {
     if !terminal {
         return json_line(out, value);
@@ -105,7 +105,7 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
     let path = &either.file;
     match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => write_out(path, |out| {
-            let summary = Summary::of(&block.view())?;
+            let summary = Summary::from_view(&block.view())?;
             if either.json {
                 json_line(out, &summary)
             } else {
@@ -116,12 +116,12 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
     }
 }
 
-/// The summary, and the beginning of the dump.
+/// Returns the summary, and the beginning of the dump.
 fn overview(path: &Path, first: u32) -> Result<Exit, Failure> {
     match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => write_out(path, |out| {
             let view = block.view();
-            screen::summary::write(&Summary::of(&view)?, Style::stdout(), out)?;
+            screen::summary::write(&Summary::from_view(&view)?, Style::stdout(), out)?;
             writeln!(out)?;
             dump(&view, limit(first), out)
         }),
@@ -201,7 +201,7 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     let terminal = std::io::stdout().is_terminal();
     let first = limit(arguments.first);
     show(&arguments.one.block, |view, out| {
-        let plan = Plan::of(view)?;
+        let plan = Plan::from_view(view)?;
         if arguments.one.json {
             return plan_entries(view, &plan, first, &mut |entry| shown_json_line(out, &entry, terminal));
         }

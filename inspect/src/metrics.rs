@@ -18,7 +18,7 @@ pub struct MetricEntry<'v> {
     pub metric_type: &'static str,
     /// The word of the spec for the temporality.
     pub temporality: &'static str,
-    /// Whether values only grow.
+    /// True if values only grow.
     pub monotonic: bool,
     /// The unit; empty if nobody said.
     pub unit: &'v str,
@@ -35,14 +35,15 @@ impl<'v> From<MetricMetadata<'v>> for MetricEntry<'v> {
 }
 
 impl MetricEntry<'_> {
-    /// The word of the spec for monotonicity.
+    /// Returns the word of the spec for monotonicity.
     pub(crate) const fn monotonicity(&self) -> &'static str {
         if self.monotonic { "monotonic" } else { "not-monotonic" }
     }
 }
 
-/// Writes the metadata of all metrics of a block, or of those with one name: a line for each row, as words or as JSON objects. What nobody
-/// said is left out of the words. For a terminal, characters that would act on it are written as `\u` and four hexadecimal digits in JSON too.
+/// Writes the metadata of all metrics of a block, or of those with one name: a line for each row, as words or as JSON
+/// objects. What nobody said is left out of the words. For a terminal, characters that would act on it are written as
+/// `\u` and four hexadecimal digits in JSON too.
 ///
 /// # Errors
 /// A block that is damaged, or a writer that fails.

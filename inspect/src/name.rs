@@ -7,17 +7,20 @@ use chronoxide_format::Result;
 use chronoxide_format::view::{Table, Text};
 use serde::Serialize;
 
-/// A label name. `Display` leaves it as it is if it cannot be mistaken for anything else, and puts it in quotes and escapes it if it could;
-/// `Serialize` gives every character.
+/// A label name. `Display` leaves it as it is if it cannot be mistaken for anything else, and puts it in quotes and
+/// escapes it if it could; `Serialize` gives every character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Name<'v>(pub &'v str);
 
 impl<'v> Name<'v> {
-    /// The names of the labels that a row of a table of `text`'s block stands for, in order.
-    pub(crate) fn of_leaves(text: &Text<'v>, table: &Table<'v>) -> Result<Vec<Self>> {
-        let name = |leaf| Ok(Self(text.symbol(text.view().key_symbol(table.leaf_key(leaf)?)?)?.unwrap_or_default()));
-        (0..table.leaf_count()?).map(name).collect()
+    /// Returns the names of the labels that a row of a table of `text`'s block stands for, in order.
+    pub(crate) fn from_leaves(text: &Text<'v, 'v>, table: &Table<'v, 'v>) -> Result<Vec<Self>> {
+        let name = |key| match text.view().key_symbol(key)? {
+            Some(symbol) => Ok(Self(text.symbol(symbol)?.unwrap_or_default())),
+            None => Ok(Self("")),
+        };
+        table.keys()?.map(|key| name(key?)).collect()
     }
 }
 

@@ -17,7 +17,8 @@ pub(crate) enum Opened {
 }
 
 impl Opened {
-    /// Opens a file or, as `-`, standard input. What begins like neither is taken for a block, which it is then said not to be.
+    /// Opens a file or, as `-`, standard input. What begins like neither is taken for a block, which it is then said
+    /// not to be.
     pub(crate) fn open(path: &Path, checks: Checks) -> Result<Self, OpenError> {
         let is_remap = match stream(path)? {
             Some(bytes) if bytes.starts_with(&REMAP_MAGIC) => {
@@ -69,8 +70,8 @@ pub(crate) fn open_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError
 }
 
 fn map_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
-    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which leaves a map as it is. Whoever changes one in place while
-    // it is shown does what the documentation of the format forbids.
+    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which leaves a map as it is.
+    // Whoever changes one in place while it is shown does what the documentation of the format forbids.
     unsafe { Block::map(path, checks) }
 }
 
@@ -83,7 +84,8 @@ fn block_from(path: &Path, bytes: Vec<u8>, checks: Checks) -> Result<Block, Open
     Block::from_vec(bytes, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
 }
 
-/// The bytes of standard input or a device; none of what can be mapped, or cannot be opened, which mapping it then says.
+/// Returns the bytes of standard input or a device; none of what can be mapped, or cannot be opened, which mapping it
+/// then says.
 ///
 /// Of what begins like neither a block nor a remap, only the beginning is read: a device may have no end.
 fn stream(path: &Path) -> Result<Option<Vec<u8>>, OpenError> {

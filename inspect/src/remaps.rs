@@ -16,16 +16,16 @@ use crate::{json_line, screen, write_out};
 
 pub(crate) fn summary(path: &Path, remap: &Remap, json: bool) -> Result<Exit, Failure> {
     write_out(path, |out| {
-        let summary = RemapSummary::of(&remap.view())?;
+        let summary = RemapSummary::from_view(&remap.view())?;
         if json { json_line(out, &summary) } else { Ok(screen::remap::write(&summary, Style::stdout(), out)?) }
     })
 }
 
-/// The summary, and the beginning of the dump.
+/// Returns the summary, and the beginning of the dump.
 pub(crate) fn overview(path: &Path, remap: &Remap, first: Option<u32>) -> Result<Exit, Failure> {
     write_out(path, |out| {
         let view = remap.view();
-        screen::remap::write(&RemapSummary::of(&view)?, Style::stdout(), out)?;
+        screen::remap::write(&RemapSummary::from_view(&view)?, Style::stdout(), out)?;
         writeln!(out)?;
         dump(&view, first, out)
     })
@@ -40,9 +40,10 @@ pub(crate) fn dump_remap(path: &Path, remap: &Remap, first: Option<u32>, json: b
     })
 }
 
-/// Says of each series where it is now. Only what lookups touch is checked, so that one series of many costs no pass over the file.
+/// Says of each series where it is now. Only what lookups touch is checked, so that one series of many costs no pass
+/// over the file.
 pub(crate) fn follow(arguments: &FollowArguments) -> Result<Exit, Failure> {
-    if let Some(folder) = &arguments.dir {
+    if let Some(folder) = &arguments.remaps {
         return follow_through(arguments, folder);
     }
     let path = &arguments.remap;
@@ -70,7 +71,8 @@ fn follow_through(arguments: &FollowArguments, folder: &Path) -> Result<Exit, Fa
     let path = &arguments.remap;
     let block = block_id(path)?;
     let present: Option<BTreeSet<BlockId>> = match &arguments.blocks {
-        // SAFETY: published blocks are never changed, only deleted or replaced by renaming. The maps are gone when this line ends.
+        // SAFETY: published blocks are never changed, only deleted or replaced by renaming. The maps are gone when this
+        // line ends.
         Some(blocks) => Some(unsafe { Folder::map(blocks, Checks::Never) }.or_exit(Exit::Io)?.ids().collect()),
         None => None,
     };

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use chronoxide_cli::escape::{Escaped, Harmless};
-use chronoxide_format::view::{BlockView, Series, Text};
+use chronoxide_format::view::{BlockView, Series, Text, TextLabel};
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::InspectError;
@@ -20,8 +20,8 @@ pub enum Format {
     Prometheus,
 }
 
-/// Writes all series of a block, or the first ones. Streams: nothing is held but the line being written. For a terminal, characters that would
-/// act on it are written as `\u` and four hexadecimal digits in every format.
+/// Writes all series of a block, or the first ones. Streams: nothing is held but the line being written. For a
+/// terminal, characters that would act on it are written as `\u` and four hexadecimal digits in every format.
 ///
 /// # Errors
 /// A block that is damaged, or a writer that fails.
@@ -34,7 +34,7 @@ pub fn write_series(
 ) -> Result<(), InspectError> {
     let text = view.text()?;
     let mut line = Vec::new();
-    for series in view.all_series().take(first.unwrap_or(usize::MAX)) {
+    for series in view.series_iter().take(first.unwrap_or(usize::MAX)) {
         let series = series?;
         line.clear();
         match format {
@@ -51,31 +51,31 @@ pub fn write_series(
     Ok(())
 }
 
-fn table(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Result<(), InspectError> {
+fn table(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write) -> Result<(), InspectError> {
     write!(out, "{}", series.series_ref())?;
     for label in text.labels(series) {
-        let (name, value) = label?;
+        let TextLabel { name, value } = label?;
         write!(out, " {}={}", Name(name), Escaped(value))?;
     }
     Ok(())
 }
 
-fn series_json(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Result<(), InspectError> {
+fn series_json(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write) -> Result<(), InspectError> {
     let mut object = serde_json::Serializer::new(&mut *out);
     let mut map = object.serialize_map(None).map_err(std::io::Error::from)?;
     for label in text.labels(series) {
-        let (name, value) = label?;
+        let TextLabel { name, value } = label?;
         map.serialize_entry(name, value).map_err(std::io::Error::from)?;
     }
     map.end().map_err(std::io::Error::from)?;
     Ok(())
 }
 
-/// The notation of Prometheus's text format and of PromQL. A name that is no identifier stands in quotes, as in both since UTF-8 names are allowed;
-/// in values only the backslash, the quote and the line feed are escaped.
-fn prometheus(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Result<(), InspectError> {
+/// Returns the notation of Prometheus's text format and of PromQL. A name that is no identifier stands in quotes, as in
+/// both since UTF-8 names are allowed; in values only the backslash, the quote and the line feed are escaped.
+fn prometheus(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write) -> Result<(), InspectError> {
     let labels = text.labels(series).collect::<Result<Vec<_>, _>>()?;
-    let metric = labels.iter().find(|(name, _)| *name == "__name__").map(|&(_, value)| value);
+    let metric = labels.iter().find(|label| label.name == "__name__").map(|label| label.value);
     let bare = metric.filter(|metric| is_identifier(metric, true));
     write!(out, "{}{{", bare.unwrap_or_default())?;
     let mut separator = "";
@@ -83,7 +83,7 @@ fn prometheus(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Resu
         write!(out, "{}", Quoted(metric))?;
         separator = ",";
     }
-    for (name, value) in labels.into_iter().filter(|(name, _)| *name != "__name__") {
+    for TextLabel { name, value } in labels.into_iter().filter(|label| label.name != "__name__") {
         write!(out, "{separator}")?;
         if is_identifier(name, false) {
             write!(out, "{name}")?
@@ -97,7 +97,7 @@ fn prometheus(text: &Text<'_>, series: &Series<'_>, out: &mut dyn Write) -> Resu
     Ok(())
 }
 
-/// Whether a name needs no quotes; colons are for metric names only.
+/// Returns true if a name needs no quotes; colons are for metric names only.
 fn is_identifier(name: &str, colons: bool) -> bool {
     let letter = |c: char| c.is_ascii_alphabetic() || c == '_' || (colons && c == ':');
     name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_ascii_digit())

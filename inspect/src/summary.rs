@@ -2,7 +2,7 @@
 
 use chronoxide_format::layout::{CHUNK_LEN, RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, TimeRange};
-use chronoxide_format::{KeyId, Result, TableId};
+use chronoxide_format::{KeyId, Result};
 use serde::Serialize;
 
 /// What a block is. Costs one look at each key, table and keyset; no series is resolved.
@@ -45,7 +45,7 @@ pub struct Summary {
     /// Labels of the block as a whole.
     pub external_labels: Vec<(String, String)>,
     /// Pairs that a user attached.
-    pub user_pairs: Vec<(String, String)>,
+    pub annotations: Vec<(String, String)>,
     /// Longest name and value that are kept whole, in bytes.
     pub label_policy: (u32, u32),
     /// Where the bytes go; adds up to `bytes`.
@@ -57,9 +57,9 @@ pub struct Summary {
 /// A half-open range of times.
 #[derive(Clone, Debug, Serialize)]
 pub struct Times {
-    /// Its start as RFC 3339.
+    /// Start as RFC 3339.
     pub start: String,
-    /// Its end as RFC 3339, not itself in it.
+    /// End as RFC 3339, not itself in it.
     pub end: String,
 }
 
@@ -68,16 +68,16 @@ pub struct Times {
 pub struct Part {
     /// What it holds.
     pub name: String,
-    /// Its bytes.
+    /// Bytes.
     pub bytes: u64,
-    /// Its bytes per series; none for a block without series.
+    /// Bytes per series; none for a block without series.
     pub bytes_per_series: Option<f64>,
 }
 
 /// A key and how many values it has.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeySummary {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Values in its dictionary.
     pub values: u32,
@@ -90,8 +90,8 @@ impl Summary {
     /// Looks at a block.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let meta = view.meta()?;
         let keys = keys(view)?;
         let pairs = |pairs: chronoxide_format::view::Pairs<'_>| {
@@ -117,14 +117,14 @@ impl Summary {
             metric_metadata: view.metric_metadata()?.len(),
             parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
             external_labels: pairs(meta.external_labels()?)?,
-            user_pairs: pairs(meta.user_pairs()?)?,
+            annotations: pairs(meta.annotations()?)?,
             label_policy: (policy.max_name_len(), policy.max_value_len()),
             parts: parts(view, meta.series_count())?,
             top_keys: keys.into_iter().take(TOP_KEYS).collect(),
         })
     }
 
-    /// The whole file's bytes per series; none for a block without series.
+    /// Returns the whole file's bytes per series; none for a block without series.
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
     }
@@ -138,22 +138,23 @@ pub(crate) fn per(bytes: u64, series: u64) -> Option<f64> {
 /// Keys by falling number of values.
 fn keys(view: &BlockView<'_>) -> Result<Vec<KeySummary>> {
     let mut keys = (0..view.key_count())
+        .map(KeyId)
         .map(|key| {
-            let name = String::from_utf8_lossy(view.key_name(KeyId(key))?).into_owned();
-            Ok(KeySummary { name, values: view.dictionary(KeyId(key))?.row_count() })
+            let name = String::from_utf8_lossy(view.key_name(key)?.unwrap_or_default()).into_owned();
+            Ok(KeySummary { name, values: view.cardinality(key)?.unwrap_or_default() })
         })
         .collect::<Result<Vec<_>>>()?;
     keys.sort_by(|a, b| b.values.cmp(&a.values).then_with(|| a.name.cmp(&b.name)));
     Ok(keys)
 }
 
-/// The sections, the rows told apart by the kind of their table, and what stands before them.
+/// Returns the sections, the rows told apart by the kind of their table, and what stands before them.
 fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
     let mut rows = [("dictionaries", 0), ("inner tables", 0), ("rows of keysets", 0)];
     let inner_end = view.table_count().saturating_sub(view.keyset_count());
-    for id in 0..view.table_count() {
-        let table = view.table(TableId(id))?;
-        let kind = if table.is_dictionary() { 0 } else { 1 + usize::from(id >= inner_end) };
+    for table in view.tables() {
+        let table = table?;
+        let kind = if table.is_dictionary() { 0 } else { 1 + usize::from(table.id().0 >= inner_end) };
         rows[kind].1 += table.len();
     }
     let mut parts =

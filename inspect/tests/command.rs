@@ -5,9 +5,9 @@ mod support;
 use std::collections::BTreeSet;
 use std::fs;
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
 use chronoxide_testdata::golden::goldens;
@@ -189,8 +189,8 @@ fn tables_show_ref_names_and_quoted_values() {
     assert!(unicode.contains(r#" "quoted \"name\""="back\\slash\u000a\u0009\u007f\u202e\ufeff""#), "{unicode}");
 }
 
-/// The rules of Prometheus's text format: in quotes, backslash, double quote and line feed have a backslash, and nothing else; a
-/// metric or label name that is no identifier stands in quotes, the metric's within the braces.
+/// The rules of Prometheus's text format: in quotes, backslash, double quote and line feed have a backslash, and
+/// nothing else; a metric or label name that is no identifier stands in quotes, the metric's within the braces.
 #[test]
 fn prometheus_s_notation_is_escaped_as_documented() {
     let cases: [(&[(&str, &str)], &str); 9] = [

@@ -140,7 +140,7 @@ fn flipped_bits_with_right_checksums_are_shown_or_refused() {
                 let Ok(view) = BlockView::open(&block) else { continue };
                 let mut ignore = |_| Ok(());
                 let tables = table_entries(&view, Selection::default(), &mut ignore);
-                let plan = Plan::of(&view);
+                let plan = Plan::from_view(&view);
                 let entries =
                     plan.map_err(InspectError::from).and_then(|plan| plan_entries(&view, &plan, None, &mut |_| Ok(())));
                 for result in [tables, entries] {

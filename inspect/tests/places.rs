@@ -6,8 +6,8 @@ mod support;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta};
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use support::{Folder, assert_exit, command, golden, run};
 
 const SUBCOMMANDS: [&[&str]; 9] = [

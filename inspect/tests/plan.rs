@@ -34,7 +34,7 @@ fn plain_bytes(series: &BTreeSet<Labelset>, model: &Model) -> Vec<u64> {
 
 /// Every line for a block that holds `series`, in order; `version` is that of its planner.
 fn expected(series: &BTreeSet<Labelset>, block: &[u8], version: u32) -> Vec<Value> {
-    let model = Model::of(block);
+    let model = Model::from_block(block);
     let plain = plain_bytes(series, &model);
     let first = model.first_keyset();
     let rows = if model.fixed_width { "fixedwidth" } else { "bitpacked" };
@@ -101,7 +101,7 @@ fn expected_balance(model: &Model, plain: u64) -> Value {
 fn entries(block: &[u8]) -> Vec<Value> {
     let view = BlockView::open(block).unwrap();
     let mut lines = Vec::new();
-    plan_entries(&view, &Plan::of(&view).unwrap(), None, &mut |entry| {
+    plan_entries(&view, &Plan::from_view(&view).unwrap(), None, &mut |entry| {
         lines.push(serde_json::to_value(entry).unwrap());
         Ok(())
     })
@@ -144,7 +144,7 @@ fn plain_bytes_are_those_of_the_plain_block() {
     let mut keysets = 0;
     for seed in 0..150 {
         let (series, block) = random_block(seed);
-        let form = if Model::of(&block).fixed_width { RowForm::FixedWidth } else { RowForm::BitPacked };
+        let form = if Model::from_block(&block).fixed_width { RowForm::FixedWidth } else { RowForm::BitPacked };
         let plain = block_of(&series, &plan::Plan::default(), form);
         let of_keysets = |lines: Vec<Value>, field: &str| -> BTreeMap<u64, u64> {
             let keysets = lines.iter().filter(|line| line["type"] == "keyset");
@@ -157,8 +157,8 @@ fn plain_bytes_are_those_of_the_plain_block() {
     assert!(keysets >= 300, "{keysets} keysets");
 }
 
-/// 118 series with 0 + 2 + 1 + 5 bits of name, code, method and route, and 42 with 0 + 2 + 5 of name, bound and route. In their place 20 rows of
-/// 0 + 5 + 1 bits each, and two anchors of 7 and of 6 bits.
+/// 118 series with 0 + 2 + 1 + 5 bits of name, code, method and route, and 42 with 0 + 2 + 5 of name, bound and route.
+/// In their place 20 rows of 0 + 5 + 1 bits each, and two anchors of 7 and of 6 bits.
 #[test]
 fn what_was_gained_is_told_in_words() {
     let shown = stdout(&["plan", &golden("lists-bitpacked.cx")]);
@@ -194,7 +194,7 @@ fn what_was_gained_is_told_in_words() {
 }
 
 #[test]
-fn of_a_plain_block_it_is_said_that_nothing_was_factored() {
+fn plan_of_a_plain_block_says_that_nothing_was_factored() {
     let plain = ["empty", "limit-labels", "limit-symbols", "many-chunks", "meta", "metrics", "one-series"];
     for name in plain.into_iter().chain(["plain-bitpacked", "plain-fixedwidth", "unicode"]) {
         let path = golden(&format!("{name}.cx"));
@@ -232,13 +232,14 @@ fn the_first_of_each_are_shown_on_request() {
     assert_eq!((cut.first(), cut.last()), (all.first(), all.last()));
 }
 
-/// 10^10 would not do: 4 x 10^9 series of 65,000 values each take a fifth of a megabyte, and minutes if each were looked at.
+/// 10^10 would not do: 4 x 10^9 series of 65,000 values each take a fifth of a megabyte, and minutes if each were
+/// looked at.
 #[test]
 fn the_plan_of_very_many_series_costs_their_rows() {
     let count = 65_000_u32;
     let block = chronoxide_testdata::product::product(count, "b").unwrap();
     let view = BlockView::open(&block).unwrap();
-    let plan = Plan::of(&view).unwrap();
+    let plan = Plan::from_view(&view).unwrap();
     let [keyset] = plan.keysets[..] else { panic!("one keyset") };
     // Two labels of 65,000 values: codes of 17 bits less one, since 64,999 < 2^16.
     let series = u64::from(count) * u64::from(count);

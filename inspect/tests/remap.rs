@@ -218,7 +218,8 @@ fn a_chunk_that_no_lookup_touches_may_be_damaged() {
     }
 }
 
-/// The remap of block `input`, all of whose series were in one keyset: for each series where it is in `output`, which has as many series as are mapped.
+/// The remap of block `input`, all of whose series were in one keyset: for each series where it is in `output`, which
+/// has as many series as are mapped.
 fn remap_to(input: BlockId, output: BlockId, targets: &[Option<u64>]) -> Vec<u8> {
     let series_count = targets.iter().flatten().count() as u64;
     let outputs = [RemapOutput { block_id: output, series_count, shard: 0 }];
@@ -244,12 +245,12 @@ fn series_are_followed_through_the_remaps_of_a_folder() {
     let expected = format!("0 {c} 1\n1 gone\n2 {c} 0\n");
     // By id, by block, by remap.
     for block in [a.to_string(), first, format!("{remaps}/{a}.cxr")] {
-        assert_eq!(stdout(&["follow", "--dir", remaps, &block, "0", "1", "2"]), expected);
+        assert_eq!(stdout(&["follow", "--remaps", remaps, &block, "0", "1", "2"]), expected);
     }
     let blocks = folder.file("blocks");
     fs::create_dir(&blocks).unwrap();
     let blocks = blocks.to_str().unwrap();
-    let arguments = ["follow", "--dir", remaps, "--blocks", blocks, &a.to_string(), "2", "1"];
+    let arguments = ["follow", "--remaps", remaps, "--blocks", blocks, &a.to_string(), "2", "1"];
     let missing = run(&arguments);
     assert_eq!(missing.status.code(), Some(5));
     assert_eq!(String::from_utf8_lossy(&missing.stdout), format!("2 missing {c} 0\n1 gone\n"));
@@ -258,7 +259,7 @@ fn series_are_followed_through_the_remaps_of_a_folder() {
     assert_eq!(stdout(&arguments), format!("2 {c} 0\n1 gone\n"));
     let lines = json_lines(&[&arguments[..], &["--json"]].concat());
     assert_eq!(lines[0], json!({"ref": 2, "block_id": c.to_string(), "output": null, "series": 0}));
-    let unknown = run(&["follow", "--dir", remaps, &a.to_string(), "3"]);
+    let unknown = run(&["follow", "--remaps", remaps, &a.to_string(), "3"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("it has 3, from 0 on"));
 }

@@ -17,7 +17,7 @@ use support::{Folder, block_of, golden, json_lines, random_block, stdout};
 
 /// Every line for a block, in order.
 fn expected(block: &[u8]) -> Vec<Value> {
-    let model = Model::of(block);
+    let model = Model::from_block(block);
     let mut lines: Vec<Value> = (0..model.tables.len()).map(|table| expected_table(&model, table)).collect();
     for (number, pool) in model.pools.iter().enumerate() {
         lines.push(json!({
@@ -95,7 +95,7 @@ fn tables_of_random_plans_are_what_their_dumps_say() {
 #[test]
 fn tables_and_pools_fill_their_sections() {
     for block in goldens() {
-        let model = Model::of(&block.bytes);
+        let model = Model::from_block(&block.bytes);
         let lines = json_lines(&["tables", &golden(&format!("{}.cx", block.name)), "--json"]);
         let sum = |kind: &str| -> u64 {
             lines.iter().filter(|line| line["type"] == kind).map(|line| line["bytes"].as_u64().unwrap()).sum()
@@ -107,8 +107,9 @@ fn tables_and_pools_fill_their_sections() {
     }
 }
 
-/// 118 series of 20 routes and 42 of the same: see `histograms` in `testdata/src/golden.rs`. Six combinations of code and method are 3 rows
-/// of 2 + 1 bits; the ends of two lists of 2 and 3 of the four bounds take 2 * 3 bits, and their members 5 * 2.
+/// 118 series of 20 routes and 42 of the same: see `histograms` in `testdata/src/golden.rs`. Six combinations of code
+/// and method are 3 rows of 2 + 1 bits; the ends of two lists of 2 and 3 of the four bounds take 2 * 3 bits, and their
+/// members 5 * 2.
 #[test]
 fn a_line_says_all_of_a_table() {
     let path = golden("lists-bitpacked.cx");

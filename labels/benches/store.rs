@@ -3,7 +3,7 @@
 //! The workload is generated, the same on every machine: 20,000 pods with 16 labels each, and 50 series a pod with 9 of
 //! their own, in the order in which pods export them.
 
-use chronoxide_format::build::BlockMeta;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::Layout;
 use chronoxide_labels::{KeysetStore, LabelId, LabelSetStore};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

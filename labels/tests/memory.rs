@@ -1,6 +1,6 @@
 //! How much memory sealing a store takes at most, and that the store says so before.
 
-use chronoxide_format::build::BlockMeta;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::sync::Mutex;

@@ -1,9 +1,9 @@
 //! A sealed store is a block that verifies and has exactly the store's series, under the refs that it says.
 
-use chronoxide_format::build::{BlockMeta, BuildError};
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::{BlockMeta, BuildError};
 use chronoxide_labels::Layout;
 use chronoxide_labels::conformance::Random;
 use chronoxide_labels::{KeysetStore, LabelSetStore, SealError, StoreRef};
@@ -105,7 +105,7 @@ fn a_block_must_keep_the_policy_that_it_records() {
 }
 
 #[test]
-fn metric_metadata_are_sealed_with_all_series_and_with_some() {
+fn metric_metadata_are_sealed_with_series_iter_and_with_some() {
     let mut store = KeysetStore::new();
     store.insert(&[("__name__", "up"), ("job", "api")]).unwrap();
     store.insert(&[("__name__", "up"), ("job", "db")]).unwrap();
@@ -127,9 +127,9 @@ fn metric_metadata_are_sealed_with_all_series_and_with_some() {
 #[test]
 fn meta_data_out_of_order_are_refused() {
     let pairs = ["b", "a"].map(|key| (key.to_owned(), String::new())).to_vec();
-    let meta = BlockMeta { user_pairs: pairs, ..BlockMeta::default() };
+    let meta = BlockMeta { annotations: pairs, ..BlockMeta::default() };
     let error = KeysetStore::new().seal(Layout::BitPacked, &meta).unwrap_err();
-    assert_eq!(error, SealError::Build(BuildError::MetaOrder { what: "user pairs" }));
+    assert_eq!(error, SealError::Build(BuildError::MetaOrder { what: "annotations" }));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Factored content into a block.
 
-use chronoxide_format::build::{BlockBuilder, BuildError};
 use chronoxide_format::view::Domain;
+use chronoxide_format::write::{BlockBuilder, BuildError};
 use chronoxide_format::{PoolId, SeriesRef, TableId};
 
 use crate::factor::{Factored, FactoredKeyset, FactoredPool};

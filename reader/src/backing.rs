@@ -9,7 +9,8 @@ use memmap2::Mmap;
 
 use crate::{OpenError, mapping};
 
-/// The bytes of a block or a remap. All variants give the same immutable bytes each time they are asked, which is why what was checked once stays true.
+/// The bytes of a block or a remap. All variants give the same immutable bytes each time they are asked, which is why
+/// what was checked once stays true.
 #[derive(Debug)]
 pub(crate) enum Backing {
     Map(Mmap),

@@ -1,7 +1,8 @@
-//! A block and the bytes that it is.
+//! [`Block`]: an open block, and [`View`]: its content.
 
 use std::fmt;
-use std::path::Path;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chronoxide_format::Error;
@@ -11,15 +12,54 @@ use chronoxide_format::view::{BlockView, Frame, Text};
 
 use crate::backing::Backing;
 use crate::text::ArenaText;
-use crate::{Checks, OpenError};
+use crate::{Checks, FileError, OpenError};
 
-/// A block of labelsets, open to be read by any number of threads.
+/// An open block.
+///
+/// It owns its bytes, so that it can be stored in a struct. Clones share them: a clone costs one reference count, and
+/// can be moved to another thread or task. The bytes are released with the last clone.
+///
+/// ```
+/// use chronoxide_reader::{Block, Checks, SeriesRef};
+///
+/// struct Task {
+///     block: Block,
+///     series: SeriesRef,
+/// }
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+/// let block = Block::read(path, Checks::Lazy)?;
+/// let tasks = (0..4).map(|series| Task { block: block.clone(), series: SeriesRef(series) });
+/// let threads: Vec<_> = tasks
+///     .map(|task| std::thread::spawn(move || task.block.view().series(task.series).map(|series| series.is_some())))
+///     .collect();
+/// for thread in threads {
+///     assert!(thread.join().expect("no panic")?);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
 pub struct Block {
+    open: Arc<OpenBlock>,
+}
+
+/// The bytes of a block and everything that was derived from them at opening. Never changes, but for the two records of
+/// checks.
+struct OpenBlock {
     backing: Backing,
     frame: Frame,
-    /// Which chunks were checked, for lazy checks.
+    /// Chunks that were checked, for lazy checks.
     proofs: Option<ChunkProofs>,
     arena_text: ArenaText,
+    /// File of the block, if it was opened from one.
+    path: Option<PathBuf>,
+}
+
+impl OpenBlock {
+    #[inline]
+    fn view(&self) -> BlockView<'_> {
+        BlockView::with_frame(self.backing.bytes(), &self.frame, self.proofs.as_ref())
+    }
 }
 
 impl fmt::Debug for Block {
@@ -30,85 +70,148 @@ impl fmt::Debug for Block {
 }
 
 impl Block {
-    /// Opens a block as a memory map: O(sections), whatever its size.
+    /// Opens a block as a memory map. Costs O(sections), regardless of its size, unless `checks` is [`Checks::Eager`].
     ///
     /// # Safety
-    /// For as long as the block lives, the file must not be truncated and its bytes must not be changed, by this process or any other. Blocks that were
-    /// published and are only ever deleted or replaced by renaming keep this contract.
+    /// As long as the block or a clone of it exists, the file must not be truncated and its bytes must not change, in
+    /// this process or any other. Published blocks meet this contract: they are only deleted or replaced by renaming.
     ///
     /// # Errors
-    /// A file that cannot be opened or mapped, is no block, or is damaged where it was looked at.
+    /// [`OpenError::Io`] or another error of the system if the file cannot be opened or mapped; [`OpenError::Block`] if
+    /// it is not a valid block.
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
         // SAFETY: the caller keeps the same contract.
-        let backing = unsafe { Backing::map(path) }?;
-        Self::open(backing, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+        Self::open_file(path, unsafe { Backing::map(path) }?, checks)
     }
 
-    /// Opens a block by reading it into memory: safe whatever happens to the file afterwards.
+    /// Opens a block by reading its file into memory. The file may change or disappear afterwards.
     ///
     /// # Errors
-    /// A file that cannot be opened or read, is no block, or is damaged where it was looked at.
+    /// [`OpenError::Io`] or another error of the system if the file cannot be read; [`OpenError::Block`] if it is not a
+    /// valid block.
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        Self::open(Backing::read(path)?, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
+        Self::open_file(path, Backing::read(path)?, checks)
     }
 
-    /// Opens a block that lies in memory.
+    /// Opens a block that is in memory.
     ///
     /// # Errors
-    /// Bytes that are no block, or are damaged where they were looked at.
+    /// Returns an error if the bytes are not a valid block.
     pub fn from_vec(bytes: Vec<u8>, checks: Checks) -> Result<Self, Error> {
-        Self::open(Backing::Heap(bytes), checks)
+        Self::open(Backing::Heap(bytes), checks, None)
     }
 
-    /// Opens a block that lies in memory and is shared with others.
+    /// Opens a block that is in memory and shared.
     ///
     /// # Errors
-    /// Bytes that are no block, or are damaged where they were looked at.
+    /// Returns an error if the bytes are not a valid block.
     pub fn from_shared(bytes: Arc<[u8]>, checks: Checks) -> Result<Self, Error> {
-        Self::open(Backing::Shared(bytes), checks)
+        Self::open(Backing::Shared(bytes), checks, None)
     }
 
-    fn open(backing: Backing, checks: Checks) -> Result<Self, Error> {
+    fn open_file(path: &Path, backing: Backing, checks: Checks) -> Result<Self, OpenError> {
+        Self::open(backing, checks, Some(path.to_owned()))
+            .map_err(|source| OpenError::Block { path: path.to_owned(), source })
+    }
+
+    fn open(backing: Backing, checks: Checks, path: Option<PathBuf>) -> Result<Self, Error> {
         let frame = Frame::parse(backing.bytes())?;
         let proofs = checks.begin(backing.bytes(), |bytes| frame.check_all(bytes))?;
-        let block = Self { backing, frame, proofs, arena_text: ArenaText::default() };
-        if block.proofs.is_some() {
-            block.view().prove_frame()?;
+        let open = OpenBlock { backing, frame, proofs, arena_text: ArenaText::default(), path };
+        if open.proofs.is_some() {
+            open.view().prove_frame()?;
         }
-        Ok(block)
+        Ok(Self { open: Arc::new(open) })
     }
 
-    /// The bytes of the block.
+    /// Returns the bytes of the block.
     pub fn bytes(&self) -> &[u8] {
-        self.backing.bytes()
+        self.open.backing.bytes()
     }
 
-    /// The block's content: a few hundred bytes that borrow the block, made in some nanoseconds. Make one per query, not one per series.
+    /// Returns the file that the block was opened from, or `None` if it came from memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.open.path.as_deref()
+    }
+
+    /// Returns a view of the block's content. It is a few hundred bytes large and made in nanoseconds: make one per
+    /// query, not one per series.
     #[inline]
-    pub fn view(&self) -> BlockView<'_> {
-        BlockView::with_frame(self.backing.bytes(), &self.frame, self.proofs.as_ref())
+    pub fn view(&self) -> View<'_> {
+        View { view: self.open.view(), open: &self.open }
     }
 
-    /// The block's content as text; `view` is a view of this block. The first call checks the arena (8 GB/s); later ones cost nothing.
+    /// Adds the block's path to an error of one of its views. With lazy checks, damage may be found long after opening,
+    /// where the path is no longer at hand.
     ///
-    /// # Errors
-    /// A damaged arena.
-    pub fn text<'v>(&'v self, view: &'v BlockView<'v>) -> Result<Text<'v>, Error> {
-        let own = self.view();
-        // SAFETY: `arena_text` is used here only, with this block's own bytes and frame. The frame never changes, nor do the bytes: those of a
-        // map by the contract of `Block::map`, those of a buffer because this block owns it, or shares it, immutably. What `view` is
-        // does not matter: the text of another block's view would be wrong, but text.
-        let arena = unsafe { self.arena_text.of(&own) }?;
-        Ok(Text::of_checked(view, arena))
+    /// ```
+    /// use chronoxide_reader::{Block, FileError, SeriesRef};
+    ///
+    /// fn label_count(block: &Block, series: SeriesRef) -> Result<Option<u32>, FileError> {
+    ///     let series = block.view().series(series).map_err(|error| block.locate(error))?;
+    ///     Ok(series.map(|series| series.label_count()))
+    /// }
+    /// ```
+    pub fn locate<E>(&self, source: E) -> FileError<E> {
+        FileError { path: self.open.path.clone(), source }
     }
 
     /// Checks every rule of the format; see [`BlockView::verify`].
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// Returns the first violation. [`Block::locate`] adds the path.
     pub fn verify(&self) -> Result<ContentFingerprint, Error> {
-        BlockView::with_frame(self.backing.bytes(), &self.frame, None).verify()
+        BlockView::with_frame(self.bytes(), &self.open.frame, None).verify()
+    }
+}
+
+/// Content of a [`Block`]: all methods of [`BlockView`], and labels as text whose check is remembered by the block.
+///
+/// Labels that are read through a view borrow the block, not the view:
+///
+/// ```
+/// use chronoxide_reader::{Block, SeriesRef};
+///
+/// fn job(block: &Block) -> Option<&[u8]> {
+///     block.view().series(SeriesRef(0)).ok()??.get("job").ok()?
+/// }
+/// ```
+#[derive(Clone, Copy)]
+pub struct View<'data> {
+    /// View of the bytes of `open` by the frame of `open`.
+    view: BlockView<'data>,
+    open: &'data OpenBlock,
+}
+
+impl fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.view.fmt(f)
+    }
+}
+
+impl<'data> Deref for View<'data> {
+    type Target = BlockView<'data>;
+
+    #[inline]
+    fn deref(&self) -> &BlockView<'data> {
+        &self.view
+    }
+}
+
+impl<'data> View<'data> {
+    /// Returns the block's labels as text. The first call checks the symbols of the block, at about 8 GB/s; later calls
+    /// on any view of the block or of its clones cost nothing.
+    ///
+    /// # Errors
+    /// `Corrupt` if the symbols are damaged.
+    pub fn text(&self) -> Result<Text<'data, '_>, Error> {
+        // SAFETY: both fields of a view come from one `OpenBlock` (`Block::view` is the only constructor), so that all
+        // calls on its `arena_text` come with views of its own bytes by its own frame. Nothing changes the frame after
+        // `Block::open`. Nor do the bytes change: those of a map by the contract of `Block::map`, those of a buffer
+        // because `OpenBlock` owns or shares it immutably.
+        let arena = unsafe { self.open.arena_text.get(&self.view) }?;
+        Ok(Text::from_checked(&self.view, arena))
     }
 }

@@ -10,7 +10,8 @@ pub enum Checks {
     Lazy,
     /// All of them at opening: one pass over the block at some 20 GB/s, and no further cost.
     Eager,
-    /// Never: for bytes that were checked before. Whatever they say, nothing worse than an error or a wrong answer follows.
+    /// Never: for bytes that were checked before. Whatever they say, nothing worse than an error or a wrong answer
+    /// follows.
     Never,
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong when a block is opened.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,43 +11,69 @@ pub enum OpenError {
     /// The file could not be opened, measured or read.
     #[error("cannot read {}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// The system has no room for one more map, file or buffer. The file may be sound.
     #[error("out of resources while opening {}", path.display())]
     OutOfResources {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// The file is larger than this machine can address.
     #[error("{} has {len} bytes, more than this machine can address", path.display())]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its length in bytes.
+        /// Length in bytes.
         len: u64,
     },
     /// The file is no remap, not of a version that is known, or damaged.
     #[error("{}: {source}", path.display())]
     Remap {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: chronoxide_format::remap::RemapError,
     },
     /// The file is no block, not of a version that is known, or damaged.
     #[error("{}: {source}", path.display())]
     Block {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: chronoxide_format::Error,
     },
+}
+
+/// An error of the content of an open block or remap, with the path of its file; see
+/// [`Block::locate`](crate::Block::locate).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError<E = chronoxide_format::Error> {
+    /// File of the block or remap, or `None` if it was opened from memory.
+    pub path: Option<PathBuf>,
+    /// Violated rule, or another error of a view.
+    pub source: E,
+}
+
+impl<E: fmt::Display> fmt::Display for FileError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{}: {}", path.display(), self.source),
+            None => self.source.fmt(f),
+        }
+    }
+}
+
+impl<E: std::error::Error> std::error::Error for FileError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // The message contains that of the source.
+        self.source.source()
+    }
 }
 
 impl OpenError {
@@ -56,7 +83,7 @@ impl OpenError {
     }
 }
 
-/// Whether the system ran out of memory, maps or files, which says nothing about the file.
+/// Returns true if the system ran out of memory, maps or files, which says nothing about the file.
 fn is_exhaustion(error: &io::Error) -> bool {
     /// ENFILE and EMFILE of Linux and macOS, which have no kind of their own.
     const TOO_MANY_FILES: [i32; 2] = [23, 24];

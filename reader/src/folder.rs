@@ -17,13 +17,13 @@ const LISTINGS: usize = 100;
 
 /// The blocks of a folder, as they were at one moment: each series of them in a block that counts.
 ///
-/// Looks at files whose name ends in `.cx` and does not begin with a dot. Which of them count is decided by [`judge`]. Jobs may publish and delete
-/// blocks meanwhile: the folder is listed until nothing has changed while its blocks were opened. Nothing is
-/// looked at again afterwards: open a folder anew to see what jobs have done since, and drop what is open, or
-/// what they have deleted keeps its space.
+/// Looks at files whose name ends in `.cx` and does not begin with a dot. Which of them count is decided by [`judge`].
+/// Jobs may publish and delete blocks meanwhile: the folder is listed until nothing has changed while its blocks were
+/// opened. Nothing is looked at again afterwards: open a folder anew to see what jobs have done since, and drop what is
+/// open, or what they have deleted keeps its space.
 ///
-/// Whether a block is sound is judged by the [`Checks`] that were asked for. With lazy checks a block can be found damaged later, when those
-/// that it hides are no longer at hand; what cannot bear that checks eagerly.
+/// Whether a block is sound is judged by the [`Checks`] that were asked for. With lazy checks a block can be found
+/// damaged later, when those that it hides are no longer at hand; what cannot bear that checks eagerly.
 ///
 /// ```
 /// use chronoxide_reader::{Checks, Folder};
@@ -54,22 +54,22 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The file.
+    /// Returns the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The block's id.
+    /// Returns the block's id.
     pub fn id(&self) -> BlockId {
         self.id
     }
 
-    /// The block.
+    /// Returns the block.
     pub fn block(&self) -> &Block {
         &self.block
     }
 
-    /// The block, without its file.
+    /// Returns the block, without its file.
     pub fn into_block(self) -> Block {
         self.block
     }
@@ -79,7 +79,7 @@ impl Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hidden {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
     /// The block's id.
     pub id: BlockId,
@@ -96,7 +96,7 @@ pub enum FolderError {
     Io {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// Each time that its blocks had been opened there were others.
@@ -111,7 +111,8 @@ impl Folder {
     /// Opens a folder by reading its blocks into memory.
     ///
     /// # Errors
-    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but [listed](Self::unreadable).
+    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but
+    /// [listed](Self::unreadable).
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
         Self::open(path.as_ref(), |file| Block::read(file, checks))
     }
@@ -122,7 +123,8 @@ impl Folder {
     /// That of [`Block::map`], for each file of the folder whose name ends in `.cx`.
     ///
     /// # Errors
-    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but [listed](Self::unreadable).
+    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but
+    /// [listed](Self::unreadable).
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
         // SAFETY: the caller keeps the same contract.
         Self::open(path.as_ref(), |file| unsafe { Block::map(file, checks) })
@@ -132,8 +134,8 @@ impl Folder {
         let io = |source| FolderError::Io { path: path.to_owned(), source };
         let mut opened = BTreeMap::new();
         let mut names = list(path).map_err(io)?;
-        // A block that a job deleted before it was opened is in others, which may have come after the listing. The listing itself is no
-        // moment either: it may have missed both.
+        // A block that a job deleted before it was opened is in others, which may have come after the listing. The
+        // listing itself is no moment either: it may have missed both.
         for _ in 0..LISTINGS {
             for name in &names {
                 if !opened.contains_key(name) {
@@ -142,7 +144,7 @@ impl Folder {
             }
             let again = list(path).map_err(io)?;
             if again == names {
-                return Ok(Self::of(path, opened));
+                return Ok(Self::from_opened(path, opened));
             }
             opened.retain(|name, _| again.contains(name));
             names = again;
@@ -150,7 +152,7 @@ impl Folder {
         Err(FolderError::Changing { path: path.to_owned() })
     }
 
-    fn of(folder: &Path, opened: BTreeMap<OsString, Result<(Block, Lineage), OpenError>>) -> Self {
+    fn from_opened(folder: &Path, opened: BTreeMap<OsString, Result<(Block, Lineage), OpenError>>) -> Self {
         let (mut blocks, mut unreadable) = (Vec::new(), Vec::new());
         for (name, result) in opened {
             let path = folder.join(name);
@@ -179,17 +181,17 @@ impl Folder {
         Self { lineages, live, hidden, unreadable, incomplete: judgement.incomplete }
     }
 
-    /// The blocks that count, by id: in the order of their times.
+    /// Returns the blocks that count, by id: in the order of their times.
     pub fn live(&self) -> &[Entry] {
         &self.live
     }
 
-    /// The blocks that count, to keep.
+    /// Returns the blocks that count, to keep.
     pub fn into_live(self) -> Vec<Entry> {
         self.live
     }
 
-    /// The blocks that do not count, by id. They are not kept open.
+    /// Returns the blocks that do not count, by id. They are not kept open.
     pub fn hidden(&self) -> &[Hidden] {
         &self.hidden
     }
@@ -199,22 +201,23 @@ impl Folder {
         &self.lineages
     }
 
-    /// The ids of all blocks, whether they count or not.
+    /// Returns the ids of all blocks, whether they count or not.
     pub fn ids(&self) -> impl Iterator<Item = BlockId> + use<'_> {
         self.lineages.iter().map(|(_, lineage)| lineage.id)
     }
 
-    /// The files that cannot be opened as blocks, by name. They hide nothing, and nobody knows what is in them.
+    /// Returns the files that cannot be opened as blocks, by name. They hide nothing, and nobody knows what is in them.
     pub fn unreadable(&self) -> &[(PathBuf, OpenError)] {
         &self.unreadable
     }
 
-    /// The files that cannot be opened as blocks, to keep. Closes all blocks.
+    /// Returns the files that cannot be opened as blocks, to keep. Closes all blocks.
     pub fn into_unreadable(self) -> Vec<(PathBuf, OpenError)> {
         self.unreadable
     }
 
-    /// Jobs that lack outputs or are not believed, by id: they were killed and can be run again, or their outputs were lost.
+    /// Jobs that lack outputs or are not believed, by id: they were killed and can be run again, or their outputs were
+    /// lost.
     pub fn incomplete(&self) -> &[IncompleteJob] {
         &self.incomplete
     }
@@ -238,6 +241,7 @@ fn open_file(path: &Path, open: impl Fn(&Path) -> Result<Block, OpenError>) -> R
         return Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
     }
     let block = open(path)?;
-    let lineage = Lineage::of(&block.view()).map_err(|source| OpenError::Block { path: path.to_owned(), source })?;
+    let lineage =
+        Lineage::from_view(&block.view()).map_err(|source| OpenError::Block { path: path.to_owned(), source })?;
     Ok((block, lineage))
 }

@@ -1,23 +1,37 @@
-//! Opens blocks from memory maps or memory and resolves labelsets in place, without deserialization and without allocation.
+//! Reads blocks of labelsets in place, from memory maps or memory.
 //!
-//! A [`Block`] owns the bytes of one block; its [`view`](Block::view) answers everything: series by ref, labels in the order of their
-//! names, one label by key, label names and values, and the series of a labelset. Labels come as slices of the block itself;
-//! [`OwnedLabels`] outlive it.
+//! A [`Block`] owns the bytes of one block, and clones of it share them. Its [`View`] resolves series by ref, finds the
+//! series with given labels, and lists label names and values, without deserialization and without allocation. Labels
+//! are slices of the block: they may outlive the view, and [`OwnedLabels`] outlive the block. A [`Folder`] opens all
+//! blocks of a folder so that each series counts once, and a [`Remap`] follows series through a compaction.
 //!
-//! | module | what it is for |
+//! ```text
+//! Block::read ----> Block ----> view() ----> View
+//!  or ::map          |                        |-- find([("job", "db"), ...]) --> SeriesRef
+//!                    |                        |-- series(SeriesRef) -----------> Series
+//!                 clone()                     |                                   |-- labels()   --> Label { name, value }: &[u8]
+//!             to other threads                |                                   `-- get("job") --> &[u8]
+//!                                             |-- text() --> Text
+//!                                             |               `-- labels(&series) -------------> TextLabel { name, value }: &str
+//!                                             `-- resolver(), series_iter(), keys, values, tables, ...
+//! ```
+//!
+//! | module | contents |
 //! |---|---|
-//! | `block` | [`Block`]: opening, checking, views and text |
-//! | `backing` | the closed set of places where the bytes of a block or a remap may lie |
+//! | `block` | [`Block`] and [`View`]: opening, checking, content |
+//! | `owned` | [`OwnedLabels`]: labels that outlive their block |
+//! | `folder` | [`Folder`]: the live blocks of a folder |
+//! | [`lineage`] | rules that choose the live blocks, from parents and jobs |
+//! | `remap` | [`Remap`]: targets of the series of a compacted block |
+//! | `remap_folder` | [`RemapFolder`]: a series followed through many compactions |
 //! | `checks` | [`Checks`]: when checksums are checked |
-//! | `mapping` | the memory map, and the contract of whoever asks for one |
-//! | `text` | labels as `&str`, checked once |
-//! | `owned` | labels that outlive their block |
-//! | `folder` | [`Folder`]: all blocks of a folder, those left out that others stand for |
-//! | [`lineage`] | which blocks of a folder count, by what they say of their origin |
-//! | `listing` | the names in a folder |
-//! | `remap` | [`Remap`]: where the series of a block are after a compaction |
-//! | `remap_folder` | [`RemapFolder`]: a series followed from compaction to compaction |
-//! | `error` | what can go wrong at opening |
+//! | `error` | errors of opening, and errors with their path |
+//! | `backing` | the bytes of an open file: a map or a buffer |
+//! | `mapping` | memory maps (unsafe) |
+//! | `text` | cached check of UTF-8 (unsafe) |
+//! | `listing` | file names of a folder |
+//!
+//! The folder `examples` has a program for each of these uses: `lookup`, `scan`, `folder` and `follow`.
 //!
 //! ```
 //! use chronoxide_reader::{Block, Checks, SeriesRef};
@@ -27,12 +41,12 @@
 //! let view = block.view();
 //! let found = view.find([("__name__", "up"), ("job", "db"), ("pod", "db-1")])?.expect("the block has this series");
 //! let series = view.series(found)?.expect("and resolves it");
-//! let text = block.text(&view)?;
+//! let text = view.text()?;
 //! for label in text.labels(&series) {
-//!     let (name, value) = label?;
-//!     println!("{name}={value}");
+//!     let label = label?;
+//!     println!("{}={}", label.name, label.value);
 //! }
-//! assert_eq!(series.get(b"pod")?, Some(&b"db-1"[..]));
+//! assert_eq!(series.get("pod")?, Some(&b"db-1"[..]));
 //! assert!(view.series(SeriesRef(1000))?.is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -61,7 +75,7 @@ mod remap;
 mod remap_folder;
 mod text;
 
-pub use block::Block;
+pub use block::{Block, View};
 pub use checks::Checks;
 pub use chronoxide_format::identity::BlockId;
 pub use chronoxide_format::identity::Fingerprint;
@@ -71,12 +85,12 @@ pub use chronoxide_format::policy::LabelPolicy;
 pub use chronoxide_format::remap::{RemapError, RemapPlace, RemapRule, RemapView, Target, Targets};
 pub use chronoxide_format::verify::ContentFingerprint;
 pub use chronoxide_format::view::{
-    AllSeries, BlockView, Column, Domain, FindError, Frame, Job, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter,
-    Labels, Leaves, List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Pool, Resolver, Section, Sections, Series,
-    Symbols, Table, Text, TimeRange,
+    BlockView, Column, Domain, FindError, Frame, Job, Keyset, KeysetSeries, Label, LabelIds, LabelIdsIter, Labels,
+    Leaves, List, Meta, MetricRows, Metrics, OwnedMeta, Pairs, Pool, Resolver, Section, Sections, Series, SeriesIter,
+    Symbols, Table, Text, TextLabel, TextLabels, TimeRange,
 };
 pub use chronoxide_format::{Corruption, Error, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
-pub use error::OpenError;
+pub use error::{FileError, OpenError};
 pub use folder::{Entry, Folder, FolderError, Hidden};
 pub use owned::OwnedLabels;
 pub use remap::Remap;

@@ -1,25 +1,28 @@
 //! Which blocks of a folder count, by what they say of their origin (spec, section 10).
 //!
-//! A job makes *n* outputs of its parents; together the outputs hold what the parents hold, and each of them alone a part of it. While a
-//! job works, after it was killed, and until its parents are deleted, the same series are in a folder twice. Two rules say which
-//! blocks to leave out:
+//! A job makes *n* outputs of its parents; together the outputs hold what the parents hold, and each of them alone a
+//! part of it. While a job works, after it was killed, and until its parents are deleted, the same series are in a
+//! folder twice. Two rules say which blocks to leave out:
 //!
 //! 1. A job of which all *n* outputs are there, each one once and all of the same origin, is *complete*, and hides its parents and ancestors:
 //!    all that they hold is in the outputs. One output of a sharded job hides nothing.
 //! 2. An output of any other job is hidden while each of its parents is there or is hidden by rule 1 from those who would look for
-//!    it: all that the output holds is in them. Once a parent is gone for good, the output may be the last to hold some series, and counts.
-//!    So do then the parents that are left, because they may be the last to hold what was in the outputs that are not there: some
-//!    series are seen twice, which is the price for none being lost.
+//! it: all that the output holds is in them. Once a parent is gone for good, the output may be the last to hold some
+//! series, and counts. So do then the parents that are left, because they may be the last to hold what was in the
+//! outputs that are not there: some series are seen twice, which is the price for none being lost.
 //!
-//! A job is not believed, and hides nothing, if its outputs together have fewer series than one of the blocks that it would hide, unless one of
-//! them [says](Lineage::is_rewritten) that series were left out: a merge never loses series by itself. Its outputs count then, beside what they claim to hold. Nor is an
-//! output hidden by parents, or by what stands for them, that have fewer series than it has.
+//! A job is not believed, and hides nothing, if its outputs together have fewer series than one of the blocks that it
+//! would hide, unless one of them [says](Lineage::is_rewritten) that series were left out: a merge never loses series
+//! by itself. Its outputs count then, beside what they claim to hold. Nor is an output hidden by parents, or by what
+//! stands for them, that have fewer series than it has.
 //!
-//! Each block that is hidden is thus held by blocks that count, whatever was deleted, lost or damaged. That rests on what
-//! writers promise: outputs hold together what the parents hold, and an ancestor is a block that the parents hold *whole*. Of a parent that
-//! is one of several outputs of a job, what that job was made of is no ancestor unless all its outputs are parents; [`ancestors`] knows.
+//! Each block that is hidden is thus held by blocks that count, whatever was deleted, lost or damaged. That rests on
+//! what writers promise: outputs hold together what the parents hold, and an ancestor is a block that the parents hold
+//! *whole*. Of a parent that is one of several outputs of a job, what that job was made of is no ancestor unless all
+//! its outputs are parents; [`ancestors`] knows.
 //!
-//! Should origins go in a circle, which no sound block's can since its id depends on them, the blocks of the circle count.
+//! Should origins go in a circle, which no sound block's can since its id depends on them, the blocks of the circle
+//! count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,12 +42,13 @@ pub struct Lineage {
     pub ancestors: Vec<BlockId>,
     /// Number of series, as the block states it.
     pub series_count: u64,
-    /// True if series were left out or labels changed when this block, or one that it was made of, was written: the block has the user pair
-    /// [`REWRITTEN_KEY`].
+    /// True if series were left out or labels changed when this block, or one that it was made of, was written: the
+    /// block has the annotation [`REWRITTEN_KEY`].
     pub is_rewritten: bool,
 }
 
-/// Key of the user pair that marks a block whose series were left out or whose labels were changed (spec, section 10). Its value describes the change.
+/// Key of the annotation that marks a block whose series were left out or whose labels were changed (spec, section 10).
+/// Its value describes the change.
 pub const REWRITTEN_KEY: &str = "chronoxide.rewritten";
 
 impl Lineage {
@@ -52,7 +56,7 @@ impl Lineage {
     ///
     /// # Errors
     /// Damage to the block's meta section.
-    pub fn of(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
         Self::from_meta(view.block_id(), &view.meta()?)
     }
 
@@ -63,7 +67,7 @@ impl Lineage {
     pub fn from_meta(id: BlockId, meta: &Meta<'_>) -> Result<Self, chronoxide_format::Error> {
         let (parents, ancestors) = (meta.parents()?.collect(), meta.ancestors()?.collect());
         let mut is_rewritten = false;
-        for pair in meta.user_pairs()? {
+        for pair in meta.annotations()? {
             let (key, _) = pair?;
             is_rewritten |= key == REWRITTEN_KEY;
         }
@@ -98,16 +102,17 @@ pub enum Reason {
     },
 }
 
-/// A job that hides nothing, because not all its outputs are there, or because its outputs cannot hold what they claim to.
+/// A job that hides nothing, because not all its outputs are there, or because its outputs cannot hold what they claim
+/// to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IncompleteJob {
     /// The job's id.
     pub id: [u8; 16],
-    /// How many outputs it has.
+    /// Number of outputs.
     pub output_count: u32,
-    /// How many of them are there. All, if it is doubtful that they belong together: two blocks say that they are the same output, or they
-    /// are not of the same origin. All too, if the job is not believed.
+    /// How many of them are there. All, if it is doubtful that they belong together: two blocks say that they are the
+    /// same output, or they are not of the same origin. All too, if the job is not believed.
     pub present: u32,
     /// The block that the job would hide although it has more series than all outputs together.
     pub disputed: Option<BlockId>,
@@ -233,7 +238,8 @@ pub fn judge(blocks: &[Lineage]) -> Judgement {
     Judgement { standings, incomplete }
 }
 
-/// Returns the most series that parents can hold: those that are there, and for the others the outputs of the jobs that hide them.
+/// Returns the most series that parents can hold: those that are there, and for the others the outputs of the jobs that
+/// hide them.
 fn series_held(
     parents: &[BlockId],
     series_counts: &BTreeMap<BlockId, u64>,
@@ -252,7 +258,7 @@ fn series_held(
     holders.iter().filter_map(|id| series_counts.get(id)).fold(0, |sum, count| sum.saturating_add(*count))
 }
 
-/// The blocks of which all series are in blocks that count: all of them, unless origins go in a circle.
+/// Returns the blocks of which all series are in blocks that count: all of them, unless origins go in a circle.
 fn held(
     blocks: &[Lineage],
     standings: &[Standing],
@@ -285,7 +291,8 @@ fn held(
     }
 }
 
-/// What a job that merges these blocks should write down as ancestors of its outputs: what the blocks hold whole without being it.
+/// What a job that merges these blocks should write down as ancestors of its outputs: what the blocks hold whole
+/// without being it.
 ///
 /// That is what jobs were made of of which all outputs are among the blocks. One output of several holds but a part.
 pub fn ancestors(parents: &[Lineage]) -> BTreeSet<BlockId> {

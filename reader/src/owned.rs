@@ -1,13 +1,14 @@
 //! Labels that outlive their block.
 
 use std::fmt;
+use std::iter::FusedIterator;
 
 use byteview::ByteView;
 use chronoxide_format::Result;
 use chronoxide_format::view::{Label, Series};
 
-/// The labels of a series, copied out of the block: a string of up to 20 bytes lies in the view itself, a longer one in an allocation that
-/// clones share.
+/// The labels of a series, copied out of the block: a string of up to 20 bytes lies in the view itself, a longer one in
+/// an allocation that clones share.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OwnedLabels {
     labels: Box<[(ByteView, ByteView)]>,
@@ -16,7 +17,7 @@ pub struct OwnedLabels {
 impl fmt::Debug for OwnedLabels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        f.debug_map().entries(self.iter().map(|(name, value)| (text(name), text(value)))).finish()
+        f.debug_map().entries(self.iter().map(|label| (text(label.name), text(label.value)))).finish()
     }
 }
 
@@ -24,20 +25,21 @@ impl OwnedLabels {
     /// Copies the labels of a series.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn of(series: &Series<'_>) -> Result<Self> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn from_series(series: &Series<'_, '_>) -> Result<Self> {
         let owned = |label: Label<'_>| (ByteView::new(label.name), ByteView::new(label.value));
         Ok(Self { labels: series.labels().map(|label| label.map(owned)).collect::<Result<_>>()? })
     }
 
     /// Names and values, in the order of names.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
-        self.labels.iter().map(|(name, value)| (&**name, &**value))
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Label<'_>> + FusedIterator {
+        self.labels.iter().map(|(name, value)| Label { name, value })
     }
 
-    /// The value of the label `name`.
-    pub fn get(&self, name: &[u8]) -> Option<&ByteView> {
+    /// Returns the value of the label `name`.
+    pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&[u8]> {
+        let name = name.as_ref();
         let found = self.labels.binary_search_by(|(other, _)| (**other).cmp(name));
-        found.ok().and_then(|place| self.labels.get(place)).map(|(_, value)| value)
+        found.ok().and_then(|place| self.labels.get(place)).map(|(_, value)| &**value)
     }
 }

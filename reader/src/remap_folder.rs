@@ -14,7 +14,8 @@ use crate::{Checks, OpenError, Remap};
 /// The extension of remaps' names.
 pub const REMAP_EXTENSION: &str = "cxr";
 
-/// The remaps of a folder, each named after the id of the block that was merged: `<id>.cxr`, as `chronoxide-compact --remap` names them.
+/// The remaps of a folder, each named after the id of the block that was merged: `<id>.cxr`, as `chronoxide-compact
+/// --remap` names them.
 ///
 /// A remap is opened when it is first needed, and stays open.
 ///
@@ -74,7 +75,7 @@ pub enum FollowError {
     /// A remap is damaged.
     #[error("{}: {source}", path.display())]
     Remap {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         source: RemapError,
@@ -82,7 +83,7 @@ pub enum FollowError {
     /// A remap is of another block than its name says.
     #[error("{}: the remap of block {found}, not of {expected}", path.display())]
     OtherBlock {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The block that the name says.
         expected: BlockId,
@@ -96,12 +97,12 @@ pub enum FollowError {
         block: BlockId,
         /// The series that was asked for.
         series: SeriesRef,
-        /// How many series the block has.
+        /// Number of series.
         count: u64,
     },
     /// Remaps lead back to a block that they come from.
     #[error("remaps lead from block {block} back to it")]
-    Circle {
+    Cycle {
         /// The block.
         block: BlockId,
     },
@@ -144,8 +145,8 @@ impl RemapFolder {
         Ok(Some(remap))
     }
 
-    /// Follows a series of `block` through remaps, to the first block for which `is_there` is true. Costs a lookup per compaction, and opening the remaps that
-    /// were not needed before.
+    /// Follows a series of `block` through remaps, to the first block for which `is_there` is true. Costs a lookup per
+    /// compaction, and opening the remaps that were not needed before.
     ///
     /// # Errors
     /// See [`FollowError`].
@@ -159,7 +160,7 @@ impl RemapFolder {
         let mut seen = BTreeSet::new();
         while !is_there(block) {
             if !seen.insert(block) {
-                return Err(FollowError::Circle { block });
+                return Err(FollowError::Cycle { block });
             }
             let path = self.path_for(block);
             let damaged = |source| FollowError::Remap { path: path.clone(), source };
@@ -177,7 +178,7 @@ impl RemapFolder {
         Ok(Followed::Found { block, series })
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

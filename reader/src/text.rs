@@ -14,19 +14,19 @@ pub(crate) struct ArenaText {
 }
 
 impl ArenaText {
-    /// The arena of the block of which this is part, as text.
+    /// Returns the arena of the block of which this is part, as text.
     ///
     /// # Safety
     /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame.
-    pub(crate) unsafe fn of<'a>(&self, view: &BlockView<'a>) -> Result<&'a str, Error> {
+    pub(crate) unsafe fn get<'a>(&self, view: &BlockView<'a>) -> Result<&'a str, Error> {
         if self.checked.get().is_none() {
             let arena = view.check_arena()?;
             // Two threads may both check, which is harmless.
             let _ = self.checked.set(());
             return Ok(arena);
         }
-        // SAFETY: `checked` is set only after `check_arena` found the arena to be UTF-8, and by this function's contract
-        // these are the same bytes, cut by the same frame.
+        // SAFETY: `checked` is set only after `check_arena` found the arena to be UTF-8, and by this function's
+        // contract these are the same bytes, cut by the same frame.
         Ok(unsafe { std::str::from_utf8_unchecked(view.symbols().arena()) })
     }
 }

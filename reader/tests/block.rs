@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta};
 use chronoxide_format::layout::RowForm;
-use chronoxide_reader::{Block, Checks, Error, MetricMetadata, OpenError, OwnedLabels, Rule, SeriesRef};
+use chronoxide_format::write::{BlockBuilder, BlockMeta};
+use chronoxide_reader::{
+    Block, Checks, Error, Label, MetricMetadata, OpenError, OwnedLabels, Rule, SeriesRef, TextLabel,
+};
 use chronoxide_testdata::golden::{Golden, goldens};
 use chronoxide_testdata::plan::Labelset;
 
@@ -30,9 +32,9 @@ fn map(path: &Path, checks: Checks) -> Result<Block, OpenError> {
 
 fn content(block: &Block) -> Result<BTreeSet<Labelset>, Error> {
     let view = block.view();
-    let text = block.text(&view)?;
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series?).map(|label| label.map(owned)).collect()).collect()
+    let text = view.text()?;
+    let owned = |label: TextLabel<'_>| (label.name.to_owned(), label.value.to_owned());
+    view.series_iter().map(|series| text.labels(&series?).map(|label| label.map(owned)).collect()).collect()
 }
 
 /// Where a section of the golden block begins and ends.
@@ -95,7 +97,7 @@ fn a_damaged_chunk_is_an_error_where_it_is_touched_and_nowhere_else() {
         let (mut answers, mut errors) = (0, 0);
         for number in 0..golden.series.len() as u32 {
             let of = |view: &chronoxide_reader::BlockView<'_>| -> Result<_, Error> {
-                OwnedLabels::of(&view.series(SeriesRef(number))?.expect("there are so many"))
+                OwnedLabels::from_series(&view.series(SeriesRef(number))?.expect("there are so many"))
             };
             match of(&view) {
                 Ok(labels) => {
@@ -170,14 +172,14 @@ fn text_of_a_damaged_arena_is_an_error_each_time() {
     let block = Block::from_vec(bytes.clone(), Checks::Lazy).unwrap();
     let view = block.view();
     for _ in 0..3 {
-        assert_eq!(block.text(&view).unwrap_err().rule(), Rule::ChunkChecksum);
+        assert_eq!(view.text().unwrap_err().rule(), Rule::ChunkChecksum);
     }
     // What does not lie in the damaged chunk is there.
     assert_eq!(view.label_names().collect::<Result<Vec<_>, _>>().unwrap().len(), 3);
     assert_eq!(Block::from_vec(bytes.clone(), Checks::Eager).unwrap_err().rule(), Rule::ChunkChecksum);
     // Even unchecked there is no text that is none.
     let unchecked = Block::from_vec(bytes, Checks::Never).unwrap();
-    assert!(unchecked.text(&unchecked.view()).is_err());
+    assert!(unchecked.view().text().is_err());
 }
 
 #[test]
@@ -237,7 +239,8 @@ fn iterators_that_meet_damage_stop() {
     bytes[rows.end - 20] ^= 1;
     let block = Block::from_vec(bytes, Checks::Lazy).unwrap();
     let view = block.view();
-    let results: Vec<bool> = view.all_series().map(|series| series.and_then(|s| OwnedLabels::of(&s)).is_ok()).collect();
+    let results: Vec<bool> =
+        view.series_iter().map(|series| series.and_then(|s| OwnedLabels::from_series(&s)).is_ok()).collect();
     assert!(results.contains(&false) && results.len() <= golden.series.len());
 }
 
@@ -256,13 +259,16 @@ fn threads_share_a_block_while_it_is_checked() {
             let (block, golden) = (&block, &golden);
             move || {
                 let view = block.view();
-                let text = block.text(&view).unwrap();
+                let text = view.text().unwrap();
                 let mut seen = BTreeSet::new();
                 for number in 0..count {
                     // Each in an order of its own.
                     let series = view.series(SeriesRef((number * 7 + thread * 401) % count)).unwrap().unwrap();
-                    let labels: Labelset =
-                        text.labels(&series).map(|label| label.unwrap()).map(|(n, v)| (n.into(), v.into())).collect();
+                    let labels: Labelset = text
+                        .labels(&series)
+                        .map(|label| label.unwrap())
+                        .map(|label| (label.name.into(), label.value.into()))
+                        .collect();
                     assert_eq!(view.find(&labels), Ok(Some(series.series_ref())));
                     seen.insert(labels);
                 }
@@ -322,14 +328,14 @@ fn owned_labels_outlive_their_block() {
     let owned: Vec<OwnedLabels> = {
         let block = Block::from_vec(golden.bytes.clone(), Checks::Lazy).unwrap();
         let view = block.view();
-        view.all_series().map(|series| OwnedLabels::of(&series.unwrap()).unwrap()).collect()
+        view.series_iter().map(|series| OwnedLabels::from_series(&series.unwrap()).unwrap()).collect()
     };
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let maps = owned.iter().map(|labels| labels.iter().map(|(name, value)| (text(name), text(value))).collect());
+    let maps = owned.iter().map(|labels| labels.iter().map(|label| (text(label.name), text(label.value))).collect());
     assert_eq!(maps.collect::<BTreeSet<Labelset>>(), golden.series);
     for labels in &owned {
-        for (name, value) in labels.iter() {
-            assert_eq!(labels.get(name).map(|value| &**value), Some(value));
+        for Label { name, value } in labels.iter() {
+            assert_eq!(labels.get(name), Some(value));
         }
         assert_eq!(labels.get(b"no such name"), None);
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::job_id;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::TimeRange;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::Reason;
-use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Job};
+use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Job, TextLabel};
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 
 fn labels(number: u32) -> Labelset {
@@ -52,9 +52,9 @@ fn series(folder: &Folder) -> Vec<Labelset> {
     let mut found = Vec::new();
     for entry in folder.live() {
         let view = entry.block().view();
-        let text = entry.block().text(&view).unwrap();
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        for series in view.all_series() {
+        let text = view.text().unwrap();
+        let owned = |label: TextLabel<'_>| (label.name.to_owned(), label.value.to_owned());
+        for series in view.series_iter() {
             found.push(text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect());
         }
     }

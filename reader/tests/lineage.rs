@@ -109,7 +109,8 @@ fn a_job_with_fewer_series_than_a_block_it_claims_hides_nothing() {
     assert_eq!(ancestors(&[one.clone(), two.clone(), by_ancestor]), BTreeSet::new());
 }
 
-/// One block claims to be the same output, so that the job is doubtful, and another to hold the parents, which are gone.
+/// One block claims to be the same output, so that the job is doubtful, and another to hold the parents, which are
+/// gone.
 #[test]
 fn an_output_is_not_hidden_by_what_cannot_hold_it() {
     let of = |series_count, block: Lineage| Lineage { series_count, ..block };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta, MetricRecords, SectionBytes};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::write::{BlockBuilder, BlockMeta, MetricRecords, SectionBytes};
 use chronoxide_format::{Rule, TableId};
 
 use crate::editor::{BlockEditor, reseal};

@@ -1,11 +1,11 @@
 //! Takes a block apart, and puts it together again with right checksums, whatever was done to it in between.
 
 use chronoxide_format::bits::{BitWriter, width};
-use chronoxide_format::build::{MetricRecords, Records, SectionBytes, assemble};
 use chronoxide_format::checksum::{crc, directory_checksum};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{MetaHeader, SectionKind, TIME_KNOWN};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::{MetricRecords, Records, SectionBytes, assemble};
 use zerocopy::FromBytes;
 
 /// A block in pieces.
@@ -52,8 +52,8 @@ impl BlockEditor {
                     bytes: bytes(section.offset, section.length),
                 })
                 .collect(),
-            records: Records::of(&view).expect("the block is sound"),
-            metrics: MetricRecords::of(&view).expect("the block is sound"),
+            records: Records::from_view(&view).expect("the block is sound"),
+            metrics: MetricRecords::from_view(&view).expect("the block is sound"),
             block_id: view.block_id(),
             keep_id: false,
         }

@@ -38,7 +38,7 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
     tally.note(read_meta(&view));
     tally.note(reader.metrics());
     reader.series(&mut tally);
-    tally.note_inspect(Summary::of(&view).map(|_| ()).map_err(InspectError::from));
+    tally.note_inspect(Summary::from_view(&view).map(|_| ()).map_err(InspectError::from));
     if as_text {
         tally.note_inspect(dump(&view, Some(3), &mut std::io::sink()));
         for json in [false, true] {
@@ -59,7 +59,7 @@ fn gains(view: &BlockView<'_>) -> std::result::Result<(), InspectError> {
     if view.series_count()? > MAX_SERIES {
         return Ok(());
     }
-    plan_entries(view, &Plan::of(view)?, Some(3), &mut |_| Ok(()))
+    plan_entries(view, &Plan::from_view(view)?, Some(3), &mut |_| Ok(()))
 }
 
 /// What was met.
@@ -102,14 +102,14 @@ impl Reader<'_> {
             }
         }
         view.lookup_symbol(b"")?;
-        view.lookup_symbol(&[0xFF; 40])?;
+        view.lookup_symbol([0xFF; 40])?;
         let _ = view.label_names().take(self.first as usize).filter(Result::is_ok).count();
         for key in self.some(view.key_count()).map(KeyId) {
-            if let Ok(name) = view.key_name(key) {
+            if let Ok(Some(name)) = view.key_name(key) {
                 view.key(name)?;
             }
             let _ = view.cardinality(key);
-            if let Ok(values) = view.label_values(key) {
+            if let Ok(Some(values)) = view.label_values(key) {
                 for value in values.take(self.first as usize) {
                     view.value_code(key, value?)?;
                 }
@@ -121,10 +121,10 @@ impl Reader<'_> {
     fn tables(&self) -> Result<()> {
         let view = self.view;
         for id in self.some(view.table_count()) {
-            let Ok(table) = view.table(TableId(id)) else { continue };
+            let Ok(Some(table)) = view.table(TableId(id)) else { continue };
             let _ = (table.len(), table.is_empty(), table.is_keyset());
             for column in self.some(table.column_count()) {
-                let Ok(column) = table.column(column) else { continue };
+                let Ok(Some(column)) = table.column(column) else { continue };
                 for row in self.some(table.row_count()) {
                     let _ = table.code(row, &column);
                 }
@@ -134,18 +134,18 @@ impl Reader<'_> {
             }
         }
         for id in self.some(view.pool_count()) {
-            let Ok(pool) = view.pool(PoolId(id)) else { continue };
+            let Ok(Some(pool)) = view.pool(PoolId(id)) else { continue };
             for number in self.some(pool.list_count()) {
-                let Ok(list) = pool.list(number) else { continue };
+                let Ok(Some(list)) = pool.list(number) else { continue };
                 for place in self.some(list.len()) {
-                    if let Ok(member) = list.get(place) {
+                    if let Ok(Some(member)) = list.get(place) {
                         list.position(member)?;
                     }
                 }
             }
         }
         for id in self.some(view.keyset_count()) {
-            let Ok(keyset) = view.keyset(id) else { continue };
+            let Ok(Some(keyset)) = view.keyset(id) else { continue };
             let _ = keyset.keys().map(Iterator::count);
             for anchor in self.some(keyset.anchor_count()) {
                 let _ = keyset.anchor(anchor);
@@ -173,7 +173,7 @@ impl Reader<'_> {
     fn series(&self, tally: &mut Tally) {
         let view = self.view;
         let text = tally.note(view.text());
-        for series in view.all_series().take(self.first as usize) {
+        for series in view.series_iter().take(self.first as usize) {
             let Some(series) = tally.note(series) else { break };
             read_labels(view, &series, tally);
             if let Some(text) = &text {
@@ -200,20 +200,20 @@ fn read_meta(view: &BlockView<'_>) -> Result<()> {
     let meta = view.meta()?;
     let _ = (meta.time(), meta.window(), meta.job(), meta.policy(), meta.fingerprint(), meta.row_form());
     let _ = meta.parents()?.count() + meta.ancestors()?.count();
-    let _ = meta.external_labels()?.count() + meta.user_pairs()?.count();
+    let _ = meta.external_labels()?.count() + meta.annotations()?.count();
     view.sections().count();
     Ok(())
 }
 
-fn read_labels(view: &BlockView<'_>, series: &Series<'_>, tally: &mut Tally) {
+fn read_labels(view: &BlockView<'_>, series: &Series<'_, '_>, tally: &mut Tally) {
     let mut labels = Vec::new();
     for label in series.labels() {
         let Some(label) = tally.note(label) else { return };
         tally.labels += 1;
         tally.note(series.get(label.name));
-        labels.push((String::from_utf8_lossy(label.name), String::from_utf8_lossy(label.value)));
+        labels.push((label.name, label.value));
     }
     tally.note(series.ids(u32::MAX));
-    let found = view.find(labels.iter().map(|(name, value)| (name, value)));
+    let found = view.find(labels.iter().copied());
     tally.errors += u64::from(matches!(found, Err(FindError::Block(_))));
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_format::build::{BlockMeta, SectionBytes};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm};
 use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{Job, TimeRange};
+use chronoxide_format::write::{BlockMeta, SectionBytes};
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 
 use crate::editor::BlockEditor;
@@ -318,7 +318,7 @@ fn everything_in_meta() -> Golden {
         parents: vec![BlockId([1; 16]), BlockId([2; 16])],
         ancestors: vec![BlockId([0; 16]), BlockId([3; 16])],
         external_labels: vec![pair("cluster", "eu-1"), pair("replica", "")],
-        user_pairs: vec![pair("note", "größer \"als\" gedacht"), pair("ticket", "42")],
+        annotations: vec![pair("note", "größer \"als\" gedacht"), pair("ticket", "42")],
         policy: LabelPolicy::INGEST,
         planner_version: 7,
         ..BlockMeta::default()

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::Domain;
+use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::{KeyId, PoolId, SymbolId, TableId};
 
 /// A labelset: values by name, none empty.

@@ -1,8 +1,8 @@
 //! Blocks that stand for very many series in few bytes.
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::Domain;
+use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::{SymbolId, TableId};
 
 /// Builds a block of `count` x `count` series with the labels `a` and `b`: all pairs of `count` values each. A row for each value of one label ends in the

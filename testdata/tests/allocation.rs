@@ -3,7 +3,7 @@
 use chronoxide_format::SeriesRef;
 use chronoxide_format::remap::RemapView;
 use chronoxide_format::view::BlockView;
-use chronoxide_reader::{Block, Checks, OwnedLabels};
+use chronoxide_reader::{Block, Checks, Label, OwnedLabels};
 use chronoxide_testdata::allocation::{Counting, Usage, measure};
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::remap::golden::golden_remaps;
@@ -16,7 +16,7 @@ fn resolve_everything(view: &BlockView<'_>) -> usize {
     let text = view.text().expect("a sound block");
     let mut bytes = 0;
     let mut resolver = view.resolver();
-    for series in view.all_series() {
+    for series in view.series_iter() {
         let series = series.expect("a sound block");
         let resolved = resolver.labels(series.series_ref()).expect("a sound block").expect("it is there");
         assert_eq!(resolved.len(), series.label_count() as usize);
@@ -24,7 +24,9 @@ fn resolve_everything(view: &BlockView<'_>) -> usize {
             let label = label.expect("a sound block");
             bytes += label.name.len() + label.value.len();
         }
-        let found = view.find(text.labels(&series).map(|label| label.expect("a sound block"))).expect("a sound block");
+        let found = view
+            .find(text.labels(&series).map(|label| <(&str, &str)>::from(label.expect("a sound block"))))
+            .expect("a sound block");
         assert_eq!(found, Some(series.series_ref()));
         let again = view.series(series.series_ref()).expect("a sound block").expect("it was there");
         let first = again.labels().next().expect("a label").expect("a sound block");
@@ -88,14 +90,17 @@ fn owned_labels_outlive_the_block() {
     for golden in goldens().into_iter().filter(|golden| !golden.series.is_empty()) {
         let block = Block::from_vec(golden.bytes, Checks::Lazy).expect("a golden block");
         let view = block.view();
-        let all = view.all_series().map(|series| OwnedLabels::of(&series?)).collect::<Result<Vec<_>, _>>();
+        let all = view.series_iter().map(|series| OwnedLabels::from_series(&series?)).collect::<Result<Vec<_>, _>>();
         let all = all.expect("a golden block");
         drop(block);
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-        let found = all.iter().map(|labels| labels.iter().map(|(n, v)| (text(n), text(v))).collect()).collect();
+        let found = all
+            .iter()
+            .map(|labels| labels.iter().map(|label| (text(label.name), text(label.value))).collect())
+            .collect();
         assert_eq!(golden.series, found, "{}", golden.name);
-        let (name, value) = all[0].iter().next().expect("a label");
-        assert_eq!(all[0].get(name).map(|value| &**value), Some(value));
+        let Label { name, value } = all[0].iter().next().expect("a label");
+        assert_eq!(all[0].get(name), Some(value));
         assert_eq!(all[0].get(b"no such label"), None);
     }
 }

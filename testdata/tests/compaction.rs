@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{CompactOptions, Compacted, Compaction};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{Collector, CollectorOptions};
 use chronoxide_labels::LabelSetStore;
@@ -37,7 +37,9 @@ fn content(block: &[u8]) -> BTreeSet<Labelset> {
     view.verify().unwrap();
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
 }
 
 fn merged(blocks: &[Vec<u8>], options: &CompactOptions) -> Compacted {

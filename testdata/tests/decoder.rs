@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_inspect::dump::dump;
 use chronoxide_testdata::plan::build;
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};

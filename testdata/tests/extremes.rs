@@ -2,6 +2,7 @@
 
 use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::{KeyId, PoolId, TableId};
 use chronoxide_testdata::fuzzing::{CALLS, call_block, call_remap};
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::remap::golden::golden_remaps;
@@ -49,14 +50,17 @@ fn extreme_numbers_give_values_or_errors() {
 }
 
 #[test]
-fn what_a_block_does_not_have_is_an_error() {
+fn numbers_out_of_range_are_none() {
     for golden in goldens() {
         let view = BlockView::open(&golden.bytes).unwrap();
-        assert!(view.keyset(u32::MAX).is_err(), "{}", golden.name);
-        assert!(view.keyset(view.keyset_count()).is_err(), "{}", golden.name);
-        for keyset in (0..view.keyset_count()).map(|keyset| view.keyset(keyset).unwrap()) {
-            assert!(keyset.anchor(keyset.anchor_count()).is_err(), "{}", golden.name);
-            assert!(keyset.anchor(u32::MAX).is_err(), "{}", golden.name);
+        assert!(view.keyset(u32::MAX).unwrap().is_none(), "{}", golden.name);
+        assert!(view.keyset(view.keyset_count()).unwrap().is_none(), "{}", golden.name);
+        assert!(view.table(TableId(view.table_count())).unwrap().is_none(), "{}", golden.name);
+        assert!(view.pool(PoolId(view.pool_count())).unwrap().is_none(), "{}", golden.name);
+        assert_eq!(view.key_name(KeyId(9999)), Ok(None), "{}", golden.name);
+        for keyset in view.keysets().map(Result::unwrap) {
+            assert_eq!(keyset.anchor(keyset.anchor_count()), Ok(None), "{}", golden.name);
+            assert_eq!(keyset.anchor(u32::MAX), Ok(None), "{}", golden.name);
         }
         assert!(view.sections().any(|section| section.known() == Some(SectionKind::Arena)));
     }

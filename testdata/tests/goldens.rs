@@ -64,7 +64,7 @@ fn golden_blocks_hold_the_series_that_they_were_made_from() {
         assert_eq!(found, golden.series, "{}", golden.name);
         assert_eq!(count as usize, found.len(), "{}: a series stands twice", golden.name);
         let refs: Vec<SeriesRef> =
-            view.all_series().map(|series| series.expect("a golden block").series_ref()).collect();
+            view.series_iter().map(|series| series.expect("a golden block").series_ref()).collect();
         assert_eq!(refs, (0..count).map(SeriesRef).collect::<Vec<_>>(), "{}", golden.name);
         for series in 0..count {
             let labels = labels_of(&view, SeriesRef(series));

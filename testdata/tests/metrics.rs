@@ -1,10 +1,10 @@
 //! Metric metadata of blocks, against a plain list of them.
 
 use chronoxide_format::Rule;
-use chronoxide_format::build::{BlockMeta, BuildError, MetricRecords, SectionBytes};
 use chronoxide_format::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, OwnedMetricMetadata};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::{BlockMeta, BuildError, MetricRecords, SectionBytes};
 use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};

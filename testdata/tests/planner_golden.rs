@@ -1,8 +1,8 @@
 //! What the planner makes of 5,000 series of the frozen workload: a change of its choices is seen, and is a change of its version.
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::checksum::crc;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{Collector, CollectorOptions};
 use chronoxide_planner::Layout;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, FindError, Series};
-use chronoxide_format::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
+use chronoxide_format::write::BlockMeta;
+use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_testdata::fuzzing::rebuild::rebuilt_with_rows_written_later;
 use chronoxide_testdata::plan::{Labelset, Plan, Source, build};
 use chronoxide_testdata::random::{Random, by_keyset, random_metrics, random_plan, random_series};
@@ -26,7 +26,7 @@ fn block_with_metrics(series: &BTreeSet<Labelset>, plan: &Plan, form: RowForm, r
     build(series, plan, form, &BlockMeta { metrics, ..BlockMeta::default() }).unwrap()
 }
 
-fn labels(series: &Series<'_>) -> Vec<(String, String)> {
+fn labels(series: &Series<'_, '_>) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     series.labels().map(|label| label.unwrap()).map(|label| (text(label.name), text(label.value))).collect()
 }
@@ -55,13 +55,13 @@ fn holds_its_series(view: &BlockView<'_>, model: &BTreeSet<Labelset>, plan: &Pla
 
     let text = view.text().unwrap();
     let mut in_order = Vec::new();
-    for (number, series) in view.all_series().enumerate() {
+    for (number, series) in view.series_iter().enumerate() {
         let series = series.unwrap();
         assert_eq!(series.series_ref(), SeriesRef(number as u32));
         let own = labels(&series);
         assert!(own.is_sorted_by(|a, b| a.0 < b.0), "names are in order: {own:?}");
         assert_eq!(series.label_count() as usize, own.len());
-        let as_text: Vec<(&str, &str)> = text.labels(&series).map(Result::unwrap).collect();
+        let as_text: Vec<(&str, &str)> = text.labels(&series).map(|label| label.unwrap().into()).collect();
         assert!(as_text.iter().map(|(name, value)| (*name, *value)).eq(own.iter().map(|(n, v)| (&**n, &**v))));
         in_order.push(own);
     }
@@ -96,8 +96,8 @@ fn holds_its_series(view: &BlockView<'_>, model: &BTreeSet<Labelset>, plan: &Pla
     for beyond in [count, count + 1, u32::MAX] {
         assert!(view.series(SeriesRef(beyond)).unwrap().is_none());
     }
-    for keyset in 0..view.keyset_count() {
-        let keyset = view.keyset(keyset).unwrap();
+    for keyset in view.keysets() {
+        let keyset = keyset.unwrap();
         let refs: Vec<u32> = keyset.series().unwrap().map(|series| series.unwrap().series_ref().0).collect();
         assert!(refs.into_iter().eq(keyset.first().0..keyset.first().0 + keyset.series_count()));
     }
@@ -105,7 +105,7 @@ fn holds_its_series(view: &BlockView<'_>, model: &BTreeSet<Labelset>, plan: &Pla
 
 fn gives_labels_by_name(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
     let names: BTreeSet<&String> = model.iter().flat_map(BTreeMap::keys).collect();
-    for series in view.all_series() {
+    for series in view.series_iter() {
         let series = series.unwrap();
         let own: Labelset = labels(&series).into_iter().collect();
         for &name in &names {
@@ -125,7 +125,7 @@ fn finds_its_series_and_no_other(view: &BlockView<'_>, model: &BTreeSet<Labelset
     let found = |labels: &[(String, String)]| view.find(labels.iter().map(|(name, value)| (name, value)));
     let names: Vec<&String> = model.iter().flat_map(BTreeMap::keys).collect();
     let values: Vec<&String> = model.iter().flat_map(BTreeMap::values).collect();
-    for series in view.all_series() {
+    for series in view.series_iter() {
         let series = series.unwrap();
         let here = Ok(Some(series.series_ref()));
         let own = labels(&series);
@@ -179,16 +179,17 @@ fn names_values_and_symbols(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
     for (number, (name, values)) in values.iter().enumerate() {
         let key = KeyId(number as u32);
         assert_eq!(view.key(name.as_bytes()), Ok(Some(key)));
-        assert_eq!(view.cardinality(key), Ok(values.len() as u32));
-        let found: Vec<&[u8]> = view.label_values(key).unwrap().map(Result::unwrap).collect();
+        assert_eq!(view.cardinality(key), Ok(Some(values.len() as u32)));
+        let found: Vec<&[u8]> = view.label_values(key).unwrap().unwrap().map(Result::unwrap).collect();
         assert_eq!(found, values.iter().map(|value| value.as_bytes()).collect::<Vec<_>>());
         for (code, value) in values.iter().enumerate() {
             assert_eq!(view.value_code(key, value.as_bytes()), Ok(Some(code as u32)));
         }
         assert_eq!(view.value_code(key, b"no such value"), Ok(None));
     }
-    assert!(view.cardinality(KeyId(values.len() as u32)).is_err());
-    assert!(view.label_values(KeyId(u32::MAX)).is_err());
+    assert_eq!(view.cardinality(KeyId(values.len() as u32)), Ok(None));
+    assert!(view.label_values(KeyId(u32::MAX)).unwrap().is_none());
+    assert_eq!(view.key_name(KeyId(u32::MAX)), Ok(None));
 
     let symbols: BTreeSet<&str> =
         values.iter().flat_map(|(name, values)| values.iter().chain([name])).copied().collect();
@@ -203,7 +204,7 @@ fn names_values_and_symbols(view: &BlockView<'_>, model: &BTreeSet<Labelset>) {
         }
     }
     assert_eq!(view.symbol(SymbolId(symbols.len() as u32)), Ok(None));
-    assert_eq!((view.lookup_symbol(b""), view.lookup_symbol(&[0xFF])), (Ok(None), Ok(None)));
+    assert_eq!((view.lookup_symbol(b""), view.lookup_symbol([0xFF])), (Ok(None), Ok(None)));
 }
 
 /// Maps between the levels of a deep table once used up the steps that looking for a labelset may take.
@@ -310,13 +311,13 @@ fn random_plans_have_everything_that_plans_may_have() {
         let plan = random_plan(&series, &mut random);
         let bytes = block(&series, &plan, RowForm::BitPacked);
         let view = BlockView::open(&bytes).unwrap();
-        for table in (0..view.table_count()).map(|table| view.table(TableId(table)).unwrap()) {
+        for table in view.tables().map(Result::unwrap) {
             let inner = !table.is_dictionary() && !table.is_keyset();
             maps += usize::from(inner && table.is_map());
             shared += usize::from(inner && !table.is_map());
             plain += usize::from(table.is_keyset() && table.written_leaf_count() == 0);
         }
-        for pool in (0..view.pool_count()).map(|pool| view.pool(PoolId(pool)).unwrap()) {
+        for pool in view.pools().map(Result::unwrap) {
             lists += 1;
             lists_over_tables += usize::from(!pool.table().unwrap().is_dictionary());
         }
@@ -335,16 +336,16 @@ fn depth(plan: &Plan, table: &[Source]) -> u32 {
 }
 
 #[test]
-fn a_label_beyond_the_last_is_an_error() {
+fn a_label_out_of_range_is_none() {
     for_each_block(1, 100, |view, _, _, _| {
-        for series in view.all_series() {
+        for series in view.series_iter() {
             let series = series.unwrap();
             for beyond in [series.label_count(), series.label_count() + 1, u32::MAX] {
-                assert!(series.ids(beyond).is_err(), "{:?} has no label {beyond}", labels(&series));
+                assert_eq!(series.ids(beyond), Ok(None), "{:?} has no label {beyond}", labels(&series));
             }
         }
-        for table in (0..view.table_count()).map(|table| view.table(TableId(table)).unwrap()) {
-            assert!(table.leaf_key(table.leaf_count().unwrap()).is_err(), "table {}", table.id());
+        for table in view.tables().map(Result::unwrap) {
+            assert_eq!(table.leaf_key(table.leaf_count().unwrap()), Ok(None), "table {}", table.id());
         }
     });
 }

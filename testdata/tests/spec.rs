@@ -106,7 +106,7 @@ fn structs_are_the_spec_s_field_tables() {
         parent_count,
         ancestor_count,
         external_label_count,
-        user_pair_count,
+        annotation_count,
         max_name_len,
         max_value_len,
         planner_version,

@@ -24,5 +24,5 @@ pub(crate) fn verify(path: &Path) -> Result<Lineage, OpenError> {
     let block = map(path)?;
     let view = block.view();
     chronoxide_compactor::verify(&view).map_err(damaged)?;
-    Lineage::of(&view).map_err(damaged)
+    Lineage::from_view(&view).map_err(damaged)
 }

@@ -64,7 +64,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         return Err(usage("no block lies between --min-time and --max-time"));
     }
     let paths: Vec<&Path> = chosen.iter().map(|(path, _)| *path).collect();
-    let views: Vec<BlockView<'_>> = chosen.iter().map(|(_, block)| block.view()).collect();
+    let views: Vec<BlockView<'_>> = chosen.iter().map(|(_, block)| *block.view()).collect();
     let options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
     let remaps = arguments.remap.as_deref();
     let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };

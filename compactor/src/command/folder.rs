@@ -204,7 +204,7 @@ fn merge(
         .map(|block| Ok((block.file.as_path(), blocks::map(&block.file)?)))
         .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
     let paths: Vec<&Path> = opened.iter().map(|(path, _)| *path).collect();
-    let views: Vec<BlockView<'_>> = opened.iter().map(|(_, block)| block.view()).collect();
+    let views: Vec<BlockView<'_>> = opened.iter().map(|(_, block)| *block.view()).collect();
     let options = arguments.options();
     let remaps = arguments.remap.as_deref();
     let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::view::Job;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Contents, Spool};
 

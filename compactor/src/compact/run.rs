@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::{InternedRows, KeysetPlan, Layout};
 use chronoxide_publish::Spool;
 use rayon::prelude::*;

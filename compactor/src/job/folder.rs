@@ -186,5 +186,5 @@ pub fn verify_block(path: &Path) -> Result<Lineage, OpenError> {
     let damaged = |source| OpenError::Block { path: path.to_owned(), source };
     let block = Block::read(path, Checks::Never)?;
     block.verify().map_err(damaged)?;
-    Lineage::of(&block.view()).map_err(damaged)
+    Lineage::from_view(&block.view()).map_err(damaged)
 }

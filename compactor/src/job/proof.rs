@@ -77,7 +77,7 @@ impl Proof<'_> {
     pub fn prove(&self, folder: &Path, outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), Unproven> {
         let paths: Vec<&PathBuf> = outputs.iter().chain(inputs).collect();
         let blocks = paths.iter().map(|path| (self.open)(path)).collect::<Result<Vec<Block>, OpenError>>()?;
-        let views: Vec<BlockView<'_>> = blocks.iter().map(Block::view).collect();
+        let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
         let count = |views: &[BlockView<'_>]| self.count(folder, views).map_err(|error| named(error, &paths));
         let all = count(&views)?;
         // The sum of the outputs' own counts counts shared series twice, and would hide missing ones.
@@ -127,7 +127,7 @@ impl Stated {
     fn read(view: &BlockView<'_>) -> chronoxide_format::Result<Self> {
         let copy = view.to_owned_meta()?;
         let meta = copy.meta()?;
-        let user_keys = meta.user_pairs()?.map(|pair| pair.map(|(key, _)| key.to_owned()));
+        let user_keys = meta.annotations()?.map(|pair| pair.map(|(key, _)| key.to_owned()));
         Ok(Self {
             time: meta.time(),
             window: meta.window(),

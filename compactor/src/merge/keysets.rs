@@ -51,7 +51,7 @@ pub(crate) enum SortedSource<'a> {
     /// Rows as they are stored, with a map from old to new codes per column.
     Stored {
         input: usize,
-        table: Table<'a>,
+        table: Table<'a, 'a>,
         codes: Vec<&'a [u32]>,
     },
     Translated {
@@ -121,10 +121,11 @@ impl<'a> MergeContext<'a> {
 
     /// Opens a source whose rows are factored as in the outputs.
     pub(crate) fn open_stored(&'a self, source: &KeysetSource) -> Result<SortedSource<'a>> {
-        let keyset: Keyset<'a> = self.context.inputs[source.input].keyset(source.keyset)?;
+        let keyset: Keyset<'a, 'a> =
+            self.context.inputs[source.input].keyset(source.keyset)?.expect("a keyset of the input");
         let table = keyset.table();
-        let codes = (0..table.column_count()).map(|column| {
-            Ok(match table.column(column)?.domain {
+        let codes = table.columns().map(|column| {
+            Ok(match column?.domain {
                 Domain::Table(behind) => self.tables.codes(self.context.vocabulary, source.input, behind),
                 Domain::Pool(pool) => self.lists.codes(source.input, pool),
                 Domain::Arena => &[],

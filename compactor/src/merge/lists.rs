@@ -52,8 +52,9 @@ impl<'a> MergedLists<'a> {
         let mut sources: BTreeMap<Part, Vec<(usize, u32)>> =
             adopted.plan.keysets.iter().filter_map(|keyset| Some((keyset.list?, Vec::new()))).collect();
         for (input, view) in inputs.iter().enumerate() {
-            for pool in 0..view.pool_count() {
-                let table = view.pool(PoolId(pool)).map_err(|source| CompactError::Input { input, source })?.table_id();
+            for pool in view.pools() {
+                let pool = pool.map_err(|source| CompactError::Input { input, source })?;
+                let (pool, table) = (pool.id().0, pool.table_id());
                 if let Some(of_part) = adopted.parts[input][table.0 as usize].and_then(|part| sources.get_mut(&part)) {
                     of_part.push((input, pool));
                 }
@@ -103,14 +104,14 @@ impl MergedPool<'_> {
         input: usize,
         pool: PoolId,
     ) -> Result<Vec<u32>> {
-        let pool = inputs[input].pool(pool)?;
+        let pool = inputs[input].pool(pool)?.expect("a pool of the input");
         let rows = tables.codes(vocabulary, input, pool.table_id());
         let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
         let mut list = Vec::new();
-        (0..pool.list_count())
-            .map(|number| {
+        pool.lists()
+            .map(|stored| {
                 list.clear();
-                pool.list(number)?.push_members(&mut list)?;
+                stored?.push_members(&mut list)?;
                 list.iter_mut().for_each(|member| *member = rows[*member as usize]);
                 Ok(store.intern(&list, self.rows))
             })

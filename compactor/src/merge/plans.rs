@@ -178,7 +178,7 @@ fn is_planned(view: &BlockView<'_>) -> Result<bool> {
 fn input_parts(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = keys.iter().copied().map(Part::Key).collect();
     for table in view.key_count()..view.table_count() - view.keyset_count() {
-        let table = view.table(TableId(table))?;
+        let table = view.table(TableId(table))?.expect("a table of the input");
         let columns = columns(view, &table, &parts)?.0;
         parts.push(match columns[..] {
             // A map has the rows of its domain.
@@ -190,7 +190,7 @@ fn input_parts(view: &BlockView<'_>, keys: &[u32], known: &mut KnownTables) -> R
 }
 
 fn input_keyset(view: &BlockView<'_>, keyset: u32, parts: &[Part], known: &KnownTables) -> Result<InputKeyset> {
-    let keyset = view.keyset(keyset)?;
+    let keyset = view.keyset(keyset)?.expect("a keyset of the input");
     let (prefix, list) = columns(view, &keyset.table(), parts)?;
     let keys = known.keys_of_all(prefix.iter().chain(&list));
     let (rows, series) = (keyset.table().row_count(), keyset.series_count());
@@ -198,12 +198,15 @@ fn input_keyset(view: &BlockView<'_>, keyset: u32, parts: &[Part], known: &Known
 }
 
 /// Returns the parts that the columns of a table refer to, and the part of its list column.
-fn columns(view: &BlockView<'_>, table: &Table<'_>, parts: &[Part]) -> Result<(Vec<Part>, Option<Part>)> {
+fn columns(view: &BlockView<'_>, table: &Table<'_, '_>, parts: &[Part]) -> Result<(Vec<Part>, Option<Part>)> {
     let (mut columns, mut list) = (Vec::new(), None);
-    for column in 0..table.column_count() {
-        match table.column(column)?.domain {
+    for column in table.columns() {
+        match column?.domain {
             Domain::Table(behind) => columns.push(parts[behind.0 as usize]),
-            Domain::Pool(pool) => list = Some(parts[view.pool(pool)?.table_id().0 as usize]),
+            Domain::Pool(pool) => {
+                let pool = view.pool(pool)?.expect("columns refer to pools of their block");
+                list = Some(parts[pool.table_id().0 as usize]);
+            }
             Domain::Arena => {}
         }
     }

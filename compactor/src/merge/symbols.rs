@@ -26,14 +26,14 @@ pub(crate) fn merge<'a>(inputs: &'a [BlockView<'a>], more: &[&'a str]) -> Result
     arenas.push(more);
     let mut merged = union(arenas);
     if u32::try_from(merged.symbols.len()).is_err() {
-        return Err(chronoxide_format::build::BuildError::TooMany { what: "symbols" }.into());
+        return Err(chronoxide_format::write::BuildError::TooMany { what: "symbols" }.into());
     }
     merged.maps.pop();
     Ok(merged)
 }
 
 fn arena<'a>(view: &'a BlockView<'a>) -> chronoxide_format::Result<Vec<&'a str>> {
-    let text: Text<'a> = view.text()?;
+    let text: Text<'a, 'a> = view.text()?;
     (0..view.symbols().count()).map_while(|id| text.symbol(SymbolId(id)).transpose()).collect()
 }
 

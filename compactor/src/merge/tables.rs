@@ -107,12 +107,13 @@ impl MergedTables {
                     continue;
                 }
                 let at = |source| CompactError::Input { input, source };
-                let table = view.table(TableId(number)).map_err(at)?;
+                let table = view.table(TableId(number)).map_err(at)?.expect("a table of the input");
                 if table.column_count() > 1 {
                     continue;
                 }
                 let mut codes = Vec::new();
-                let Domain::Table(behind) = table.column(0).map_err(at)?.domain else { continue };
+                let column = table.column(0).map_err(at)?;
+                let Some(Domain::Table(behind)) = column.map(|column| column.domain) else { continue };
                 let known = self.codes(vocabulary, input, behind);
                 table.push_other_codes(0..table.row_count(), &[known], &mut codes).map_err(at)?;
                 self.inner_maps[input][(number - view.key_count()) as usize] = codes;
@@ -139,7 +140,7 @@ impl MergedTables {
             for (table, &part) in adopted.parts[input].iter().enumerate().skip(keys) {
                 if part == Some(Part::Table(number)) {
                     let at = |source| CompactError::Input { input, source };
-                    let stored = view.table(TableId(table as u32)).map_err(at)?;
+                    let stored = view.table(TableId(table as u32)).map_err(at)?.expect("a table of the input");
                     if stored.column_count() > 1 {
                         let rows = self.translated(vocabulary, input, &stored).map_err(at)?;
                         sources.push((input, table - keys, rows));
@@ -181,11 +182,11 @@ impl MergedTables {
         &self,
         vocabulary: &Vocabulary<'_>,
         input: usize,
-        table: &Table<'_>,
+        table: &Table<'_, '_>,
     ) -> chronoxide_format::Result<Vec<u32>> {
         let mut others = Vec::new();
-        for column in 0..table.column_count() {
-            others.push(match table.column(column)?.domain {
+        for column in table.columns() {
+            others.push(match column?.domain {
                 Domain::Table(behind) => self.codes(vocabulary, input, behind),
                 _ => &[],
             });

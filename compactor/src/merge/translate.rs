@@ -61,10 +61,10 @@ impl<'a> AllLabelRows<'a> {
     }
 
     fn make(&self, input: usize, table: TableId) -> Result<InnerRows> {
-        let stored = self.inputs[input].table(table)?;
+        let stored = self.inputs[input].table(table)?.expect("a table of the input");
         let mut behind = Vec::new();
-        for column in 0..stored.column_count() {
-            if let Domain::Table(table) = stored.column(column)?.domain {
+        for column in stored.columns() {
+            if let Domain::Table(table) = column?.domain {
                 behind.push(self.rows(input, table)?);
             }
         }
@@ -190,7 +190,7 @@ impl Target<'_> {
 
 /// Translation of one keyset of an input into rows of the outputs.
 pub(crate) struct Translation<'a> {
-    keyset: Keyset<'a>,
+    keyset: Keyset<'a, 'a>,
     /// Label rows that the columns refer to, the list column included.
     columns: Vec<LabelRows<'a>>,
     list_column: Option<usize>,
@@ -230,15 +230,15 @@ impl<'a> Translation<'a> {
         tables: Option<&'a MergedTables>,
     ) -> Result<Self> {
         let view = &context.inputs[source.input];
-        let keyset = view.keyset(source.keyset)?;
+        let keyset = view.keyset(source.keyset)?.expect("a keyset of the input");
         let table = keyset.table();
         let (mut columns, mut parts, mut codes, mut list_column) = (Vec::new(), Vec::new(), Vec::new(), None);
-        for column in 0..table.column_count() {
-            let behind = match table.column(column)?.domain {
+        for (number, column) in table.columns().enumerate() {
+            let behind = match column?.domain {
                 Domain::Table(table) => table,
                 Domain::Pool(pool) => {
-                    list_column = Some(column as usize);
-                    view.pool(pool)?.table_id()
+                    list_column = Some(number);
+                    view.pool(pool)?.expect("columns refer to pools of their block").table_id()
                 }
                 Domain::Arena => continue,
             };

@@ -48,6 +48,7 @@ impl<'a> Vocabulary<'a> {
         for (input, view) in inputs.iter().enumerate() {
             for key in (0..view.key_count()).map(KeyId) {
                 let name = view.key_symbol(key).map_err(|source| CompactError::Input { input, source })?;
+                let name = name.expect("a key of the input");
                 sources.entry(maps[input][name.0 as usize]).or_default().push((input, key));
             }
         }
@@ -70,7 +71,7 @@ impl<'a> Vocabulary<'a> {
             sources.entry(*new).or_default();
         }
 
-        let hashes: Vec<SymbolHash> = symbols.par_iter().map(|symbol| SymbolHash::of(symbol.as_bytes())).collect();
+        let hashes: Vec<SymbolHash> = symbols.par_iter().map(|symbol| SymbolHash::new(symbol.as_bytes())).collect();
         let dictionaries = (sources.par_iter())
             .map(|(&name, of_name)| {
                 let mut values: Vec<Vec<u32>> = values_of(inputs, of_name, &maps)?;
@@ -137,7 +138,7 @@ fn values_of(
 
 /// Returns the values of a key of one input, as merged symbols.
 fn symbols_of(view: &BlockView<'_>, key: KeyId, map: &[u32]) -> Result<Vec<u32>> {
-    let dictionary = view.dictionary(key)?;
+    let dictionary = view.dictionary(key)?.expect("a key of the input");
     let mut symbols = Vec::new();
     dictionary.push_other_codes(0..dictionary.row_count(), &[map], &mut symbols)?;
     Ok(symbols)
@@ -149,7 +150,7 @@ fn merge_values(name: u32, of_inputs: &[Vec<u32>], hashes: &[SymbolHash]) -> Key
     values.sort();
     values.dedup();
     let hash = |symbol: u32| hashes[symbol as usize];
-    let labels = values.iter().map(|&value| Fingerprint::of_label(hash(name), hash(value))).collect();
+    let labels = values.iter().map(|&value| Fingerprint::from_label(hash(name), hash(value))).collect();
     Key { name, values, labels }
 }
 

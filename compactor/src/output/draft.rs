@@ -5,9 +5,9 @@ use std::io::{self, Seek, Write};
 
 use chronoxide_format::SeriesRef;
 use chronoxide_format::bits::BitWriter;
-use chronoxide_format::build::{BlockBuilder, BlockMeta, KeysetOutline, PackedRows, PreparedBlock, RowPacker};
 use chronoxide_format::identity::{BlockId, Fingerprint};
 use chronoxide_format::layout::ANCHOR_ROWS;
+use chronoxide_format::write::{BlockBuilder, BlockMeta, KeysetOutline, PackedRows, PreparedBlock, RowPacker};
 use chronoxide_planner::{ColumnCodes, Layout, Part};
 use chronoxide_publish::Contents;
 use rayon::prelude::*;
@@ -151,7 +151,7 @@ impl<'a> Draft<'a> {
             let outline = KeysetOutline {
                 domains: &keyset.domains(key_count, &pools),
                 row_count: u32::try_from(uses.rows)
-                    .map_err(|_| chronoxide_format::build::BuildError::TooMany { what: "rows" })?,
+                    .map_err(|_| chronoxide_format::write::BuildError::TooMany { what: "rows" })?,
                 ranges: &ranges,
                 series_count: uses.series,
                 fingerprint: uses.fingerprint,
@@ -235,7 +235,7 @@ struct Written {
 }
 
 impl RowsToWrite<'_> {
-    fn write(&self, sink: &mut chronoxide_format::build::RowSink<'_>) -> io::Result<()> {
+    fn write(&self, sink: &mut chronoxide_format::write::RowSink<'_>) -> io::Result<()> {
         let numbers: BTreeMap<usize, usize> = self.rows.keysets.keys().copied().zip(0..).collect();
         let (mut open, mut anchors, mut series_before, mut rows_before) = (None, Vec::new(), 0_u32, 0_u32);
         let mut chunks = &self.rows.chunks[..];
@@ -299,6 +299,6 @@ impl RowsToWrite<'_> {
         }
         let mut bits = BitWriter::new();
         writer.packer.pack(&codes, &mut bits).map_err(io::Error::other)?;
-        Ok(Written { packed: PackedRows::of(bits), series })
+        Ok(Written { packed: PackedRows::from_writer(bits), series })
     }
 }

@@ -1,6 +1,6 @@
 //! Outputs that are planned afresh, with all rows in memory.
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta};
+use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 use chronoxide_publish::Contents;
 use rayon::prelude::*;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
-use chronoxide_format::build::{BlockBuilder, BuildError};
+use chronoxide_format::write::{BlockBuilder, BuildError};
 use chronoxide_format::{KeyId, SymbolId};
 use chronoxide_planner::{ColumnCodes, Factored, FactoredKeyset, FactoredPool, FactoredTable, Part};
 use rayon::prelude::*;

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Planned, verify_block};
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::identity::job_id;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::{FileSystem, FolderLock, recover};
 use chronoxide_reader::lineage::{Lineage, ancestors};
 use chronoxide_reader::{BlockId, Checks, Folder, Job, OpenError};
@@ -50,7 +50,7 @@ pub fn block(series: impl IntoIterator<Item = u32>, meta: &BlockMeta) -> Block {
 /// All outputs of the job that makes `count` of these blocks, with the series below `end`.
 pub fn outputs(inputs: &[Block], count: u32, end: u32) -> Vec<Block> {
     let lineages: Vec<Lineage> =
-        inputs.iter().map(|(_, bytes)| Lineage::of(&BlockView::open(bytes).unwrap()).unwrap()).collect();
+        inputs.iter().map(|(_, bytes)| Lineage::from_view(&BlockView::open(bytes).unwrap()).unwrap()).collect();
     let parents: Vec<BlockId> =
         lineages.iter().map(|lineage| lineage.id).collect::<BTreeSet<_>>().into_iter().collect();
     let time = Some(TimeRange { start: 1, end: 2 });
@@ -165,10 +165,10 @@ fn series(folder: &Folder) -> Vec<Labelset> {
     let mut found = Vec::new();
     for entry in folder.live() {
         let view = entry.block().view();
-        let text = entry.block().text(&view).unwrap();
+        let text = view.text().unwrap();
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        for series in view.all_series() {
-            found.push(text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect());
+        for series in view.series_iter() {
+            found.push(text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect());
         }
     }
     found.sort();

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::{Checks, Folder};
 use chronoxide_testdata::plan::{Plan, build};
 use chronoxide_testdata::random::{Random, random_series};

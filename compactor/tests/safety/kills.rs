@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::TimeRange;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::is_temporary_name;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testdata::plan::{KeysetPlan, Labelset, Plan, build, key};

@@ -10,11 +10,11 @@ use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Leftovers, Proof, 
 use chronoxide_compactor::{
     CompactOptions, Compaction, CompactionError, NoObserver, Observer, Rewrite, Shards, Summary,
 };
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::shard::Shard;
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults};
 use chronoxide_publish::{Disk, FileSystem, FolderLock, is_temporary_name, recover};
@@ -246,7 +246,7 @@ fn digest<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>) -> u64 {
 pub fn digests(block: &[u8]) -> Vec<u64> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
-    view.all_series().map(|series| digest(text.labels(&series.unwrap()).map(Result::unwrap))).collect()
+    view.series_iter().map(|series| digest(text.labels(&series.unwrap()).map(|label| label.unwrap().into()))).collect()
 }
 
 pub fn files(folder: &Path) -> Files {

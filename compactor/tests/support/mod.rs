@@ -54,7 +54,9 @@ pub fn content(block: &[u8]) -> BTreeSet<Labelset> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.all_series().map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap())).collect()).collect()
+    view.series_iter()
+        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
+        .collect()
 }
 
 /// Pods with an address, five on a node, each with the same points.

@@ -3,83 +3,42 @@
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 
+use super::encoding::{KeysetEncoding, Patterns};
 use super::frame::{CHECKS_PLACE, HEADER_LEN};
+use super::keyset_targets::{GONE, KeysetTargets};
 use super::layout::{
     MAX_TARGET_WIDTH, OutputEntry, REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR,
     RemapHeader,
 };
-use super::plan::{KeysetPlan, Patterns};
 use crate::bits::{BitWriter, width};
 use crate::checksum::{crc, remap_checksum};
 use crate::identity::BlockId;
 use crate::number::{index, length, low32};
 
-/// The number of a target that is none.
-pub(super) const GONE: u64 = u64::MAX;
-
 /// An output of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemapOutput {
-    /// Its id.
+    /// Id.
     pub block_id: BlockId,
-    /// Its series.
+    /// Series.
     pub series_count: u64,
-    /// Its shard, if series are spread over several: outputs of a shard follow one another. It is not kept, but remaps are smaller for it.
+    /// Shard, if series are spread over several; outputs of a shard must be adjacent. The remap does not store it, but
+    /// is smaller with it.
     pub shard: u32,
 }
 
-/// What became of the series of a keyset of the input, row by row.
-#[derive(Clone, Debug, Default)]
-pub struct KeysetTargets {
-    pub(super) targets: Vec<u64>,
-    ends: Vec<usize>,
-}
-
-impl KeysetTargets {
-    /// Adds a row of the keyset's table: for each of its series, the number that it has among the series of all outputs, or nothing if it was dropped. A row without a list
-    /// has one series.
-    pub fn push_row(&mut self, targets: impl IntoIterator<Item = Option<u64>>) {
-        self.targets.extend(targets.into_iter().map(|target| target.unwrap_or(GONE)));
-        self.ends.push(self.targets.len());
-    }
-
-    /// Series of all rows.
-    pub fn series_count(&self) -> u64 {
-        length(self.targets.len())
-    }
-
-    /// Forgets all rows.
-    pub fn clear(&mut self) {
-        self.targets.clear();
-        self.ends.clear();
-    }
-
-    pub(super) fn has_long_rows(&self) -> bool {
-        self.ends.len() < self.targets.len()
-    }
-
-    pub(super) fn rows(&self) -> impl Iterator<Item = &[u64]> {
-        let mut start = 0;
-        self.ends.iter().map(move |&end| {
-            let row = self.targets.get(start..end).unwrap_or_default();
-            start = end;
-            row
-        })
-    }
-}
-
-/// Why a remap cannot be built.
+/// Reason why a remap cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemapBuildError {
     /// There is more of something than a remap can have.
     #[error("too many {what} for a remap")]
     TooMany {
-        /// Of what.
+        /// Kind of the counted items.
         what: &'static str,
     },
     /// A series is mapped to a number that no series of the outputs has.
-    #[error("series {number} of {count} series of the outputs")]
+    #[error("series {number} is out of range: the outputs have {count}, from 0")]
     NoSuchSeries {
         /// The number.
         number: u64,
@@ -87,7 +46,7 @@ pub enum RemapBuildError {
         count: u64,
     },
     /// A keyset, or a row of one, has no series.
-    #[error("a keyset or a row without series")]
+    #[error("keyset or row has no series")]
     Empty,
 }
 
@@ -97,7 +56,7 @@ pub struct RemapBuilder {
     input: BlockId,
     job: [u8; 16],
     outputs: Vec<OutputEntry>,
-    /// For each shard, the series of its outputs and those of all shards before it.
+    /// For each shard, the end of its series: those of its outputs and of all shards before.
     shard_ends: Vec<u64>,
     target_count: u64,
     groups: Vec<[u64; 4]>,
@@ -109,7 +68,7 @@ pub struct RemapBuilder {
 }
 
 impl RemapBuilder {
-    /// The remap of this input: which job wrote which outputs.
+    /// Returns the remap of this input: which job wrote which outputs.
     ///
     /// # Errors
     /// Outputs with more series than can be numbered.
@@ -158,27 +117,27 @@ impl RemapBuilder {
         if let Some(&number) = targets.targets.iter().find(|&&target| target != GONE && target >= count) {
             return Err(RemapBuildError::NoSuchSeries { number, count });
         }
-        let plan = KeysetPlan::best(targets, &self.shard_ends, &self.patterns);
-        let numbers: Vec<u32> = plan.patterns.all.iter().map(|pattern| self.patterns.intern(pattern)).collect();
+        let encoding = KeysetEncoding::best(targets, &self.shard_ends, &self.patterns);
+        let numbers: Vec<u32> = encoding.patterns.all.iter().map(|pattern| self.patterns.intern(pattern)).collect();
         let pattern = numbers.iter().copied().min().unwrap_or(0);
         let most = numbers.iter().copied().max().unwrap_or(0);
         let pattern_width = width(u64::from(most - pattern));
         if self.keysets.len().is_multiple_of(index(REMAP_GROUP_KEYSETS)) {
             self.groups.push([self.series, self.rows.bit_len(), length(self.parts.len()), 0]);
         }
-        self.write_rows(&plan, &numbers, pattern, pattern_width);
-        let of_part = |part: &super::plan::PartPlan| {
+        self.write_rows(&encoding, &numbers, pattern, pattern_width);
+        let of_part = |part: &super::encoding::PartEncoding| {
             [part.first, part.group_width.into(), part.width.into(), part.is_summed.into()]
         };
-        self.parts.extend(plan.parts.iter().map(of_part));
+        self.parts.extend(encoding.parts.iter().map(of_part));
         u32::try_from(self.parts.len()).map_err(|_| RemapBuildError::TooMany { what: "parts" })?;
         self.series = series_end;
-        let part_count = length(plan.parts.len());
-        self.keysets.push([series, plan.row_len, pattern.into(), pattern_width.into(), part_count]);
+        let part_count = length(encoding.parts.len());
+        self.keysets.push([series, encoding.row_len, pattern.into(), pattern_width.into(), part_count]);
         Ok(())
     }
 
-    /// Counts the `first` of the parts of each group from what is one less than the smallest.
+    /// Bases for the `first` of the parts of each group: one less than the smallest of them.
     fn place_bases(&mut self) {
         let starts = self.groups.iter().map(|&[_, _, part, _]| index(low32(part)));
         let ends: Vec<usize> = starts.skip(1).chain([self.parts.len()]).collect();
@@ -193,15 +152,15 @@ impl RemapBuilder {
         }
     }
 
-    fn write_rows(&mut self, plan: &KeysetPlan, numbers: &[u32], pattern: u32, pattern_width: u32) {
+    fn write_rows(&mut self, encoding: &KeysetEncoding, numbers: &[u32], pattern: u32, pattern_width: u32) {
         let group_rows = index(REMAP_GROUP_ROWS);
-        self.rows.push(if plan.row_len > 0 { 0 } else { length(plan.rows.len()) }, plan.anchor_width());
-        for (group, rows) in plan.rows.chunks(group_rows).enumerate() {
+        self.rows.push(if encoding.row_len > 0 { 0 } else { length(encoding.rows.len()) }, encoding.anchor_width());
+        for (group, rows) in encoding.rows.chunks(group_rows).enumerate() {
             let start = group * group_rows;
-            if let Some(&before) = plan.before.get(start) {
-                self.rows.push(before, plan.anchor_width());
+            if let Some(&before) = encoding.before.get(start) {
+                self.rows.push(before, encoding.anchor_width());
             }
-            let shifts = plan.parts.iter().map(|part| {
+            let shifts = encoding.parts.iter().map(|part| {
                 let shifts = part.shifts.get(start..start + rows.len()).unwrap_or_default();
                 (part, part.base(shifts), shifts)
             });
@@ -220,7 +179,7 @@ impl RemapBuilder {
         }
     }
 
-    /// The bytes of the remap.
+    /// Returns the bytes of the remap.
     ///
     /// # Errors
     /// More patterns or runs than a remap can have.
@@ -280,7 +239,7 @@ impl RemapBuilder {
     }
 }
 
-/// Appends records, and says how wide their fields are.
+/// Appends records and returns the widths of their fields.
 fn push_records<const N: usize>(records: &[[u64; N]], bytes: &mut Vec<u8>) -> [u8; N] {
     let mut most = [0; N];
     for record in records {

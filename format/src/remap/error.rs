@@ -1,19 +1,19 @@
-//! What can be wrong with the bytes of a remap.
+//! Errors of the bytes of a remap.
 
 use std::fmt;
 
 use super::RemapRule;
 use super::layout::{REMAP_MAJOR, REMAP_MINOR};
 
-/// Why a remap, or a part of it, is refused.
+/// Reason why a remap, or a part of it, is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemapError {
     /// The bytes do not begin as a remap does.
-    #[error("not a Chronoxide remap: it does not begin with the magic bytes")]
+    #[error("not a Chronoxide remap: the magic bytes are missing")]
     NotARemap,
     /// The remap has another version than this reader.
-    #[error("the remap has format version {major}.{minor}; this reader knows {REMAP_MAJOR}.{REMAP_MINOR} only")]
+    #[error("unsupported remap format version {major}.{minor}: this program reads {REMAP_MAJOR}.{REMAP_MINOR}")]
     UnsupportedVersion {
         /// Major version in the header.
         major: u16,
@@ -21,21 +21,21 @@ pub enum RemapError {
         minor: u16,
     },
     /// The remap breaks a rule of its spec.
-    #[error("corrupt remap: {place}: found {found}, expected {expected} (rule {}: {rule})", rule.id())]
+    #[error("corrupt remap: {place}: {}(rule {}: {rule})", Values(*found, *expected), rule.id())]
     Corrupt {
         /// The rule that is broken.
         rule: RemapRule,
-        /// Where.
+        /// Place of the violation.
         place: RemapPlace,
-        /// The value that was found.
-        found: u64,
-        /// The value, or the bound, that it breaks.
-        expected: u64,
+        /// Value that was found, if the rule is about a number.
+        found: Option<u64>,
+        /// Value or bound that the rule requires, if it is about a number.
+        expected: Option<u64>,
     },
 }
 
 impl RemapError {
-    /// The rule that the remap breaks. Every error of this type stands for one.
+    /// Returns the rule that the remap breaks.
     pub const fn rule(&self) -> RemapRule {
         match self {
             Self::NotARemap => RemapRule::Magic,
@@ -85,7 +85,26 @@ impl fmt::Display for RemapPlace {
     }
 }
 
+/// The numbers of a violation, followed by a space; empty without numbers.
+struct Values(Option<u64>, Option<u64>);
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self(Some(found), Some(expected)) => write!(f, "found {found}, expected {expected} "),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the error of a rule that is about a number.
 #[cold]
 pub(super) fn corrupt(rule: RemapRule, place: RemapPlace, found: u64, expected: u64) -> RemapError {
-    RemapError::Corrupt { rule, place, found, expected }
+    RemapError::Corrupt { rule, place, found: Some(found), expected: Some(expected) }
+}
+
+/// Returns the error of a rule that is not about a number, such as an order.
+#[cold]
+pub(super) fn corrupt_at(rule: RemapRule, place: RemapPlace) -> RemapError {
+    RemapError::Corrupt { rule, place, found: None, expected: None }
 }

@@ -1,9 +1,9 @@
-//! Where the arrays of a remap are: what is checked when it is opened.
+//! [`RemapFrame`]: the place of each array of a remap.
 
 use zerocopy::byteorder::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::error::corrupt;
+use super::error::{corrupt, corrupt_at};
 use super::layout::{OutputEntry, REMAP_GROUP_KEYSETS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader};
 use super::{RemapError, RemapPlace, RemapRule};
 use crate::bits::bytes_for;
@@ -16,11 +16,11 @@ use crate::{Corruption, Error};
 
 /// Bits of `group_width` and `width` are numbers up to 48, and so is `pattern_width`.
 const MAX_WIDTH_WIDTH: u8 = 6;
-/// Number of the place whose checksum is that of the checksums.
+/// Number that stands for the checks section in its own checksum.
 pub(super) const CHECKS_PLACE: u64 = u64::MAX;
 
-/// Places in a remap that was opened, all of them inside its bytes, without borrows, so that whoever owns the bytes can keep them beside these.
-/// [`RemapView::with_frame`](super::RemapView::with_frame) puts the two together again at no cost.
+/// The place of each array of a remap, checked at opening. It borrows nothing, so that the owner of a remap's bytes
+/// can store it beside them; [`RemapView::with_frame`](super::RemapView::with_frame) combines the two at no cost.
 #[derive(Clone, Copy, Debug)]
 pub struct RemapFrame {
     pub(super) header: RemapHeader,
@@ -29,7 +29,7 @@ pub struct RemapFrame {
     pub(super) parts: Records<4>,
     pub(super) patterns: Records<2>,
     pub(super) runs: Records<3>,
-    /// First bit of the rows, counted like those of records from the first byte behind the header.
+    /// First bit of the rows, counted from the first byte after the header, as for records.
     pub(super) rows_bit: u64,
     /// First byte of the checksums.
     checks_start: u64,
@@ -69,7 +69,7 @@ impl RemapFrame {
         Self::place(header, found)
     }
 
-    /// Places the arrays; the file must be as long as they are.
+    /// Places the arrays. The file must be as long as their sum.
     fn place(header: RemapHeader, file_len: u64) -> Result<Self, RemapError> {
         let mut byte = u64::from(header.output_count.get()) * OUTPUT_LEN;
         let group_count = header.keyset_count.get().div_ceil(REMAP_GROUP_KEYSETS);
@@ -90,16 +90,16 @@ impl RemapFrame {
         if expected != file_len {
             return Err(corrupt(RemapRule::Length, RemapPlace::Byte(0), file_len, expected));
         }
-        // With this the length of the file bounds every count but that of rows.
+        // With this, the length of the file bounds every count but that of rows.
         let bounded =
             [groups.is_bounded(), keysets.is_bounded(), parts.is_bounded(), patterns.is_bounded(), runs.is_bounded()];
         if bounded.contains(&false) {
-            return Err(corrupt(RemapRule::RecordWidths, RemapPlace::Byte(80), 0, 1));
+            return Err(corrupt_at(RemapRule::RecordWidths, RemapPlace::Byte(80)));
         }
         Ok(Self { header, groups, keysets, parts, patterns, runs, rows_bit, checks_start })
     }
 
-    /// All between header and checksums, with these.
+    /// Returns all between header and checksums, with these.
     pub(super) fn body<'a>(&self, bytes: &'a [u8]) -> CheckedSection<'a> {
         let end = usize::try_from(self.checks_start).unwrap_or(usize::MAX);
         CheckedSection {
@@ -109,7 +109,7 @@ impl RemapFrame {
         }
     }
 
-    /// The outputs at the beginning of the body.
+    /// Returns the outputs at the beginning of the body.
     pub(super) fn outputs<'a>(&self, body: &'a [u8]) -> &'a [OutputEntry] {
         let count = usize::try_from(self.header.output_count.get()).unwrap_or(usize::MAX);
         <[OutputEntry]>::ref_from_prefix_with_elems(body, count).map_or(&[], |(outputs, _)| outputs)
@@ -120,7 +120,7 @@ impl RemapFrame {
         u64::from(self.header.output_count.get()) * OUTPUT_LEN
     }
 
-    /// What each part of the file takes, in its order.
+    /// Returns name and size of each part of the file, in order.
     pub(super) fn sizes(&self, file_len: u64) -> [(&'static str, u64); 9] {
         let ends = [
             ("header", HEADER_LEN),
@@ -158,14 +158,14 @@ impl RemapFrame {
     }
 }
 
-/// The error of a chunk as one of a remap.
+/// Returns the error of a chunk as one of a remap.
 pub(super) fn damaged_chunk(error: Error) -> RemapError {
     match error {
         Error::Corrupt(Corruption { place: Place::Chunk(chunk), found, expected, .. }) => {
-            corrupt(RemapRule::ChunkChecksum, RemapPlace::Chunk(chunk), found, expected)
+            RemapError::Corrupt { rule: RemapRule::ChunkChecksum, place: RemapPlace::Chunk(chunk), found, expected }
         }
-        // Whatever else is wrong with a field is that it lies outside, which is found before.
-        _ => corrupt(RemapRule::Length, RemapPlace::Byte(0), 0, 0),
+        // The only other error is a field outside, which opening has ruled out.
+        _ => corrupt_at(RemapRule::Length, RemapPlace::Byte(0)),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Keysets of a remap: where each begins, and how its rows lie (remap spec, sections 3 and 4).
+//! Keysets of a remap: the start of each, and the layout of its rows (remap spec, sections 3 and 4).
 
 use super::RemapPlace::{Group as AtGroup, Keyset as AtKeyset, Part as AtPart};
-use super::error::corrupt;
+use super::error::{corrupt, corrupt_at};
 use super::layout::{REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS};
 use super::{RemapError, RemapRule, RemapView};
 use crate::bits::width;
@@ -20,18 +20,18 @@ impl Span {
     }
 }
 
-/// Where a keyset begins: a GROUP record, and what the keysets of the group before this one take.
+/// Start of a keyset: a GROUP record, plus the sizes of the group's keysets before this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Start {
     pub series: u64,
     /// First bit among the rows.
     pub rows: u64,
     pub part: u64,
-    /// What the `first` of all parts of the group is counted from.
+    /// Base of the `first` of all parts of the group.
     pub base: u64,
 }
 
-/// A KEYSET record, and what comes before it.
+/// A KEYSET record, and the values derived from the records before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keyset {
     pub number: u32,
@@ -39,7 +39,7 @@ pub(super) struct Keyset {
     pub row_count: u64,
     pub row_len: u64,
     pub parts: Span,
-    /// What the `first` of its parts is counted from.
+    /// Base of the `first` of its parts.
     pub base: u64,
     pub pattern: u64,
     pub pattern_width: u32,
@@ -47,7 +47,7 @@ pub(super) struct Keyset {
 }
 
 impl Keyset {
-    /// Where the next keyset begins, if it is of the same group.
+    /// Start of the next keyset, if it is in the same group.
     pub(super) fn end(&self) -> Start {
         let rows = self.layout.first_bit.saturating_add(self.layout.len(self.row_count));
         Start { series: self.series.end, rows, part: self.parts.end, base: self.base }
@@ -61,11 +61,11 @@ pub(super) struct Part {
     pub first: u64,
     pub group_width: u32,
     pub width: u32,
-    /// Whether a row's shift is the sum of the fields up to its own.
+    /// True if a row's shift is the sum of the fields up to its own.
     pub is_summed: bool,
 }
 
-/// How the rows of a keyset lie in the stream.
+/// Layout of the rows of a keyset in the stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowsLayout {
     /// The first bit of the first group.
@@ -82,19 +82,19 @@ impl RowsLayout {
         self.head.saturating_add(self.row.saturating_mul(REMAP_GROUP_ROWS.into()))
     }
 
-    /// The first bit of a group.
+    /// Returns the first bit of a group.
     pub(super) fn group(&self, group: u64) -> u64 {
         self.first_bit.saturating_add(group.saturating_mul(self.group_bits()))
     }
 
-    /// The first bit of a row.
+    /// Returns the first bit of a row.
     pub(super) fn row(&self, row: u64) -> u64 {
         let in_group = row % u64::from(REMAP_GROUP_ROWS);
         let group = self.group(row / u64::from(REMAP_GROUP_ROWS));
         group.saturating_add(self.head).saturating_add(in_group.saturating_mul(self.row))
     }
 
-    /// The bits of so many rows.
+    /// Returns the number of bits of `row_count` rows.
     pub(super) fn len(&self, rows: u64) -> u64 {
         let groups = rows.div_ceil(REMAP_GROUP_ROWS.into());
         groups.saturating_mul(self.head).saturating_add(rows.saturating_mul(self.row))
@@ -102,13 +102,13 @@ impl RowsLayout {
 }
 
 impl RemapView<'_> {
-    /// Where the first keyset of a group begins.
+    /// Returns the start of the first keyset of a group.
     pub(super) fn group(&self, number: u32) -> Result<Start, RemapError> {
         let [series, rows, part, base] = self.record(&self.frame.groups, number.into(), AtGroup(number.into()))?;
         Ok(Start { series, rows, part, base })
     }
 
-    /// A keyset that begins here. O(parts), of which there is one unless the compaction had shards.
+    /// Returns the keyset that starts here. Costs O(parts); there is one part unless the compaction had shards.
     pub(super) fn keyset(&self, number: u32, start: Start) -> Result<Keyset, RemapError> {
         let at = AtKeyset(number.into());
         let [series, row_len, pattern, pattern_width, part_count] =
@@ -147,8 +147,8 @@ impl RemapView<'_> {
         })
     }
 
-    /// The keyset in which a series is; nothing if there are not so many series.
-    pub(super) fn keyset_of(&self, series: u64) -> Result<Option<Keyset>, RemapError> {
+    /// Returns the keyset of a series, or `None` if the series is out of range.
+    pub(super) fn keyset_with(&self, series: u64) -> Result<Option<Keyset>, RemapError> {
         // The last group that does not start behind the series.
         let (mut low, mut high) = (1, self.frame.groups.count);
         while low < high {
@@ -159,7 +159,7 @@ impl RemapView<'_> {
         match found.filter(|keyset| keyset.series.end > series) {
             Some(keyset) if keyset.series.start <= series => Ok(Some(keyset)),
             None if low >= self.frame.groups.count => Ok(None),
-            _ => Err(corrupt(RemapRule::Groups, AtGroup((low - 1).into()), series, 0)),
+            _ => Err(corrupt_at(RemapRule::Groups, AtGroup((low - 1).into()))),
         }
     }
 
@@ -169,7 +169,8 @@ impl RemapView<'_> {
         Ok(self.last_until(last, |_| false)?.map_or(0, |keyset| keyset.series.end))
     }
 
-    /// The first keyset of a group for which this holds, or the last one of the group; nothing if there is no such group.
+    /// Returns the first keyset of a group for which `is_wanted` is true, or else the last one; `None` if there is no
+    /// such group.
     fn last_until(&self, group: u32, is_it: impl Fn(&Keyset) -> bool) -> Result<Option<Keyset>, RemapError> {
         let first = group.saturating_mul(REMAP_GROUP_KEYSETS);
         let end = self.frame.keysets.count.min(first.saturating_add(REMAP_GROUP_KEYSETS));

@@ -1,4 +1,4 @@
-//! The structs and constants of a remap file, each declared once (remap spec, sections 2 and 3).
+//! Structs and constants of a remap file, each declared once (remap spec, sections 2 and 3).
 
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -12,7 +12,8 @@ pub const REMAP_MINOR: u16 = 1;
 
 /// Rows that share a base.
 pub const REMAP_GROUP_ROWS: u32 = 16;
-/// Keysets that share a GROUP record. A lookup passes those of the group that come before, so that there are fewer of them than rows.
+/// Keysets per GROUP record. A lookup reads those of the group that come before, so that groups have fewer keysets
+/// than rows.
 pub const REMAP_GROUP_KEYSETS: u32 = 8;
 /// Series of all outputs together are fewer than two to this power.
 pub const MAX_TARGET_WIDTH: u32 = 47;
@@ -29,7 +30,7 @@ pub struct RemapHeader {
     pub minor: U16,
     /// Outputs of the compaction.
     pub output_count: U32,
-    /// The block whose series are mapped.
+    /// Block whose series are mapped.
     pub input_id: [u8; 16],
     /// The job that wrote the outputs.
     pub job_id: [u8; 16],

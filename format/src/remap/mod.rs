@@ -1,19 +1,21 @@
-//! What became of the series of a block in a compaction: a file that maps each of its series to a series of an output, or to nothing.
+//! Remaps: files that map each series of a compacted block to a series of an output, or to none.
 //!
-//! Whoever keeps samples by series ref follows a compaction with it, without resolving a label. It is read in place like a block: a [`RemapView`]
-//! borrows the bytes, a lookup is a few binary searches and allocates nothing. The normative text is `spec/REMAP.md`.
+//! An engine that stores samples by series ref follows a compaction with a remap, without resolving labels. It is read
+//! in place like a block: a [`RemapView`] borrows the bytes, and a lookup is a few binary searches that allocate
+//! nothing. The normative text is `spec/REMAP.md`.
 //!
-//! | module | what it is for |
+//! | module | contents |
 //! |---|---|
 //! | `layout` | the structs and constants of the file |
 //! | `rule` | the rules of its spec |
-//! | `error` | what can be wrong with the bytes |
-//! | `frame` | what is checked when a remap is opened |
-//! | `keyset` | where keysets begin, and how their rows lie |
+//! | `error` | [`RemapError`] |
+//! | `frame` | the place of each array |
+//! | `keyset` | start and layout of keysets |
+//! | `keyset_targets` | [`KeysetTargets`]: input of the builder |
 //! | `view` | lookups |
 //! | `targets` | all series in order |
-//! | `plan` | ways to write the rows of a keyset, and what they take |
-//! | `build` | the bytes |
+//! | `encoding` | ways to write the rows of a keyset, and their sizes |
+//! | `build` | [`RemapBuilder`] |
 //! | `verify` | every rule |
 //!
 //! ```
@@ -39,19 +41,21 @@
 //! ```
 
 mod build;
+mod encoding;
 mod error;
 mod frame;
 mod keyset;
+mod keyset_targets;
 pub mod layout;
-mod plan;
 mod rule;
 mod targets;
 mod verify;
 mod view;
 
-pub use build::{KeysetTargets, RemapBuildError, RemapBuilder, RemapOutput};
+pub use build::{RemapBuildError, RemapBuilder, RemapOutput};
 pub use error::{RemapError, RemapPlace};
 pub use frame::RemapFrame;
+pub use keyset_targets::KeysetTargets;
 pub use rule::RemapRule;
 pub use targets::Targets;
 pub use view::{RemapView, Target};

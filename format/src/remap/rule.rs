@@ -1,4 +1,5 @@
-//! The rules of the remap spec, by id (remap spec, section 7). A test compares the ids with the spec in both directions.
+//! The rules of the remap spec, by id (remap spec, section 7). A test compares the ids with the spec in both
+//! directions.
 
 use std::fmt;
 
@@ -15,7 +16,7 @@ macro_rules! rules {
             /// All rules, in the order of the spec.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The id of the rule in the spec.
+            /// Returns the id of the rule in the spec.
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$name => $id,)* }
             }

@@ -1,23 +1,23 @@
-//! What became of each series of the input, in their order.
+//! [`Targets`]: the target of each series of the input, in order.
 
 use super::keyset::Keyset;
 use super::view::Stretch;
 use super::{RemapError, RemapView, Target};
 
-/// Iterates over what became of each series of the input; from [`RemapView::targets`]. Ends after the first error.
+/// Iterator over the target of each series of the input; see [`RemapView::targets`]. After an error it ends.
 #[derive(Clone, Debug)]
-pub struct Targets<'v, 'a> {
-    view: &'v RemapView<'a>,
+pub struct Targets<'data, 'view> {
+    view: &'view RemapView<'data>,
     next: u32,
     series_count: u32,
     /// The keyset in which the last series was.
     keyset: Option<Keyset>,
-    /// What is left of the stretch in which the next series is.
+    /// Rest of the stretch of the next series.
     stretch: Stretch,
 }
 
-impl<'v, 'a> Targets<'v, 'a> {
-    pub(super) fn new(view: &'v RemapView<'a>, series_count: u32) -> Self {
+impl<'data, 'view> Targets<'data, 'view> {
+    pub(super) fn new(view: &'view RemapView<'data>, series_count: u32) -> Self {
         Self { view, next: 0, series_count, keyset: None, stretch: Stretch { target: None, series: 0 } }
     }
 
@@ -25,7 +25,7 @@ impl<'v, 'a> Targets<'v, 'a> {
         if self.stretch.series == 0 {
             let series = self.next.into();
             if self.keyset.is_none_or(|keyset| keyset.series.end <= series) {
-                self.keyset = self.view.keyset_of(series)?;
+                self.keyset = self.view.keyset_with(series)?;
             }
             // All series have one, or there is an error.
             self.stretch = match &self.keyset {
@@ -42,6 +42,8 @@ impl<'v, 'a> Targets<'v, 'a> {
         target.map(|target| self.view.target(target)).transpose()
     }
 }
+
+impl std::iter::FusedIterator for Targets<'_, '_> {}
 
 impl Iterator for Targets<'_, '_> {
     type Item = Result<Option<Target>, RemapError>;

@@ -3,7 +3,7 @@
 use super::RemapPlace::{
     Byte, Group as AtGroup, Keyset as AtKeyset, Output, Part as AtPart, Pattern as AtPattern, Row, Run,
 };
-use super::error::corrupt;
+use super::error::{corrupt, corrupt_at};
 use super::frame::HEADER_LEN;
 use super::keyset::{Keyset, Part, Start};
 use super::layout::{MAX_TARGET_WIDTH, REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS};
@@ -66,7 +66,7 @@ impl RemapView<'_> {
     fn verify_records<const N: usize>(&self, records: &Records<N>, widths: [u8; N]) -> Result<(), RemapError> {
         let mut most = [0; N];
         for number in 0..records.count {
-            // All records lie inside.
+            // All records are inside the file.
             let Some(Ok(record)) = records.get(&self.bits, number) else { continue };
             for (most, field) in most.iter_mut().zip(record) {
                 *most = field.max(*most);
@@ -92,7 +92,7 @@ impl RemapView<'_> {
             (rows_end, (bytes_for(rows_end) + STREAM_TAIL) * 8),
         ];
         match gaps.into_iter().find_map(|(from, to)| self.bits.first_set(from, to)) {
-            Some(byte) => Err(corrupt(RemapRule::Padding, Byte(HEADER_LEN + byte), 1, 0)),
+            Some(byte) => Err(corrupt_at(RemapRule::Padding, Byte(HEADER_LEN + byte))),
             None => Ok(()),
         }
     }
@@ -127,7 +127,7 @@ impl RemapView<'_> {
         if run_end == run_count { Ok(()) } else { Err(corrupt(RemapRule::Patterns, Byte(0), run_end, run_count)) }
     }
 
-    /// A group says where its first keyset begins, and its base is the largest that there can be.
+    /// Checks that a group states where its first keyset begins, and that its base is the largest possible one.
     fn verify_group(&self, number: u32, so_far: &mut SoFar) -> Result<(), RemapError> {
         let at = AtGroup(number.into());
         let start = self.group(number)?;
@@ -209,7 +209,7 @@ impl RemapView<'_> {
             self.verify_targets(keyset, row, before, pattern)?;
             before = before.saturating_add(len);
             row += 1;
-            // Rows without bits are alike: what holds for the first and the last holds for those between.
+            // Rows without bits are equal: the first and the last row stand for those between.
             if keyset.layout.head == 0 && keyset.layout.row == 0 && row == 1 && keyset.row_count > 2 {
                 before = before.saturating_add((keyset.row_count - 2).saturating_mul(len));
                 row = keyset.row_count - 1;
@@ -249,7 +249,7 @@ impl RemapView<'_> {
     ) -> Result<(), RemapError> {
         let (layout, at) = (&keyset.layout, AtPart(number));
         if part.is_summed && part.width == 0 {
-            return Err(corrupt(RemapRule::RowFields, at, 1, 0));
+            return Err(corrupt_at(RemapRule::RowFields, at));
         }
         let group_rows = u64::from(REMAP_GROUP_ROWS);
         let (mut bases, mut fields) = (Range::NONE, Range::NONE);
@@ -278,9 +278,9 @@ impl RemapView<'_> {
     }
 }
 
-/// What was seen of the keysets before.
+/// Results of the keysets before.
 struct SoFar {
-    /// Where the next keyset must begin.
+    /// Required start of the next keyset.
     next: Start,
     patterns: u64,
 }

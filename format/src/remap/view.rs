@@ -1,4 +1,4 @@
-//! The bytes of a remap as meaning (remap spec, sections 3 to 5).
+//! [`RemapView`]: lookups in a remap (remap spec, sections 3 to 5).
 
 use std::fmt;
 
@@ -16,19 +16,20 @@ use crate::number::{index, length, low32};
 use crate::view::Records;
 use crate::{Rule, SeriesRef};
 
-/// Where a series of the input is now.
+/// The series of an output that an input's series became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Which output.
+    /// Number of the output, from 0.
     pub output: u32,
-    /// The series in that output.
+    /// Series in that output.
     pub series: SeriesRef,
 }
 
 /// A remap, read in place.
 ///
-/// Whatever the bytes are, nothing panics, loops forever or reads out of bounds; checksums are checked by [`RemapView::check`], or as chunks are touched
-/// where the view has [proofs](RemapView::with_frame), and every rule by [`RemapView::verify`].
+/// Damaged bytes give an error or wrong values, never a panic, a read out of bounds or an endless loop.
+/// [`RemapView::check`] checks the checksums; a view with [proofs](RemapView::with_frame) checks them as it reads.
+/// [`RemapView::verify`] checks every rule.
 #[derive(Clone, Copy)]
 pub struct RemapView<'a> {
     bytes: &'a [u8],
@@ -38,7 +39,7 @@ pub struct RemapView<'a> {
     pub(super) bits: Bits<'a>,
 }
 
-/// Series of the input, one after the other, that are series of the outputs one after the other, or are all gone.
+/// Consecutive series of the input whose targets are consecutive series of the outputs, or that were all dropped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     /// The number of the first one's target among the series of all outputs.
@@ -61,18 +62,18 @@ impl<'a> RemapView<'a> {
         Ok(Self::with_frame(bytes, &RemapFrame::parse(bytes)?, None))
     }
 
-    /// The view of a remap whose frame was parsed before, at no cost. With proofs, chunks are checked when they are first touched; the outputs are not among them,
-    /// see [`RemapView::prove_outputs`].
+    /// Combines a remap's bytes with the frame that was parsed from them. With `proofs`, the checksum of each chunk is
+    /// checked when the chunk is first read, except for the outputs; see [`RemapView::prove_outputs`].
     #[inline]
     pub fn with_frame(bytes: &'a [u8], frame: &RemapFrame, proofs: Option<&'a ChunkProofs>) -> Self {
         let section = frame.body(bytes);
         let proofs = proofs.map(|proofs| SectionProofs { section, proofs, first_chunk: 0 });
-        // A field that lies outside is reported as a rule of the remap; that of the stream is never seen.
+        // A field outside is reported as a violation of a rule of remaps: the stream's own rule is never reported.
         let bits = Bits::with_proofs(section.bytes, Rule::TableExtent, proofs);
         Self { bytes, frame: *frame, outputs: frame.outputs(section.bytes), bits }
     }
 
-    /// Checks the chunks in which the outputs are: what views with proofs do not check by themselves. O(outputs).
+    /// Checks the chunks of the outputs, which views with proofs do not check by themselves. Costs O(outputs).
     ///
     /// # Errors
     /// A chunk that is damaged.
@@ -81,7 +82,7 @@ impl<'a> RemapView<'a> {
         (0..chunk_count(self.frame.outputs_len())).try_for_each(|chunk| section.check(chunk)).map_err(damaged_chunk)
     }
 
-    /// The bytes of the remap.
+    /// Returns the bytes of the remap.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -94,32 +95,32 @@ impl<'a> RemapView<'a> {
         self.frame.check_all(self.bytes)
     }
 
-    /// What each part of the file takes, by name and in its order; adds up to its length.
+    /// Returns name and size in bytes of each part of the file, in order. They add up to its length.
     pub fn sizes(&self) -> [(&'static str, u64); 9] {
         self.frame.sizes(length(self.bytes.len()))
     }
 
-    /// How many keysets of the input there are.
+    /// Returns the number of keysets of the input.
     pub const fn keyset_count(&self) -> u32 {
         self.frame.keysets.count
     }
 
-    /// The block whose series are mapped.
+    /// Returns the id of the block whose series are mapped.
     pub const fn input_id(&self) -> BlockId {
         BlockId(self.frame.header.input_id)
     }
 
-    /// The job that wrote the outputs; zero without one.
+    /// Returns the job that wrote the outputs; zero without one.
     pub const fn job_id(&self) -> [u8; 16] {
         self.frame.header.job_id
     }
 
-    /// How many outputs there are.
+    /// Returns the number of outputs.
     pub fn output_count(&self) -> u32 {
         low32(length(self.outputs.len()))
     }
 
-    /// The id of an output, and how many series it has.
+    /// Returns the id of output `number` and its number of series, or `None` if it is out of range.
     pub fn output(&self, number: u32) -> Option<(BlockId, u64)> {
         let entry = self.outputs.get(index(number))?;
         let before = self.series_before(index(number));
@@ -136,33 +137,34 @@ impl<'a> RemapView<'a> {
         self.series_before(self.outputs.len())
     }
 
-    /// How many series the input has. O(1).
+    /// Returns the number of series of the input. Costs O(1).
     ///
     /// # Errors
-    /// Damage.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn series_count(&self) -> Result<u64, RemapError> {
         self.series_end()
     }
 
-    /// What became of a series of the input: nothing if it was dropped, or if the input has no such series. O(log keysets + log rows), no allocation.
+    /// Returns the target of a series of the input, or `None` if it was dropped or is out of range. Costs O(log
+    /// keysets + log rows) and allocates nothing.
     ///
     /// # Errors
-    /// Damage.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn get(&self, series: SeriesRef) -> Result<Option<Target>, RemapError> {
-        let Some(keyset) = self.keyset_of(series.0.into())? else { return Ok(None) };
+        let Some(keyset) = self.keyset_with(series.0.into())? else { return Ok(None) };
         let stretch = self.stretch(&keyset, series.0.into())?;
         stretch.target.map(|target| self.target(target)).transpose()
     }
 
-    /// What became of each series of the input, in their order.
+    /// Returns an iterator over the targets of all series of the input, in order.
     ///
     /// # Errors
-    /// Damage.
-    pub fn targets(&self) -> Result<Targets<'_, 'a>, RemapError> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn targets(&self) -> Result<Targets<'a, '_>, RemapError> {
         Ok(Targets::new(self, low32(self.series_count()?)))
     }
 
-    /// Which series of which output has this number among those of all.
+    /// Returns the output and series of a target, given by its number among the series of all outputs.
     pub(super) fn target(&self, number: u64) -> Result<Target, RemapError> {
         let output = self.outputs.partition_point(|entry| entry.output_series_end.get() <= number);
         let series = number.checked_sub(self.series_before(output)).and_then(|series| u32::try_from(series).ok());
@@ -209,13 +211,13 @@ impl<'a> RemapView<'a> {
         self.record(&self.frame.runs, number, AtRun(number))
     }
 
-    /// A field of the rows.
+    /// Returns a field of the rows.
     pub(super) fn field(&self, bit: u64, width: u32, keyset: u32) -> Result<u64, RemapError> {
         let absolute = self.frame.rows_bit.saturating_add(bit);
         self.bits.peek_field(absolute, width).ok_or_else(|| self.no_field(absolute, keyset))
     }
 
-    /// Why there is no field at this bit.
+    /// Returns the error for a field that cannot be read.
     #[cold]
     fn no_field(&self, bit: u64, keyset: u32) -> RemapError {
         match self.bits.get(bit, 1) {
@@ -229,13 +231,14 @@ impl<'a> RemapView<'a> {
         self.field(keyset.layout.group(group), keyset.layout.anchor_width, keyset.number)
     }
 
-    /// The pattern of a row.
+    /// Returns the pattern of a row.
     pub(super) fn row_pattern(&self, keyset: &Keyset, row: u64) -> Result<u64, RemapError> {
         let field = self.field(keyset.layout.row(row), keyset.pattern_width, keyset.number)?;
         Ok(keyset.pattern.saturating_add(field))
     }
 
-    /// The number of the first series of a row in part `part`, which counts from 0, and of which so many series of the keyset come before.
+    /// Returns the target of the first series of a row in part `part` (from 0). `series_before` series of the keyset
+    /// come before the row.
     pub(super) fn row_first(
         &self,
         keyset: &Keyset,
@@ -271,7 +274,7 @@ impl<'a> RemapView<'a> {
             .ok_or_else(|| corrupt(RemapRule::Targets, AtRow(keyset.number.into(), row), shift, back))
     }
 
-    /// What became of a series of a keyset and of those after it, as far as they stay together.
+    /// Returns the target of a series of a keyset, and the number of series from it on whose targets are consecutive.
     pub(super) fn stretch(&self, keyset: &Keyset, series: u64) -> Result<Stretch, RemapError> {
         let place = series.saturating_sub(keyset.series.start);
         let (row, series_before) = match place.checked_div(keyset.row_len) {
@@ -294,7 +297,7 @@ impl<'a> RemapView<'a> {
         Ok(Stretch { target: Some(first.saturating_add(run_place).saturating_add(member - start)), series: left })
     }
 
-    /// The row in which a series of a keyset is, and how many come before the row.
+    /// Returns the row of a series of a keyset, and the number of series before the row.
     fn find_row(&self, keyset: &Keyset, place: u64) -> Result<(u64, u64), RemapError> {
         // The last group that does not start behind the series.
         let (mut low, mut high) = (1, keyset.row_count.div_ceil(REMAP_GROUP_ROWS.into()));
@@ -315,7 +318,7 @@ impl<'a> RemapView<'a> {
         Err(corrupt(RemapRule::RowLengths, AtKeyset(keyset.number.into()), before, place))
     }
 
-    /// The length of a pattern, the run that has a member of it, and the member at which that run ends.
+    /// Returns the length of a pattern, the run that has a member of it, and the member at which that run ends.
     fn find_run(&self, pattern: u64, member: u64) -> Result<(u64, [u64; 3], u64), RemapError> {
         let (len, runs) = self.pattern(pattern)?;
         let (mut low, mut high) = (runs.start + 1, runs.end);

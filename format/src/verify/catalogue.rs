@@ -4,7 +4,7 @@ use zerocopy::FromBytes;
 
 use super::expect;
 use crate::bits::{Bits, width};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{CatalogueHeader, SectionKind};
 use crate::number::length;
 use crate::view::{BlockView, Records};
@@ -13,8 +13,9 @@ use crate::{Result, Rule};
 pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     let catalogue = &view.frame.catalogue;
     let section = view.frame().section(view.bytes(), SectionKind::Catalogue);
-    let (header, _) = CatalogueHeader::ref_from_prefix(section)
-        .map_err(|_| corrupt(Rule::CatalogueHeader, Place::Byte(0), length(section.len()), 0))?;
+    let (header, _) = CatalogueHeader::ref_from_prefix(section).map_err(|_| {
+        corrupt(Rule::CatalogueHeader, Place::Byte(0), length(section.len()), length(size_of::<CatalogueHeader>()))
+    })?;
     let rules = ArrayRules { widths: Rule::CatalogueWidths, widths_at: 24, padding: Rule::CataloguePadding };
     verify_array(&view.catalogue, &catalogue.keys, header.key_widths, rules)?;
     verify_array(&view.catalogue, &catalogue.tables, header.table_widths, rules)?;
@@ -36,7 +37,7 @@ fn verify_shapes(view: &BlockView<'_>, header: &CatalogueHeader) -> Result<()> {
         let place = Place::Table(table.into());
         expect(Rule::TableColumns, place, offset, end)?;
         let shape = shapes.get(&view.catalogue, table, offset)?;
-        end = shapes.end_of(&shape);
+        end = shapes.shape_end(&shape);
         let (mut most_domain, mut most_base, mut most_end) = (0, 0, 0);
         for column in 0..shape.column_count {
             let [domain, base, end_bit] = shape.column(&view.catalogue, column)?;
@@ -57,14 +58,14 @@ fn verify_shapes(view: &BlockView<'_>, header: &CatalogueHeader) -> Result<()> {
     unused(&view.catalogue, Rule::CataloguePadding, from, to)
 }
 
-/// What an array of records breaks.
+/// Rules of an array of records.
 #[derive(Clone, Copy)]
 pub(super) struct ArrayRules {
-    /// With widths that are not those of the largest values.
+    /// Rule for widths that do not fit the largest values.
     pub widths: Rule,
-    /// The byte at which the widths stand.
+    /// First byte of the widths.
     pub widths_at: u64,
-    /// With unused bits that are set.
+    /// Rule for unused bits that are set.
     pub padding: Rule,
 }
 
@@ -89,10 +90,10 @@ pub(super) fn verify_array<const N: usize>(
     unused(bits, rules.padding, from, to)
 }
 
-/// Refuses bits that are set where nothing is.
+/// Returns an error if an unused bit is set.
 pub(super) fn unused(bits: &Bits<'_>, rule: Rule, from: u64, to: u64) -> Result<()> {
     match bits.first_set(from, to) {
-        Some(byte) => Err(corrupt(rule, Place::Byte(byte), 1, 0)),
+        Some(byte) => Err(corrupt_at(rule, Place::Byte(byte))),
         None => Ok(()),
     }
 }

@@ -1,23 +1,23 @@
-//! Symbols, dictionaries, inner tables and pools: what the rows of keysets are made of (spec, sections 6 to 8).
+//! Symbols, dictionaries, inner tables and pools: the parts of rows of keysets (spec, sections 6 to 8).
 
 use super::catalogue::unused;
 use super::rows::RowReader;
 use super::table::{Known, verify_keys, verify_leaves, verify_map};
 use super::uses::Marks;
 use super::{expect, pool, symbol};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::{Fingerprint, SymbolHash};
 use crate::number::{index, length};
-use crate::view::{BlockView, Column, Domain, Table};
-use crate::{KeyId, PoolId, Result, Rule, TableId};
+use crate::view::{BlockView, Column, Domain, Pool, Table};
+use crate::{KeyId, Result, Rule, TableId};
 
-/// What was found out about them.
+/// Verified symbols, dictionaries, inner tables and pools.
 pub(super) struct Inner {
-    /// Of each dictionary and inner table.
+    /// Keys and depth of each dictionary and inner table.
     pub known: Vec<Known>,
-    /// Of each row of each of these: the product over its labels.
+    /// Product of the labels' fingerprints, for each row of each table.
     products: Vec<Vec<Fingerprint>>,
-    /// Of each list of each pool: the sum over its members.
+    /// Sum of the members' fingerprints, for each list of each pool.
     sums: Vec<Vec<Fingerprint>>,
     /// Symbols that are names, or in dictionaries.
     symbols: Marks,
@@ -25,9 +25,9 @@ pub(super) struct Inner {
     pub rows: Marks,
     /// Lists, which only keysets use.
     pub lists: Marks,
-    /// Where the rows of the last of these tables end in their section.
+    /// End of the last table's rows in their section.
     pub rows_end: u64,
-    /// Where the last pool ends in the members section.
+    /// End of the last pool in the members section.
     pub members_end: u64,
 }
 
@@ -51,10 +51,10 @@ impl Inner {
         }
         let mut before = None;
         for id in 0..view.pool_count() {
-            let pool = view.pool(PoolId(id))?;
+            let pool = Pool::open(view, id)?;
             let place = Place::Pool(id.into());
             if before >= Some(pool.table_id()) {
-                return Err(corrupt(Rule::PoolTable, place, pool.table_id().0.into(), id.into()));
+                return Err(corrupt_at(Rule::PoolTable, place));
             }
             before = Some(pool.table_id());
             expect(Rule::MembersExtent, place, pool.offset(), inner.members_end)?;
@@ -78,7 +78,11 @@ impl Inner {
         if table.is_map() {
             verify_map(view, &table, &columns, &self.known)?;
         }
-        let name = if table.is_dictionary() { Some(hash_of(symbols, view.key_symbol(KeyId(id))?.0)?) } else { None };
+        let name = if table.is_dictionary() {
+            Some(symbol_hash(symbols, view.referenced_key_symbol(KeyId(id))?.0)?)
+        } else {
+            None
+        };
         // Grown as rows are read, not sized by their count.
         let mut products = Vec::new();
         let Self { symbols: used_symbols, rows: used_rows, products: before, .. } = self;
@@ -94,7 +98,7 @@ impl Inner {
         RowReader::new().read(&table, &columns, factors, mark, |block| {
             let Some(name) = name else { return block.for_each_product(|product| products.push(product)) };
             for &symbol in block.last_codes() {
-                products.push(Fingerprint::of_label(name, hash_of(symbols, symbol)?));
+                products.push(Fingerprint::from_label(name, symbol_hash(symbols, symbol)?));
             }
             Ok(())
         })?;
@@ -106,7 +110,7 @@ impl Inner {
         Ok(())
     }
 
-    /// What the codes of a column stand for.
+    /// Returns the fingerprint of each code of a column.
     pub(super) fn factors(&self, domain: Domain) -> &[Fingerprint] {
         let factors = match domain {
             Domain::Arena => None,
@@ -116,24 +120,24 @@ impl Inner {
         factors.map_or(&[], Vec::as_slice)
     }
 
-    /// All that there is must be used, by others of these or by keysets.
+    /// Checks that every symbol, row and list is used by a later table or a keyset.
     pub(super) fn verify_uses(mut self, rows: &Marks, lists: &Marks) -> Result<()> {
         self.rows.unite(rows);
         self.lists.unite(lists);
         if let Some((_, symbol)) = self.symbols.first_unmarked() {
-            return Err(corrupt(Rule::SymbolsUsed, Place::Symbol(symbol), 0, 1));
+            return Err(corrupt_at(Rule::SymbolsUsed, Place::Symbol(symbol)));
         }
         if let Some((table, _)) = self.rows.first_unmarked() {
-            return Err(corrupt(Rule::RowsUsed, Place::Table(table), 0, 1));
+            return Err(corrupt_at(Rule::RowsUsed, Place::Table(table)));
         }
         if let Some((pool, _)) = self.lists.first_unmarked() {
-            return Err(corrupt(Rule::ListUsed, Place::Pool(pool), 0, 1));
+            return Err(corrupt_at(Rule::ListUsed, Place::Pool(pool)));
         }
         Ok(())
     }
 }
 
-fn hash_of(symbols: &[SymbolHash], id: u32) -> Result<SymbolHash> {
+fn symbol_hash(symbols: &[SymbolHash], id: u32) -> Result<SymbolHash> {
     let unknown = || corrupt(Rule::ColumnCode, Place::Symbol(id.into()), id.into(), length(symbols.len()));
     symbols.get(index(id)).copied().ok_or_else(unknown)
 }

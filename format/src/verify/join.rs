@@ -1,15 +1,15 @@
-//! Who runs what can run at once.
+//! [`Join`]: parallel execution, provided by the caller.
 
-/// Runs two things: one after the other, or both at once on threads that it has. This crate has none.
+/// Runs two closures, in sequence or in parallel. This crate starts no threads.
 pub trait Join: Sync {
-    /// Runs both and returns what they return.
+    /// Runs both and returns their results.
     fn join<A: Send, B: Send>(&self, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B + Send) -> (A, B);
 
-    /// Into how many pieces work should be cut, at least 1. What comes out does not depend on it.
+    /// Returns the number of pieces to cut work into, at least 1. Results do not depend on it.
     fn pieces(&self) -> usize;
 }
 
-/// One after the other.
+/// Runs closures in sequence.
 #[derive(Clone, Copy, Debug)]
 pub struct InTurn;
 

@@ -6,23 +6,23 @@ use crate::layout::ANCHOR_ROWS;
 use crate::view::{Keyset, Pool};
 use crate::{Result, Rule};
 
-/// Counts the series of a keyset whose rows end in lists.
-pub(super) struct SeriesCount<'v> {
-    keyset: Keyset<'v>,
-    pool: Pool<'v>,
+/// Counts the series of a keyset with lists.
+pub(super) struct SeriesCount<'data, 'view> {
+    keyset: Keyset<'data, 'view>,
+    pool: Pool<'data, 'view>,
     series: u64,
 }
 
-impl<'v> SeriesCount<'v> {
-    pub(super) fn new(keyset: Keyset<'v>, pool: Pool<'v>) -> Self {
+impl<'data, 'view> SeriesCount<'data, 'view> {
+    pub(super) fn new(keyset: Keyset<'data, 'view>, pool: Pool<'data, 'view>) -> Self {
         Self { keyset, pool, series: 0 }
     }
 
-    /// Counts the series of rows from row `first`, which end in these lists, and checks their anchors on the way.
+    /// Counts the series of rows from row `first` on, which end in these lists, and checks their anchors.
     pub(super) fn add(&mut self, first: u32, lists: &[u32]) -> Result<()> {
         for (&list, row) in lists.iter().zip(first..) {
             if row % ANCHOR_ROWS == 0 {
-                let found = self.keyset.anchor(row / ANCHOR_ROWS)?;
+                let found = self.keyset.stored_anchor(row / ANCHOR_ROWS)?;
                 expect(Rule::Anchors, Place::Keyset(self.keyset.id().into()), found.into(), self.series)?;
             }
             self.series += u64::from(self.pool.list_len(list)?);

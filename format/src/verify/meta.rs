@@ -1,12 +1,12 @@
-//! What the block says of itself (spec, sections 10 and 12).
+//! The meta section (spec, sections 10 and 12).
 
 use super::{ContentFingerprint, expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::BlockId;
 use crate::layout::{MetaHeader, SectionKind, TIME_KNOWN, WINDOW_KNOWN};
 use crate::number::length;
 use crate::policy::LabelPolicy;
-use crate::view::{BlockView, Meta, Pairs};
+use crate::view::{BlockView, Meta, Pairs, Table};
 use crate::{KeyId, Result, Rule, SymbolId};
 
 pub(super) fn verify(view: &BlockView<'_>, content: &ContentFingerprint) -> Result<()> {
@@ -14,7 +14,7 @@ pub(super) fn verify(view: &BlockView<'_>, content: &ContentFingerprint) -> Resu
     verify_header(meta.header())?;
     verify_origins(&meta)?;
     verify_pairs(meta.external_labels()?)?;
-    let rest = verify_pairs(meta.user_pairs()?)?;
+    let rest = verify_pairs(meta.annotations()?)?;
     if rest > 0 {
         let len = length(view.frame().section(view.bytes(), SectionKind::Meta).len());
         return Err(corrupt(Rule::MetaLength, Place::Byte(len - rest), len, len - rest));
@@ -39,7 +39,7 @@ fn verify_header(header: &MetaHeader) -> Result<()> {
         let (start, end) = (start.get(), end.get());
         let sound = if header.flags & flag != 0 { start < end } else { (start, end) == (0, 0) };
         if !sound {
-            return Err(corrupt(Rule::MetaTime, Place::Byte(byte), start.cast_unsigned(), end.cast_unsigned()));
+            return Err(corrupt_at(Rule::MetaTime, Place::Byte(byte)));
         }
     }
     let (output, count) = (header.job_output.get(), header.job_output_count.get());
@@ -58,19 +58,19 @@ fn verify_origins(meta: &Meta<'_>) -> Result<()> {
     let sorted = |ids: &[BlockId]| ids.is_sorted_by(|a, b| a < b);
     let both = ancestors.iter().any(|ancestor| parents.binary_search(ancestor).is_ok());
     if !sorted(&parents) || !sorted(&ancestors) || both {
-        return Err(corrupt(Rule::MetaParents, Place::Byte(120), length(parents.len()), length(ancestors.len())));
+        return Err(corrupt_at(Rule::MetaParents, Place::Byte(120)));
     }
     Ok(())
 }
 
-/// Checks pairs; returns how many bytes follow them.
+/// Checks pairs. Returns the number of bytes after them.
 fn verify_pairs(mut pairs: Pairs<'_>) -> Result<u64> {
     let mut before = "";
     for pair in pairs.by_ref() {
         let (key, _) = pair?;
         // The empty key is never greater.
         if key <= before {
-            return Err(corrupt(Rule::MetaPairs, Place::Byte(120), length(key.len()), length(before.len())));
+            return Err(corrupt_at(Rule::MetaPairs, Place::Byte(120)));
         }
         before = key;
     }
@@ -81,14 +81,19 @@ fn verify_policy(view: &BlockView<'_>) -> Result<()> {
     let policy = view.meta()?.policy();
     for key in 0..view.key_count() {
         let key = KeyId(key);
-        let name_len = length(view.key_name(key)?.len());
+        let name_len = length(view.referenced_key_name(key)?.len());
         let place = |symbol: SymbolId| Place::Symbol(symbol.0.into());
-        expect_below(Rule::PolicyKept, place(view.key_symbol(key)?), name_len, u64::from(policy.max_name_len()) + 1)?;
-        let dictionary = view.dictionary(key)?;
-        let column = dictionary.column(0)?;
+        expect_below(
+            Rule::PolicyKept,
+            place(view.referenced_key_symbol(key)?),
+            name_len,
+            u64::from(policy.max_name_len()) + 1,
+        )?;
+        let dictionary = Table::open(view, key.0)?;
+        let column = dictionary.stored_column(0)?;
         for code in 0..dictionary.row_count() {
-            let symbol = SymbolId(dictionary.code(code, &column)?);
-            let len = length(view.symbol_of(symbol)?.len());
+            let symbol = SymbolId(dictionary.stored_code(code, &column)?);
+            let len = length(view.referenced_symbol(symbol)?.len());
             expect_below(Rule::PolicyKept, place(symbol), len, u64::from(policy.max_value_len()) + 1)?;
         }
     }

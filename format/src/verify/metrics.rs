@@ -1,11 +1,11 @@
-//! What the block says of its metrics (spec, section 10).
+//! The metric metadata (spec, section 10).
 
 use bitvec::vec::BitVec;
 use zerocopy::FromBytes;
 
 use super::catalogue::{ArrayRules, unused, verify_array};
 use super::expect_below;
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, STREAM_TAIL, SectionKind};
 use crate::number::{index, length};
 use crate::view::{BlockView, Metrics};
@@ -17,8 +17,9 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
         return Ok(());
     }
     let section = view.frame().section(view.bytes(), SectionKind::MetricMetadata);
-    let (header, _) = MetricsHeader::ref_from_prefix(section)
-        .map_err(|_| corrupt(Rule::MetricHeader, Place::Byte(0), length(section.len()), 0))?;
+    let (header, _) = MetricsHeader::ref_from_prefix(section).map_err(|_| {
+        corrupt(Rule::MetricHeader, Place::Byte(0), length(section.len()), length(size_of::<MetricsHeader>()))
+    })?;
     let rules = |widths_at| ArrayRules { widths: Rule::MetricWidths, widths_at, padding: Rule::MetricPadding };
     verify_array(&metrics.bits, &metrics.rows, header.row_widths, rules(8))?;
     verify_array(&metrics.bits, &metrics.ends, header.text_widths, rules(14))?;
@@ -40,7 +41,7 @@ fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
         let text = metrics.text(number)?;
         // The empty text is never greater.
         if text <= before {
-            return Err(corrupt(Rule::MetricTextOrder, place, number.into(), number.into()));
+            return Err(corrupt_at(Rule::MetricTextOrder, place));
         }
         if let Err(error) = std::str::from_utf8(text) {
             return Err(corrupt(Rule::MetricTextUtf8, place, length(error.valid_up_to()), len));
@@ -50,7 +51,8 @@ fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Values and order of the rows, and that they use all texts. Texts were found to be there, so that their number is bounded by bytes.
+/// Values and order of the rows, and that they use all texts. Texts were found to be there, so that their number is
+/// bounded by bytes.
 fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
     // Number 0 is the empty text, which need not be used.
     let mut used = BitVec::repeat(false, index(metrics.ends.count) + 1);
@@ -58,13 +60,14 @@ fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
     let mut before = [0; 6];
     for number in 0..metrics.len() {
         let place = Place::Metric(number.into());
-        // Refuses what refers to no text or is not known.
+        // Returns an error for an unknown value or a number that refers to no text.
         metrics.get(number)?;
         let Some(record) = metrics.rows.get(&metrics.bits, number) else { break };
         let record = record?;
-        // Texts stand in byte order, so that their numbers compare as they do. No name is 0, so that the first row is greater than nothing.
+        // Texts are in byte order, so that their numbers compare as they do. No name is 0: the first row is greater
+        // than the initial value.
         if record <= before {
-            return Err(corrupt(Rule::MetricOrder, place, number.into(), number.into()));
+            return Err(corrupt_at(Rule::MetricOrder, place));
         }
         let [name, _, _, _, unit, description] = record;
         for text in [name, unit, description] {
@@ -74,7 +77,7 @@ fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
         before = record;
     }
     match used.first_zero() {
-        Some(text) => Err(corrupt(Rule::MetricTextUsed, Place::MetricText(length(text) - 1), 0, 1)),
+        Some(text) => Err(corrupt_at(Rule::MetricTextUsed, Place::MetricText(length(text) - 1))),
         None => Ok(()),
     }
 }

@@ -1,9 +1,10 @@
 //! Every rule of the spec (its section 15).
 //!
-//! Verification reads the whole block once, section by section, in the order in which later checks rely on earlier ones: checksums,
-//! catalogue, symbols, dictionaries and inner tables, pools, keysets, meta, metrics. Each row is unpacked once, for its rules and for what it adds to
-//! the content's fingerprint. It holds one bit per symbol, row of a dictionary or inner table, list and text, and one fingerprint per row of these
-//! tables and list: bounded by the bytes that are there.
+//! Verification reads the whole block once, in this order: checksums, catalogue, symbols, dictionaries and inner
+//! tables, pools, keysets, meta, metrics. Later checks rely on earlier ones. Each row is unpacked once, for its rules
+//! and for its part of the content's fingerprint. Memory is one bit per symbol, row of a dictionary or inner table,
+//! list and text, and one fingerprint per list and per row of these tables; the length of the block bounds all of
+//! these.
 
 mod catalogue;
 mod inner;
@@ -27,7 +28,7 @@ use crate::view::BlockView;
 use crate::{Result, Rule};
 use inner::Inner;
 
-/// What a block's content adds up to (spec, section 11), computed and not merely read.
+/// Counts and fingerprint of a block's content (spec, section 11), computed from its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentFingerprint {
     /// Series.
@@ -39,11 +40,11 @@ pub struct ContentFingerprint {
 }
 
 impl BlockView<'_> {
-    /// Checks every rule of the spec: the block is exactly what a writer would have written for its content and plan. Returns what the
-    /// content adds up to.
+    /// Checks every rule of the spec: the bytes are exactly those that a writer makes of the block's content and plan.
+    /// Returns the counts and fingerprint of the content.
     ///
-    /// Cost: one pass over the block, with one hash per symbol and per dictionary entry and at most one product per column of each row of each table;
-    /// series of one prefix cost nothing more.
+    /// Costs one pass over the block, one hash per symbol and per dictionary entry, and at most one product per column
+    /// of each row of each table. Further series of a prefix cost nothing more.
     ///
     /// # Errors
     /// The first rule that is broken, with place and values.
@@ -51,7 +52,7 @@ impl BlockView<'_> {
         self.verify_on(&InTurn)
     }
 
-    /// The same on the threads that `join` has: keysets in pieces.
+    /// Like [`BlockView::verify`], but verifies keysets in pieces on the threads of `join`.
     ///
     /// # Errors
     /// As [`BlockView::verify`], whatever the threads: what breaks a rule is looked at again in order.
@@ -61,16 +62,16 @@ impl BlockView<'_> {
             Ok(content)
         });
         match verified {
-            // Of several things that are wrong, pieces may meet another one first.
+            // If several rules are broken, pieces may have met another one first.
             Err(error) if join.pieces() > 1 => self.verify().and(Err(error)),
             verified => verified,
         }
     }
 
-    /// All of it but whether the block says the truth of its content and of itself: its counts and fingerprint, its metrics and its id.
+    /// Checks all rules except those of the meta section, the metric metadata and the block id.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// Returns the first violation.
     pub fn verify_content(&self, join: &impl Join) -> Result<ContentFingerprint> {
         self.frame().check_all(self.bytes())?;
         catalogue::verify(self)?;

@@ -9,19 +9,19 @@ use super::rows::RowReader;
 use super::table::verify_leaves;
 use super::uses::Marks;
 use super::{ContentFingerprint, Join, expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt_at};
 use crate::identity::Fingerprint;
 use crate::layout::SectionKind;
 use crate::number::length;
 use crate::view::{BlockView, Column, Domain, Keyset, Table};
 use crate::{KeyId, PoolId, Result, Rule, TableId};
 
-/// What some keysets that follow one another add up to, and what those before and after them must fit.
+/// Results of consecutive keysets, and the values that the pieces before and after them must fit.
 struct Piece {
     first_keyset: u32,
     /// The keys of the first keyset and of the last.
     keys: Option<(Vec<KeyId>, Vec<KeyId>)>,
-    /// Where the rows lie in the rows section.
+    /// Place of the rows in the rows section.
     rows: Range<u64>,
     anchors: Option<Anchors>,
     content: ContentFingerprint,
@@ -29,14 +29,15 @@ struct Piece {
     used_lists: Marks,
 }
 
-/// Where the anchors of some keysets lie in the members section.
+/// Place of the anchors of some keysets in the members section.
 struct Anchors {
     /// The first keyset that has any.
     keyset: u32,
     bytes: Range<u64>,
 }
 
-/// Checks all keysets, and that with them all bytes of the sections are accounted for and all that is there is used. Returns what the series add up to.
+/// Checks all keysets, that no byte of the sections is unused, and that every item is used. Returns the counts and
+/// fingerprint of the series.
 pub(super) fn verify(view: &BlockView<'_>, inner: Inner, join: &impl Join) -> Result<ContentFingerprint> {
     let mut all = Piece::before_keysets(&inner);
     let keysets = 0..view.keyset_count();
@@ -50,7 +51,7 @@ pub(super) fn verify(view: &BlockView<'_>, inner: Inner, join: &impl Join) -> Re
     Ok(all.content)
 }
 
-/// All of them, at most `most` at once on a thread.
+/// Returns the results of all keysets, with at most `most` keysets per piece.
 fn verify_pieces(
     view: &BlockView<'_>,
     inner: &Inner,
@@ -69,7 +70,7 @@ fn verify_pieces(
     left?.and(right?, inner)
 }
 
-/// The sections end where the last rows and anchors do, with closing zero bytes.
+/// Returns the sections end where the last rows and anchors do, with closing zero bytes.
 fn verify_ends(view: &BlockView<'_>, rows_end: u64, members_end: u64) -> Result<()> {
     let len_of = |kind| length(view.frame().section(view.bytes(), kind).len());
     let (rows_len, members_len) = (len_of(SectionKind::Rows), len_of(SectionKind::Members));
@@ -81,7 +82,7 @@ fn verify_ends(view: &BlockView<'_>, rows_end: u64, members_end: u64) -> Result<
 }
 
 impl Piece {
-    /// What the first keyset must fit.
+    /// Values that the first keyset must fit.
     fn before_keysets(inner: &Inner) -> Self {
         Self {
             anchors: Some(Anchors { keyset: 0, bytes: 0..inner.members_end }),
@@ -101,7 +102,7 @@ impl Piece {
         }
     }
 
-    /// Checks keysets, of which there is at least one.
+    /// Checks keysets, of which there must be at least one.
     fn verify(view: &BlockView<'_>, inner: &Inner, keysets: Range<u32>) -> Result<Self> {
         let first = Table::open(view, view.frame.catalogue.inner_end() + keysets.start)?;
         let mut piece = Self::empty(inner, keysets.start, first.rows().start);
@@ -164,7 +165,7 @@ impl Piece {
         if let Some(series) = series {
             series.verify()?;
             let (from, to) = keyset.slack();
-            // The anchors were not placed before; they must lie in the section too.
+            // The place of the anchors was not checked before: they must be in the section too.
             expect_below(Rule::MembersExtent, Place::Keyset(id.into()), to, view.members.field_bits() + 1)?;
             unused(&view.members, Rule::MembersPadding, from, to)?;
             if let Some(anchors) = &mut self.anchors {
@@ -213,12 +214,12 @@ impl Piece {
         Ok(self)
     }
 
-    /// The rows of keyset `id` begin where those before them end.
+    /// Checks that the rows of keyset `id` begin at the end of the rows before.
     fn verify_rows_start(&self, inner: &Inner, id: u32, start: u64) -> Result<()> {
         expect(Rule::RowsOffset, Place::Table(length(inner.known.len()) + u64::from(id)), start, self.rows.end)
     }
 }
 
 fn verify_order(before: &[KeyId], keys: &[KeyId], id: u32) -> Result<()> {
-    if before < keys { Ok(()) } else { Err(corrupt(Rule::KeysetOrder, Place::Keyset(id.into()), id.into(), id.into())) }
+    if before < keys { Ok(()) } else { Err(corrupt_at(Rule::KeysetOrder, Place::Keyset(id.into()))) }
 }

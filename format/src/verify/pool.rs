@@ -2,14 +2,15 @@
 
 use super::uses::Marks;
 use super::{expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt_at};
 use crate::identity::Fingerprint;
 use crate::number::{index, length};
 use crate::view::Pool;
 use crate::{Result, Rule};
 
-/// Checks the lists of a pool and marks the rows that are in them. Returns for each list the sum over its members, whose fingerprints are `of_rows`.
-pub(super) fn verify(pool: &Pool<'_>, of_rows: &[Fingerprint], used_rows: &mut Marks) -> Result<Vec<Fingerprint>> {
+/// Checks the lists of a pool and marks their rows as used. Returns the sum of the members' fingerprints, which are
+/// `of_rows`, for each list.
+pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &mut Marks) -> Result<Vec<Fingerprint>> {
     let id = pool.id().0;
     let row_count = pool.table()?.row_count();
     let (mut before, mut list): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
@@ -19,12 +20,12 @@ pub(super) fn verify(pool: &Pool<'_>, of_rows: &[Fingerprint], used_rows: &mut M
     for number in 0..pool.list_count() {
         let place = Place::List(id, number);
         list.clear();
-        pool.list(number)?.push_members(&mut list)?;
+        pool.stored_list(number)?.push_members(&mut list)?;
         let (mut last, mut sum) = (None, Fingerprint::ZERO);
         for &member in &list {
             expect_below(Rule::ListMembers, place, member.into(), row_count.into())?;
             if last >= Some(member) {
-                return Err(corrupt(Rule::ListMembers, place, member.into(), row_count.into()));
+                return Err(corrupt_at(Rule::ListMembers, place));
             }
             sum = sum + of_rows.get(index(member)).copied().unwrap_or(Fingerprint::ZERO);
             last = Some(member);
@@ -32,7 +33,7 @@ pub(super) fn verify(pool: &Pool<'_>, of_rows: &[Fingerprint], used_rows: &mut M
         used_rows.mark(pool.table_id().0, list.iter().copied());
         // A list comes after its own beginnings.
         if before >= list {
-            return Err(corrupt(Rule::ListOrder, place, number.into(), number.into()));
+            return Err(corrupt_at(Rule::ListOrder, place));
         }
         members += length(list.len());
         sums.push(sum);

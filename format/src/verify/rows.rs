@@ -1,10 +1,10 @@
-//! Rows of tables: their order, their codes, and what the labels of each multiply to (spec, sections 7 and 11).
+//! Rows of tables: their order, their codes, and the product of each row's labels (spec, sections 7 and 11).
 
 use super::{expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::Fingerprint;
 use crate::number::{index, length};
-use crate::view::{BLOCK_ROWS, BlockView, Column, Domain, Table};
+use crate::view::{BLOCK_ROWS, BlockView, Column, Domain, Pool, Table};
 use crate::{Result, Rule};
 
 /// The codes of a column in the rows of a block, after the one of the row before them.
@@ -17,22 +17,23 @@ const UNCHANGED: u32 = u32::MAX;
 pub(super) struct RowReader<'a> {
     /// The columns in which rows may differ.
     columns: Vec<Varying<'a>>,
-    /// Of each of them, [`STRIDE`] codes.
+    /// Codes of each varying column, [`STRIDE`] per column.
     codes: Vec<u32>,
-    /// For each row of the block, twice the first column in which it differs from the row before it, and one more if it is the larger one.
+    /// For each row of the block: twice the first column that differs from the row before, plus one if the code is
+    /// larger.
     changes: Vec<u32>,
-    /// The product over the other columns.
+    /// Product over the constant columns.
     constant: Fingerprint,
-    /// Of the last row, over the constant columns and those up to each.
+    /// Products of the last row: over the constant columns and the varying columns up to each.
     products: Vec<Fingerprint>,
 }
 
-/// A column in which rows may differ: of a table, if its fields have any bits; of symbols and of lists, always.
+/// A column whose codes may differ: its field has bits, or it holds symbols or lists.
 struct Varying<'a> {
     column: Column,
-    /// What its codes stand for: one per code, unless they are symbols.
+    /// Fingerprints of its codes; `None` for symbols.
     factors: &'a [Fingerprint],
-    /// Its codes are below that.
+    /// Codes are below that.
     bound: u32,
     least: u32,
     most: u32,
@@ -57,11 +58,11 @@ impl<'a> RowReader<'a> {
         }
     }
 
-    /// Calls `each` with all rows of a table, some at a time. `factors` gives what the codes of a column stand for; `mark` gets codes that were seen in a
-    /// column.
+    /// Calls `each` with all rows of a table, a block of rows at a time. `factors` returns the fingerprints of a
+    /// column's codes; `mark` is called with the codes of a column.
     pub(super) fn read(
         &mut self,
-        table: &Table<'_>,
+        table: &Table<'_, '_>,
         columns: &[Column],
         factors: impl Fn(Domain) -> &'a [Fingerprint],
         mut mark: impl FnMut(Domain, &[u32]),
@@ -71,7 +72,7 @@ impl<'a> RowReader<'a> {
         self.constant = Fingerprint::ONE;
         let id = table.id().0;
         for &column in columns {
-            let (bound, factors) = (bound_of(table.view, column.domain)?, factors(column.domain));
+            let (bound, factors) = (code_bound(table.view, column.domain)?, factors(column.domain));
             if column.width > 0 || !matches!(column.domain, Domain::Table(_)) {
                 self.columns.push(Varying { column, factors, bound, least: u32::MAX, most: 0 });
                 continue;
@@ -80,7 +81,8 @@ impl<'a> RowReader<'a> {
             mark(column.domain, &[column.base]);
             self.constant = self.constant * factor(factors, column.base, id, 0)?;
         }
-        // What the table before has left there is written over before it is looked at, but for the code before the first row, which nobody asks for.
+        // The codes of the table before are overwritten before they are read, except the code before the first row,
+        // which is not used.
         self.codes.resize(self.codes.len().max(self.columns.len() * STRIDE), 0);
         self.products.clear();
         self.products.resize(self.columns.len(), Fingerprint::ONE);
@@ -102,7 +104,7 @@ impl<'a> RowReader<'a> {
     }
 
     /// Unpacks rows, column by column, and checks their order.
-    fn unpack(&mut self, table: &Table<'_>, rows: std::ops::Range<u32>) -> Result<()> {
+    fn unpack(&mut self, table: &Table<'_, '_>, rows: std::ops::Range<u32>) -> Result<()> {
         let first = rows.start;
         self.changes.clear();
         self.changes.resize(rows.len(), UNCHANGED);
@@ -112,7 +114,7 @@ impl<'a> RowReader<'a> {
             let codes = codes.get_mut(..rows.len()).unwrap_or_default();
             table.read_column(rows.clone(), &varying.column, codes)?;
             if matches!(varying.column.domain, Domain::Pool(_)) {
-                // Rows are told apart by what comes before their lists.
+                // Rows are compared without their lists.
                 continue;
             }
             let mut before = *before;
@@ -126,12 +128,12 @@ impl<'a> RowReader<'a> {
         if first == 0
             && let Some(change) = self.changes.first_mut()
         {
-            // Nothing is before it: it differs from the first column on.
+            // The first row differs from the first column on.
             *change = 1;
         }
         for (&change, row) in self.changes.iter().zip(first..) {
             if change == UNCHANGED || change & 1 == 0 {
-                return Err(corrupt(Rule::RowsOrder, Place::Row(table.id().0, row), row.into(), row.into()));
+                return Err(corrupt_at(Rule::RowsOrder, Place::Row(table.id().0, row)));
             }
         }
         Ok(())
@@ -159,18 +161,19 @@ impl<'a> RowReader<'a> {
 }
 
 impl Block<'_, '_> {
-    /// The first row.
+    /// Returns the first row.
     pub(super) const fn first(&self) -> u32 {
         self.first
     }
 
-    /// The codes of the last column in these rows, if it is one of symbols or of lists.
+    /// Returns the codes of the last column in these rows, if it is one of symbols or of lists.
     pub(super) fn last_codes(&self) -> &[u32] {
         let start = (self.reader.columns.len().saturating_sub(1)) * STRIDE + 1;
         self.reader.codes.get(start..start + self.len).unwrap_or_default()
     }
 
-    /// Calls `each` with the product of each row: only what is behind the first change is multiplied again.
+    /// Calls `each` with the product of each row. Only the factors after the first changed column are multiplied
+    /// again.
     pub(super) fn for_each_product(&mut self, mut each: impl FnMut(Fingerprint)) -> Result<()> {
         let RowReader { columns, codes, changes, constant, products } = &mut *self.reader;
         for (change, (place, row)) in changes.iter().zip((1..).zip(self.first..)) {
@@ -197,10 +200,10 @@ fn factor(factors: &[Fingerprint], code: u32, table: u32, row: u32) -> Result<Fi
 }
 
 /// Codes of a column are below that.
-fn bound_of(view: &BlockView<'_>, domain: Domain) -> Result<u32> {
+fn code_bound(view: &BlockView<'_>, domain: Domain) -> Result<u32> {
     Ok(match domain {
         Domain::Arena => view.symbols().count(),
-        Domain::Table(behind) => view.table(behind)?.row_count(),
-        Domain::Pool(pool) => view.pool(pool)?.list_count(),
+        Domain::Table(behind) => Table::open(view, behind.0)?.row_count(),
+        Domain::Pool(pool) => Pool::open(view, pool.0)?.list_count(),
     })
 }

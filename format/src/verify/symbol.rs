@@ -3,7 +3,7 @@
 use super::catalogue::unused;
 use super::expect;
 use crate::bits::width;
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::SymbolHash;
 use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SectionKind};
 use crate::number::length;
@@ -35,12 +35,12 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<Vec<SymbolHash>> {
         }
         let symbol = symbols.get(SymbolId(id))?.unwrap_or_default();
         if before.is_some_and(|before| before >= symbol) {
-            return Err(corrupt(Rule::SymbolsOrder, place, u64::from(id), u64::from(id)));
+            return Err(corrupt_at(Rule::SymbolsOrder, place));
         }
         if let Err(error) = std::str::from_utf8(symbol) {
             return Err(corrupt(Rule::SymbolsUtf8, place, length(error.valid_up_to()), len));
         }
-        hashes.push(SymbolHash::of(symbol));
+        hashes.push(SymbolHash::new(symbol));
         before = Some(symbol);
         start = end;
     }

@@ -1,28 +1,28 @@
-//! The keys of tables, and from which of their columns leaves come (spec, section 7).
+//! Keys of tables, and the column of each leaf (spec, section 7).
 
 use super::uses::Marks;
 use super::{expect, expect_below};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::{index, length};
-use crate::view::{BlockView, Column, Domain, Table};
+use crate::view::{BlockView, Column, Domain, Pool, Table};
 use crate::{KeyId, Result, Rule};
 
-/// What later tables need to know of a table: its keys and its depth.
+/// Properties of a table that later tables need: its keys and its depth.
 pub(super) struct Known {
     pub keys: Vec<KeyId>,
     pub depth: u32,
     pub is_map: bool,
 }
 
-/// The label names are symbols in their order, each once.
+/// Checks that label names are symbols, each once, in order.
 pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<()> {
     let mut before = None;
     for key in 0..view.key_count() {
-        let name = view.key_symbol(KeyId(key))?;
+        let name = view.referenced_key_symbol(KeyId(key))?;
         expect_below(Rule::KeysOrder, Place::Key(key.into()), name.0.into(), view.symbols().count().into())?;
         if before >= Some(name) {
-            return Err(corrupt(Rule::KeysOrder, Place::Key(key.into()), name.0.into(), key.into()));
+            return Err(corrupt_at(Rule::KeysOrder, Place::Key(key.into())));
         }
         symbols.mark(0, [name.0]);
         before = Some(name);
@@ -30,10 +30,10 @@ pub(super) fn verify_keys(view: &BlockView<'_>, symbols: &mut Marks) -> Result<(
     Ok(())
 }
 
-/// The keys and depth of a table, with the rules on leaves and on the order of columns.
+/// Returns the keys and depth of a table, with the rules on leaves and on the order of columns.
 pub(super) fn verify_leaves(
     view: &BlockView<'_>,
-    table: &Table<'_>,
+    table: &Table<'_, '_>,
     columns: &[Column],
     known: &[Known],
 ) -> Result<Known> {
@@ -48,17 +48,17 @@ pub(super) fn verify_leaves(
         let behind = match column.domain {
             Domain::Arena => None,
             Domain::Table(table) => known.get(index(table.0)),
-            Domain::Pool(pool) => known.get(index(view.pool(pool)?.table_id().0)),
+            Domain::Pool(pool) => known.get(index(Pool::open(view, pool.0)?.table_id().0)),
         };
         let Some(behind) = behind else {
-            return Err(corrupt(Rule::ColumnDomain, place, number.into(), table.id.into()));
+            return Err(corrupt_at(Rule::ColumnDomain, place));
         };
         if matches!(column.domain, Domain::Pool(_)) {
             if number + 1 != table.column_count() {
-                return Err(corrupt(Rule::ListColumn, place, number.into(), table.column_count().into()));
+                return Err(corrupt_at(Rule::ListColumn, place));
             }
         } else if first_key >= behind.keys.first().copied() {
-            return Err(corrupt(Rule::ColumnsOrder, place, number.into(), 0));
+            return Err(corrupt_at(Rule::ColumnsOrder, place));
         } else {
             first_key = behind.keys.first().copied();
         }
@@ -69,8 +69,8 @@ pub(super) fn verify_leaves(
         }
     }
     expected.sort_unstable();
-    if let Some(&[(key, ..), _]) = expected.array_windows().find(|[a, b]| a.0 == b.0) {
-        return Err(corrupt(Rule::LeavesOrder, place, key.0.into(), key.0.into()));
+    if expected.array_windows().any(|[a, b]| a.0 == b.0) {
+        return Err(corrupt_at(Rule::LeavesOrder, place));
     }
     if table.column_count() > 1 {
         depth += 1;
@@ -91,12 +91,17 @@ pub(super) fn verify_leaves(
     Ok(Known { keys: expected.into_iter().map(|(key, ..)| key).collect(), depth, is_map: table.is_map() })
 }
 
-pub(super) fn verify_map(view: &BlockView<'_>, table: &Table<'_>, columns: &[Column], known: &[Known]) -> Result<()> {
+pub(super) fn verify_map(
+    view: &BlockView<'_>,
+    table: &Table<'_, '_>,
+    columns: &[Column],
+    known: &[Known],
+) -> Result<()> {
     let place = Place::Table(table.id.into());
     if let Some(Column { domain: Domain::Table(behind), .. }) = columns.first() {
-        let rows = view.table(*behind)?.row_count();
+        let rows = Table::open(view, behind.0)?.row_count();
         if known.get(index(behind.0)).is_none_or(|behind| behind.is_map) {
-            return Err(corrupt(Rule::MapNeeded, place, behind.0.into(), table.id.into()));
+            return Err(corrupt_at(Rule::MapNeeded, place));
         }
         expect_below(Rule::MapNeeded, place, table.row_count().into(), rows.into())?;
     }

@@ -1,4 +1,4 @@
-//! What was seen to be used.
+//! [`Marks`]: a record of the items that are used.
 
 use bitvec::vec::BitVec;
 
@@ -7,11 +7,11 @@ use crate::number::{index, length};
 /// Bits of a word of a [`BitVec`].
 const WORD_BITS: usize = index(usize::BITS);
 
-/// One bit for each item of some groups, one group after the other: rows of tables, lists of pools.
+/// One bit per item, group after group: rows of tables, lists of pools.
 #[derive(Clone, Debug)]
 pub(super) struct Marks {
     bits: BitVec,
-    /// Where the items of each group start, and where the last ends.
+    /// Start of each group's items, and the end of the last group.
     starts: Vec<usize>,
 }
 
@@ -20,13 +20,13 @@ impl Marks {
         Self { bits: BitVec::new(), starts: vec![0] }
     }
 
-    /// Makes room for the next group; its items must have been found to lie in the block.
+    /// Makes room for the next group. Its items must be known to be in the block.
     pub(super) fn add_group(&mut self, items: u32) {
         self.bits.resize(self.bits.len() + index(items), false);
         self.starts.push(self.bits.len());
     }
 
-    /// Marks items of a group; neighbours are often the same.
+    /// Marks items of a group. Neighbours are often equal.
     #[inline]
     pub(super) fn mark(&mut self, group: u32, items: impl IntoIterator<Item = u32>) {
         let Some(&start) = self.starts.get(index(group)) else { return };
@@ -45,19 +45,19 @@ impl Marks {
         }
     }
 
-    /// The same groups with nothing marked.
+    /// Returns the same groups with no item marked.
     pub(super) fn unmarked(&self) -> Self {
         Self { bits: BitVec::repeat(false, self.bits.len()), starts: self.starts.clone() }
     }
 
-    /// Marks what others marked in the same groups.
+    /// Adds the marks of `other`, which has the same groups.
     pub(super) fn unite(&mut self, other: &Self) {
         for (word, other) in self.bits.as_raw_mut_slice().iter_mut().zip(other.bits.as_raw_slice()) {
             *word |= other;
         }
     }
 
-    /// The first group in which something is not marked, and what.
+    /// Returns the group and the number of the first item that is not marked.
     pub(super) fn first_unmarked(&self) -> Option<(u64, u64)> {
         let item = self.bits.first_zero()?;
         let group = self.starts.partition_point(|&start| start <= item) - 1;

@@ -1,35 +1,35 @@
-//! The view of a block.
+//! [`BlockView`]: a block, read in place.
 
-use std::cmp::Ordering;
 use std::fmt;
+use std::iter::FusedIterator;
 
-use super::symbol::binary_search;
-use super::{AllSeries, Frame, Keyset, Meta, Metrics, Pool, Resolver, Series, Symbols, Table, Text, frame};
+use super::until_error::until_error;
+use super::{Frame, Keyset, Meta, Metrics, Pool, Resolver, Series, SeriesIter, Symbols, Table, Text, frame};
 use crate::bits::Bits;
 use crate::checksum::{ChunkProofs, SectionProofs};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::BlockId;
 use crate::layout::{RowForm, SectionEntry, SectionKind};
 use crate::number::length;
 use crate::{KeyId, PoolId, Result, Rule, SeriesRef, SymbolId, TableId};
 
-/// A block, read in place over any bytes.
+/// A view of a block's bytes.
 ///
-/// Opening checks header, directory and the extent of each section; every access after that is checked against its section,
-/// so that no bytes, however damaged, lead out of bounds, to a panic or to an endless loop. Nothing is allocated, from opening to the
-/// last label.
+/// [`BlockView::open`] checks header, directory and the extent of each section. Every later access is checked against
+/// its section: damaged bytes give an error or wrong values, never a panic, a read out of bounds or an endless loop.
+/// Nothing is allocated.
 #[derive(Clone, Copy)]
-pub struct BlockView<'a> {
+pub struct BlockView<'data> {
     pub(crate) frame: Frame,
-    bytes: &'a [u8],
-    pub(crate) catalogue: Bits<'a>,
-    pub(crate) rows: Bits<'a>,
-    pub(crate) members: Bits<'a>,
-    symbols: Symbols<'a>,
-    meta: &'a [u8],
-    meta_proofs: Option<SectionProofs<'a>>,
-    /// For sections whose proofs are put together when they are asked for.
-    proofs: Option<&'a ChunkProofs>,
+    bytes: &'data [u8],
+    pub(crate) catalogue: Bits<'data>,
+    pub(crate) rows: Bits<'data>,
+    pub(crate) members: Bits<'data>,
+    symbols: Symbols<'data>,
+    meta: &'data [u8],
+    meta_proofs: Option<SectionProofs<'data>>,
+    /// Record of checked chunks, for sections whose proofs are made on demand.
+    proofs: Option<&'data ChunkProofs>,
 }
 
 impl fmt::Debug for BlockView<'_> {
@@ -38,19 +38,21 @@ impl fmt::Debug for BlockView<'_> {
     }
 }
 
-impl<'a> BlockView<'a> {
-    /// Opens a block: O(sections), whatever its size. Checksums of sections are not checked; [`BlockView::verify`] does, and so does
-    /// a view with proofs as it touches them.
+impl<'data> BlockView<'data> {
+    /// Opens a block. Costs O(sections), regardless of its size. Does not check the checksums of sections:
+    /// [`BlockView::verify`] does, and a view with proofs does so as it reads.
     ///
     /// # Errors
-    /// Bytes that are no block, a version or feature that is not known, and damage to what was looked at.
-    pub fn open(bytes: &'a [u8]) -> Result<Self> {
+    /// `NotABlock` if the magic bytes are missing, an `Unsupported` error for an unknown version, feature or required
+    /// section, and `Corrupt` if a section that was read is damaged.
+    pub fn open(bytes: &'data [u8]) -> Result<Self> {
         Ok(Self::with_frame(bytes, &Frame::parse(bytes)?, None))
     }
 
-    /// Puts a block's bytes and the frame that was parsed from them together. With `proofs`, each chunk is checked when it is first touched,
-    /// and nothing is yielded from a damaged one. A frame of other bytes gives errors or nonsense, never anything worse.
-    pub fn with_frame(bytes: &'a [u8], frame: &Frame, proofs: Option<&'a ChunkProofs>) -> Self {
+    /// Combines a block's bytes with the frame that was parsed from them. With `proofs`, the checksum of each chunk is
+    /// checked when the chunk is first read, and a damaged chunk gives an error. A frame of other bytes gives errors
+    /// or wrong values.
+    pub fn with_frame(bytes: &'data [u8], frame: &Frame, proofs: Option<&'data ChunkProofs>) -> Self {
         let section = |kind| frame.section(bytes, kind);
         let proofs_of = |kind: SectionKind| {
             let extent = frame.extent(kind);
@@ -77,10 +79,10 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// Checks what [`Frame::parse`] looked at in the sections against its checksums; for views with proofs.
+    /// Checks the checksums of the bytes that [`Frame::parse`] read. Needed before a view with proofs is used.
     ///
     /// # Errors
-    /// A damaged chunk.
+    /// `Corrupt` if a chunk is damaged.
     pub fn prove_frame(&self) -> Result<()> {
         let frame = &self.frame;
         for kind in [SectionKind::Catalogue, SectionKind::Symbols] {
@@ -89,58 +91,58 @@ impl<'a> BlockView<'a> {
         self.meta().map(|_| ())
     }
 
-    /// The bytes of the block.
-    pub const fn bytes(&self) -> &'a [u8] {
+    /// Returns the bytes of the block.
+    pub const fn bytes(&self) -> &'data [u8] {
         self.bytes
     }
 
-    /// Where everything lies.
+    /// Returns the place of each section and array.
     pub const fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// The id of the block.
+    /// Returns the id of the block.
     pub const fn block_id(&self) -> BlockId {
         self.frame.block_id
     }
 
-    /// The header's feature words: incompat, ro_compat, compat.
+    /// Returns the header's feature words: incompat, ro_compat, compat.
     pub const fn features(&self) -> [u32; 3] {
         self.frame.features
     }
 
-    /// Whether the block is well enough understood to be rewritten: it has no feature in `ro_compat` that is not known.
+    /// Returns true if a compactor may rewrite the block: it has no unknown feature in `ro_compat`.
     pub const fn may_be_compacted(&self) -> bool {
         self.frame.features[1] == 0
     }
 
-    /// The form of the block's rows.
+    /// Returns the form of the block's rows.
     pub const fn row_form(&self) -> RowForm {
         self.frame.row_form
     }
 
-    /// The sections, in the order of the file.
-    pub fn sections(&self) -> Sections<'a> {
+    /// Returns the sections, in the order of the file.
+    pub fn sections(&self) -> Sections<'data> {
         Sections { entries: frame::directory(self.bytes).iter() }
     }
 
-    /// What the block says of itself.
+    /// Returns the block's metadata: counts, times, origin, external labels and annotations.
     ///
     /// # Errors
-    /// Damage to the meta section, for a view with proofs.
-    pub fn meta(&self) -> Result<Meta<'a>> {
+    /// `Corrupt` if the section is damaged; views without proofs do not check this.
+    pub fn meta(&self) -> Result<Meta<'data>> {
         if let Some(proofs) = self.meta_proofs {
             proofs.touch(0, length(self.meta.len()))?;
         }
         Meta::parse(self.meta)
     }
 
-    /// What the block says of its metrics beside their labels; empty if it says nothing. Opened and checked when asked for, so that damage to
-    /// it hinders nothing else.
+    /// Returns type, unit and description of the block's metrics; empty if the block has no such section. The section
+    /// is opened and checked on each call, so that damage to it does not affect other calls.
     ///
     /// # Errors
-    /// Damage to the beginning of the section.
-    pub fn metric_metadata(&self) -> Result<Metrics<'a>> {
+    /// `Corrupt` if the beginning of the section is damaged.
+    pub fn metric_metadata(&self) -> Result<Metrics<'data>> {
         if !self.frame.has(SectionKind::MetricMetadata) {
             return Ok(Metrics::EMPTY);
         }
@@ -151,31 +153,31 @@ impl<'a> BlockView<'a> {
         Metrics::open(section.bytes, proofs)
     }
 
-    /// The symbols.
-    pub const fn symbols(&self) -> &Symbols<'a> {
+    /// Returns the symbols.
+    pub const fn symbols(&self) -> &Symbols<'data> {
         &self.symbols
     }
 
-    /// The bytes of symbol `id`; nothing if there are not so many symbols.
+    /// Returns the bytes of symbol `id`, or `None` if `id` is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn symbol(&self, id: SymbolId) -> Result<Option<&'a [u8]>> {
+    pub fn symbol(&self, id: SymbolId) -> Result<Option<&'data [u8]>> {
         self.symbols.get(id)
     }
 
-    /// The id of a symbol, if the block has it: a binary search.
+    /// Returns the id of a symbol, or `None` if the block does not have it. Costs a binary search.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn lookup_symbol(&self, symbol: &[u8]) -> Result<Option<SymbolId>> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn lookup_symbol(&self, symbol: impl AsRef<[u8]>) -> Result<Option<SymbolId>> {
         self.symbols.lookup(symbol)
     }
 
-    /// A symbol that something in the block refers to.
+    /// Returns the bytes of a symbol that a record of the block refers to; an id out of range is corruption.
     #[inline(always)]
-    pub(crate) fn symbol_of(&self, id: SymbolId) -> Result<&'a [u8]> {
+    pub(crate) fn referenced_symbol(&self, id: SymbolId) -> Result<&'data [u8]> {
         match self.symbols.get(id)? {
             Some(symbol) => Ok(symbol),
             None => {
@@ -184,196 +186,44 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// All symbols as text, after [`BlockView::check_arena`].
+    /// Returns all symbols as text, after [`BlockView::check_arena`].
     ///
     /// # Errors
-    /// A damaged arena.
-    pub fn text(&'a self) -> Result<Text<'a>> {
-        Ok(Text::of_checked(self, self.check_arena()?))
+    /// `Corrupt` if the arena is damaged.
+    pub fn text(&self) -> Result<Text<'data, '_>> {
+        Ok(Text::from_checked(self, self.check_arena()?))
     }
 
-    /// Checks the arena's checksums and that it is UTF-8 throughout: one pass over it, 8 GB/s.
+    /// Checks the arena's checksums and that it is UTF-8. One pass over it, at about 8 GB/s.
     ///
     /// # Errors
-    /// A damaged arena.
-    pub fn check_arena(&self) -> Result<&'a str> {
+    /// `Corrupt` if the arena is damaged.
+    pub fn check_arena(&self) -> Result<&'data str> {
         let kind = SectionKind::Arena;
         self.frame.checked(self.bytes, self.frame.extent(kind), kind.code(), 0).check_all()?;
         std::str::from_utf8(self.symbols.arena())
-            .map_err(|error| corrupt(Rule::SymbolsUtf8, Place::Byte(length(error.valid_up_to())), 0, 0))
+            .map_err(|error| corrupt_at(Rule::SymbolsUtf8, Place::Byte(length(error.valid_up_to()))))
     }
 
-    /// How many label keys there are.
-    pub const fn key_count(&self) -> u32 {
-        self.frame.catalogue.keys.count
-    }
-
-    /// The symbol of a key's name.
-    ///
-    /// # Errors
-    /// Damage to the catalogue, or a key that the block does not have.
-    #[inline]
-    pub fn key_symbol(&self, key: KeyId) -> Result<SymbolId> {
-        let [name, ..] = self.key_record(key)?;
-        Ok(SymbolId(crate::number::low32(name)))
-    }
-
-    /// `name`, `row_count`, `rows_offset`, `base` and `width` of a key and its dictionary.
-    #[inline(always)]
-    pub(crate) fn key_record(&self, key: KeyId) -> Result<[u64; 5]> {
-        let keys = &self.frame.catalogue.keys;
-        keys.get(&self.catalogue, key.0)
-            .unwrap_or_else(|| Err(corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), keys.count.into())))
-    }
-
-    /// The name of a key.
-    ///
-    /// # Errors
-    /// Damage to what was touched, or a key that the block does not have.
-    #[inline]
-    pub fn key_name(&self, key: KeyId) -> Result<&'a [u8]> {
-        self.symbol_of(self.key_symbol(key)?)
-    }
-
-    /// The key with this name, if the block has it: a binary search.
-    ///
-    /// # Errors
-    /// Damage to what was touched.
-    pub fn key(&self, name: &[u8]) -> Result<Option<KeyId>> {
-        let found = binary_search(self.key_count(), |key| Ok(self.key_name(KeyId(key))?.cmp(name)))?;
-        Ok(found.ok().map(KeyId))
-    }
-
-    /// The same, from a guess on: whoever looks for sorted names finds the next one among the keys soon after the last. Steps double
-    /// until the name is passed; what is left is searched by halves.
-    pub(crate) fn key_from(&self, name: &[u8], guess: u32) -> Result<Option<KeyId>> {
-        let compare = |key: u32| Ok(self.key_name(KeyId(key))?.cmp(name));
-        let (mut low, mut step) = (guess, 1);
-        let high = loop {
-            let probe = low.saturating_add(step - 1);
-            if probe >= self.key_count() {
-                break self.key_count();
-            }
-            match compare(probe)? {
-                Ordering::Less => low = probe + 1,
-                Ordering::Equal => return Ok(Some(KeyId(probe))),
-                // Names that are not sorted are looked for among all keys.
-                Ordering::Greater if probe == guess => return self.key(name),
-                Ordering::Greater => break probe,
-            }
-            step *= 2;
-        };
-        let found = binary_search(high.saturating_sub(low), |key| compare(low + key))?;
-        match found {
-            Ok(key) => Ok(Some(KeyId(low + key))),
-            Err(_) if guess > 0 && high == self.key_count() => self.key(name),
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// The label names, in order.
-    pub fn label_names(&self) -> impl Iterator<Item = Result<&'a [u8]>> + use<'_, 'a> {
-        let mut stopped = false;
-        (0..self.key_count()).map_while(move |key| {
-            let name = (!stopped).then(|| self.key_name(KeyId(key)));
-            stopped = !matches!(name, Some(Ok(_)));
-            name
-        })
-    }
-
-    /// How many values a key has.
-    ///
-    /// # Errors
-    /// Damage to the catalogue, or a key that the block does not have.
-    pub fn cardinality(&'a self, key: KeyId) -> Result<u32> {
-        Ok(self.dictionary(key)?.row_count())
-    }
-
-    /// The values of a key, in order.
-    ///
-    /// # Errors
-    /// Damage to the catalogue, or a key that the block does not have.
-    pub fn label_values(&'a self, key: KeyId) -> Result<impl Iterator<Item = Result<&'a [u8]>> + use<'a>> {
-        let dictionary = self.dictionary(key)?;
-        let column = dictionary.column(0)?;
-        let mut stopped = false;
-        Ok((0..dictionary.row_count()).map_while(move |code| {
-            let value = (!stopped).then(|| self.symbol_of(SymbolId(dictionary.code(code, &column)?)));
-            stopped = !matches!(value, Some(Ok(_)));
-            value
-        }))
-    }
-
-    /// The place of a value in its key's dictionary, if it is there: a binary search.
-    ///
-    /// # Errors
-    /// Damage to what was touched, or a key that the block does not have.
-    pub fn value_code(&self, key: KeyId, value: &[u8]) -> Result<Option<u32>> {
-        let dictionary = self.dictionary(key)?;
-        let column = dictionary.column(0)?;
-        let found = binary_search(dictionary.row_count(), |code| {
-            Ok(self.symbol_of(SymbolId(dictionary.code(code, &column)?))?.cmp(value))
-        })?;
-        Ok(found.ok())
-    }
-
-    /// The value dictionary of a key.
-    ///
-    /// # Errors
-    /// Damage to the catalogue, or a key that the block does not have.
-    pub fn dictionary(&self, key: KeyId) -> Result<Table<'_>> {
-        if key.0 >= self.key_count() {
-            return Err(corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), self.key_count().into()));
-        }
-        Table::open(self, key.0)
-    }
-
-    /// The value at place `code` of a key's dictionary: what [`BlockView::dictionary`] would say, without looking at the table as a whole.
-    #[inline(always)]
-    pub(crate) fn dictionary_value(&self, key: KeyId, code: u32) -> Result<SymbolId> {
-        let [_, row_count, rows_offset, base, width] = self.key_record(key)?;
-        if u64::from(code) >= row_count || width > 32 {
-            return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), row_count));
-        }
-        let field = self.rows.get(rows_offset * 8 + u64::from(code) * width, crate::number::low32(width))?;
-        u32::try_from(base + field)
-            .map(SymbolId)
-            .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), base + field, u32::MAX.into()))
-    }
-
-    /// The key, and the value's place in its dictionary, that a row of a map stands for. Nothing if the table is anything else or damaged; see
-    /// [`Bits::peek`].
-    #[inline]
-    pub(crate) fn try_mapped_value(&self, table: u64, row: u32) -> Option<(u32, u32)> {
-        let catalogue = &self.frame.catalogue;
-        let number = u32::try_from(table.checked_sub(catalogue.keys.count.into())?).ok()?;
-        let [row_count, rows_offset, shape] = catalogue.tables.get(&self.catalogue, number)?.ok()?;
-        let shape = catalogue.shapes.get(&self.catalogue, 0, shape).ok()?;
-        let [domain, base, width] = shape.walk()?.next(&self.catalogue)?;
-        let key = domain.checked_sub(1).filter(|&key| key < catalogue.keys.count.into())?;
-        if shape.column_count > 1 || u64::from(row) >= row_count || width > 32 {
-            return None;
-        }
-        let width = crate::number::low32(width);
-        let bit = rows_offset * 8 + u64::from(row) * u64::from(width);
-        let field = self.rows.peek_field(bit, width)?;
-        Some((u32::try_from(key).ok()?, u32::try_from(base + field).ok()?))
-    }
-
-    /// How many tables there are: dictionaries, inner tables, keyset tables.
+    /// Returns the number of tables: dictionaries, inner tables and keyset tables.
     pub const fn table_count(&self) -> u32 {
         self.frame.catalogue.table_count
     }
 
-    /// Table `table`.
-    ///
-    /// # Errors
-    /// Damage to the catalogue, or a table that the block does not have.
-    pub fn table(&self, table: TableId) -> Result<Table<'_>> {
-        Table::open(self, table.0)
+    /// Returns the tables, in order. After an error the iterator ends.
+    pub fn tables(&self) -> impl FusedIterator<Item = Result<Table<'data, '_>>> {
+        until_error(self.table_count(), |table| Table::open(self, table))
     }
 
-    /// How many rows a table has, at least one. What [`Table::row_count`] would say, without looking at the table as a whole.
+    /// Returns table `table`, or `None` if it is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn table(&self, table: TableId) -> Result<Option<Table<'data, '_>>> {
+        (table.0 < self.table_count()).then(|| Table::open(self, table.0)).transpose()
+    }
+
+    /// Returns the number of rows of a table, at least one, without opening it as a [`Table`].
     #[inline]
     pub(crate) fn row_count(&self, table: u32) -> Result<u32> {
         let catalogue = &self.frame.catalogue;
@@ -390,30 +240,40 @@ impl<'a> BlockView<'a> {
         Ok(crate::number::low32(row_count))
     }
 
-    /// How many list pools there are.
+    /// Returns the number of list pools.
     pub const fn pool_count(&self) -> u32 {
         self.frame.catalogue.pools.count
     }
 
-    /// Pool `pool`.
-    ///
-    /// # Errors
-    /// Damage to the catalogue, or a pool that the block does not have.
-    pub fn pool(&self, pool: PoolId) -> Result<Pool<'_>> {
-        Pool::open(self, pool.0)
+    /// Returns the pools, in order. After an error the iterator ends.
+    pub fn pools(&self) -> impl FusedIterator<Item = Result<Pool<'data, '_>>> {
+        until_error(self.pool_count(), |pool| Pool::open(self, pool))
     }
 
-    /// How many keysets there are.
+    /// Returns pool `pool`, or `None` if it is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn pool(&self, pool: PoolId) -> Result<Option<Pool<'data, '_>>> {
+        (pool.0 < self.pool_count()).then(|| Pool::open(self, pool.0)).transpose()
+    }
+
+    /// Returns the number of keysets.
     pub const fn keyset_count(&self) -> u32 {
         self.frame.catalogue.keysets.count
     }
 
-    /// Keyset `keyset`.
+    /// Returns the keysets, in order. After an error the iterator ends.
+    pub fn keysets(&self) -> impl FusedIterator<Item = Result<Keyset<'data, '_>>> {
+        until_error(self.keyset_count(), |keyset| Keyset::open(self, keyset))
+    }
+
+    /// Returns keyset `keyset`, or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to the catalogue, or a keyset that the block does not have.
-    pub fn keyset(&self, keyset: u32) -> Result<Keyset<'_>> {
-        Keyset::open(self, keyset)
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn keyset(&self, keyset: u32) -> Result<Option<Keyset<'data, '_>>> {
+        (keyset < self.keyset_count()).then(|| Keyset::open(self, keyset)).transpose()
     }
 
     pub(crate) fn keyset_record(&self, keyset: u32) -> Result<[u64; 2]> {
@@ -423,10 +283,10 @@ impl<'a> BlockView<'a> {
         })
     }
 
-    /// How many series there are.
+    /// Returns the number of series.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     pub fn series_count(&self) -> Result<u32> {
         match self.keyset_count().checked_sub(1) {
             Some(last) => Ok(crate::number::low32(self.keyset_record(last)?[0])),
@@ -434,20 +294,20 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// The series with this ref; nothing if there are not so many. A binary search over keysets, and over anchors where
-    /// the keyset has lists.
+    /// Returns the series with this ref, or `None` if it is out of range. Costs a binary search over keysets, and one
+    /// over anchors if the keyset has lists.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn series(&self, series: SeriesRef) -> Result<Option<Series<'_>>> {
-        let Some(keyset) = self.keyset_of(series)? else { return Ok(None) };
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn series(&self, series: SeriesRef) -> Result<Option<Series<'data, '_>>> {
+        let Some(keyset) = self.keyset_with(series)? else { return Ok(None) };
         let place = series.0 - keyset.first().0;
         let (row, in_list) = keyset.locate(place)?;
         Series::open(&keyset, series, row, in_list, keyset.table().leaf_count()?).map(Some)
     }
 
-    /// The keyset that has this series; nothing if there are not so many series. A binary search.
-    pub(crate) fn keyset_of(&self, series: SeriesRef) -> Result<Option<Keyset<'_>>> {
+    /// Returns the keyset that has this series, or `None` if the series is out of range. Costs a binary search.
+    pub(crate) fn keyset_with(&self, series: SeriesRef) -> Result<Option<Keyset<'data, '_>>> {
         // The first keyset that ends after the series.
         let (mut low, mut high) = (0, self.keyset_count());
         while low < high {
@@ -461,7 +321,7 @@ impl<'a> BlockView<'a> {
         if low == self.keyset_count() {
             return Ok(None);
         }
-        let keyset = self.keyset(low)?;
+        let keyset = Keyset::open(self, low)?;
         match series.0.checked_sub(keyset.first().0) {
             Some(_) => Ok(Some(keyset)),
             None => {
@@ -470,41 +330,42 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// What resolves many series, faster than [`BlockView::series`] does one by one.
-    pub const fn resolver(&'a self) -> Resolver<'a> {
+    /// Returns a cache that resolves many series faster than [`BlockView::series`] does one by one.
+    pub const fn resolver(&self) -> Resolver<'data, '_> {
         Resolver::new(self)
     }
 
-    /// All series, in the order of their refs: faster than one by one, since a keyset is looked at once.
-    pub const fn all_series(&'a self) -> AllSeries<'a> {
-        AllSeries::new(self)
+    /// Returns an iterator over all series in the order of their refs. It reads the record of each keyset once, so that
+    /// it is faster than [`BlockView::series`] for each ref.
+    pub const fn series_iter(&self) -> SeriesIter<'data, '_> {
+        SeriesIter::new(self)
     }
 }
 
-/// A section of a block.
+/// A section of a block, as listed in the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its number in the directory.
+    /// Kind in the directory.
     pub kind: u32,
-    /// Tells sections of one kind apart.
+    /// Number that distinguishes sections of one kind.
     pub id: u32,
-    /// File position of its first byte.
+    /// Offset of its first byte in the file.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
 impl Section {
-    /// Its kind, if this crate knows it.
+    /// Returns the kind as an enum, or `None` if this crate does not know it.
     pub fn known(&self) -> Option<SectionKind> {
         SectionKind::from_code(self.kind)
     }
 }
 
-/// The sections of a block, in the order of the file.
+/// Iterator over the sections of a block, in the order of the file.
 #[derive(Clone, Debug)]
-pub struct Sections<'a> {
-    entries: std::slice::Iter<'a, SectionEntry>,
+pub struct Sections<'data> {
+    entries: std::slice::Iter<'data, SectionEntry>,
 }
 
 impl Iterator for Sections<'_> {
@@ -519,4 +380,12 @@ impl Iterator for Sections<'_> {
             length: entry.length.get(),
         })
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.entries.size_hint()
+    }
 }
+
+impl ExactSizeIterator for Sections<'_> {}
+
+impl FusedIterator for Sections<'_> {}

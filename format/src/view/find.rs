@@ -1,5 +1,5 @@
-//! From labels to a series ref (spec, sections 9 and 12): up from symbols to dictionaries, tables, prefix and member, by
-//! binary search.
+//! Search for the series with given labels (spec, sections 9 and 12): binary searches from symbols to dictionaries,
+//! tables, prefix and list member.
 
 use std::cmp::Ordering;
 
@@ -7,30 +7,30 @@ use super::series::compare_keys;
 use super::symbol::binary_search;
 use super::{BlockView, Column, Domain, Keyset, Table};
 use crate::bits::width;
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_WIDE};
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
 
-/// Why a labelset cannot be looked for.
+/// Reason why a search for a labelset failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
     /// Two labels have the same name.
-    #[error("two of the labels have the same name")]
+    #[error("two labels have the same name")]
     DuplicateName,
-    /// The block is damaged where it was touched.
+    /// The block is damaged in a byte that was read.
     #[error(transparent)]
     Block(#[from] Error),
 }
 
-/// A label to look for: its key and the place of its value in the key's dictionary.
+/// A wanted label: its key and the position of its value in the key's dictionary.
 type Wanted = (KeyId, u32);
 
-/// Steps from a keyset's table, or that of a pool, down to dictionaries, at most: each level of depth may have a map before
-/// it, and a keyset's table may be one.
-const MOST_STEPS: u32 = 2 * MAX_DEPTH + 2;
+/// Maximum steps from the table of a keyset or pool to a dictionary: each level of depth may have a map before it, and
+/// a keyset's table may be a map.
+const MAX_STEPS: u32 = 2 * MAX_DEPTH + 2;
 
-/// A field that the row to be found has.
+/// Value that a column's field has in the wanted row.
 #[derive(Clone, Copy, Default)]
 struct Field {
     value: u32,
@@ -38,37 +38,47 @@ struct Field {
     width: u8,
 }
 
-impl<'a> BlockView<'a> {
-    /// The series with exactly these labels, if the block has it. The block's label policy is applied to names and values,
-    /// and empty values count as absent. Labels may come in any order; sorted ones are found faster.
+impl BlockView<'_> {
+    /// Returns the series with exactly these labels, or `None` if the block does not have it. The block's label policy
+    /// is applied to names and values first. Labels with an empty value are ignored. Labels may come in any order;
+    /// sorted labels are found faster.
     ///
-    /// Costs one binary search per label in its key's dictionary, one over the keysets and one over the keyset's rows; nothing
-    /// is allocated unless a name or value is longer than the policy allows.
+    /// Costs one binary search per label in its key's dictionary, one over the keysets and one over the keyset's rows.
+    /// Allocates only if a name or value is longer than the policy allows.
     ///
     /// # Errors
-    /// Two labels of one name, if the block knows that name, and damage to what was touched.
-    pub fn find<N: AsRef<str>, V: AsRef<str>>(
+    /// [`FindError::DuplicateName`] if two labels have one name and the block has that name; [`FindError::Block`] if a
+    /// byte that was read is damaged.
+    pub fn find<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         labels: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Option<SeriesRef>, FindError> {
         let policy = self.meta()?.policy();
         let mut wanted: [Wanted; MAX_WIDE] = [(KeyId(0), 0); MAX_WIDE];
         let mut count = 0_usize;
-        // A name or value that the block does not know decides the answer, but a name that it knows and that comes twice is still an error.
+        // An unknown name or value means that there is no such series. A known name that comes twice is an error even
+        // then.
         let mut unknown = false;
         let mut key_hint = 0;
         for (name, value) in labels {
             if value.as_ref().is_empty() {
                 continue;
             }
-            let Some(key) = self.key_from(policy.name(name.as_ref()).as_bytes(), key_hint)? else {
+            let key = match policy.name_bytes(name.as_ref()) {
+                Some(name) => self.key_from(&name, key_hint)?,
+                None => None,
+            };
+            let Some(key) = key else {
                 unknown = true;
                 continue;
             };
             key_hint = key.0 + 1;
-            let code = self.value_code(key, policy.value(value.as_ref()).as_bytes())?;
+            let code = match policy.value_bytes(value.as_ref()) {
+                Some(value) => self.value_code(key, value)?,
+                None => None,
+            };
             unknown |= code.is_none();
-            // Kept without its code: the name may come again.
+            // Kept without a code: the name may come again.
             let code = code.unwrap_or(u32::MAX);
             match wanted.get_mut(count) {
                 Some(slot) => *slot = (key, code),
@@ -89,15 +99,16 @@ impl<'a> BlockView<'a> {
 
     fn find_sorted(&self, wanted: &[Wanted]) -> Result<Option<SeriesRef>> {
         let keys = || wanted.iter().map(|&(key, _)| key);
-        let Ok(keyset) = binary_search(self.keyset_count(), |keyset| compare_keys(&self.keyset(keyset)?, keys()))?
+        let Ok(keyset) =
+            binary_search(self.keyset_count(), |keyset| compare_keys(&Keyset::open(self, keyset)?, keys()))?
         else {
             return Ok(None);
         };
-        let keyset = self.keyset(keyset)?;
-        let Some(row) = find_row(&keyset.table(), wanted, MOST_STEPS)? else {
+        let keyset = Keyset::open(self, keyset)?;
+        let Some(row) = find_row(&keyset.table(), wanted, MAX_STEPS)? else {
             return Ok(None);
         };
-        let in_list = match keyset.list(row)? {
+        let in_list = match keyset.stored_list(row)? {
             None => 0,
             Some(list) => {
                 let Some(member) = find_member(&keyset, wanted)? else {
@@ -114,23 +125,23 @@ impl<'a> BlockView<'a> {
     }
 }
 
-/// The row of the pool's table that has the wanted labels.
-fn find_member(keyset: &Keyset<'_>, wanted: &[Wanted]) -> Result<Option<u32>> {
+/// Returns the row of the pool's table that has the wanted labels.
+fn find_member(keyset: &Keyset<'_, '_>, wanted: &[Wanted]) -> Result<Option<u32>> {
     match keyset.pool() {
-        Some(pool) => find_row(&pool.table()?, wanted, MOST_STEPS),
+        Some(pool) => find_row(&pool.table()?, wanted, MAX_STEPS),
         None => Ok(None),
     }
 }
 
-/// The row of `table` that has the wanted labels, as far as the table has their keys.
+/// Returns the row of `table` that has the wanted values for all keys of the table.
 ///
-/// Recursion goes down the levels of depth, and the maps between them; `steps` bounds it whatever the bytes say.
-fn find_row(table: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+/// Recurses through the levels of depth and the maps between them; `steps` bounds the recursion for any bytes.
+fn find_row(table: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
     if table.is_dictionary() {
         return Ok(wanted_code(wanted, table.id().0));
     }
     let Some(below) = steps.checked_sub(1) else {
-        return Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()));
+        return Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())));
     };
     let mut fields = [Field::default(); MAX_WIDE];
     let mut count = 0;
@@ -144,7 +155,7 @@ fn find_row(table: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u
         let Some(code) = find_code(table, &column, wanted, below)? else {
             return Ok(None);
         };
-        // A code that the column's field cannot hold is in no row; a column that never changes needs no further look.
+        // A code that does not fit the column's field is in no row. A column of width 0 was compared by its base.
         let Some(value) = code.checked_sub(column.base).filter(|&value| width(value.into()) <= column.width) else {
             return Ok(None);
         };
@@ -162,8 +173,8 @@ fn find_row(table: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u
     search_rows(table, fields)
 }
 
-/// The code that a column has in the row to be found.
-fn find_code(table: &Table<'_>, column: &Column, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+/// Returns the code of a column in the wanted row.
+fn find_code(table: &Table<'_, '_>, column: &Column, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
     let view = table.view;
     if let Domain::Table(key) = column.domain
         && key.0 < view.key_count()
@@ -176,15 +187,15 @@ fn find_code(table: &Table<'_>, column: &Column, wanted: &[Wanted], steps: u32) 
     if behind.is_map() { find_mapped(&behind, wanted, steps) } else { find_row(&behind, wanted, steps) }
 }
 
-/// The wanted value of a key, by its place in the key's dictionary.
+/// Returns the wanted value of a key, as the position in the key's dictionary.
 fn wanted_code(wanted: &[Wanted], key: u32) -> Option<u32> {
     let found = wanted.binary_search_by_key(&key, |&(key, _)| key.0);
     found.ok().and_then(|place| wanted.get(place)).map(|&(_, code)| code)
 }
 
-/// The row of a map that has the wanted labels.
-fn find_mapped(map: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
-    let column = map.column(0)?;
+/// Returns the row of a map that has the wanted labels.
+fn find_mapped(map: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+    let column = map.stored_column(0)?;
     let code = match map.behind(column.domain)? {
         Some(behind) if !behind.is_map() => find_row(&behind, wanted, steps.saturating_sub(1))?,
         _ => None,
@@ -192,12 +203,12 @@ fn find_mapped(map: &Table<'_>, wanted: &[Wanted], steps: u32) -> Result<Option<
     let Some(code) = code else {
         return Ok(None);
     };
-    Ok(binary_search(map.row_count(), |row| Ok(map.code(row, &column)?.cmp(&code)))?.ok())
+    Ok(binary_search(map.row_count(), |row| Ok(map.stored_code(row, &column)?.cmp(&code)))?.ok())
 }
 
-/// The row with these fields: a binary search that remembers how many leading fields both ends of the range agree in with what is
-/// wanted. All rows between them agree in these too, so that they are not compared again.
-fn search_rows(table: &Table<'_>, fields: &[Field]) -> Result<Option<u32>> {
+/// Returns the row with these fields. The binary search remembers how many leading fields equal the wanted ones at
+/// both ends of the range: all rows between them have these fields too, so that they are not compared again.
+fn search_rows(table: &Table<'_, '_>, fields: &[Field]) -> Result<Option<u32>> {
     let (mut low, mut high) = (0, table.row_count());
     let (mut equal_at_low, mut equal_at_high) = (0, 0);
     while low < high {
@@ -212,8 +223,9 @@ fn search_rows(table: &Table<'_>, fields: &[Field]) -> Result<Option<u32>> {
     Ok(None)
 }
 
-/// Compares fields of a row with those that are wanted, from field `from` on; also says in how many leading fields they agree.
-fn compare_row(table: &Table<'_>, row: u32, fields: &[Field], from: usize) -> Result<(Ordering, usize)> {
+/// Compares the fields of a row, from field `from` on, with the wanted ones. Returns the order and the number of equal
+/// leading fields.
+fn compare_row(table: &Table<'_, '_>, row: u32, fields: &[Field], from: usize) -> Result<(Ordering, usize)> {
     for (number, field) in fields.iter().enumerate().skip(from) {
         let found = table.field(row, field.start_bit.into(), field.width.into())?;
         match found.cmp(&field.value.into()) {

@@ -1,4 +1,4 @@
-//! Where everything lies in a block, checked once (spec, sections 3 to 6 and 10).
+//! [`Frame`]: the place of each section and array of a block (spec, sections 3 to 6 and 10).
 
 use zerocopy::FromBytes;
 use zerocopy::byteorder::little_endian::U32;
@@ -15,30 +15,31 @@ use crate::layout::{
 use crate::number::{index, length};
 use crate::{Error, Result, Rule};
 
-/// A section's place in the file.
+/// Place of a section in the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent {
     pub offset: u64,
     pub length: u64,
-    /// Number of its first chunk among those of the block.
+    /// Number of its first chunk in the block.
     pub first_chunk: u64,
 }
 
 impl Extent {
-    /// The section's bytes.
-    pub(crate) fn of(self, block: &[u8]) -> Option<&[u8]> {
+    /// Returns the section's bytes.
+    pub(crate) fn slice(self, block: &[u8]) -> Option<&[u8]> {
         let start = usize::try_from(self.offset).ok()?;
         block.get(start..)?.get(..usize::try_from(self.length).ok()?)
     }
 }
 
-/// Where everything lies in a block: a few hundred bytes without borrows, so that whoever owns a block's bytes can keep
-/// it beside them. [`super::BlockView::with_frame`] puts the two together again at no cost.
+/// The place of each section and array of a block, checked at opening. It is a few hundred bytes large and borrows
+/// nothing, so that the owner of a block's bytes can store it beside them; [`super::BlockView::with_frame`] combines
+/// the two at no cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     pub(crate) block_id: BlockId,
     pub(crate) features: [u32; 3],
-    /// By position in [`SectionKind::ALL`]; none for an optional section that is not there.
+    /// By position in [`SectionKind::ALL`]; `None` for an optional section that the block does not have.
     extents: [Option<Extent>; 8],
     pub(crate) catalogue: Catalogue,
     pub(crate) starts: Starts,
@@ -46,16 +47,17 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Checks header, directory and the extent of each section: O(sections), no allocation.
+    /// Checks header, directory and the extent of each section. Costs O(sections) and allocates nothing.
     ///
     /// # Errors
-    /// Bytes that are no block, a version or feature that is not known, and damage to what was looked at.
+    /// `NotABlock` if the magic bytes are missing, an `Unsupported` error for an unknown version, feature or required
+    /// section, and `Corrupt` if a section that was read is damaged.
     pub fn parse(block: &[u8]) -> Result<Self> {
         let header = parse_header(block)?;
         let block_id = BlockId(header.block_id);
         let entries = parse_directory(block, header)?;
         let extents = place_sections(entries, length(block.len()))?;
-        let section = |kind| extent(&extents, kind).of(block).unwrap_or_default();
+        let section = |kind| extent(&extents, kind).slice(block).unwrap_or_default();
 
         let checks = extent(&extents, SectionKind::Checks);
         let chunks: u64 = entries
@@ -68,17 +70,18 @@ impl Frame {
         }
 
         let catalogue = section(SectionKind::Catalogue);
-        let (catalogue_header, _) =
-            CatalogueHeader::ref_from_prefix(catalogue).map_err(|_| short(Rule::CatalogueHeader, catalogue))?;
+        let (catalogue_header, _) = CatalogueHeader::ref_from_prefix(catalogue)
+            .map_err(|_| short(Rule::CatalogueHeader, catalogue, size_of::<CatalogueHeader>()))?;
         let catalogue = Catalogue::place(catalogue_header, length(catalogue.len()))?;
 
         let symbols = section(SectionKind::Symbols);
-        let (symbols_header, _) =
-            SymbolsHeader::ref_from_prefix(symbols).map_err(|_| short(Rule::SymbolsHeader, symbols))?;
+        let (symbols_header, _) = SymbolsHeader::ref_from_prefix(symbols)
+            .map_err(|_| short(Rule::SymbolsHeader, symbols, size_of::<SymbolsHeader>()))?;
         let starts = Starts::place(symbols_header, length(symbols.len()))?;
 
         let meta = section(SectionKind::Meta);
-        let (meta_header, _) = MetaHeader::ref_from_prefix(meta).map_err(|_| short(Rule::MetaHeader, meta))?;
+        let (meta_header, _) =
+            MetaHeader::ref_from_prefix(meta).map_err(|_| short(Rule::MetaHeader, meta, size_of::<MetaHeader>()))?;
         if length(meta.len()) > MAX_META_LEN {
             return Err(corrupt(Rule::MetaHeader, Place::Byte(0), length(meta.len()), MAX_META_LEN));
         }
@@ -95,10 +98,10 @@ impl Frame {
         })
     }
 
-    /// Checks every checksum: one pass over the block.
+    /// Checks every checksum in one pass over the block.
     ///
     /// # Errors
-    /// The first one that is wrong.
+    /// `Corrupt` with the first wrong checksum.
     pub fn check_all(&self, block: &[u8]) -> Result<()> {
         let header = parse_header(block)?;
         let checks = self.section(block, SectionKind::Checks);
@@ -116,10 +119,10 @@ impl Frame {
     }
 
     pub(crate) fn section<'a>(&self, block: &'a [u8], kind: SectionKind) -> &'a [u8] {
-        self.extent(kind).of(block).unwrap_or_default()
+        self.extent(kind).slice(block).unwrap_or_default()
     }
 
-    /// Whether the section is there. Those that every block has are.
+    /// Returns true if the block has this section. Every block has the required ones.
     pub(crate) fn has(&self, kind: SectionKind) -> bool {
         SectionKind::ALL.iter().zip(&self.extents).any(|(&other, extent)| other == kind && extent.is_some())
     }
@@ -128,20 +131,21 @@ impl Frame {
         extent(&self.extents, kind)
     }
 
-    /// The section together with its checksums.
+    /// Returns the section with its checksums.
     pub(crate) fn checked<'a>(&self, block: &'a [u8], extent: Extent, kind: u32, id: u32) -> CheckedSection<'a> {
         let checks = <[U32]>::ref_from_bytes(self.section(block, SectionKind::Checks)).unwrap_or_default();
         let first = usize::try_from(extent.first_chunk).unwrap_or(usize::MAX);
         CheckedSection {
             owner: Owner::Section { block: self.block_id, kind, id },
-            bytes: extent.of(block).unwrap_or_default(),
+            bytes: extent.slice(block).unwrap_or_default(),
             checks: checks.get(first..).unwrap_or_default(),
         }
     }
 }
 
-fn short(rule: Rule, section: &[u8]) -> Error {
-    corrupt(rule, Place::Byte(0), length(section.len()), 0)
+/// Returns the error of a section that is shorter than its header.
+fn short(rule: Rule, section: &[u8], header: usize) -> Error {
+    corrupt(rule, Place::Byte(0), length(section.len()), length(header))
 }
 
 fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {
@@ -152,7 +156,7 @@ fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {
         .unwrap_or_default()
 }
 
-/// The header, in the order of the spec's rules.
+/// Returns the header after its checks, in the order of the spec's rules.
 fn parse_header(block: &[u8]) -> Result<&Header> {
     if block.first_chunk() != Some(&MAGIC) {
         return Err(Error::NotABlock);
@@ -175,7 +179,7 @@ fn parse_header(block: &[u8]) -> Result<&Header> {
     Ok(header)
 }
 
-/// The directory's entries.
+/// Returns the entries of the directory.
 pub(crate) fn parse_directory<'a>(block: &'a [u8], header: &Header) -> Result<&'a [SectionEntry]> {
     let count = header.section_count.get();
     if count > MAX_SECTIONS {
@@ -191,7 +195,7 @@ pub(crate) fn parse_directory<'a>(block: &'a [u8], header: &Header) -> Result<&'
     Ok(<[SectionEntry]>::ref_from_bytes(directory).unwrap_or_default())
 }
 
-/// The directory of a block whose header and directory were checked before.
+/// Returns the directory of a block whose header and directory were checked before.
 pub(crate) fn directory(block: &[u8]) -> &[SectionEntry] {
     parse_header(block).and_then(|header| parse_directory(block, header)).unwrap_or_default()
 }
@@ -236,7 +240,7 @@ fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<[Option<Ex
     if end != block_len {
         return Err(corrupt(Rule::SectionExtent, Place::Byte(64), end, block_len));
     }
-    // The required kinds are the first of all.
+    // Required kinds come first in `ALL`.
     match SectionKind::REQUIRED.iter().zip(&extents).find(|(_, extent)| extent.is_none()) {
         Some((kind, _)) => Err(corrupt(Rule::SectionRequired, Place::Byte(64), 0, kind.code().into())),
         None => Ok(extents),

@@ -1,5 +1,8 @@
 //! Keysets, their keys and their anchors (spec, sections 8 and 9).
 
+use std::iter::FusedIterator;
+
+use super::until_error::until_error;
 use super::{BlockView, Domain, KeysetSeries, List, Pool, Table};
 use crate::bits::width;
 use crate::error::{Place, corrupt};
@@ -7,33 +10,33 @@ use crate::layout::ANCHOR_ROWS;
 use crate::number::low32;
 use crate::{KeyId, Result, Rule, SeriesRef};
 
-/// A keyset: all series with the same label keys.
+/// A keyset: all series that have the same label names.
 #[derive(Clone, Copy, Debug)]
-pub struct Keyset<'v> {
-    view: &'v BlockView<'v>,
+pub struct Keyset<'data, 'view> {
+    view: &'view BlockView<'data>,
     id: u32,
-    pub(super) table: Table<'v>,
+    pub(super) table: Table<'data, 'view>,
     first: u32,
     series_count: u32,
     anchors_bit: u64,
-    lists: Option<(super::Column, Pool<'v>)>,
+    lists: Option<(super::Column, Pool<'data, 'view>)>,
 }
 
-impl<'v> Keyset<'v> {
-    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
-        // Asked for first: the sum below may not exceed the number of tables.
+impl<'data, 'view> Keyset<'data, 'view> {
+    pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
+        // Checked first: the sum below must not exceed the number of tables.
         view.keyset_record(id)?;
         Self::with_table(view, id, Table::open(view, view.frame.catalogue.inner_end().saturating_add(id))?)
     }
 
-    /// The same with its table, which is open already.
-    pub(crate) fn with_table(view: &'v BlockView<'v>, id: u32, table: Table<'v>) -> Result<Self> {
+    /// Like [`Keyset::open`], with the keyset's table already open.
+    pub(crate) fn with_table(view: &'view BlockView<'data>, id: u32, table: Table<'data, 'view>) -> Result<Self> {
         let place = Place::Keyset(id.into());
         let [series_end, anchors] = view.keyset_record(id)?;
         let first = if id == 0 { 0 } else { view.keyset_record(id - 1)?[0] };
-        let last = table.column(table.column_count() - 1)?;
+        let last = table.stored_column(table.column_count() - 1)?;
         let lists = match last.domain {
-            Domain::Pool(pool) => Some((last, view.pool(pool)?)),
+            Domain::Pool(pool) => Some((last, Pool::open(view, pool.0)?)),
             _ => None,
         };
         let Some(series_count) = series_end.checked_sub(first) else {
@@ -53,68 +56,85 @@ impl<'v> Keyset<'v> {
         })
     }
 
-    /// The number of the keyset.
+    /// Returns the number of the keyset.
     pub const fn id(&self) -> u32 {
         self.id
     }
 
-    /// The table whose rows are its series, or prefixes of them.
-    pub const fn table(&self) -> Table<'v> {
+    /// Returns the table whose rows are the series of the keyset or, for a keyset with lists, prefixes of them.
+    pub const fn table(&self) -> Table<'data, 'view> {
         self.table
     }
 
-    /// The pool of the lists that its rows end in, if they do.
-    pub fn pool(&self) -> Option<Pool<'v>> {
+    /// Returns the pool of the keyset's lists, or `None` for a keyset without lists.
+    pub fn pool(&self) -> Option<Pool<'data, 'view>> {
         self.lists.map(|(_, pool)| pool)
     }
 
-    /// Its first series.
+    /// Returns the first series.
     pub const fn first(&self) -> SeriesRef {
         SeriesRef(self.first)
     }
 
-    /// How many series it has.
+    /// Returns the number of series.
     pub const fn series_count(&self) -> u32 {
         self.series_count
     }
 
-    /// Its keys, in order.
+    /// Returns the keys, in order.
     ///
     /// # Errors
-    /// Damage to the catalogue.
-    pub fn keys(&self) -> Result<Leaves<'v>> {
-        Ok(Leaves { table: self.table, next: 0, count: self.table.leaf_count()? })
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn keys(&self) -> Result<Leaves<'data, 'view>> {
+        self.table.keys()
     }
 
-    /// Its series, in the order of their refs.
+    /// Returns the series, in the order of their refs.
     ///
     /// # Errors
-    /// Damage to the catalogue.
-    pub fn series(&self) -> Result<KeysetSeries<'v>> {
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn series(&self) -> Result<KeysetSeries<'data, 'view>> {
         KeysetSeries::new(self)
     }
 
-    /// The list that row `row` ends in; none for a keyset without lists.
+    /// Returns the list that row `row` ends in, or `None` if the keyset has no lists or the row is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn list(&self, row: u32) -> Result<Option<List<'v>>> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn list(&self, row: u32) -> Result<Option<List<'data, 'view>>> {
+        if row < self.table.row_count() { self.stored_list(row) } else { Ok(None) }
+    }
+
+    /// Returns the list of a row that the block refers to, or `None` if the keyset has no lists; a row out of range is
+    /// corruption.
+    #[inline]
+    pub(crate) fn stored_list(&self, row: u32) -> Result<Option<List<'data, 'view>>> {
         match &self.lists {
-            Some((column, pool)) => Ok(Some(pool.list(self.table.code(row, column)?)?)),
+            Some((column, pool)) => Ok(Some(pool.stored_list(self.table.stored_code(row, column)?)?)),
             None => Ok(None),
         }
     }
 
-    /// How many anchors it has: one per 16 rows, none for a keyset without lists.
+    /// Returns the number of anchors: one per 16 rows, none for a keyset without lists.
     pub fn anchor_count(&self) -> u32 {
         if self.lists.is_some() { self.table.row_count().div_ceil(ANCHOR_ROWS) } else { 0 }
     }
 
-    /// Series of the keyset before row 16 * `anchor`.
+    /// Returns the anchors, in order; see [`Keyset::anchor`]. After an error the iterator ends.
+    pub fn anchors(&self) -> impl FusedIterator<Item = Result<u32>> {
+        until_error(self.anchor_count(), |anchor| self.stored_anchor(anchor))
+    }
+
+    /// Returns the number of series of the keyset before row 16 * `anchor`, or `None` if the anchor is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or an anchor that the keyset does not have.
-    pub fn anchor(&self, anchor: u32) -> Result<u32> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn anchor(&self, anchor: u32) -> Result<Option<u32>> {
+        (anchor < self.anchor_count()).then(|| self.stored_anchor(anchor)).transpose()
+    }
+
+    /// Returns an anchor that the keyset must have; an anchor out of range is corruption.
+    pub(crate) fn stored_anchor(&self, anchor: u32) -> Result<u32> {
         if anchor >= self.anchor_count() {
             return Err(corrupt(
                 Rule::Anchors,
@@ -128,28 +148,28 @@ impl<'v> Keyset<'v> {
         Ok(low32(self.view.members.get(bit, anchor_width)?))
     }
 
-    /// Bytes that its anchors take in the members section; none for a keyset without lists.
+    /// Returns the number of bytes that the anchors take in the members section.
     pub fn anchors_len(&self) -> u64 {
         let (_, end_bit) = self.slack();
         end_bit / 8 - self.anchors_offset()
     }
 
-    /// First byte of the anchors in the members section.
+    /// Returns the first byte of the anchors in the members section.
     pub(crate) const fn anchors_offset(&self) -> u64 {
         self.anchors_bit / 8
     }
 
-    /// The bits of the members section after the anchors that nothing uses.
+    /// Returns the unused bits after the anchors in the members section.
     pub(crate) fn slack(&self) -> (u64, u64) {
         let bits = u64::from(self.anchor_count()) * u64::from(width(self.series_count.into()));
         let end = self.anchors_bit + bits;
         (end, end.div_ceil(8) * 8)
     }
 
-    /// The row of series `place` of the keyset, and its place in the row's list.
+    /// Returns the row of series `place` of the keyset, and the position in the row's list.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub(crate) fn locate(&self, place: u32) -> Result<(u32, u32)> {
         if self.lists.is_none() {
             return Ok((place, 0));
@@ -158,9 +178,9 @@ impl<'v> Keyset<'v> {
         let (mut low, mut high) = (0, self.anchor_count());
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.anchor(middle)? <= place { low = middle } else { high = middle }
+            if self.stored_anchor(middle)? <= place { low = middle } else { high = middle }
         }
-        let mut before = self.anchor(low)?;
+        let mut before = self.stored_anchor(low)?;
         let first_row = low * ANCHOR_ROWS;
         let end_row = self.table.row_count().min(first_row.saturating_add(ANCHOR_ROWS));
         for row in first_row..end_row {
@@ -173,16 +193,16 @@ impl<'v> Keyset<'v> {
         Err(corrupt(Rule::Anchors, Place::Keyset(self.id.into()), place.into(), before.into()))
     }
 
-    /// Series of the keyset before row `row`.
+    /// Returns the number of series of the keyset before row `row`.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub(crate) fn series_before(&self, row: u32) -> Result<u32> {
         if self.lists.is_none() {
             return Ok(row);
         }
         let anchor = row / ANCHOR_ROWS;
-        let mut before = self.anchor(anchor)?;
+        let mut before = self.stored_anchor(anchor)?;
         for earlier in anchor * ANCHOR_ROWS..row {
             before = before.saturating_add(self.list_len(earlier)?);
         }
@@ -192,29 +212,31 @@ impl<'v> Keyset<'v> {
     #[inline]
     fn list_len(&self, row: u32) -> Result<u32> {
         match &self.lists {
-            Some((column, pool)) => pool.list_len(self.table.code(row, column)?),
+            Some((column, pool)) => pool.list_len(self.table.stored_code(row, column)?),
             None => Ok(0),
         }
     }
 }
 
-/// The keys of a keyset, in order.
+/// Iterator over the keys of a table, in order. After an error it ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaves<'v> {
-    table: Table<'v>,
-    next: u32,
-    count: u32,
+pub struct Leaves<'data, 'view> {
+    pub(super) table: Table<'data, 'view>,
+    pub(super) next: u32,
+    pub(super) count: u32,
 }
 
-impl Iterator for Leaves<'_> {
+impl FusedIterator for Leaves<'_, '_> {}
+
+impl Iterator for Leaves<'_, '_> {
     type Item = Result<KeyId>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.next >= self.count {
             return None;
         }
-        let key = self.table.leaf_key(self.next);
-        // After damage there is nothing more to say.
+        let key = self.table.stored_leaf_key(self.next);
+        // The iterator ends after an error.
         self.next = if key.is_ok() { self.next + 1 } else { self.count };
         Some(key)
     }

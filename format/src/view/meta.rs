@@ -1,17 +1,18 @@
-//! What a block says of itself (spec, section 10).
+//! [`Meta`]: counts, times, origin and annotations of a block (spec, section 10).
 
 use std::fmt;
+use std::iter::FusedIterator;
 
 use zerocopy::FromBytes;
 
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::BlockId;
-use crate::layout::{MAX_SYMBOL_LEN, MetaHeader, PairHeader, RowForm, TIME_KNOWN, WINDOW_KNOWN};
+use crate::layout::{MetaHeader, PairHeader, RowForm, TIME_KNOWN, WINDOW_KNOWN};
 use crate::number::{index, length};
 use crate::policy::LabelPolicy;
 use crate::{Result, Rule};
 
-/// A half-open range of times in nanoseconds since 1970.
+/// A half-open range of times, in nanoseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeRange {
     /// The first time of the range.
@@ -20,18 +21,18 @@ pub struct TimeRange {
     pub end: i64,
 }
 
-/// The job that wrote a block.
+/// The compaction job that wrote a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
-    /// The job's id, derived from what it does.
+    /// Id of the job, derived from its inputs and options.
     pub id: [u8; 16],
-    /// Which of its outputs the block is, from 0.
+    /// Number of this output in the job, from 0.
     pub output: u32,
-    /// How many outputs it has.
+    /// Number of outputs of the job.
     pub output_count: u32,
 }
 
-/// The meta section.
+/// The meta section of a block.
 #[derive(Clone, Copy)]
 pub struct Meta<'a> {
     header: &'a MetaHeader,
@@ -56,69 +57,69 @@ impl<'a> Meta<'a> {
         self.header
     }
 
-    /// How many series the block has.
+    /// Returns the number of series.
     pub const fn series_count(&self) -> u64 {
         self.header.series_count.get()
     }
 
-    /// How many labels all its series have together.
+    /// Returns the number of labels of all series together.
     pub const fn label_count(&self) -> u64 {
         self.header.label_count.get()
     }
 
-    /// The fingerprint of its content, as it is stored.
+    /// Returns the stored fingerprint of the block's content.
     pub const fn fingerprint(&self) -> [u64; 2] {
         [self.header.fingerprint_1.get(), self.header.fingerprint_2.get()]
     }
 
-    /// The time range of the data, if it is known.
+    /// Returns the time range of the data, or `None` if it is unknown.
     pub fn time(&self) -> Option<TimeRange> {
         let header = self.header;
         (header.flags & TIME_KNOWN != 0)
             .then(|| TimeRange { start: header.time_start.get(), end: header.time_end.get() })
     }
 
-    /// The window that the block was cut for, if it was.
+    /// Returns the window that the block was cut for, or `None` if there was none.
     pub fn window(&self) -> Option<TimeRange> {
         let header = self.header;
         (header.flags & WINDOW_KNOWN != 0)
             .then(|| TimeRange { start: header.window_start.get(), end: header.window_end.get() })
     }
 
-    /// The job that wrote the block, if one did.
+    /// Returns the job that wrote the block, or `None` if no job did.
     pub fn job(&self) -> Option<Job> {
         let header = self.header;
         let output_count = header.job_output_count.get();
         (output_count > 0).then(|| Job { id: header.job_id, output: header.job_output.get(), output_count })
     }
 
-    /// How labels were cut; [`LabelPolicy::NONE`] if what is stored makes no sense.
+    /// Returns the length limits of labels; [`LabelPolicy::NONE`] if the stored limits are invalid.
     pub fn policy(&self) -> LabelPolicy {
         LabelPolicy::new(self.header.max_name_len.get(), self.header.max_value_len.get()).unwrap_or(LabelPolicy::NONE)
     }
 
-    /// The version of the planner that chose the tables; 0 for none.
+    /// Returns the version of the planner that chose the tables; 0 if no planner did.
     pub const fn planner_version(&self) -> u32 {
         self.header.planner_version.get()
     }
 
-    /// The form of rows; none if it is unknown.
+    /// Returns the form of rows, or `None` if it is unknown.
     pub const fn row_form(&self) -> Option<RowForm> {
         RowForm::from_code(self.header.row_form)
     }
 
-    /// The blocks that this one was made of.
+    /// Returns the ids of the blocks that this one was merged from.
     ///
     /// # Errors
-    /// A section that is too short for them.
+    /// `Corrupt` if the section is too short for them.
     pub fn parents(&self) -> Result<impl ExactSizeIterator<Item = BlockId> + use<'a>> {
         Ok(self.origins()?.0.iter().copied().map(BlockId))
     }
 
-    /// The blocks that the parents were made of and that may still exist.
+    /// Returns the ids of the parents' origins that may still exist.
     ///
     /// # Errors
-    /// A section that is too short for them.
+    /// `Corrupt` if the section is too short for them.
     pub fn ancestors(&self) -> Result<impl ExactSizeIterator<Item = BlockId> + use<'a>> {
         Ok(self.origins()?.1.iter().copied().map(BlockId))
     }
@@ -141,26 +142,26 @@ impl<'a> Meta<'a> {
         Ok((parents, ancestors, rest))
     }
 
-    /// Labels of the block as a whole.
+    /// Returns the external labels: labels of the whole block, which its series do not have.
     ///
     /// # Errors
-    /// A section that is too short for what comes before them.
+    /// `Corrupt` if the section is too short for its origins.
     pub fn external_labels(&self) -> Result<Pairs<'a>> {
         Ok(Pairs { rest: self.origins()?.2, left: self.header.external_label_count.get() })
     }
 
-    /// Pairs that a user attached.
+    /// Returns the annotations: keys and values that a user attached.
     ///
     /// # Errors
-    /// A section that is too short for what comes before them.
-    pub fn user_pairs(&self) -> Result<Pairs<'a>> {
+    /// `Corrupt` if the section is too short for its origins and external labels.
+    pub fn annotations(&self) -> Result<Pairs<'a>> {
         let mut external = self.external_labels()?;
         external.by_ref().try_for_each(|pair| pair.map(|_| ()))?;
-        Ok(Pairs { rest: external.rest, left: self.header.user_pair_count.get() })
+        Ok(Pairs { rest: external.rest, left: self.header.annotation_count.get() })
     }
 }
 
-/// Pairs of text in the meta section.
+/// Iterator over pairs of text in the meta section. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct Pairs<'a> {
     rest: &'a [u8],
@@ -168,7 +169,7 @@ pub struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// What follows the pairs that were taken.
+    /// Returns the bytes after the pairs that were taken.
     pub(crate) const fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -181,10 +182,12 @@ impl<'a> Pairs<'a> {
         self.left -= 1;
         Some(match (std::str::from_utf8(key), std::str::from_utf8(value)) {
             (Ok(key), Ok(value)) => Ok((key, value)),
-            _ => Err(corrupt(Rule::MetaPairs, Place::Byte(0), length(key.len()), MAX_SYMBOL_LEN.into())),
+            _ => Err(corrupt_at(Rule::MetaPairs, Place::Byte(0))),
         })
     }
 }
+
+impl FusedIterator for Pairs<'_> {}
 
 impl<'a> Iterator for Pairs<'a> {
     type Item = Result<(&'a str, &'a str)>;

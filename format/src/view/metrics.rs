@@ -1,6 +1,7 @@
-//! What a block says of its metrics beside their labels (spec, section 10).
+//! [`Metrics`]: type, unit and description of a block's metrics (spec, section 10).
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::ops::Range;
 
 use zerocopy::FromBytes;
@@ -14,16 +15,16 @@ use crate::metadata::{MetricMetadata, MetricType, Temporality};
 use crate::number::{length, low32};
 use crate::{Result, Rule};
 
-/// The metadata of the metrics of a block: rows in the order of their names, several of a name where sources differ.
+/// The metric metadata of a block: rows in the order of metric names. A metric has several rows if sources differ.
 #[derive(Clone, Copy)]
 pub struct Metrics<'a> {
     pub(crate) bits: Bits<'a>,
     pub(crate) rows: Records<6>,
-    /// Where each text ends.
+    /// End of each text.
     pub(crate) ends: Records<1>,
-    /// The texts, one after the other.
+    /// Bytes of all texts.
     pub(crate) text: &'a [u8],
-    /// Where they start in the section.
+    /// Offset of the texts in the section.
     text_start: u64,
     proofs: Option<SectionProofs<'a>>,
 }
@@ -35,7 +36,7 @@ impl fmt::Debug for Metrics<'_> {
 }
 
 impl<'a> Metrics<'a> {
-    /// Those of a block that says nothing.
+    /// Metadata of a block without this section.
     pub(crate) const EMPTY: Self = Self {
         bits: Bits::new(&[], Rule::MetricLength),
         rows: Records::NONE,
@@ -45,7 +46,7 @@ impl<'a> Metrics<'a> {
         proofs: None,
     };
 
-    /// Places rows, ends and texts in their section: O(1).
+    /// Places rows, ends and texts in their section. Costs O(1).
     pub(crate) fn open(section: &'a [u8], proofs: Option<SectionProofs<'a>>) -> Result<Self> {
         let (header_len, section_len) = (length(size_of::<MetricsHeader>()), length(section.len()));
         if let Some(proofs) = &proofs {
@@ -56,8 +57,8 @@ impl<'a> Metrics<'a> {
         check_header(header)?;
         let rows = Records::new(header_len * 8, header.row_count.get(), header.row_widths);
         let ends = Records::new(rows.slack().1, header.text_count.get(), header.text_widths);
-        // Rows are distinct and no text is empty, so that only a single record may take no bits. With that, the section's length bounds
-        // both counts.
+        // Rows are distinct and texts are not empty, so that only a single record may take no bits. With that, the
+        // section's length bounds both counts.
         if !rows.is_bounded() || !ends.is_bounded() {
             return Err(corrupt(Rule::MetricWidths, Place::Byte(8), 0, 1));
         }
@@ -75,31 +76,31 @@ impl<'a> Metrics<'a> {
         Ok(metrics)
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub const fn len(&self) -> u32 {
         self.rows.count
     }
 
-    /// Whether the block says nothing of its metrics.
+    /// Returns true if there are no rows.
     pub const fn is_empty(&self) -> bool {
         self.rows.count == 0
     }
 
-    /// Row `row`; nothing if there are not so many.
+    /// Returns row `row`, or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, and values that this crate does not know.
+    /// `Corrupt` if a byte that was read is damaged or a value is unknown.
     pub fn get(&self, row: u32) -> Result<Option<MetricMetadata<'a>>> {
         let Some(record) = self.rows.get(&self.bits, row) else { return Ok(None) };
         let [name, metric_type, temporality, is_monotonic, unit, description] = record?;
         let unknown = |found, bound| corrupt(Rule::MetricValues, Place::Metric(row.into()), found, bound);
         let code = |code: u64| u8::try_from(code).unwrap_or(u8::MAX);
-        let text_of = |number| self.text_of(row, number);
+        let read_text = |number| self.read_text(row, number);
         if name == 0 {
             return Err(unknown(0, 1));
         }
         Ok(Some(MetricMetadata {
-            name: text_of(name)?,
+            name: read_text(name)?,
             metric_type: MetricType::from_code(code(metric_type))
                 .ok_or_else(|| unknown(metric_type, length(MetricType::ALL.len())))?,
             temporality: Temporality::from_code(code(temporality))
@@ -109,27 +110,30 @@ impl<'a> Metrics<'a> {
                 1 => true,
                 other => return Err(unknown(other, 2)),
             },
-            unit: text_of(unit)?,
-            description: text_of(description)?,
+            unit: read_text(unit)?,
+            description: read_text(description)?,
         }))
     }
 
-    /// All rows, in order.
+    /// Returns all rows, in order.
     pub const fn iter(&self) -> MetricRows<'a> {
         MetricRows { metrics: *self, rows: 0..self.len() }
     }
 
-    /// The rows of the metric with this name, in order; none if the block says nothing of it. Two binary searches over the names.
+    /// Returns the rows of the metric with this name, in order; none if the block has no metadata of it. Costs two
+    /// binary searches over the names.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn find(&self, name: &str) -> Result<MetricRows<'a>> {
-        let first = self.first(|other| other >= name.as_bytes())?;
-        let end = self.first(|other| other > name.as_bytes())?;
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn find(&self, name: impl AsRef<[u8]>) -> Result<MetricRows<'a>> {
+        let name = name.as_ref();
+        let first = self.first(|other| other >= name)?;
+        let end = self.first(|other| other > name)?;
         Ok(MetricRows { metrics: *self, rows: first..end })
     }
 
-    /// The first row whose name is as wanted, which no row before it is and all after it are.
+    /// Returns the first row for which `is_wanted` is true. It must be false for all rows before some row, and true
+    /// from there on.
     fn first(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Result<u32> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -143,22 +147,22 @@ impl<'a> Metrics<'a> {
         match self.rows.get(&self.bits, row) {
             Some(record) => {
                 let [name, ..] = record?;
-                self.bytes_of(row, name)
+                self.read_bytes(row, name)
             }
             None => Ok(&[]),
         }
     }
 
-    /// The text that a row refers to by `number`.
-    fn text_of(&self, row: u32, number: u64) -> Result<&'a str> {
-        let bytes = self.bytes_of(row, number)?;
+    /// Returns the text with this number in a row; number 0 is the empty text.
+    fn read_text(&self, row: u32, number: u64) -> Result<&'a str> {
+        let bytes = self.read_bytes(row, number)?;
         std::str::from_utf8(bytes).map_err(|error| {
             let place = Place::MetricText(number.saturating_sub(1));
             corrupt(Rule::MetricTextUtf8, place, length(error.valid_up_to()), length(bytes.len()))
         })
     }
 
-    fn bytes_of(&self, row: u32, number: u64) -> Result<&'a [u8]> {
+    fn read_bytes(&self, row: u32, number: u64) -> Result<&'a [u8]> {
         if number > u64::from(self.ends.count) {
             let bound = u64::from(self.ends.count) + 1;
             return Err(corrupt(Rule::MetricValues, Place::Metric(row.into()), number, bound));
@@ -169,7 +173,7 @@ impl<'a> Metrics<'a> {
         }
     }
 
-    /// The bytes of text `text`, which is below the number of texts.
+    /// Returns the bytes of text `text`, which must be in range.
     pub(crate) fn text(&self, text: u32) -> Result<&'a [u8]> {
         let (start, end) = (self.end(text)?, self.end(text.saturating_add(1))?);
         let found = match (usize::try_from(start), usize::try_from(end)) {
@@ -185,7 +189,7 @@ impl<'a> Metrics<'a> {
         Ok(found)
     }
 
-    /// Where the first `texts` texts end.
+    /// Returns the end of the first `texts` texts.
     pub(crate) fn end(&self, texts: u32) -> Result<u64> {
         match texts.checked_sub(1).and_then(|last| self.ends.get(&self.bits, last)) {
             Some(record) => record.map(|[end]| end),
@@ -213,12 +217,14 @@ fn check_header(header: &MetricsHeader) -> Result<()> {
     Ok(())
 }
 
-/// Rows of metadata, in order. Ends after an error.
+/// Iterator over rows of metadata, in order. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct MetricRows<'a> {
     metrics: Metrics<'a>,
     rows: Range<u32>,
 }
+
+impl FusedIterator for MetricRows<'_> {}
 
 impl<'a> Iterator for MetricRows<'a> {
     type Item = Result<MetricMetadata<'a>>;

@@ -8,10 +8,11 @@ use crate::identity::BlockId;
 use crate::layout::SectionKind;
 use crate::{Result, Rule};
 
-/// A copy of a block's meta section and metric metadata that is known to be what the block's id was derived from (spec, section 11).
+/// A copy of a block's meta section and metric metadata that was checked against the block's id (spec, section 11).
 ///
-/// The bytes of a mapped file can change after they were verified: a bit flips, or a page is read from the disk again. Content that is copied to
-/// another block is covered by the fingerprint; the rest is taken from here, so that damage never gets a fresh checksum.
+/// The bytes of a mapped file can change after they were verified: a bit flips, or a page is read from the disk again.
+/// Content that is copied to another block is covered by the fingerprint; the rest is taken from here, so that damage
+/// never gets a fresh checksum.
 #[derive(Clone)]
 pub struct OwnedMeta {
     block_id: BlockId,
@@ -21,10 +22,11 @@ pub struct OwnedMeta {
 }
 
 impl BlockView<'_> {
-    /// Copies meta and metric metadata, and proves that the copy is what the block's id was derived from. Costs a hash of both and of the catalogue.
+    /// Copies meta section and metric metadata, and checks that the block's id was derived from the copies. Costs a
+    /// hash of both and of the catalogue.
     ///
     /// # Errors
-    /// `block-id` if the copied bytes and the catalogue do not give the block's id.
+    /// `Corrupt` with rule `block-id` if the copies and the catalogue do not give the block's id.
     pub fn to_owned_meta(&self) -> Result<OwnedMeta> {
         let section = |kind| self.frame().section(self.bytes(), kind);
         let has_metrics = self.frame().has(SectionKind::MetricMetadata);
@@ -50,28 +52,28 @@ impl fmt::Debug for OwnedMeta {
 }
 
 impl OwnedMeta {
-    /// The id of the block.
+    /// Returns the id of the block.
     pub const fn block_id(&self) -> BlockId {
         self.block_id
     }
 
-    /// The meta section.
+    /// Returns the meta section.
     ///
     /// # Errors
-    /// A section that is too short for its header.
+    /// `Corrupt` if the section is too short for its header.
     pub fn meta(&self) -> Result<Meta<'_>> {
         Meta::parse(&self.meta)
     }
 
-    /// The metric metadata; empty if the block has none.
+    /// Returns the metric metadata; empty if the block has none.
     ///
     /// # Errors
-    /// A section whose header breaks a rule.
+    /// `Corrupt` if the section's header breaks a rule.
     pub fn metric_metadata(&self) -> Result<Metrics<'_>> {
         self.metrics.as_deref().map_or(Ok(Metrics::EMPTY), |section| Metrics::open(section, None))
     }
 
-    /// Frees this copy's metric metadata; [`metric_metadata`](Self::metric_metadata) is empty afterwards.
+    /// Frees the copy of the metric metadata; [`metric_metadata`](Self::metric_metadata) is empty afterwards.
     pub fn forget_metric_metadata(&mut self) {
         self.metrics = None;
     }

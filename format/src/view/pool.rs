@@ -1,6 +1,9 @@
 //! Lists of rows (spec, section 8).
 
+use std::iter::FusedIterator;
+
 use super::symbol::binary_search;
+use super::until_error::until_error;
 use super::{BlockView, Table};
 use crate::bits::{bytes_for, mask, width};
 use crate::error::{Place, corrupt};
@@ -9,8 +12,8 @@ use crate::{PoolId, Result, Rule, TableId};
 
 /// A pool: distinct lists of rows of one table.
 #[derive(Clone, Copy, Debug)]
-pub struct Pool<'v> {
-    view: &'v BlockView<'v>,
+pub struct Pool<'data, 'view> {
+    view: &'view BlockView<'data>,
     id: u32,
     table: u32,
     list_count: u32,
@@ -21,9 +24,9 @@ pub struct Pool<'v> {
     member_width: u32,
 }
 
-impl<'v> Pool<'v> {
+impl<'data, 'view> Pool<'data, 'view> {
     #[inline]
-    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
+    pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
         let place = Place::Pool(id.into());
         let catalogue = &view.frame.catalogue;
         let Some(record) = catalogue.pools.get(&view.catalogue, id) else {
@@ -60,54 +63,54 @@ impl<'v> Pool<'v> {
         })
     }
 
-    /// The number of the pool.
+    /// Returns the number of the pool.
     pub const fn id(&self) -> PoolId {
         PoolId(self.id)
     }
 
-    /// The table whose rows the members are.
+    /// Returns the table whose rows are the members of the lists.
     ///
     /// # Errors
-    /// Damage to the catalogue.
-    pub fn table(&self) -> Result<Table<'v>> {
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn table(&self) -> Result<Table<'data, 'view>> {
         Table::open(self.view, self.table)
     }
 
-    /// Its number.
+    /// Returns the number of that table.
     pub const fn table_id(&self) -> TableId {
         TableId(self.table)
     }
 
-    /// How many lists it has.
+    /// Returns the number of lists.
     pub const fn list_count(&self) -> u32 {
         self.list_count
     }
 
-    /// How many members its lists have together.
+    /// Returns the number of members of all lists together.
     pub const fn member_count(&self) -> u32 {
         self.member_count
     }
 
-    /// Bytes that its lists take in the members section: their ends and their members.
+    /// Returns the number of bytes that the lists take in the members section: their ends and their members.
     #[expect(clippy::len_without_is_empty, reason = "a pool is never empty")]
     pub fn len(&self) -> u64 {
         let [_, (_, end_bit)] = self.slack();
         end_bit / 8 - self.offset()
     }
 
-    /// First byte in the members section.
+    /// Returns the first byte in the members section.
     pub(crate) const fn offset(&self) -> u64 {
         self.first_bit / 8
     }
 
-    /// The bits of the members section that nothing uses: after the ends, and after the members.
+    /// Returns the unused bits of the members section after the ends and after the members.
     pub(crate) fn slack(&self) -> [(u64, u64); 2] {
         let ends = self.first_bit + u64::from(self.list_count) * u64::from(self.end_width);
         let members = self.members_bit + u64::from(self.member_count) * u64::from(self.member_width);
         [(ends, self.members_bit), (members, bytes_for(members) * 8)]
     }
 
-    /// Members of the lists before list `list`, and of it and all before it.
+    /// Returns the number of members before list `list`, and up to its end.
     #[inline]
     fn ends(&self, list: u32) -> Result<(u32, u32)> {
         if list >= self.list_count {
@@ -118,7 +121,7 @@ impl<'v> Pool<'v> {
         let (start, end) = match list.checked_sub(1) {
             None => (0, self.view.members.get(bit, width)?),
             Some(_) if width <= 24 => {
-                // Both with one load.
+                // One load for both.
                 let both = self.view.members.get(bit - u64::from(width), 2 * width)?;
                 (both & mask(width), both >> width)
             }
@@ -130,19 +133,30 @@ impl<'v> Pool<'v> {
         Ok((low32(start), low32(end)))
     }
 
-    /// How many members list `list` has.
+    /// Returns the number of members of list `list`.
     #[inline]
     pub(crate) fn list_len(&self, list: u32) -> Result<u32> {
         let (start, end) = self.ends(list)?;
         Ok(end - start)
     }
 
-    /// List `list`.
+    /// Returns the lists, in order. After an error the iterator ends.
+    pub fn lists(&self) -> impl FusedIterator<Item = Result<List<'data, 'view>>> {
+        until_error(self.list_count, |list| self.stored_list(list))
+    }
+
+    /// Returns list `list`, or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or a list that the pool does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn list(&self, list: u32) -> Result<List<'v>> {
+    pub fn list(&self, list: u32) -> Result<Option<List<'data, 'view>>> {
+        (list < self.list_count).then(|| self.stored_list(list)).transpose()
+    }
+
+    /// Returns a list that the block refers to; a list out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_list(&self, list: u32) -> Result<List<'data, 'view>> {
         let (start, end) = self.ends(list)?;
         let first_bit = self.members_bit + u64::from(start) * u64::from(self.member_width);
         Ok(List { view: self.view, pool: self.id, first_bit, width: self.member_width, len: end - start })
@@ -151,28 +165,39 @@ impl<'v> Pool<'v> {
 
 /// A list: strictly increasing row numbers of the pool's table.
 #[derive(Clone, Copy, Debug)]
-pub struct List<'v> {
-    view: &'v BlockView<'v>,
+pub struct List<'data, 'view> {
+    view: &'view BlockView<'data>,
     pool: u32,
-    /// Of its first member in the members section.
+    /// First bit of its first member in the members section.
     first_bit: u64,
     width: u32,
     len: u32,
 }
 
-impl List<'_> {
-    /// How many members it has; at least one.
+impl List<'_, '_> {
+    /// Returns the number of members, at least one.
     #[expect(clippy::len_without_is_empty, reason = "a list is never empty")]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Member `place`: a row of the pool's table.
+    /// Returns the members, in order. After an error the iterator ends.
+    pub fn members(&self) -> impl FusedIterator<Item = Result<u32>> {
+        until_error(self.len, |place| self.stored_member(place))
+    }
+
+    /// Returns member `place`, a row of the pool's table, or `None` if `place` is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or a member that the list does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn get(&self, place: u32) -> Result<u32> {
+    pub fn get(&self, place: u32) -> Result<Option<u32>> {
+        (place < self.len).then(|| self.stored_member(place)).transpose()
+    }
+
+    /// Returns a member that the block refers to; a member out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_member(&self, place: u32) -> Result<u32> {
         if place >= self.len {
             let pool = Place::Pool(self.pool.into());
             return Err(corrupt(Rule::ListMembers, pool, place.into(), self.len.into()));
@@ -181,33 +206,33 @@ impl List<'_> {
         Ok(low32(self.view.members.get(bit, self.width)?))
     }
 
-    /// Appends all members.
+    /// Appends all members to `members`.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
         let Some(window) = self.view.members.window(self.first_bit, u64::from(self.len) * u64::from(self.width)) else {
-            // What is damaged is left to the slow way, which names the place.
+            // The slow way finds the place of the damage.
             for place in 0..self.len {
-                members.push(self.get(place)?);
+                members.push(self.stored_member(place)?);
             }
             return Ok(());
         };
         let mask = mask(self.width);
         let mut bit = 0;
         for _ in 0..self.len {
-            // The window has all of them.
+            // The window covers all of them.
             members.push(low32(window.word(bit).unwrap_or_default() & mask));
             bit += u64::from(self.width);
         }
         Ok(())
     }
 
-    /// The place of a row in the list: a binary search.
+    /// Returns the position of a row in the list, or `None` if it is not there. Costs a binary search.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn position(&self, row: u32) -> Result<Option<u32>> {
-        Ok(binary_search(self.len, |place| Ok(self.get(place)?.cmp(&row)))?.ok())
+        Ok(binary_search(self.len, |place| Ok(self.stored_member(place)?.cmp(&row)))?.ok())
     }
 }

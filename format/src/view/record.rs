@@ -2,7 +2,7 @@
 
 use super::shape::Shapes;
 use crate::bits::{Bits, bytes_for};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{CatalogueHeader, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, MAX_SMALL_WIDTH, STREAM_TAIL};
 use crate::number::length;
 use crate::{Result, Rule};
@@ -13,15 +13,15 @@ pub(crate) struct Records<const N: usize> {
     /// First bit in the section.
     start: u64,
     pub count: u32,
-    /// Where each field ends in a record.
+    /// End of each field in a record.
     ends: [u32; N],
 }
 
 impl<const N: usize> Records<N> {
-    /// No records.
+    /// An empty array.
     pub(crate) const NONE: Self = Self { start: 0, count: 0, ends: [0; N] };
 
-    /// Those that start at bit `start` of their section.
+    /// Returns an array of `count` records that starts at bit `start` of its section.
     pub(crate) fn new(start: u64, count: u32, widths: [u8; N]) -> Self {
         let mut end = 0;
         let ends = widths.map(|width| {
@@ -35,7 +35,7 @@ impl<const N: usize> Records<N> {
         self.ends.last().copied().unwrap_or(0).into()
     }
 
-    /// Whether the bytes of the array bound its count.
+    /// Returns true if the array's bytes bound its count.
     pub(crate) fn is_bounded(&self) -> bool {
         self.count <= 1 || self.stride() > 0
     }
@@ -44,20 +44,21 @@ impl<const N: usize> Records<N> {
         self.start + u64::from(self.count) * self.stride()
     }
 
-    /// The fields of record `number`, or nothing if there are not so many.
+    /// Returns the fields of record `number`, or `None` if it is out of range.
     #[inline(always)]
     pub(crate) fn get(&self, bits: &Bits<'_>, number: u32) -> Option<Result<[u64; N]>> {
         (number < self.count).then(|| bits.record(self.start + u64::from(number) * self.stride(), self.ends))
     }
 
-    /// The first field of record `number`, which must be among them; nothing where [`Records::get`] would give an error.
+    /// Returns the first field of record `number`, which must be in range. Returns `None` where [`Records::get`] would
+    /// return an error.
     #[inline(always)]
     pub(crate) fn peek_first(&self, bits: &Bits<'_>, number: u32) -> Option<u64> {
         let width = self.ends.first().copied().unwrap_or(0);
         bits.peek_field(self.start + u64::from(number) * self.stride(), width)
     }
 
-    /// The first bit that belongs to nothing after the last record, and the bit where the next array starts.
+    /// Returns the unused bits after the last record: the first of them, and the bit where the next array starts.
     pub(crate) fn slack(&self) -> (u64, u64) {
         (self.end(), bytes_for(self.end()) * 8)
     }
@@ -67,22 +68,22 @@ impl<const N: usize> Records<N> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Catalogue {
     pub keys: Records<5>,
-    /// Of inner tables and keyset tables.
+    /// Inner tables and keyset tables.
     pub tables: Records<3>,
     pub shapes: Shapes,
     pub pools: Records<4>,
     pub keysets: Records<2>,
-    /// All tables, value dictionaries included.
+    /// Number of all tables, value dictionaries included.
     pub table_count: u32,
 }
 
 impl Catalogue {
-    /// How many dictionaries and inner tables there are; keyset tables follow them.
+    /// Returns the number of dictionaries and inner tables; keyset tables follow them.
     pub(crate) const fn inner_end(&self) -> u32 {
         self.table_count - self.keysets.count
     }
 
-    /// Places the arrays; `section_len` must be what they add up to.
+    /// Places the arrays. `section_len` must be the sum of their lengths.
     pub(crate) fn place(header: &CatalogueHeader, section_len: u64) -> Result<Self> {
         check_widths(header)?;
         let (key_count, keyset_count) = (header.key_count.get(), header.keyset_count.get());
@@ -105,10 +106,11 @@ impl Catalogue {
         if byte != section_len {
             return Err(corrupt(Rule::CatalogueLength, Place::Byte(0), section_len, byte));
         }
-        // Records are distinct, so that only a single one may take no bits. With that, the section's length bounds every count.
+        // Records are distinct, so that only a single one may take no bits. With that, the section's length bounds
+        // every count.
         let bounded = [keys.is_bounded(), tables.is_bounded(), pools.is_bounded(), keysets.is_bounded()];
         if bounded.contains(&false) {
-            return Err(corrupt(Rule::CatalogueWidths, Place::Byte(24), 0, 1));
+            return Err(corrupt_at(Rule::CatalogueWidths, Place::Byte(24)));
         }
         Ok(Self { keys, tables, shapes, pools, keysets, table_count })
     }

@@ -1,28 +1,28 @@
-//! From many series refs to labels: what neighbours share is read once (spec, section 9).
+//! [`Resolver`]: labels of many series, with a cache of the parts that neighbours share (spec, section 9).
 
 use super::{BlockView, Column, Domain, Keyset, Label, List, Table};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_WIDE;
 use crate::number::{index, low32};
 use crate::{KeyId, Result, Rule, SeriesRef, SymbolId};
 
-/// Keys of which names and dictionaries are remembered.
+/// Keys whose names and dictionaries are cached.
 const REMEMBERED_KEYS: usize = 256;
-/// Columns of a keyset's table that are remembered, if its leaves are written out: a factored keyset has few.
+/// Columns of a keyset's table that are cached if its leaves are written out. A factored keyset has few.
 const REMEMBERED_COLUMNS: usize = 8;
 
-/// Members of lists that are remembered.
+/// Members of lists that are cached.
 const REMEMBERED_MEMBERS: usize = 64;
-/// Members with more labels are not.
+/// Members with more labels are not cached.
 const MEMBER_LABELS: usize = 16;
-/// The place that no row has.
+/// Marks an empty cache entry.
 const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
-/// Resolves series after series into labels, and remembers what it has read: names and dictionaries of keys, the keyset, and the labels that the
-/// last series has in common with the next one. Neighbours share their prefix, so that visiting in order costs little more than the members of
-/// lists.
+/// Resolves series to labels and caches what it reads: names and dictionaries of keys, the current keyset, and the
+/// labels that the last series shares with the next one. Neighbours share their prefix, so that reading in order costs
+/// little more than the members of lists.
 ///
-/// It is some 80 KiB large and allocates nothing: make one for a query or a thread, not one for a series.
+/// It takes about 80 KiB and allocates nothing. Make one per query or thread, not one per series.
 ///
 /// ```
 /// # fn count(block: &chronoxide_format::view::BlockView<'_>) -> chronoxide_format::Result<usize> {
@@ -37,36 +37,36 @@ const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Resolver<'v> {
-    current: Option<Current<'v>>,
-    memory: Memory<'v>,
+pub struct Resolver<'data, 'view> {
+    current: Option<Current<'data, 'view>>,
+    memory: Memory<'data, 'view>,
 }
 
-/// What is remembered from series to series, and the labels of the last one.
+/// The cache, and the labels of the last series.
 #[derive(Clone, Debug)]
-struct Memory<'v> {
-    view: &'v BlockView<'v>,
-    keys: [Dictionary<'v>; REMEMBERED_KEYS],
-    /// For each leaf of each remembered column of the current keyset's table, the label that it is.
+struct Memory<'data, 'view> {
+    view: &'view BlockView<'data>,
+    keys: [Dictionary<'data>; REMEMBERED_KEYS],
+    /// For each leaf of each cached column of the current keyset's table, the index of its label.
     slots: [[u16; MAX_WIDE]; REMEMBERED_COLUMNS],
-    labels: [Label<'v>; MAX_WIDE],
-    /// Members of lists, each at its row number modulo the length: prefixes that follow one another mostly have the same.
-    members: [Member<'v>; REMEMBERED_MEMBERS],
+    labels: [Label<'data>; MAX_WIDE],
+    /// Members of lists, each at its row number modulo the length. Consecutive prefixes mostly have the same members.
+    members: [Member<'data>; REMEMBERED_MEMBERS],
 }
 
-/// A row that is a member of lists, and its labels.
+/// A cached member of lists: a row and its labels.
 #[derive(Clone, Copy, Debug)]
-struct Member<'v> {
-    /// Its table and its row; [`NOWHERE`] if there is none.
+struct Member<'data> {
+    /// Table and row; [`NOWHERE`] if the entry is empty.
     place: (u32, u32),
-    labels: [Label<'v>; MEMBER_LABELS],
+    labels: [Label<'data>; MEMBER_LABELS],
 }
 
-/// A key's name and where its values are.
+/// Name of a key, and the place of its values.
 #[derive(Clone, Copy, Debug)]
-struct Dictionary<'v> {
-    /// Empty if it was not read yet: no name is.
-    name: &'v [u8],
+struct Dictionary<'data> {
+    /// Empty if it was not read yet: no label name is empty.
+    name: &'data [u8],
     row_count: u32,
     base: u32,
     width: u32,
@@ -75,41 +75,41 @@ struct Dictionary<'v> {
 
 /// The keyset of the last series.
 #[derive(Clone, Copy, Debug)]
-struct Current<'v> {
-    keyset: Keyset<'v>,
+struct Current<'data, 'view> {
+    keyset: Keyset<'data, 'view>,
     label_count: u32,
-    /// Columns and the table of lists; none if leaves are not written out, or of too many columns.
-    columns: Option<Columns<'v>>,
-    /// What was read of the row of the last series.
-    read: Option<ReadRow<'v>>,
+    /// Columns and the table of lists; `None` if leaves are not written out or there are too many columns.
+    columns: Option<Columns<'data, 'view>>,
+    /// Cached row of the last series.
+    read: Option<ReadRow<'data, 'view>>,
 }
 
 /// The columns of a keyset's table.
 #[derive(Clone, Copy, Debug)]
-struct Columns<'v> {
+struct Columns<'data, 'view> {
     columns: [Option<Column>; REMEMBERED_COLUMNS],
-    /// Labels of each.
+    /// Number of labels of each column.
     label_counts: [u16; REMEMBERED_COLUMNS],
-    list_table: Option<Table<'v>>,
+    list_table: Option<Table<'data, 'view>>,
 }
 
-/// A row whose labels stand in their slots.
+/// A row whose labels are in their slots.
 #[derive(Clone, Copy, Debug)]
-struct ReadRow<'v> {
+struct ReadRow<'data, 'view> {
     row: u32,
-    /// Series of the keyset before it.
+    /// Number of series of the keyset before the row.
     before: u32,
-    list: Option<List<'v>>,
+    list: Option<List<'data, 'view>>,
 }
 
-impl ReadRow<'_> {
+impl ReadRow<'_, '_> {
     fn series_count(&self) -> u32 {
         self.list.as_ref().map_or(1, |list| list.len())
     }
 }
 
-impl<'v> Resolver<'v> {
-    pub(crate) const fn new(view: &'v BlockView<'v>) -> Self {
+impl<'data, 'view> Resolver<'data, 'view> {
+    pub(crate) const fn new(view: &'view BlockView<'data>) -> Self {
         const UNREAD: Dictionary<'static> = Dictionary { name: &[], row_count: 0, base: 0, width: 0, first_bit: 0 };
         const NOTHING: Label<'static> = Label { name: &[], value: &[] };
         let memory = Memory {
@@ -122,16 +122,16 @@ impl<'v> Resolver<'v> {
         Self { current: None, memory }
     }
 
-    /// The labels of a series, in the order of their names; nothing if there are not so many series.
+    /// Returns the labels of a series, in the order of their names, or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched. What is read afterwards does not depend on it.
+    /// `Corrupt` if a byte that was read is damaged. Later calls are not affected.
     #[inline]
-    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[Label<'v>]>> {
+    pub fn labels(&mut self, series: SeriesRef) -> Result<Option<&[Label<'data>]>> {
         let Self { current, memory } = self;
         if !current.as_ref().is_some_and(|current| current.has(series)) {
             *current = None;
-            let Some(keyset) = memory.view.keyset_of(series)? else { return Ok(None) };
+            let Some(keyset) = memory.view.keyset_with(series)? else { return Ok(None) };
             *current = Some(memory.enter(keyset)?);
         }
         let Some(keyset) = current else { return Ok(None) };
@@ -139,7 +139,7 @@ impl<'v> Resolver<'v> {
         match memory.read(keyset, series) {
             Ok(()) => Ok(memory.labels.get(..label_count)),
             Err(error) => {
-                // Some labels may be of this series and some of the last one.
+                // The labels may be a mix of this series and the last one.
                 *current = None;
                 Err(error)
             }
@@ -147,9 +147,9 @@ impl<'v> Resolver<'v> {
     }
 }
 
-impl<'v> Memory<'v> {
+impl<'data, 'view> Memory<'data, 'view> {
     /// Makes a keyset the current one.
-    fn enter(&mut self, keyset: Keyset<'v>) -> Result<Current<'v>> {
+    fn enter(&mut self, keyset: Keyset<'data, 'view>) -> Result<Current<'data, 'view>> {
         let table = &keyset.table;
         let label_count = table.leaf_count()?;
         let column_count = table.column_count();
@@ -182,7 +182,7 @@ impl<'v> Memory<'v> {
 
     /// Reads the labels of a series of the current keyset.
     #[inline]
-    fn read(&mut self, current: &mut Current<'v>, series: SeriesRef) -> Result<()> {
+    fn read(&mut self, current: &mut Current<'data, 'view>, series: SeriesRef) -> Result<()> {
         let keyset = &current.keyset;
         let place = series.0.wrapping_sub(keyset.first().0);
         let Some(columns) = &current.columns else {
@@ -199,22 +199,22 @@ impl<'v> Memory<'v> {
             Some(read) if place >= read.before && place - read.before < read.series_count() => read.before,
             before => {
                 let (row, in_list) = match before {
-                    // The next row, for whoever goes on in order.
+                    // Reading in order: the next row.
                     Some(read) if place == read.before.wrapping_add(read.series_count()) => (read.row + 1, 0),
                     _ => keyset.locate(place)?,
                 };
                 self.read_prefix(columns, &keyset.table, row)?;
                 let before = place - in_list;
-                current.read = Some(ReadRow { row, before, list: keyset.list(row)? });
+                current.read = Some(ReadRow { row, before, list: keyset.stored_list(row)? });
                 before
             }
         };
         let list = current.read.as_ref().and_then(|read| read.list.as_ref());
         if let (Some(list), Some(table)) = (list, &columns.list_table) {
             let number = index(keyset.table.column_count() - 1);
-            let member = list.get(place - before)?;
+            let member = list.stored_member(place - before)?;
             let count = columns.label_counts.get(number).copied().unwrap_or(0);
-            // A keyset that is left at once does not repay what remembering costs.
+            // A keyset that is left after one series does not repay the cost of caching.
             return if was_read && usize::from(count) <= MEMBER_LABELS {
                 self.read_member(table, member, number, count)
             } else {
@@ -224,9 +224,9 @@ impl<'v> Memory<'v> {
         Ok(())
     }
 
-    /// Reads a member of a list, maybe one that was read before.
+    /// Reads a member of a list, from the cache if it is there.
     #[inline]
-    fn read_member(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
+    fn read_member(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Result<()> {
         let number_of_member = index(row) % REMEMBERED_MEMBERS;
         let place = (table.id().0, row);
         let is_known = self.members.get(number_of_member).is_some_and(|member| member.place == place);
@@ -244,13 +244,13 @@ impl<'v> Memory<'v> {
         Ok(())
     }
 
-    /// Reads all labels of a row but those of its list.
+    /// Reads all labels of a row except those of its list.
     #[inline]
-    fn read_prefix(&mut self, columns: &Columns<'v>, table: &Table<'v>, row: u32) -> Result<()> {
+    fn read_prefix(&mut self, columns: &Columns<'data, 'view>, table: &Table<'data, 'view>, row: u32) -> Result<()> {
         for ((column, number), &count) in columns.columns.iter().zip(0..).zip(&columns.label_counts) {
             let Some(column) = column else { break };
             if let Domain::Table(domain) = column.domain {
-                let code = table.code(row, column)?;
+                let code = table.stored_code(row, column)?;
                 if domain.0 < self.view.key_count() {
                     let label = self.label(KeyId(domain.0), code)?;
                     self.set(number, 0, label)?;
@@ -262,9 +262,9 @@ impl<'v> Memory<'v> {
         Ok(())
     }
 
-    /// Reads a row whose columns are one label each. Nothing if something is not as it mostly is.
+    /// Reads a row whose columns are one label each. Returns `None` in any other case, and if a byte is damaged.
     #[inline]
-    fn try_plain(&mut self, table: &Table<'v>, row: u32) -> Option<()> {
+    fn try_plain(&mut self, table: &Table<'data, 'view>, row: u32) -> Option<()> {
         let Self { view, keys, labels, .. } = self;
         let mut places = labels.iter_mut();
         table.try_each_code(row, |domain, code| {
@@ -273,8 +273,8 @@ impl<'v> Memory<'v> {
         })
     }
 
-    /// Reads a series leaf by leaf, whatever its tables are.
-    fn read_any(&mut self, current: &Current<'v>, series: SeriesRef, row: u32, in_list: u32) -> Result<()> {
+    /// Reads a series leaf by leaf. Works for any tables.
+    fn read_any(&mut self, current: &Current<'data, 'view>, series: SeriesRef, row: u32, in_list: u32) -> Result<()> {
         let series = super::Series::open(&current.keyset, series, row, in_list, current.label_count)?;
         for (ids, slot) in series.label_ids().zip(0..) {
             let ids = ids?;
@@ -286,20 +286,20 @@ impl<'v> Memory<'v> {
         Ok(())
     }
 
-    /// Reads what row `row` of a table stands for into the slots of column `number`.
+    /// Reads row `row` of a table into the slots of column `number`.
     #[inline]
-    fn read_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
+    fn read_row(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Result<()> {
         match self.try_row(table, row, number, count) {
             Some(()) => Ok(()),
             None => self.read_other_row(table, row, number, count),
         }
     }
 
-    /// The same behind a map, or of a table that is not as most are.
-    fn read_other_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
+    /// Reads a row behind a map, or of a table that [`Memory::try_row`] cannot read.
+    fn read_other_row(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Result<()> {
         if table.is_map() {
-            let column = table.column(0)?;
-            let code = table.code(row, &column)?;
+            let column = table.stored_column(0)?;
+            let code = table.stored_code(row, &column)?;
             if let Some(behind) = table.behind(column.domain)?
                 && self.try_row(&behind, code, number, count).is_some()
             {
@@ -309,9 +309,9 @@ impl<'v> Memory<'v> {
         self.read_any_row(table, row, number, count)
     }
 
-    /// Reads a row whose columns are one label each. Nothing if something is not as it mostly is.
+    /// Reads a row whose columns are one label each. Returns `None` in any other case, and if a byte is damaged.
     #[inline]
-    fn try_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Option<()> {
+    fn try_row(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Option<()> {
         if table.written_leaf_count() > 0 || table.column_count() != u32::from(count) {
             return None;
         }
@@ -324,24 +324,24 @@ impl<'v> Memory<'v> {
     }
 
     /// Reads a row of any table, leaf by leaf.
-    fn read_any_row(&mut self, table: &Table<'v>, row: u32, number: usize, count: u16) -> Result<()> {
+    fn read_any_row(&mut self, table: &Table<'data, 'view>, row: u32, number: usize, count: u16) -> Result<()> {
         if table.is_dictionary() {
             let label = self.label(KeyId(table.id().0), row)?;
             return self.set(number, 0, label);
         }
         for (leaf, slot) in (0..u32::from(count)).zip(0..) {
-            let (column, position) = table.leaf_place(leaf)?;
-            let column = table.column(column)?;
-            let ids = super::series::follow(table, column.domain, table.code(row, &column)?, position)?;
+            let (column, position) = table.stored_leaf_place(leaf)?;
+            let column = table.stored_column(column)?;
+            let ids = super::series::follow(table, column.domain, table.stored_code(row, &column)?, position)?;
             let label = self.label(ids.key, ids.code)?;
             self.set(number, slot, label)?;
         }
         Ok(())
     }
 
-    /// A label by its key and the place of its value in the key's dictionary.
+    /// Returns a label by its key and the position of its value in the key's dictionary.
     #[inline(always)]
-    fn label(&mut self, key: KeyId, code: u32) -> Result<Label<'v>> {
+    fn label(&mut self, key: KeyId, code: u32) -> Result<Label<'data>> {
         let view = self.view;
         let dictionary = match self.keys.get(index(key.0)) {
             Some(dictionary) if !dictionary.name.is_empty() => dictionary,
@@ -355,17 +355,17 @@ impl<'v> Memory<'v> {
         let symbol = u64::from(dictionary.base) + view.rows.get(bit, dictionary.width)?;
         let symbol = u32::try_from(symbol)
             .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), symbol, u32::MAX.into()))?;
-        Ok(Label { name: dictionary.name, value: view.symbol_of(SymbolId(symbol))? })
+        Ok(Label { name: dictionary.name, value: view.referenced_symbol(SymbolId(symbol))? })
     }
 
     #[cold]
-    fn read_dictionary(&mut self, key: KeyId) -> Result<Dictionary<'v>> {
+    fn read_dictionary(&mut self, key: KeyId) -> Result<Dictionary<'data>> {
         let [name, row_count, rows_offset, base, width] = self.view.key_record(key)?;
         if width > 32 {
             return Err(corrupt(Rule::TableExtent, Place::Table(key.0.into()), width, 32));
         }
         let dictionary = Dictionary {
-            name: self.view.symbol_of(SymbolId(low32(name)))?,
+            name: self.view.referenced_symbol(SymbolId(low32(name)))?,
             row_count: low32(row_count),
             base: low32(base),
             width: low32(width),
@@ -379,26 +379,27 @@ impl<'v> Memory<'v> {
 
     /// Sets the label of a slot of a column.
     #[inline(always)]
-    fn set(&mut self, column: usize, slot: usize, label: Label<'v>) -> Result<()> {
+    fn set(&mut self, column: usize, slot: usize, label: Label<'data>) -> Result<()> {
         let place = self.slots.get(column).and_then(|slots| slots.get(slot));
         match place.and_then(|&place| self.labels.get_mut(usize::from(place))) {
             Some(place) => {
                 *place = label;
                 Ok(())
             }
-            None => Err(corrupt(Rule::LeavesOrder, Place::Block, 0, 0)),
+            None => Err(corrupt_at(Rule::LeavesOrder, Place::Block)),
         }
     }
 }
 
-/// The label that a code of a domain stands for, if the domain, given by its number, is a dictionary that was read, or a map of one. Nothing if it is not, or damaged.
+/// Returns the label of a code in a domain, given by its number. Returns `None` if the domain is not a cached
+/// dictionary or a map of one, and if a byte is damaged.
 #[inline(always)]
-fn try_label<'v>(
-    view: &'v BlockView<'v>,
-    keys: &[Dictionary<'v>; REMEMBERED_KEYS],
+fn try_label<'data>(
+    view: &BlockView<'data>,
+    keys: &[Dictionary<'data>; REMEMBERED_KEYS],
     domain: u64,
     code: u32,
-) -> Option<Label<'v>> {
+) -> Option<Label<'data>> {
     let key = domain.wrapping_sub(1);
     let (key, code) = match key < view.key_count().into() {
         true => (low32(key), code),
@@ -414,7 +415,7 @@ fn try_label<'v>(
     Some(Label { name: dictionary.name, value: view.symbols().peek(symbol)? })
 }
 
-impl Current<'_> {
+impl Current<'_, '_> {
     #[inline]
     fn has(&self, series: SeriesRef) -> bool {
         series.0.checked_sub(self.keyset.first().0).is_some_and(|place| place < self.keyset.series_count())

@@ -1,29 +1,30 @@
-//! The codes of many rows of a table at a time: faster than one by one.
+//! Codes of many rows of a table at once, which is faster than row by row.
 
 use std::ops::Range;
 
 use super::{Column, Table};
 use crate::bits::{Window, mask};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt_at};
 use crate::number::{index, low32};
 use crate::{Result, Rule};
 
-/// Rows that are unpacked at once, so that their codes stay in the processor's nearest memory.
+/// Rows that are unpacked at once, so that their codes stay in the first-level cache.
 pub(crate) const BLOCK_ROWS: u32 = 256;
 
-impl<'v> Table<'v> {
-    /// Appends the codes of some rows, row after row.
+impl<'data, 'view> Table<'data, 'view> {
+    /// Appends the codes of `rows`, row after row. Rows out of range are skipped.
     ///
     /// # Errors
-    /// Damage to what was touched, or rows that the table does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn push_codes(&self, rows: Range<u32>, codes: &mut Vec<u32>) -> Result<()> {
         self.push_each(rows, codes, |_| Some)
     }
 
-    /// The same in other codes: instead of each code what stands in its place in `others`, which has as many slices as the table has columns.
+    /// Like [`Table::push_codes`], but replaces each code of column `i` by `others[i][code]`. `others` has one slice
+    /// per column.
     ///
     /// # Errors
-    /// As [`Table::push_codes`], and a code for which nothing stands there.
+    /// `Corrupt` if a byte that was read is damaged or a code is not an index of its slice.
     pub fn push_other_codes(&self, rows: Range<u32>, others: &[&[u32]], codes: &mut Vec<u32>) -> Result<()> {
         self.push_each(rows, codes, |column| {
             let others = others.get(column).copied().unwrap_or_default();
@@ -31,7 +32,7 @@ impl<'v> Table<'v> {
         })
     }
 
-    /// Appends rows; `other` says for a column what to write instead of a code.
+    /// Appends rows; `other(column)` returns the function that maps the codes of a column.
     fn push_each<F: Fn(u32) -> Option<u32>>(
         &self,
         rows: Range<u32>,
@@ -39,10 +40,7 @@ impl<'v> Table<'v> {
         other: impl Fn(usize) -> F,
     ) -> Result<()> {
         let columns = self.columns().collect::<Result<Vec<Column>>>()?;
-        if rows.end > self.row_count {
-            let (found, count) = (rows.end.into(), self.row_count.into());
-            return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), found, count));
-        }
+        let rows = rows.start..rows.end.min(self.row_count);
         let start = codes.len();
         codes.resize(start + rows.len() * columns.len(), 0);
         let out = codes.get_mut(start..).unwrap_or_default();
@@ -61,7 +59,7 @@ impl<'v> Table<'v> {
         Ok(())
     }
 
-    /// The codes of one column in as many rows as `codes` has room for.
+    /// Returns the codes of one column in as many rows as `codes` has room for.
     ///
     /// # Errors
     /// As [`Table::push_codes`].
@@ -79,25 +77,25 @@ impl<'v> Table<'v> {
     ) -> Result<()> {
         let read = self.window(&rows).and_then(|window| read_fields(&window, self.row_bits, column, out, other));
         if read.is_none() {
-            // What is damaged, or may not fit, is left to the slow way, which names the place.
+            // The slow way finds the place of the damage.
             for (row, out) in rows.zip(out.iter()) {
-                let code = self.code(row, column)?;
-                let unknown = || corrupt(Rule::ColumnCode, Place::Row(self.id, row), code.into(), 0);
+                let code = self.stored_code(row, column)?;
+                let unknown = || corrupt_at(Rule::ColumnCode, Place::Row(self.id, row));
                 *out = other(code).ok_or_else(unknown)?;
             }
         }
         Ok(())
     }
 
-    /// The bits of some rows.
-    fn window(&self, rows: &Range<u32>) -> Option<Window<'v>> {
+    /// Returns the bits of some rows.
+    fn window(&self, rows: &Range<u32>) -> Option<Window<'data>> {
         let first_bit = self.first_bit + u64::from(rows.start) * u64::from(self.row_bits);
         let bits = u64::from(rows.end.saturating_sub(rows.start)) * u64::from(self.row_bits);
         self.view.rows.window(first_bit, bits)
     }
 }
 
-/// Where the codes of a column go: into the place `number` of each of some rows of `width` codes.
+/// Destination of a column's codes: item `number` of each row of `width` codes.
 struct Places<'c> {
     codes: &'c mut [u32],
     number: usize,
@@ -111,7 +109,7 @@ impl Places<'_> {
     }
 }
 
-/// Reads a column of rows of so many bits; nothing where a code may not fit.
+/// Reads a column of rows of `row_bits` bits each. Returns `None` if a code may not fit.
 #[inline(always)]
 fn read_fields(
     window: &Window<'_>,
@@ -125,7 +123,7 @@ fn read_fields(
         out.iter().for_each(|out| *out = code);
         return Some(());
     }
-    // With this, no sum below wraps around.
+    // Then no sum below wraps around.
     let mask = u32::try_from(mask(column.width)).ok()?;
     column.base.checked_add(mask)?;
     let mut bit = u64::from(column.start_bit);

@@ -1,100 +1,80 @@
-//! From a series ref to labels (spec, section 9).
+//! [`Series`]: labels of a series (spec, section 9).
 
 use std::cmp::Ordering;
-use std::fmt;
+use std::iter::FusedIterator;
 
 use super::symbol::binary_search;
-use super::{BlockView, Column, Domain, Keyset, Table};
-use crate::error::{Place, corrupt};
+use super::{BlockView, Column, Domain, Keyset, Label, LabelIds, Pool, Table};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
-use crate::{KeyId, Result, Rule, SeriesRef, SymbolId};
+use crate::{KeyId, Result, Rule, SeriesRef};
 
-/// A series of a block: a place from which its labels are read.
+/// A series of a block, from which its labels are read.
 #[derive(Clone, Copy, Debug)]
-pub struct Series<'v> {
+pub struct Series<'data, 'view> {
     series: SeriesRef,
     keyset: u32,
-    table: Table<'v>,
+    table: Table<'data, 'view>,
     row: u32,
-    /// The row of the pool's table, for a keyset with lists.
+    /// Row of the pool's table, for a keyset with lists.
     member: u32,
     leaf_count: u32,
 }
 
-/// A label by ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LabelIds {
-    /// The key, whose number is also that of its dictionary.
-    pub key: KeyId,
-    /// The value's place in the key's dictionary.
-    pub code: u32,
-    /// The value.
-    pub value: SymbolId,
-}
-
-/// A label as it stands in the arena.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Label<'v> {
-    /// The label name.
-    pub name: &'v [u8],
-    /// The label value.
-    pub value: &'v [u8],
-}
-
-impl fmt::Debug for Label<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [name, value] = [self.name, self.value].map(String::from_utf8_lossy);
-        f.debug_struct("Label").field("name", &name).field("value", &value).finish()
-    }
-}
-
-impl<'v> Series<'v> {
+impl<'data, 'view> Series<'data, 'view> {
     #[inline]
     pub(crate) fn open(
-        keyset: &Keyset<'v>,
+        keyset: &Keyset<'data, 'view>,
         series: SeriesRef,
         row: u32,
         in_list: u32,
         leaf_count: u32,
     ) -> Result<Self> {
-        let member = match keyset.list(row)? {
-            Some(list) => list.get(in_list)?,
+        let member = match keyset.stored_list(row)? {
+            Some(list) => list.stored_member(in_list)?,
             None => 0,
         };
         Ok(Self { series, keyset: keyset.id(), table: keyset.table(), row, member, leaf_count })
     }
 
-    /// The ref of the series.
+    /// Returns the ref of the series.
     pub const fn series_ref(&self) -> SeriesRef {
         self.series
     }
 
-    /// The number of its keyset.
+    /// Returns the number of its keyset.
     pub const fn keyset(&self) -> u32 {
         self.keyset
     }
 
-    /// How many labels it has.
+    /// Returns the number of labels.
     pub const fn label_count(&self) -> u32 {
         self.leaf_count
     }
 
-    /// Label number `leaf`, in the order of names, by ids: O(depth).
+    /// Returns label number `leaf` (from 0, in the order of names) as ids, or `None` if `leaf` is out of range. Costs
+    /// O(depth).
     ///
     /// # Errors
-    /// Damage to what was touched, or a label that the series does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn ids(&self, leaf: u32) -> Result<LabelIds> {
-        let (column, position) = self.table.leaf_place(leaf)?;
-        self.follow(&self.table.column(column)?, position)
+    pub fn ids(&self, leaf: u32) -> Result<Option<LabelIds>> {
+        (leaf < self.leaf_count).then(|| self.stored_ids(leaf)).transpose()
     }
 
-    /// The label that is leaf `position` of what the series' code in `column` stands for.
+    /// Returns a label that the series must have; a label out of range is corruption.
+    #[inline]
+    fn stored_ids(&self, leaf: u32) -> Result<LabelIds> {
+        let (column, position) = self.table.stored_leaf_place(leaf)?;
+        self.follow(&self.table.stored_column(column)?, position)
+    }
+
+    /// Returns the label that is leaf `position` of the series' code in `column`.
     #[inline(always)]
     fn follow(&self, column: &Column, position: u32) -> Result<LabelIds> {
         let row = match column.domain {
             Domain::Pool(_) => self.member,
-            _ => self.table.code(self.row, column)?,
+            _ => self.table.stored_code(self.row, column)?,
         };
         let view = self.table.view;
         match column.domain {
@@ -105,40 +85,41 @@ impl<'v> Series<'v> {
         }
     }
 
-    /// The labels in the order of their names, as ids. Nothing is allocated.
-    pub const fn label_ids(&self) -> LabelIdsIter<'v> {
+    /// Returns the labels in the order of their names, as ids. Nothing is allocated.
+    pub const fn label_ids(&self) -> LabelIdsIter<'data, 'view> {
         LabelIdsIter { series: *self, next: 0, start_bit: 0, positions: [0; REMEMBERED], behind: [None; REMEMBERED] }
     }
 
-    /// The labels in the order of their names, as bytes of the arena. Nothing is allocated.
-    pub fn labels(&self) -> Labels<'v> {
+    /// Returns the labels in the order of their names, as bytes of the arena. Nothing is allocated.
+    pub fn labels(&self) -> Labels<'data, 'view> {
         Labels { ids: self.label_ids() }
     }
 
-    /// The value of the label `name`, if the series has it: a binary search over its keys.
+    /// Returns the value of the label `name`, or `None` if the series does not have it. Costs a binary search over the
+    /// block's keys and one over the series' labels. The value borrows the block's bytes, not the view.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn get(&self, name: &[u8]) -> Result<Option<&'v [u8]>> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn get(&self, name: impl AsRef<[u8]>) -> Result<Option<&'data [u8]>> {
         let view = self.table.view;
         match view.key(name)? {
-            Some(key) => self.get_key(key)?.map(|ids| view.symbol_of(ids.value)).transpose(),
+            Some(key) => self.get_key(key)?.map(|ids| view.referenced_symbol(ids.value)).transpose(),
             None => Ok(None),
         }
     }
 
-    /// The label of `key`, if the series has it.
+    /// Returns the label of `key`, or `None` if the series does not have it. Costs a binary search over its labels.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     pub fn get_key(&self, key: KeyId) -> Result<Option<LabelIds>> {
-        let found = binary_search(self.leaf_count, |leaf| Ok(self.table.leaf_key(leaf)?.cmp(&key)))?;
-        found.ok().map(|leaf| self.ids(leaf)).transpose()
+        let found = binary_search(self.leaf_count, |leaf| Ok(self.table.stored_leaf_key(leaf)?.cmp(&key)))?;
+        found.ok().map(|leaf| self.stored_ids(leaf)).transpose()
     }
 }
 
-/// The label that is leaf `leaf` of row `row` of a domain of `table`, through maps and shared tables.
-pub(super) fn follow(table: &Table<'_>, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
+/// Returns the label that is leaf `leaf` of row `row` of a domain of `table`, through maps and shared tables.
+pub(super) fn follow(table: &Table<'_, '_>, domain: Domain, row: u32, leaf: u32) -> Result<LabelIds> {
     let (mut domain, mut row, mut leaf) = (domain, row, leaf);
     // Each level of depth is one table of several columns and at most one map before it.
     for _ in 0..=2 * MAX_DEPTH + 2 {
@@ -148,64 +129,64 @@ pub(super) fn follow(table: &Table<'_>, domain: Domain, row: u32, leaf: u32) -> 
             let key = KeyId(behind.id().0);
             return Ok(LabelIds { key, code: row, value: behind.view.dictionary_value(key, row)? });
         }
-        let (number, position) = behind.leaf_place(leaf)?;
-        let column = behind.column(number)?;
-        row = behind.code(row, &column)?;
+        let (number, position) = behind.stored_leaf_place(leaf)?;
+        let column = behind.stored_column(number)?;
+        row = behind.stored_code(row, &column)?;
         (domain, leaf) = (column.domain, position);
     }
-    Err(corrupt(Rule::TableDepth, Place::Table(table.id().0.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+    Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())))
 }
 
-/// Columns of a keyset's table of which the iterator remembers what they refer to. Those of a factored keyset are few.
+/// Columns of a keyset's table whose targets the iterator caches. A factored keyset has few columns.
 const REMEMBERED: usize = 4;
 
-/// The labels of a series as ids, in the order of their names. After damage it returns the error once and then nothing.
+/// Iterator over the labels of a series as ids, in the order of their names. After an error it ends.
 #[derive(Clone, Debug)]
-pub struct LabelIdsIter<'v> {
-    series: Series<'v>,
+pub struct LabelIdsIter<'data, 'view> {
+    series: Series<'data, 'view>,
     next: u32,
-    /// Where the field of the next column starts, for tables whose leaves are not written out.
+    /// First bit of the next column's field, for tables whose leaves are not written out.
     start_bit: u32,
-    /// Leaves of each of the first columns that were seen, for tables whose leaves are written out.
+    /// Number of leaves already read of each of the first columns, for tables whose leaves are written out.
     positions: [u32; REMEMBERED],
-    /// What these columns refer to.
-    behind: [Option<Behind<'v>>; REMEMBERED],
+    /// Cached targets of these columns.
+    behind: [Option<Behind<'data, 'view>>; REMEMBERED],
 }
 
-/// A row behind a column, read leaf after leaf.
+/// Target of a column: a row that is read leaf by leaf.
 #[derive(Clone, Copy, Debug)]
-enum Behind<'v> {
+enum Behind<'data, 'view> {
     /// A value of a key.
     Value(KeyId, u32),
-    /// A row of a table, whose next column's field starts at the bit.
-    Row(Table<'v>, u32, u32),
+    /// A row of a table, and the first bit of its next column's field.
+    Row(Table<'data, 'view>, u32, u32),
 }
 
-impl<'v> Behind<'v> {
-    /// What a series has in a column.
-    fn open(series: &Series<'v>, number: u32) -> Result<Self> {
-        let column = series.table.column(number)?;
+impl<'data, 'view> Behind<'data, 'view> {
+    /// Returns the target of a series' column.
+    fn open(series: &Series<'data, 'view>, number: u32) -> Result<Self> {
+        let column = series.table.stored_column(number)?;
         let (mut domain, mut row) = match column.domain {
-            Domain::Pool(pool) => (Domain::Table(series.table.view.pool(pool)?.table_id()), series.member),
-            domain => (domain, series.table.code(series.row, &column)?),
+            Domain::Pool(pool) => (Domain::Table(Pool::open(series.table.view, pool.0)?.table_id()), series.member),
+            domain => (domain, series.table.stored_code(series.row, &column)?),
         };
-        // A map, and what is behind it.
+        // A map, and the table behind it.
         for _ in 0..2 {
             match series.table.behind(domain)? {
                 Some(table) if table.is_dictionary() => return Ok(Self::Value(KeyId(table.id().0), row)),
                 Some(table) if table.is_map() => {
-                    let column = table.column(0)?;
-                    row = table.code(row, &column)?;
+                    let column = table.stored_column(0)?;
+                    row = table.stored_code(row, &column)?;
                     domain = column.domain;
                 }
                 Some(table) => return Ok(Self::Row(table, row, 0)),
                 None => break,
             }
         }
-        Err(corrupt(Rule::ColumnDomain, Place::Table(series.table.id().0.into()), number.into(), 0))
+        Err(corrupt_at(Rule::ColumnDomain, Place::Table(series.table.id().0.into())))
     }
 
-    /// The label that is leaf `position`; those before it were read.
+    /// Returns the label that is leaf `position`. Leaves must be read in order.
     #[inline(always)]
     fn ids(&mut self, position: u32) -> Result<LabelIds> {
         match self {
@@ -215,7 +196,7 @@ impl<'v> Behind<'v> {
             Self::Row(table, row, start_bit) if table.written_leaf_count() == 0 => {
                 let column = table.column_from(position, *start_bit)?;
                 *start_bit = column.start_bit + column.width;
-                let code = table.code(*row, &column)?;
+                let code = table.stored_code(*row, &column)?;
                 match column.domain {
                     Domain::Table(key) if key.0 < table.view.key_count() => Ok(LabelIds {
                         key: KeyId(key.0),
@@ -226,15 +207,20 @@ impl<'v> Behind<'v> {
                 }
             }
             Self::Row(table, row, _) => {
-                let (number, position) = table.leaf_place(position)?;
-                let column = table.column(number)?;
-                follow(table, column.domain, table.code(*row, &column)?, position)
+                let (number, position) = table.stored_leaf_place(position)?;
+                let column = table.stored_column(number)?;
+                follow(table, column.domain, table.stored_code(*row, &column)?, position)
             }
         }
     }
 }
 
-impl<'v> LabelIdsIter<'v> {
+impl LabelIdsIter<'_, '_> {
+    /// Ends the iterator.
+    pub(super) fn stop(&mut self) {
+        self.next = self.series.leaf_count;
+    }
+
     #[inline(always)]
     fn ids(&mut self) -> Result<LabelIds> {
         let table = &self.series.table;
@@ -242,9 +228,9 @@ impl<'v> LabelIdsIter<'v> {
             return self.written_ids();
         }
         if table.column_count() == 1 {
-            return self.series.ids(self.next);
+            return self.series.stored_ids(self.next);
         }
-        // Column after column, so that each record is read once.
+        // Column by column, so that each record is read once.
         let column = table.column_from(self.next, self.start_bit)?;
         self.start_bit = column.start_bit + column.width;
         self.series.follow(&column, 0)
@@ -255,7 +241,7 @@ impl<'v> LabelIdsIter<'v> {
         let number = self.series.table.written_leaf(self.next)?;
         let place = crate::number::index(number);
         let (Some(position), Some(behind)) = (self.positions.get_mut(place), self.behind.get_mut(place)) else {
-            return self.series.ids(self.next);
+            return self.series.stored_ids(self.next);
         };
         let leaf = *position;
         *position += 1;
@@ -272,7 +258,7 @@ impl<'v> LabelIdsIter<'v> {
     }
 }
 
-impl Iterator for LabelIdsIter<'_> {
+impl Iterator for LabelIdsIter<'_, '_> {
     type Item = Result<LabelIds>;
 
     #[inline]
@@ -281,60 +267,67 @@ impl Iterator for LabelIdsIter<'_> {
             return None;
         }
         let ids = self.ids();
-        self.next = if ids.is_ok() { self.next + 1 } else { self.series.leaf_count };
+        match ids {
+            Ok(_) => self.next += 1,
+            Err(_) => self.stop(),
+        }
         Some(ids)
     }
 }
 
-/// The labels of a series, in the order of their names. After damage it returns the error once and then nothing.
+impl FusedIterator for LabelIdsIter<'_, '_> {}
+
+/// Iterator over the labels of a series, in the order of their names. After an error it ends.
 #[derive(Clone, Debug)]
-pub struct Labels<'v> {
-    ids: LabelIdsIter<'v>,
+pub struct Labels<'data, 'view> {
+    ids: LabelIdsIter<'data, 'view>,
 }
 
-impl<'v> Labels<'v> {
+impl<'data, 'view> Labels<'data, 'view> {
     #[inline(always)]
-    fn label(&self, ids: LabelIds) -> Result<Label<'v>> {
+    fn label(&self, ids: LabelIds) -> Result<Label<'data>> {
         let view = self.ids.series.table.view;
-        Ok(Label { name: view.key_name(ids.key)?, value: view.symbol_of(ids.value)? })
+        Ok(Label { name: view.referenced_key_name(ids.key)?, value: view.referenced_symbol(ids.value)? })
     }
 }
 
-impl<'v> Iterator for Labels<'v> {
-    type Item = Result<Label<'v>>;
+impl<'data, 'view> Iterator for Labels<'data, 'view> {
+    type Item = Result<Label<'data>>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let label = self.ids.next()?.and_then(|ids| self.label(ids));
         if label.is_err() {
-            self.ids.next = self.ids.series.leaf_count;
+            self.ids.stop();
         }
         Some(label)
     }
 }
 
-/// The series of a keyset in the order of their refs. After damage it returns the error once and then nothing.
+impl FusedIterator for Labels<'_, '_> {}
+
+/// Iterator over the series of a keyset, in the order of their refs. After an error it ends.
 #[derive(Clone, Debug)]
-pub struct KeysetSeries<'v> {
-    keyset: Keyset<'v>,
+pub struct KeysetSeries<'data, 'view> {
+    keyset: Keyset<'data, 'view>,
     leaf_count: u32,
-    /// Series already seen.
+    /// Number of series already returned.
     seen: u32,
     row: u32,
     in_list: u32,
     list_len: u32,
 }
 
-impl<'v> KeysetSeries<'v> {
-    pub(crate) fn new(keyset: &Keyset<'v>) -> Result<Self> {
+impl<'data, 'view> KeysetSeries<'data, 'view> {
+    pub(crate) fn new(keyset: &Keyset<'data, 'view>) -> Result<Self> {
         let leaf_count = keyset.table().leaf_count()?;
         Ok(Self { keyset: *keyset, leaf_count, seen: 0, row: 0, in_list: 0, list_len: 0 })
     }
 
     #[inline]
-    fn advance(&mut self) -> Result<Series<'v>> {
+    fn advance(&mut self) -> Result<Series<'data, 'view>> {
         if self.in_list == 0 {
-            self.list_len = self.keyset.list(self.row)?.map_or(1, |list| list.len());
+            self.list_len = self.keyset.stored_list(self.row)?.map_or(1, |list| list.len());
         }
         let series_ref = SeriesRef(self.keyset.first().0.saturating_add(self.seen));
         let series = Series::open(&self.keyset, series_ref, self.row, self.in_list, self.leaf_count)?;
@@ -348,8 +341,8 @@ impl<'v> KeysetSeries<'v> {
     }
 }
 
-impl<'v> Iterator for KeysetSeries<'v> {
-    type Item = Result<Series<'v>>;
+impl<'data, 'view> Iterator for KeysetSeries<'data, 'view> {
+    type Item = Result<Series<'data, 'view>>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -364,16 +357,18 @@ impl<'v> Iterator for KeysetSeries<'v> {
     }
 }
 
-/// All series of a block in the order of their refs. After damage it returns the error once and then nothing.
+impl FusedIterator for KeysetSeries<'_, '_> {}
+
+/// Iterator over all series of a block, in the order of their refs. After an error it ends.
 #[derive(Clone, Debug)]
-pub struct AllSeries<'v> {
-    view: &'v BlockView<'v>,
+pub struct SeriesIter<'data, 'view> {
+    view: &'view BlockView<'data>,
     next_keyset: u32,
-    current: Option<KeysetSeries<'v>>,
+    current: Option<KeysetSeries<'data, 'view>>,
 }
 
-impl<'v> AllSeries<'v> {
-    pub(crate) const fn new(view: &'v BlockView<'v>) -> Self {
+impl<'data, 'view> SeriesIter<'data, 'view> {
+    pub(crate) const fn new(view: &'view BlockView<'data>) -> Self {
         Self { view, next_keyset: 0, current: None }
     }
 
@@ -383,8 +378,8 @@ impl<'v> AllSeries<'v> {
     }
 }
 
-impl<'v> Iterator for AllSeries<'v> {
-    type Item = Result<Series<'v>>;
+impl<'data, 'view> Iterator for SeriesIter<'data, 'view> {
+    type Item = Result<Series<'data, 'view>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -397,7 +392,7 @@ impl<'v> Iterator for AllSeries<'v> {
             if self.next_keyset >= self.view.keyset_count() {
                 return None;
             }
-            match self.view.keyset(self.next_keyset).and_then(|keyset| keyset.series()) {
+            match Keyset::open(self.view, self.next_keyset).and_then(|keyset| keyset.series()) {
                 Ok(series) => self.current = Some(series),
                 Err(error) => {
                     self.stop();
@@ -409,8 +404,10 @@ impl<'v> Iterator for AllSeries<'v> {
     }
 }
 
-/// Compares the keys of a keyset with a sorted list of keys, a list coming after its own beginnings.
-pub(crate) fn compare_keys(keyset: &Keyset<'_>, keys: impl Iterator<Item = KeyId>) -> Result<Ordering> {
+impl FusedIterator for SeriesIter<'_, '_> {}
+
+/// Compares the keys of a keyset with a sorted list of keys. A list is greater than its own prefixes.
+pub(crate) fn compare_keys(keyset: &Keyset<'_, '_>, keys: impl Iterator<Item = KeyId>) -> Result<Ordering> {
     let mut wanted = keys;
     for key in keyset.keys()? {
         match wanted.next() {

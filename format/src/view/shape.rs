@@ -1,4 +1,4 @@
-//! Shapes: the columns of a table, and from which of them its leaves come (spec, section 5).
+//! Shapes: the columns of a table, and the column of each of its leaves (spec, section 5).
 
 use crate::bits::{Bits, mask, width};
 use crate::error::{Place, corrupt};
@@ -12,7 +12,7 @@ pub(crate) struct Shapes {
     /// First bit in the catalogue.
     start: u64,
     bits: u64,
-    /// Where the fields before the columns end.
+    /// End of each field before the columns.
     head_ends: [u32; 4],
     domain_width: u32,
 }
@@ -27,17 +27,17 @@ impl Shapes {
         Self { start, bits, head_ends, domain_width: domain.into() }
     }
 
-    /// The first bit after the last shape.
+    /// Returns the first bit after the last shape.
     pub(crate) const fn end(&self) -> u64 {
         self.start + self.bits
     }
 
-    /// How many bits all shapes have.
+    /// Returns the number of bits of all shapes.
     pub(crate) const fn bits(&self) -> u64 {
         self.bits
     }
 
-    /// The shape of table `table`, which starts at bit `offset` of the stream.
+    /// Returns the shape of table `table`, which starts at bit `offset` of the stream.
     #[inline]
     pub(crate) fn get(&self, catalogue: &Bits<'_>, table: u32, offset: u64) -> Result<Shape> {
         let place = Place::Table(table.into());
@@ -74,27 +74,27 @@ impl Shapes {
         Ok(shape)
     }
 
-    /// Where a shape ends in the stream.
-    pub(crate) fn end_of(&self, shape: &Shape) -> u64 {
+    /// Returns the end of a shape in the stream.
+    pub(crate) fn shape_end(&self, shape: &Shape) -> u64 {
         shape.end() - self.start
     }
 
-    /// The bits after the last shape that nothing uses.
+    /// Returns the unused bits after the last shape.
     pub(crate) fn slack(&self) -> (u64, u64) {
         (self.end(), self.end().div_ceil(8) * 8)
     }
 }
 
-/// The columns of a table, and the columns of its leaves where these are written out.
+/// The columns of a table, and the column of each leaf if leaves are written out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub column_count: u32,
-    /// Leaves that are written out, maybe none.
+    /// Number of leaves that are written out; may be 0.
     pub leaf_count: u32,
     pub base_width: u32,
     pub end_width: u32,
     columns_bit: u64,
-    /// Where the fields of a column's record end.
+    /// End of each field of a column's record.
     column_ends: [u32; 3],
     leaves_bit: u64,
     leaf_width: u32,
@@ -105,7 +105,7 @@ impl Shape {
         self.leaves_bit + u64::from(self.leaf_count) * u64::from(self.leaf_width)
     }
 
-    /// What reads column after column, if their records are short enough to be read with one load.
+    /// Returns a reader of all columns in order, or `None` if a column's record is too long for one load.
     #[inline]
     pub(crate) fn walk(&self) -> Option<ColumnWalk> {
         let [domain, base, stride] = self.column_ends;
@@ -127,7 +127,7 @@ impl Shape {
         catalogue.record(self.columns_bit + u64::from(column) * u64::from(stride), self.column_ends)
     }
 
-    /// Calls `each` with the column of each leaf that is written out: as many at a load as it has.
+    /// Calls `each` with the column of each leaf that is written out. Reads as many as possible per load.
     pub(crate) fn for_each_leaf(&self, catalogue: &Bits<'_>, mut each: impl FnMut(u32)) -> Result<()> {
         let (mut bit, mut left) = (self.leaves_bit, self.leaf_count);
         let at_once = 48_u32.checked_div(self.leaf_width).unwrap_or(0).max(1);
@@ -144,7 +144,7 @@ impl Shape {
         Ok(())
     }
 
-    /// The column of leaf `leaf`, which must be written out.
+    /// Returns the column of leaf `leaf`, which must be written out.
     #[inline(always)]
     pub(crate) fn leaf(&self, catalogue: &Bits<'_>, leaf: u32) -> Result<u32> {
         let bit = self.leaves_bit + u64::from(leaf) * u64::from(self.leaf_width);
@@ -152,7 +152,7 @@ impl Shape {
     }
 }
 
-/// Reads the columns of a table one after the other.
+/// Reads the columns of a table in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnWalk {
     bit: u64,

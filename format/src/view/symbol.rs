@@ -1,4 +1,4 @@
-//! Symbols by id, and ids by symbol (spec, section 6).
+//! [`Symbols`]: symbols by id, and ids by symbol (spec, section 6).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::layout::{MAX_DIFFERENCE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL, SYMBOL_
 use crate::number::length;
 use crate::{Result, Rule, SymbolId};
 
-/// Where the starts of symbols lie in the symbols section.
+/// Layout of the starts of symbols in the symbols section.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Starts {
     pub symbol_count: u32,
@@ -38,7 +38,8 @@ impl Starts {
             base_width: base.into(),
             difference_width: difference.into(),
         };
-        // Symbols are not empty, so that the first difference is not zero; with that, the section's length bounds the count.
+        // Symbols are not empty, so that the first difference is not zero; with that, the section's length bounds the
+        // count.
         if difference == 0 && header.symbol_count.get() > 0 {
             return Err(corrupt(Rule::SymbolsWidths, byte(5), 0, 1));
         }
@@ -49,7 +50,7 @@ impl Starts {
         Ok(starts)
     }
 
-    /// The bit at which entry `entry` starts, and its width; the last entry is number `symbol_count`.
+    /// Returns the bit at which entry `entry` starts, and its width; the last entry is number `symbol_count`.
     #[inline]
     pub(crate) fn entry(&self, entry: u32) -> (u64, u32) {
         let (group, member) = (u64::from(entry / SYMBOL_GROUP), u64::from(entry % SYMBOL_GROUP));
@@ -63,7 +64,7 @@ impl Starts {
         }
     }
 
-    /// The first bit after the last entry.
+    /// Returns the first bit after the last entry.
     pub(crate) fn end_bit(&self) -> u64 {
         let (bit, width) = self.entry(self.symbol_count);
         bit + u64::from(width)
@@ -86,17 +87,17 @@ impl fmt::Debug for Symbols<'_> {
 }
 
 impl<'a> Symbols<'a> {
-    /// How many symbols there are.
+    /// Returns the number of symbols.
     pub const fn count(&self) -> u32 {
         self.starts.symbol_count
     }
 
-    /// The bytes of all symbols, one after the other; not checked.
+    /// Returns the bytes of all symbols, concatenated. They are not checked.
     pub const fn arena(&self) -> &'a [u8] {
         self.arena
     }
 
-    /// Where symbol `entry` starts in the arena, for `entry` up to and including [`Symbols::count`].
+    /// Returns the start of symbol `entry` in the arena, for `entry` up to and including [`Symbols::count`].
     #[inline]
     pub(crate) fn start(&self, entry: u32) -> Result<u64> {
         let (bit, width) = self.starts.entry(entry);
@@ -109,7 +110,8 @@ impl<'a> Symbols<'a> {
         Ok(start + self.bits.get(bit, width)?)
     }
 
-    /// Where symbol `id` starts and ends; most symbols share their base with the next one, which is then read once.
+    /// Returns the start and end of symbol `id`. Most symbols share their base with the next one; it is read once
+    /// then.
     #[inline(always)]
     fn ends(&self, id: u32) -> Result<(u64, u64)> {
         let member = id % SYMBOL_GROUP;
@@ -124,7 +126,7 @@ impl<'a> Symbols<'a> {
         Ok((start, end))
     }
 
-    /// The range of the arena that symbol `id` occupies; nothing if there are not so many symbols.
+    /// Returns the range of the arena that symbol `id` occupies, or `None` if it is out of range.
     #[inline(always)]
     pub(crate) fn range(&self, id: SymbolId) -> Result<Option<std::ops::Range<usize>>> {
         if id.0 >= self.count() {
@@ -141,16 +143,16 @@ impl<'a> Symbols<'a> {
         Ok(Some(from..to))
     }
 
-    /// The bytes of symbol `id`; nothing if there are not so many symbols.
+    /// Returns the bytes of symbol `id`, or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline(always)]
     pub fn get(&self, id: SymbolId) -> Result<Option<&'a [u8]>> {
         Ok(self.range(id)?.and_then(|range| self.arena.get(range)))
     }
 
-    /// The same, or nothing where there would be an error; see [`Bits::peek`].
+    /// Like [`Symbols::get`], but returns `None` instead of an error; see [`Bits::peek`].
     #[inline(always)]
     pub(crate) fn peek(&self, id: u32) -> Option<&'a [u8]> {
         let Starts { base_width, difference_width, symbol_count } = self.starts;
@@ -173,11 +175,12 @@ impl<'a> Symbols<'a> {
         self.arena.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// The id of a symbol: a binary search, about log2(count) string comparisons.
+    /// Returns the id of a symbol, or `None` if it is not there. Costs about log2(count) string comparisons.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn lookup(&self, symbol: &[u8]) -> Result<Option<SymbolId>> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn lookup(&self, symbol: impl AsRef<[u8]>) -> Result<Option<SymbolId>> {
+        let symbol = symbol.as_ref();
         binary_search(self.count(), |id| Ok(self.get(SymbolId(id))?.unwrap_or_default().cmp(symbol)))
             .map(|found| found.ok().map(SymbolId))
     }

@@ -1,13 +1,13 @@
-//! Tables: sorted, distinct rows of codes (spec, section 7).
+//! [`Table`]: sorted, distinct rows of codes (spec, section 7).
 
-use super::BlockView;
 use super::shape::Shape;
-use crate::error::{Place, corrupt};
+use super::{BlockView, Leaves};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
 use crate::number::low32;
 use crate::{PoolId, Result, Rule, TableId};
 
-/// What a column's codes mean.
+/// Meaning of a column's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Domain {
     /// Symbol ids.
@@ -21,34 +21,34 @@ pub enum Domain {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What its codes mean.
+    /// Meaning of its codes.
     pub domain: Domain,
-    /// Its smallest code, which is added to each field.
+    /// Smallest code, which is added to each field.
     pub base: u32,
     /// First bit of its field in a row.
     pub start_bit: u32,
-    /// Bits of its field, at most 32.
+    /// Width of its field in bits, at most 32.
     pub width: u32,
 }
 
 /// A table of a block: a value dictionary, a map, a shared table or the rows of a keyset.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'v> {
-    pub(crate) view: &'v BlockView<'v>,
+pub struct Table<'data, 'view> {
+    pub(crate) view: &'view BlockView<'data>,
     pub(crate) id: u32,
-    /// None for a dictionary.
+    /// `None` for a dictionary.
     shape: Option<Shape>,
     pub(crate) row_count: u32,
     /// First bit of the rows in the rows section.
     pub(super) first_bit: u64,
     pub(crate) row_bits: u32,
-    /// The smallest code of a dictionary.
+    /// Smallest code of a dictionary.
     base: u32,
 }
 
-impl<'v> Table<'v> {
+impl<'data, 'view> Table<'data, 'view> {
     #[inline]
-    pub(crate) fn open(view: &'v BlockView<'v>, id: u32) -> Result<Self> {
+    pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
         let catalogue = &view.frame.catalogue;
         let place = Place::Table(id.into());
         let (table, row_count, rows_offset) = match id.checked_sub(catalogue.keys.count) {
@@ -76,7 +76,8 @@ impl<'v> Table<'v> {
         if row_count == 0 {
             return Err(corrupt(Rule::TableRows, place, 0, 1));
         }
-        // Rows are distinct, so that only a single one may take no bits. With that, the section's length bounds the count.
+        // Rows are distinct, so that only a single one may take no bits. With that, the section's length bounds the
+        // count.
         if row_count > 1 && table.row_bits == 0 {
             return Err(corrupt(Rule::RowsOrder, place, row_count, 1));
         }
@@ -86,21 +87,21 @@ impl<'v> Table<'v> {
         Ok(Self { row_count: low32(row_count), first_bit, ..table })
     }
 
-    const fn empty(view: &'v BlockView<'v>, id: u32) -> Self {
+    const fn empty(view: &'view BlockView<'data>, id: u32) -> Self {
         Self { view, id, shape: None, row_count: 0, first_bit: 0, row_bits: 0, base: 0 }
     }
 
-    /// The number of the table.
+    /// Returns the number of the table.
     pub const fn id(&self) -> TableId {
         TableId(self.id)
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub const fn row_count(&self) -> u32 {
         self.row_count
     }
 
-    /// How many columns it has.
+    /// Returns the number of columns.
     pub const fn column_count(&self) -> u32 {
         match &self.shape {
             Some(shape) => shape.column_count,
@@ -108,17 +109,17 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// Bits of a row.
+    /// Returns the number of bits of a row.
     pub const fn row_bits(&self) -> u32 {
         self.row_bits
     }
 
-    /// Where its rows lie in the rows section, in whole bytes.
+    /// Returns the place of its rows in the rows section, in whole bytes.
     pub(crate) const fn rows(&self) -> std::ops::Range<u64> {
         self.first_bit / 8..(self.first_bit + self.used_bits()).div_ceil(8)
     }
 
-    /// First bit that no row uses, and the bit where the next table may start.
+    /// Returns the unused bits after the rows: the first of them, and the bit where the next table may start.
     pub(crate) const fn slack(&self) -> (u64, u64) {
         (self.first_bit + self.used_bits(), self.rows().end * 8)
     }
@@ -128,40 +129,46 @@ impl<'v> Table<'v> {
         self.row_count as u64 * self.row_bits as u64
     }
 
-    /// Bytes that its rows take.
+    /// Returns the number of bytes that its rows take.
     pub const fn len(&self) -> u64 {
         self.used_bits().div_ceil(8)
     }
 
-    /// Whether its rows take no bytes: a single row in which no column changes.
+    /// Returns true if its rows take no bytes: it has a single row whose columns have width 0.
     pub const fn is_empty(&self) -> bool {
         self.used_bits() == 0
     }
 
-    /// Whether it is a value dictionary.
+    /// Returns true if it is a value dictionary.
     #[inline]
     pub const fn is_dictionary(&self) -> bool {
         self.shape.is_none()
     }
 
-    /// Whether its leaves are those of the domain of its only column.
+    /// Returns true if the table is a map: it has one column and shares the leaves of that column's domain.
     #[inline]
     pub const fn is_map(&self) -> bool {
         matches!(self.shape, Some(Shape { column_count: 1, .. }))
     }
 
-    /// Whether it is a keyset's.
+    /// Returns true if it is the table of a keyset.
     pub const fn is_keyset(&self) -> bool {
         let catalogue = &self.view.frame.catalogue;
         self.id >= catalogue.inner_end()
     }
 
-    /// Column `column`, counted from 0.
+    /// Returns column `column` (from 0), or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to the catalogue, or a column that the table does not have.
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
-    pub fn column(&self, column: u32) -> Result<Column> {
+    pub fn column(&self, column: u32) -> Result<Option<Column>> {
+        (column < self.column_count()).then(|| self.stored_column(column)).transpose()
+    }
+
+    /// Returns a column that the block refers to; a column out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_column(&self, column: u32) -> Result<Column> {
         let start_bit = match (column.checked_sub(1), &self.shape) {
             (Some(before), Some(shape)) if column < shape.column_count => {
                 shape.column(&self.view.catalogue, before)?[2]
@@ -171,8 +178,8 @@ impl<'v> Table<'v> {
         self.column_from(column, low32(start_bit))
     }
 
-    /// All columns, in order.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = Result<Column>> {
+    /// Returns the columns, in order.
+    pub fn columns(&self) -> impl Iterator<Item = Result<Column>> {
         let mut start_bit = 0;
         (0..self.column_count()).map(move |column| {
             let column = self.column_from(column, start_bit)?;
@@ -181,7 +188,7 @@ impl<'v> Table<'v> {
         })
     }
 
-    /// Column `column`, whose field starts where that of the column before it ends: at `start_bit`.
+    /// Returns column `column`, whose field starts at `start_bit`, the end of the field before it.
     #[inline(always)]
     pub(crate) fn column_from(&self, column: u32, start_bit: u32) -> Result<Column> {
         if column >= self.column_count() {
@@ -213,7 +220,7 @@ impl<'v> Table<'v> {
                 if self.is_keyset() && self.column_count() > 1 {
                     Ok(Domain::Pool(PoolId(low32(pool))))
                 } else {
-                    Err(corrupt(Rule::ListColumn, Place::Table(self.id.into()), pool, 0))
+                    Err(corrupt_at(Rule::ListColumn, Place::Table(self.id.into())))
                 }
             }
             _ => Err(self.wrong_domain(number)),
@@ -225,12 +232,18 @@ impl<'v> Table<'v> {
         corrupt(Rule::ColumnDomain, Place::Table(self.id.into()), number, u64::from(self.id) + 1)
     }
 
-    /// The code of `column` in row `row`.
+    /// Returns the code of `column` in row `row`, or `None` if the row is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or a row that the table does not have.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn code(&self, row: u32, column: &Column) -> Result<u32> {
+    pub fn code(&self, row: u32, column: &Column) -> Result<Option<u32>> {
+        (row < self.row_count).then(|| self.stored_code(row, column)).transpose()
+    }
+
+    /// Returns the code of `column` in a row that the block refers to; a row out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_code(&self, row: u32, column: &Column) -> Result<u32> {
         if row >= self.row_count {
             return Err(corrupt(Rule::ColumnCode, Place::Table(self.id.into()), row.into(), self.row_count.into()));
         }
@@ -239,43 +252,48 @@ impl<'v> Table<'v> {
         u32::try_from(code).map_err(|_| corrupt(Rule::ColumnCode, Place::Row(self.id, row), code, u32::MAX.into()))
     }
 
-    /// The field of `width` bits at bit `start_bit` of row `row`, which the table must have.
+    /// Returns the field of `width` bits at bit `start_bit` of row `row`, which must be in range.
     #[inline(always)]
     pub(crate) fn field(&self, row: u32, start_bit: u32, width: u32) -> Result<u64> {
         let bit = self.first_bit + u64::from(row) * u64::from(self.row_bits) + u64::from(start_bit);
         self.view.rows.get(bit, width)
     }
 
-    /// The code of column `column` in row `row`; see [`Table::column`] and [`Table::code`].
+    /// Returns the code of column `column` in row `row`, or `None` if one of them is out of range. To read many rows,
+    /// get the column once and call [`Table::code`].
     ///
     /// # Errors
-    /// As those.
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub fn code_at(&self, row: u32, column: u32) -> Result<u32> {
-        self.code(row, &self.column(column)?)
+    pub fn code_at(&self, row: u32, column: u32) -> Result<Option<u32>> {
+        match self.column(column)? {
+            Some(column) => self.code(row, &column),
+            None => Ok(None),
+        }
     }
 
-    /// The table whose rows, or members, a column's codes stand for; none for the arena.
+    /// Returns the table behind a domain: its rows, or the members of its lists, are the meaning of a column's codes.
+    /// `None` for the arena.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
     pub(crate) fn behind(&self, domain: Domain) -> Result<Option<Self>> {
         Ok(match domain {
             Domain::Arena => None,
             Domain::Table(table) => Some(Table::open(self.view, table.0)?),
-            Domain::Pool(pool) => Some(self.view.pool(pool)?.table()?),
+            Domain::Pool(pool) => Some(super::Pool::open(self.view, pool.0)?.table()?),
         })
     }
 
-    /// How many leaves the table has: the labels that a row of it stands for.
+    /// Returns the number of leaves: the labels of each row.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
     pub fn leaf_count(&self) -> Result<u32> {
         let mut table = *self;
-        // A map's domain may be a map only below a keyset; a few steps are all that a sound block needs.
+        // Only below a keyset may a map refer to a map: a few steps suffice for a sound block.
         for _ in 0..=MAX_DEPTH {
             if table.is_dictionary() {
                 return Ok(1);
@@ -289,15 +307,15 @@ impl<'v> Table<'v> {
                     Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaves.into(), MAX_LABELS.into()))
                 };
             }
-            match table.behind(table.column(0)?.domain)? {
+            match table.behind(table.stored_column(0)?.domain)? {
                 Some(behind) => table = behind,
                 None => break,
             }
         }
-        Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+        Err(corrupt_at(Rule::TableDepth, Place::Table(self.id.into())))
     }
 
-    /// How many leaves are written out; none where leaf *i* is the only leaf of column *i*.
+    /// Returns the number of leaves that are written out; 0 if leaf *i* is the only leaf of column *i*.
     pub const fn written_leaf_count(&self) -> u32 {
         match &self.shape {
             Some(shape) => shape.leaf_count,
@@ -305,13 +323,20 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// Where leaf `leaf` is found: in which column, and which leaf of that column's domain. Where leaves are written out, those before it are
-    /// counted; [`super::LabelIdsIter`] counts as it goes.
+    /// Returns the place of leaf `leaf`: its column, and its position among the leaves of that column's domain. Returns
+    /// `None` if the leaf is out of range. Costs O(`leaf`) where leaves are written out.
     ///
     /// # Errors
-    /// Damage to the catalogue.
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
-    pub fn leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
+    pub fn leaf_place(&self, leaf: u32) -> Result<Option<(u32, u32)>> {
+        (leaf < self.leaf_count()?).then(|| self.stored_leaf_place(leaf)).transpose()
+    }
+
+    /// Returns the place of a leaf that the table must have; see [`Table::leaf_place`]. [`super::LabelIdsIter`] counts
+    /// leaves as it goes instead.
+    #[inline]
+    pub(crate) fn stored_leaf_place(&self, leaf: u32) -> Result<(u32, u32)> {
         let Some(shape) = &self.shape else { return Ok((0, leaf)) };
         if shape.column_count == 1 {
             return Ok((0, leaf));
@@ -327,8 +352,9 @@ impl<'v> Table<'v> {
         Ok((column, position))
     }
 
-    /// Calls `each` with the domain's number and the code of each column in a row, in order. What [`Table::column`] and [`Table::code`] say, or
-    /// nothing where they would give an error, or `each` gives nothing; see [`Bits::peek`](crate::bits::Bits::peek).
+    /// Calls `each` with the domain's number and the code of each column in a row, in order. Returns `None` where
+    /// [`Table::column`] or [`Table::code`] would return an error, and if `each` returns `None`; see
+    /// [`Bits::peek`](crate::bits::Bits::peek).
     #[inline(always)]
     pub(crate) fn try_each_code(&self, row: u32, mut each: impl FnMut(u64, u32) -> Option<()>) -> Option<()> {
         let shape = self.shape.as_ref()?;
@@ -360,7 +386,7 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// The column of a leaf that is written out.
+    /// Returns the column of a leaf that is written out.
     #[inline(always)]
     pub(crate) fn written_leaf(&self, leaf: u32) -> Result<u32> {
         match &self.shape {
@@ -372,18 +398,32 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// Refuses leaves that a dictionary does not have: it has one.
+    /// Returns an error for a leaf other than 0: a dictionary has one leaf.
     #[inline]
     pub(crate) fn expect_only_leaf(&self, leaf: u32) -> Result<()> {
         if leaf == 0 { Ok(()) } else { Err(corrupt(Rule::LeavesOrder, Place::Table(self.id.into()), leaf.into(), 1)) }
     }
 
-    /// The key of leaf `leaf`.
+    /// Returns the keys of the leaves, in order.
     ///
     /// # Errors
-    /// Damage to the catalogue, or a leaf that the table does not have.
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn keys(&self) -> Result<Leaves<'data, 'view>> {
+        Ok(Leaves { table: *self, next: 0, count: self.leaf_count()? })
+    }
+
+    /// Returns the key of leaf `leaf`, or `None` if the leaf is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
     #[inline]
-    pub fn leaf_key(&self, leaf: u32) -> Result<crate::KeyId> {
+    pub fn leaf_key(&self, leaf: u32) -> Result<Option<crate::KeyId>> {
+        (leaf < self.leaf_count()?).then(|| self.stored_leaf_key(leaf)).transpose()
+    }
+
+    /// Returns the key of a leaf that the block refers to; a leaf out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_leaf_key(&self, leaf: u32) -> Result<crate::KeyId> {
         let (mut table, mut leaf) = (*self, leaf);
         // Each level of depth is one table of several columns and at most one map before it.
         for _ in 0..=2 * MAX_DEPTH + 2 {
@@ -391,12 +431,12 @@ impl<'v> Table<'v> {
                 table.expect_only_leaf(leaf)?;
                 return Ok(crate::KeyId(table.id));
             }
-            let (column, position) = table.leaf_place(leaf)?;
-            match table.behind(table.column(column)?.domain)? {
+            let (column, position) = table.stored_leaf_place(leaf)?;
+            match table.behind(table.stored_column(column)?.domain)? {
                 Some(behind) => (table, leaf) = (behind, position),
                 None => break,
             }
         }
-        Err(corrupt(Rule::TableDepth, Place::Table(self.id.into()), MAX_DEPTH.into(), MAX_DEPTH.into()))
+        Err(corrupt_at(Rule::TableDepth, Place::Table(self.id.into())))
     }
 }

@@ -1,71 +1,97 @@
-//! The labels of a block as `&str`.
+//! [`Text`]: labels of a block as `&str`.
 
 use std::fmt;
+use std::iter::FusedIterator;
 
-use super::{BlockView, Series};
-use crate::error::{Place, corrupt};
+use super::{BlockView, LabelIds, LabelIdsIter, Series, TextLabel};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::{Result, Rule, SymbolId};
 
-/// The symbols of a block as text: made once, after the arena was found to be sound and UTF-8 throughout, so that each symbol
-/// costs a check of its two ends only.
+/// The symbols of a block as text. The arena was checked once, so that each symbol costs only a check that it starts
+/// and ends between characters.
 #[derive(Clone, Copy)]
-pub struct Text<'v> {
-    view: &'v BlockView<'v>,
-    arena: &'v str,
+pub struct Text<'data, 'view> {
+    view: &'view BlockView<'data>,
+    arena: &'data str,
 }
 
-impl fmt::Debug for Text<'_> {
+impl fmt::Debug for Text<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Text").field("view", &self.view()).finish_non_exhaustive()
     }
 }
 
-impl<'v> Text<'v> {
-    /// The text of an arena that was checked before, by [`BlockView::check_arena`]. A wrong `arena` gives wrong text
-    /// or errors, never anything worse.
-    pub const fn of_checked(view: &'v BlockView<'v>, arena: &'v str) -> Self {
+impl<'data, 'view> Text<'data, 'view> {
+    /// Returns the text of an arena that was checked before by [`BlockView::check_arena`]. The arena of another block
+    /// gives wrong text or errors.
+    pub const fn from_checked(view: &'view BlockView<'data>, arena: &'data str) -> Self {
         Self { view, arena }
     }
 
-    /// The arena: all symbols, one after the other.
-    pub const fn arena(&self) -> &'v str {
+    /// Returns the arena: all symbols, concatenated.
+    pub const fn arena(&self) -> &'data str {
         self.arena
     }
 
-    /// The block.
-    pub const fn view(&self) -> &'v BlockView<'v> {
+    /// Returns the block.
+    pub const fn view(&self) -> &'view BlockView<'data> {
         self.view
     }
 
-    /// The text of symbol `id`; nothing if there are not so many symbols.
+    /// Returns the text of symbol `id`, or `None` if it is out of range.
     ///
     /// # Errors
     /// Damage to what was touched, or a symbol that starts or ends inside a character.
     #[inline]
-    pub fn symbol(&self, id: SymbolId) -> Result<Option<&'v str>> {
+    pub fn symbol(&self, id: SymbolId) -> Result<Option<&'data str>> {
         match self.view.symbols().range(id)? {
             None => Ok(None),
             Some(range) => match self.arena.get(range) {
                 Some(symbol) => Ok(Some(symbol)),
-                None => Err(corrupt(Rule::SymbolsUtf8, Place::Symbol(id.0.into()), 0, 0)),
+                None => Err(corrupt_at(Rule::SymbolsUtf8, Place::Symbol(id.0.into()))),
             },
         }
     }
 
-    /// The labels of a series of this block, in the order of their names: `(name, value)`. Nothing is allocated. After damage
-    /// the error comes once and then nothing.
+    /// Returns the labels of a series of this block, in the order of their names. Nothing is allocated.
     #[inline]
-    pub fn labels(&self, series: &Series<'v>) -> impl Iterator<Item = Result<(&'v str, &'v str)>> + use<'v> {
-        let text = *self;
-        series.label_ids().map(move |ids| {
-            let ids = ids?;
-            Ok((text.required(text.view.key_symbol(ids.key)?)?, text.required(ids.value)?))
-        })
+    pub const fn labels(&self, series: &Series<'data, 'view>) -> TextLabels<'data, 'view> {
+        TextLabels { text: *self, ids: series.label_ids() }
     }
 
     #[inline]
-    fn required(&self, id: SymbolId) -> Result<&'v str> {
+    fn referenced(&self, id: SymbolId) -> Result<&'data str> {
         let count = self.view.symbols().count();
         self.symbol(id)?.ok_or_else(|| corrupt(Rule::ColumnCode, Place::Symbol(id.0.into()), id.0.into(), count.into()))
     }
 }
+
+/// Iterator over the labels of a series as text, in the order of their names. After an error it ends.
+#[derive(Clone, Debug)]
+pub struct TextLabels<'data, 'view> {
+    text: Text<'data, 'view>,
+    ids: LabelIdsIter<'data, 'view>,
+}
+
+impl<'data> TextLabels<'data, '_> {
+    #[inline(always)]
+    fn label(&self, ids: LabelIds) -> Result<TextLabel<'data>> {
+        let name = self.text.referenced(self.text.view.referenced_key_symbol(ids.key)?)?;
+        Ok(TextLabel { name, value: self.text.referenced(ids.value)? })
+    }
+}
+
+impl<'data> Iterator for TextLabels<'data, '_> {
+    type Item = Result<TextLabel<'data>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let label = self.ids.next()?.and_then(|ids| self.label(ids));
+        if label.is_err() {
+            self.ids.stop();
+        }
+        Some(label)
+    }
+}
+
+impl FusedIterator for TextLabels<'_, '_> {}

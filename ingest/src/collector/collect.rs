@@ -14,9 +14,9 @@ use crate::otlp::Level;
 use crate::report::{Report, Warning};
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_format::view::TimeRange;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -240,7 +240,7 @@ impl<B: BlockSink> Collector<B> {
     fn meta(&self) -> BlockMeta {
         let CollectorOptions { policy, external_labels, user_pairs, .. } = &self.options;
         let (external_labels, user_pairs) = (external_labels.clone(), user_pairs.clone());
-        BlockMeta { external_labels, user_pairs, policy: *policy, ..BlockMeta::default() }
+        BlockMeta { external_labels, annotations: user_pairs, policy: *policy, ..BlockMeta::default() }
     }
 
     /// Makes a block of some series and gives it away.

@@ -241,7 +241,7 @@ fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
 
 /// An error of a run with its exit code.
 fn failure(error: IngestError) -> Failure {
-    use chronoxide_format::build::BuildError::{MetaLen, MetaOrder};
+    use chronoxide_format::write::BuildError::{MetaLen, MetaOrder};
     let exit = match &error {
         IngestError::Open { .. } | IngestError::Read { .. } | IngestError::ReaderStopped => Exit::Io,
         IngestError::TsdbBlock { source: TsdbBlockError::Open { .. } | TsdbBlockError::Read { .. }, .. } => Exit::Io,

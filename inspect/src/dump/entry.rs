@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::metrics::MetricEntry;
 
-/// An entry of a dump. `Display` gives its lines without the last line feed, `Serialize` an object with the entry's `type`.
+/// An entry of a dump. `Display` gives its lines without the last line feed, `Serialize` an object with the entry's
+/// `type`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are the spec's")]
@@ -71,7 +72,7 @@ pub struct MetaEntry<'v> {
     pub parents: Vec<String>,
     pub ancestors: Vec<String>,
     pub external_labels: Vec<(&'v str, &'v str)>,
-    pub user_pairs: Vec<(&'v str, &'v str)>,
+    pub annotations: Vec<(&'v str, &'v str)>,
     pub max_name_len: u32,
     pub max_value_len: u32,
     pub planner_version: u32,
@@ -190,7 +191,7 @@ impl fmt::Display for MetaEntry<'_> {
         }
         self.parents.iter().try_for_each(|parent| writeln!(f, "  parent {parent}"))?;
         self.ancestors.iter().try_for_each(|ancestor| writeln!(f, "  ancestor {ancestor}"))?;
-        for (name, pairs) in [("external", &self.external_labels), ("user", &self.user_pairs)] {
+        for (name, pairs) in [("external", &self.external_labels), ("user", &self.annotations)] {
             pairs.iter().try_for_each(|(key, value)| writeln!(f, "  {name} {} {}", Escaped(key), Escaped(value)))?;
         }
         writeln!(f, "  policy {} {}", self.max_name_len, self.max_value_len)?;

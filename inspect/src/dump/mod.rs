@@ -4,17 +4,17 @@ mod entry;
 
 use std::io::Write;
 
-use chronoxide_format::layout::{MAJOR, MINOR};
+use chronoxide_format::layout::{ANCHOR_ROWS, MAJOR, MINOR};
 use chronoxide_format::view::{BlockView, Pairs, Table, Text};
-use chronoxide_format::{KeyId, PoolId, SymbolId, TableId};
+use chronoxide_format::{KeyId, SymbolId, TableId};
 
 pub use entry::{DomainEntry, Entry, JobEntry, MetaEntry};
 
 use crate::InspectError;
 use crate::tables::TableKind;
 
-/// Writes the dump of a block as text: all of it, or with `first` only so many of each list of symbols, keys, tables, rows, series
-/// and so on.
+/// Writes the dump of a block as text: all of it, or with `first` only so many of each list of symbols, keys, tables,
+/// rows, series and so on.
 ///
 /// # Errors
 /// A block that is damaged, or a writer that fails.
@@ -46,7 +46,7 @@ pub fn dump_entries<'v>(
 
 struct Dump<'v, 't> {
     view: &'v BlockView<'v>,
-    text: Text<'v>,
+    text: Text<'v, 'v>,
     first: u32,
     take: &'t mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
 }
@@ -64,12 +64,17 @@ impl<'v> Dump<'v, '_> {
         if count > self.first { self.take(Entry::More { count: count - self.first, indentation }) } else { Ok(()) }
     }
 
+    /// Returns the number of entries of each kind to show.
+    fn first(&self) -> usize {
+        usize::try_from(self.first).unwrap_or(usize::MAX)
+    }
+
     fn symbol(&self, id: SymbolId) -> Result<&'v str, InspectError> {
         Ok(self.text.symbol(id)?.unwrap_or_default())
     }
 
     fn key_name(&self, key: KeyId) -> Result<&'v str, InspectError> {
-        self.symbol(self.view.key_symbol(key)?)
+        Ok(self.view.key_symbol(key)?.map(|name| self.symbol(name)).transpose()?.unwrap_or_default())
     }
 
     fn header(&mut self) -> Result<(), InspectError> {
@@ -103,7 +108,7 @@ impl<'v> Dump<'v, '_> {
             parents: meta.parents()?.map(|parent| parent.to_string()).collect(),
             ancestors: meta.ancestors()?.map(|ancestor| ancestor.to_string()).collect(),
             external_labels: pairs(meta.external_labels()?)?,
-            user_pairs: pairs(meta.user_pairs()?)?,
+            annotations: pairs(meta.annotations()?)?,
             max_name_len: policy.max_name_len(),
             max_value_len: policy.max_value_len(),
             planner_version: meta.planner_version(),
@@ -126,7 +131,7 @@ impl<'v> Dump<'v, '_> {
         self.count("keys", count)?;
         for key in 0..count.min(self.first) {
             let (name, values) = (self.key_name(KeyId(key))?, self.view.cardinality(KeyId(key))?);
-            self.take(Entry::Key { key, name, values })?;
+            self.take(Entry::Key { key, name, values: values.unwrap_or_default() })?;
         }
         self.more("  ", count)
     }
@@ -139,28 +144,30 @@ impl<'v> Dump<'v, '_> {
         for kind in [0..keys, keys..count - keysets, count - keysets..count] {
             let tables = kind.end - kind.start;
             for id in kind.start..kind.start + tables.min(self.first) {
-                self.table(&self.view.table(TableId(id))?)?;
+                if let Some(table) = self.view.table(TableId(id))? {
+                    self.table(&table)?;
+                }
             }
             self.more("  ", tables)?;
         }
         Ok(())
     }
 
-    fn table(&mut self, table: &Table<'v>) -> Result<(), InspectError> {
+    fn table(&mut self, table: &Table<'v, 'v>) -> Result<(), InspectError> {
         let (id, rows) = (table.id().0, table.row_count());
-        self.take(Entry::Table { table: id, kind: TableKind::of(table).name(), rows, bits: table.row_bits() })?;
-        for number in 0..table.column_count() {
-            let column = table.column(number)?;
+        self.take(Entry::Table { table: id, kind: TableKind::from_table(table).name(), rows, bits: table.row_bits() })?;
+        for (number, column) in (0..).zip(table.columns()) {
+            let column = column?;
             let (domain, base) = (column.domain.into(), column.base);
             self.take(Entry::Column { column: number, domain, base, bits: column.width })?;
         }
         for leaf in 0..table.written_leaf_count() {
-            let (column, position) = table.leaf_place(leaf)?;
+            let Some((column, position)) = table.leaf_place(leaf)? else { break };
             self.take(Entry::Leaf { leaf, column, position })?;
         }
         for row in 0..rows.min(self.first) {
-            let codes =
-                (0..table.column_count()).map(|column| table.code_at(row, column)).collect::<Result<Vec<u32>, _>>()?;
+            let mut codes = Vec::new();
+            table.push_codes(row..row + 1, &mut codes)?;
             let symbol = codes.first().filter(|_| table.is_dictionary()).map(|&code| self.symbol(SymbolId(code)));
             self.take(Entry::Row { row, symbol: symbol.transpose()?, codes })?;
         }
@@ -170,13 +177,12 @@ impl<'v> Dump<'v, '_> {
     fn pools(&mut self) -> Result<(), InspectError> {
         let count = self.view.pool_count();
         self.count("pools", count)?;
-        for id in 0..count.min(self.first) {
-            let pool = self.view.pool(PoolId(id))?;
+        for pool in self.view.pools().take(self.first()) {
+            let pool = pool?;
             let (lists, members) = (pool.list_count(), pool.member_count());
-            self.take(Entry::Pool { pool: id, table: pool.table_id().0, lists, members })?;
-            for number in 0..lists.min(self.first) {
-                let list = pool.list(number)?;
-                let members = (0..list.len()).map(|place| list.get(place)).collect::<Result<Vec<u32>, _>>()?;
+            self.take(Entry::Pool { pool: pool.id().0, table: pool.table_id().0, lists, members })?;
+            for (number, list) in (0..).zip(pool.lists()).take(self.first()) {
+                let members = list?.members().collect::<Result<Vec<u32>, _>>()?;
                 self.take(Entry::List { list: number, members })?;
             }
             self.more("    ", lists)?;
@@ -187,15 +193,14 @@ impl<'v> Dump<'v, '_> {
     fn keysets(&mut self) -> Result<(), InspectError> {
         let count = self.view.keyset_count();
         self.count("keysets", count)?;
-        for id in 0..count.min(self.first) {
-            let keyset = self.view.keyset(id)?;
+        for keyset in self.view.keysets().take(self.first()) {
+            let keyset = keyset?;
             let first = keyset.first().0;
             let end = first.saturating_add(keyset.series_count());
             let keys = keyset.keys()?.map(|key| self.key_name(key?)).collect::<Result<Vec<_>, InspectError>>()?;
-            self.take(Entry::Keyset { keyset: id, table: keyset.table().id().0, first, end, keys })?;
-            for anchor in 0..keyset.anchor_count().min(self.first) {
-                let series = keyset.anchor(anchor)?;
-                self.take(Entry::Anchor { row: anchor * chronoxide_format::layout::ANCHOR_ROWS, series })?;
+            self.take(Entry::Keyset { keyset: keyset.id(), table: keyset.table().id().0, first, end, keys })?;
+            for (row, series) in (0..).step_by(ANCHOR_ROWS as usize).zip(keyset.anchors()).take(self.first()) {
+                self.take(Entry::Anchor { row, series: series? })?;
             }
             self.more("    ", keyset.anchor_count())?;
         }
@@ -205,9 +210,9 @@ impl<'v> Dump<'v, '_> {
     fn series(&mut self) -> Result<(), InspectError> {
         let count = self.view.series_count()?;
         self.count("series", count)?;
-        for series in self.view.all_series().take(usize::try_from(self.first).unwrap_or(usize::MAX)) {
+        for series in self.view.series_iter().take(self.first()) {
             let series = series?;
-            let labels = self.text.labels(&series).collect::<Result<Vec<_>, _>>()?;
+            let labels = self.text.labels(&series).map(|label| label.map(Into::into)).collect::<Result<Vec<_>, _>>()?;
             self.take(Entry::Series { series: series.series_ref().0, labels })?;
         }
         self.more("  ", count)

@@ -9,8 +9,9 @@ use super::{KeysetGain, Uses};
 use crate::summary::per;
 use crate::tables::TableKind;
 
-/// The rows of all keysets as they would be without inner tables and lists, against all that stands in their place. Value dictionaries are
-/// the same in both. The catalogue is told beside it: what it would be in a plain block is not known.
+/// The rows of all keysets as they would be without inner tables and lists, against all that stands in their place.
+/// Value dictionaries are the same in both. The catalogue is told beside it: what it would be in a plain block is not
+/// known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Balance {
     /// Bytes that the rows of all keysets would take plain.
@@ -36,7 +37,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    pub(super) fn of(view: &BlockView<'_>, series: u32, keysets: &[KeysetGain], uses: &Uses) -> Self {
+    pub(super) fn from_view(view: &BlockView<'_>, series: u32, keysets: &[KeysetGain], uses: &Uses) -> Self {
         let sum = |bytes: &mut dyn Iterator<Item = u64>| bytes.fold(0, u64::saturating_add);
         let tables = |kind| sum(&mut uses.tables.iter().filter(|used| used.kind == kind).map(|used| used.bytes));
         let plain_bytes = sum(&mut keysets.iter().map(|keyset| keyset.plain_bytes));

@@ -6,14 +6,15 @@ use chronoxide_format::view::{BlockView, Domain, Keyset, Series};
 use chronoxide_format::{Result, SeriesRef};
 use serde::Serialize;
 
-/// What factoring gained in the rows of a keyset. The inner tables and lists that it refers to are not counted: others may use them too.
+/// What factoring gained in the rows of a keyset. The inner tables and lists that it refers to are not counted: others
+/// may use them too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KeysetGain {
     /// The keyset's number.
     pub keyset: u32,
     /// That of its table.
     pub table: u32,
-    /// Its series.
+    /// Series.
     pub series: u32,
     /// Rows of its table: its series, or with a list column their prefixes.
     pub prefix_rows: u32,
@@ -31,7 +32,7 @@ pub struct KeysetGain {
 
 impl KeysetGain {
     /// Looks at all rows and lists of a keyset.
-    pub(super) fn of(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Result<Self> {
+    pub(super) fn from_keyset(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<Self> {
         let table = keyset.table();
         let (row_bytes, anchor_bytes) = (table.len(), keyset.anchors_len());
         let plain_bytes = plain_bytes(view, keyset, form)?;
@@ -50,16 +51,16 @@ impl KeysetGain {
     }
 }
 
-/// Returns the bytes that a keyset's series take as rows whose columns refer to value dictionaries (spec, section 7): the width of a column is that of
-/// the difference between the largest and the smallest value code of its label.
+/// Returns the bytes that a keyset's series take as rows whose columns refer to value dictionaries (spec, section 7):
+/// the width of a column is that of the difference between the largest and the smallest value code of its label.
 ///
-/// Costs the rows of the keyset's table and the members of the lists that they refer to, each list once, however many series these stand for. Holds two codes
-/// per label and one bit per list.
-fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Result<u64> {
+/// Costs the rows of the keyset's table and the members of the lists that they refer to, each list once, however many
+/// series these stand for. Holds two codes per label and one bit per list.
+fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<u64> {
     let table = keyset.table();
     let mut list_column = None;
-    for column in 0..table.column_count() {
-        let column = table.column(column)?;
+    for column in table.columns() {
+        let column = column?;
         if matches!(column.domain, Domain::Pool(_)) {
             list_column = Some(column);
         }
@@ -69,7 +70,10 @@ fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Resu
     let mut before = 0_u32;
     for row in 0..table.row_count() {
         let (len, is_new) = match (&list_column, keyset.list(row)?) {
-            (Some(column), Some(list)) => (list.len(), !seen.replace(table.code(row, column)? as usize, true)),
+            (Some(column), Some(list)) => {
+                let code = table.code(row, column)?.unwrap_or_default();
+                (list.len(), !seen.replace(code as usize, true))
+            }
             _ => (1, false),
         };
         // One series says all of a prefix, the others all of a list.
@@ -86,7 +90,7 @@ fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_>, form: RowForm) -> Resu
 }
 
 /// Widens the range of value codes of each label by those of a series.
-fn widen(ranges: &mut Vec<(u32, u32)>, series: &Series<'_>) -> Result<()> {
+fn widen(ranges: &mut Vec<(u32, u32)>, series: &Series<'_, '_>) -> Result<()> {
     if ranges.is_empty() {
         *ranges = series.label_ids().map(|ids| ids.map(|ids| (ids.code, ids.code))).collect::<Result<_>>()?;
         return Ok(());
@@ -98,7 +102,7 @@ fn widen(ranges: &mut Vec<(u32, u32)>, series: &Series<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The first less the second; the ends of the range stand for what is beyond them.
+/// Returns the first less the second; the ends of the range stand for what is beyond them.
 pub(super) fn difference(a: u64, b: u64) -> i64 {
     i64::try_from(a).unwrap_or(i64::MAX).saturating_sub_unsigned(b)
 }

@@ -21,7 +21,8 @@ use uses::Uses;
 
 /// What a plan gained: for each keyset, and for the block as a whole.
 ///
-/// What is *plain* is computed in the block's own row form, so that a block without inner tables and lists gains nothing in either.
+/// What is *plain* is computed in the block's own row form, so that a block without inner tables and lists gains
+/// nothing in either.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What is said of the plan as a whole.
@@ -43,7 +44,7 @@ pub struct Head {
     pub planner_version: u32,
     /// Form of the rows: `fixedwidth` or `bitpacked`.
     pub rows: &'static str,
-    /// Whether the block has inner tables or lists.
+    /// True if the block has inner tables or lists.
     pub factored: bool,
     /// Series.
     pub series: u32,
@@ -52,17 +53,18 @@ pub struct Head {
 }
 
 impl Plan {
-    /// Looks at each label of each row and of each list that rows refer to: the cost is that of rows, not of series. Holds a few numbers for each keyset,
-    /// table and pool, and no rows.
+    /// Looks at each label of each row and of each list that rows refer to: the cost is that of rows, not of series.
+    /// Holds a few numbers for each keyset, table and pool, and no rows.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let meta = view.meta()?;
         // First, because it also finds out whether the keysets' numbers of series can be believed.
-        let uses = Uses::of(view)?;
-        let mut keysets = (0..view.keyset_count())
-            .map(|keyset| KeysetGain::of(view, &view.keyset(keyset)?, view.row_form()))
+        let uses = Uses::from_view(view)?;
+        let mut keysets = view
+            .keysets()
+            .map(|keyset| KeysetGain::from_keyset(view, &keyset?, view.row_form()))
             .collect::<Result<Vec<_>>>()?;
         keysets.sort_by_key(|keyset| (Reverse(keyset.gained_bytes), keyset.keyset));
         let head = Head {
@@ -72,7 +74,7 @@ impl Plan {
             series: view.series_count()?,
             keysets: view.keyset_count(),
         };
-        let balance = Balance::of(view, head.series, &keysets, &uses);
+        let balance = Balance::from_view(view, head.series, &keysets, &uses);
         Ok(Self { head, keysets, tables: uses.tables, pools: uses.pools, balance })
     }
 }
@@ -88,7 +90,7 @@ pub enum Entry<'v> {
         /// What it gained.
         #[serde(flatten)]
         gain: KeysetGain,
-        /// Its label names, in order.
+        /// Label names, in order.
         keys: Vec<Name<'v>>,
     },
     /// An inner table.
@@ -110,7 +112,8 @@ pub enum Entry<'v> {
     Balance(Balance),
 }
 
-/// Hands what is said of a plan of `view`'s block to `take`, one after the other: with `first` only so many keysets, inner tables and pools.
+/// Hands what is said of a plan of `view`'s block to `take`, one after the other: with `first` only so many keysets,
+/// inner tables and pools.
 ///
 /// # Errors
 /// A block that is damaged, or what `take` says.
@@ -121,7 +124,10 @@ pub fn plan_entries<'v>(
     take: &mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
 ) -> Result<(), InspectError> {
     let text = view.text()?;
-    let keys = |table: u32| Name::of_leaves(&text, &view.table(TableId(table))?);
+    let keys = |table: u32| match view.table(TableId(table))? {
+        Some(table) => Name::from_leaves(&text, &table),
+        None => Ok(Vec::new()),
+    };
     let most = first.map_or(usize::MAX, |first| first as usize);
     let more = |take: &mut dyn FnMut(_) -> _, count: usize| match count.checked_sub(most) {
         Some(left @ 1..) => take(Entry::More { count: left }),

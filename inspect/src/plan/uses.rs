@@ -1,7 +1,7 @@
 //! Which keysets use an inner table or a pool.
 
-use chronoxide_format::view::{BlockView, Domain, Table};
-use chronoxide_format::{PoolId, Result, TableId};
+use chronoxide_format::view::{BlockView, Domain, Pool, Table};
+use chronoxide_format::{Result, TableId};
 use serde::Serialize;
 
 use crate::tables::TableKind;
@@ -9,7 +9,7 @@ use crate::tables::TableKind;
 /// An inner table, and how many keysets use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TableUse {
-    /// Its number.
+    /// Number.
     pub table: u32,
     /// A map or a shared table.
     pub kind: TableKind,
@@ -26,7 +26,7 @@ pub struct TableUse {
 /// A list pool, and how many keysets use it. Only keysets refer to pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolUse {
-    /// Its number.
+    /// Number.
     pub pool: u32,
     /// The table whose rows are the members.
     pub table: u32,
@@ -48,15 +48,16 @@ pub(super) struct Uses {
 
 impl Uses {
     /// Walks from each keyset to all inner tables below it: to each once for each keyset that uses it.
-    pub(super) fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub(super) fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let mut uses = Self::none(view)?;
         // For each inner table the last keyset that came to it.
         let mut reached = vec![None; uses.tables.len()];
-        for keyset in 0..view.keyset_count() {
-            let own = view.keyset(keyset)?.table().id();
+        for keyset in view.keysets() {
+            let keyset = keyset?;
+            let (own, keyset) = (keyset.table().id(), keyset.id());
             let mut waiting = vec![own];
             while let Some(table) = waiting.pop() {
-                for domain in domains(&view.table(table)?)? {
+                for domain in domains(view.table(table)?.as_ref())? {
                     let Some(behind) = uses.step(domain) else { continue };
                     // Dictionaries are below everything, and not the planner's.
                     let Some(place) = behind.0.checked_sub(view.key_count()).map(|place| place as usize) else {
@@ -74,7 +75,7 @@ impl Uses {
         Ok(uses)
     }
 
-    /// The table behind a column. Of pools it is noted that a keyset uses them: nothing else can.
+    /// Returns the table behind a column. Of pools it is noted that a keyset uses them: nothing else can.
     fn step(&mut self, domain: Domain) -> Option<TableId> {
         match domain {
             Domain::Arena => None,
@@ -89,24 +90,27 @@ impl Uses {
 
     fn none(view: &BlockView<'_>) -> Result<Self> {
         let inner = view.key_count()..view.table_count().saturating_sub(view.keyset_count());
-        let table = |id| {
-            let table = view.table(TableId(id))?;
-            let (kind, rows, bytes) = (TableKind::of(&table), table.row_count(), table.len());
-            Ok(TableUse { table: id, kind, rows, bytes, direct_keysets: 0, keysets: 0 })
+        let table = |table: Table<'_, '_>| {
+            let id = table.id().0;
+            let (kind, rows, bytes) = (TableKind::from_table(&table), table.row_count(), table.len());
+            TableUse { table: id, kind, rows, bytes, direct_keysets: 0, keysets: 0 }
         };
-        let pool = |id| {
-            let pool = view.pool(PoolId(id))?;
+        let pool = |pool: Pool<'_, '_>| {
+            let id = pool.id().0;
             let (table, lists, members, bytes) =
                 (pool.table_id().0, pool.list_count(), pool.member_count(), pool.len());
-            Ok(PoolUse { pool: id, table, lists, members, bytes, keysets: 0 })
+            PoolUse { pool: id, table, lists, members, bytes, keysets: 0 }
         };
         Ok(Self {
-            tables: inner.map(table).collect::<Result<_>>()?,
-            pools: (0..view.pool_count()).map(pool).collect::<Result<_>>()?,
+            tables: inner
+                .filter_map(|id| view.table(TableId(id)).transpose())
+                .map(|found| found.map(table))
+                .collect::<Result<_>>()?,
+            pools: view.pools().map(|found| found.map(pool)).collect::<Result<_>>()?,
         })
     }
 }
 
-fn domains(table: &Table<'_>) -> Result<Vec<Domain>> {
-    (0..table.column_count()).map(|column| Ok(table.column(column)?.domain)).collect()
+fn domains(table: Option<&Table<'_, '_>>) -> Result<Vec<Domain>> {
+    table.into_iter().flat_map(Table::columns).map(|column| column.map(|column| column.domain)).collect()
 }

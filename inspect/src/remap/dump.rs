@@ -34,21 +34,21 @@ pub enum RemapEntry {
     },
     /// An output.
     Output {
-        /// Its number.
+        /// Number.
         number: u32,
-        /// Its block id.
+        /// Block id.
         block_id: String,
-        /// Its series.
+        /// Series.
         series: u64,
     },
     /// A series of the input.
     Series {
-        /// Its ref in the input.
+        /// Ref in the input.
         #[serde(rename = "ref")]
         series_ref: u32,
         /// The output in which it is now, if it is in any.
         output: Option<u32>,
-        /// Its ref there.
+        /// Ref there.
         series: Option<u32>,
     },
     /// Entries that are not shown.

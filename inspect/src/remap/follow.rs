@@ -9,14 +9,14 @@ use serde::Serialize;
 /// What became of a series of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Followed {
-    /// Its ref in the input.
+    /// Ref in the input.
     #[serde(rename = "ref")]
     pub series_ref: u32,
     /// The block id of the output in which it is now; none if it was dropped.
     pub block_id: Option<String>,
     /// The number of that output.
     pub output: Option<u32>,
-    /// Its ref there.
+    /// Ref there.
     pub series: Option<u32>,
     /// True if that block is not there, and no remap says where its series are.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -38,7 +38,7 @@ impl fmt::Display for Followed {
 /// Follows a series; nothing if the input has no such series. One lookup, in place.
 ///
 /// # Errors
-/// Damage to what was touched.
+/// `Corrupt` if a byte that was read is damaged.
 pub fn follow(view: &RemapView<'_>, series: u32) -> Result<Option<Followed>, RemapError> {
     if u64::from(series) >= view.series_count()? {
         return Ok(None);

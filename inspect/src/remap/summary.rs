@@ -31,9 +31,9 @@ pub struct RemapSummary {
 /// An output of the compaction.
 #[derive(Clone, Debug, Serialize)]
 pub struct OutputSummary {
-    /// Its block id.
+    /// Block id.
     pub block_id: String,
-    /// Its series.
+    /// Series.
     pub series: u64,
     /// Series of the input that are in it.
     pub mapped: u64,
@@ -43,8 +43,8 @@ impl RemapSummary {
     /// Looks at a remap.
     ///
     /// # Errors
-    /// Damage to what was touched.
-    pub fn of(view: &RemapView<'_>) -> Result<Self, RemapError> {
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn from_view(view: &RemapView<'_>) -> Result<Self, RemapError> {
         let (mut series, mut mapped) = (0, 0);
         let outputs = (0..view.output_count()).filter_map(|output| view.output(output));
         let mut outputs: Vec<OutputSummary> =
@@ -73,13 +73,13 @@ impl RemapSummary {
         })
     }
 
-    /// The whole file's bytes per series; none for an input without series.
+    /// Returns the whole file's bytes per series; none for an input without series.
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
     }
 }
 
-/// The job as hexadecimal digits; zero stands for none.
+/// Returns the job as hexadecimal digits; zero stands for none.
 pub(super) fn job(view: &RemapView<'_>) -> Option<String> {
     let job = view.job_id();
     (job != [0; 16]).then(|| format!("{:032x}", u128::from_be_bytes(job)))

@@ -9,9 +9,9 @@ pub(crate) mod tables;
 use list::List;
 
 /// How many names, columns and the like of one thing a line shows on a terminal. Into a pipe or a file it goes whole.
-const MOST_ON_TERMINAL: usize = 8;
+const MAX_ON_TERMINAL: usize = 8;
 
-/// The most items of a list in a line.
+/// Returns the most items of a list in a line.
 pub(crate) const fn most(is_terminal: bool) -> usize {
-    if is_terminal { MOST_ON_TERMINAL } else { usize::MAX }
+    if is_terminal { MAX_ON_TERMINAL } else { usize::MAX }
 }

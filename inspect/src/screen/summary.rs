@@ -37,7 +37,7 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
         writeln!(out, "  metrics    {rows} of type, unit and description")?;
     }
     writeln!(out, "  rows       {}, planner {}", summary.rows, summary.planner_version)?;
-    for (what, pairs) in [("label", &summary.external_labels), ("user", &summary.user_pairs)] {
+    for (what, pairs) in [("label", &summary.external_labels), ("user", &summary.annotations)] {
         for (key, value) in pairs {
             writeln!(out, "  {what:10} {}={}", Escaped(key), Escaped(value))?;
         }

@@ -30,7 +30,7 @@ pub enum Entry<'v> {
 /// A table.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableEntry<'v> {
-    /// Its number.
+    /// Number.
     pub table: u32,
     /// What it is.
     pub kind: TableKind,
@@ -45,7 +45,7 @@ pub struct TableEntry<'v> {
     pub bits: u32,
     /// Bytes that its rows take.
     pub bytes: u64,
-    /// Its columns.
+    /// Columns.
     pub columns: Vec<ColumnEntry>,
     /// Who refers to it.
     pub referrers: Referrers,
@@ -69,7 +69,7 @@ impl From<Column> for ColumnEntry {
 /// A list pool.
 #[derive(Clone, Debug, Serialize)]
 pub struct PoolEntry {
-    /// Its number.
+    /// Number.
     pub pool: u32,
     /// The table whose rows are the members.
     pub table: u32,
@@ -114,11 +114,11 @@ pub struct PoolTotal {
 }
 
 impl Total {
-    pub(super) const fn of(kind: TableKind) -> Self {
+    pub(super) const fn new(kind: TableKind) -> Self {
         Self { kind, count: 0, rows: 0, bytes: 0, bytes_per_series: None }
     }
 
-    pub(super) fn add(&mut self, table: &Table<'_>) {
+    pub(super) fn add(&mut self, table: &Table<'_, '_>) {
         self.count += 1;
         self.rows += u64::from(table.row_count());
         self.bytes = self.bytes.saturating_add(table.len());
@@ -130,7 +130,7 @@ impl Total {
 }
 
 impl PoolTotal {
-    pub(super) fn add(&mut self, pool: &Pool<'_>) {
+    pub(super) fn add(&mut self, pool: &Pool<'_, '_>) {
         self.count += 1;
         self.lists += u64::from(pool.list_count());
         self.members += u64::from(pool.member_count());

@@ -21,8 +21,8 @@ impl TableKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Dictionary, Self::Map, Self::Shared, Self::Keyset];
 
-    /// The kind of a table.
-    pub const fn of(table: &Table<'_>) -> Self {
+    /// Returns the kind of a table.
+    pub const fn from_table(table: &Table<'_, '_>) -> Self {
         if table.is_dictionary() {
             Self::Dictionary
         } else if table.is_keyset() {
@@ -34,7 +34,7 @@ impl TableKind {
         }
     }
 
-    /// The word of the spec for it (its section 13).
+    /// Returns the word of the spec for it (its section 13).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dictionary => "dictionary",

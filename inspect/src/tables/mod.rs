@@ -5,7 +5,7 @@ mod kind;
 mod references;
 
 use chronoxide_format::view::{BlockView, Domain, Pool, Table, Text};
-use chronoxide_format::{PoolId, Result, TableId};
+use chronoxide_format::{Result, TableId};
 
 pub use entry::{ColumnEntry, Entry, PoolEntry, PoolTotal, TableEntry, Total};
 pub use kind::TableKind;
@@ -24,8 +24,8 @@ pub struct Selection {
     pub first: Option<u32>,
 }
 
-/// Hands the tables of a block, its pools, and a total for each kind to `take`, one after the other. Totals count what was left out by
-/// [`Selection::first`] too. Holds one reference for each column of the block, and the entry.
+/// Hands the tables of a block, its pools, and a total for each kind to `take`, one after the other. Totals count what
+/// was left out by [`Selection::first`] too. Holds one reference for each column of the block, and the entry.
 ///
 /// # Errors
 /// A block that is damaged, or what `take` says.
@@ -36,14 +36,14 @@ pub fn table_entries<'v>(
 ) -> Result<(), InspectError> {
     let (keys, count) = (view.key_count(), view.table_count());
     let first_keyset = count.saturating_sub(view.keyset_count());
-    let list = List { view, text: view.text()?, references: References::of(view)?, first_keyset };
+    let list = List { view, text: view.text()?, references: References::from_view(view)?, first_keyset };
     let first = selection.first.unwrap_or(u32::MAX);
-    let mut totals = TableKind::ALL.map(Total::of);
+    let mut totals = TableKind::ALL.map(Total::new);
     for tables in [0..keys, keys..first_keyset, first_keyset..count] {
         let mut seen: u32 = 0;
         for id in tables {
-            let table = view.table(TableId(id))?;
-            let kind = TableKind::of(&table);
+            let Some(table) = view.table(TableId(id))? else { break };
+            let kind = TableKind::from_table(&table);
             if selection.kind.is_some_and(|wanted| wanted != kind) {
                 continue;
             }
@@ -73,25 +73,23 @@ fn more<'v>(
 
 struct List<'v> {
     view: &'v BlockView<'v>,
-    text: Text<'v>,
+    text: Text<'v, 'v>,
     references: References,
     first_keyset: u32,
 }
 
 impl<'v> List<'v> {
-    fn table(&self, table: &Table<'v>) -> Result<TableEntry<'v>> {
+    fn table(&self, table: &Table<'v, 'v>) -> Result<TableEntry<'v>> {
         let id = table.id();
         Ok(TableEntry {
             table: id.0,
-            kind: TableKind::of(table),
+            kind: TableKind::from_table(table),
             keyset: id.0.checked_sub(self.first_keyset),
-            keys: Name::of_leaves(&self.text, table)?,
+            keys: Name::from_leaves(&self.text, table)?,
             rows: table.row_count(),
             bits: table.row_bits(),
             bytes: table.len(),
-            columns: (0..table.column_count())
-                .map(|column| table.column(column).map(ColumnEntry::from))
-                .collect::<Result<_>>()?,
+            columns: table.columns().map(|column| column.map(ColumnEntry::from)).collect::<Result<_>>()?,
             referrers: self.references.to(Domain::Table(id)),
         })
     }
@@ -102,10 +100,10 @@ impl<'v> List<'v> {
         take: &mut dyn FnMut(Entry<'v>) -> Result<(), InspectError>,
     ) -> Result<PoolTotal, InspectError> {
         let mut total = PoolTotal::default();
-        for id in 0..self.view.pool_count() {
-            let pool = self.view.pool(PoolId(id))?;
+        for pool in self.view.pools() {
+            let pool = pool?;
             total.add(&pool);
-            if id < first {
+            if pool.id().0 < first {
                 take(Entry::Pool(self.pool(&pool)))?;
             }
         }
@@ -113,7 +111,7 @@ impl<'v> List<'v> {
         Ok(total)
     }
 
-    fn pool(&self, pool: &Pool<'_>) -> PoolEntry {
+    fn pool(&self, pool: &Pool<'_, '_>) -> PoolEntry {
         PoolEntry {
             pool: pool.id().0,
             table: pool.table_id().0,

@@ -1,7 +1,7 @@
 //! Who refers to what.
 
 use chronoxide_format::view::{BlockView, Domain};
-use chronoxide_format::{PoolId, Result, TableId};
+use chronoxide_format::{Result, TableId};
 use serde::Serialize;
 
 /// Who refers to a table or to a pool, by number and in order.
@@ -27,18 +27,19 @@ pub(super) struct References(Vec<(Domain, Referrer)>);
 
 impl References {
     /// Looks at each column and each pool once.
-    pub(super) fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub(super) fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let mut references = Vec::new();
         let first_keyset = view.table_count().saturating_sub(view.keyset_count());
         for id in view.key_count()..view.table_count() {
-            let table = view.table(TableId(id))?;
+            let Some(table) = view.table(TableId(id))? else { break };
             let referrer = id.checked_sub(first_keyset).map_or(Referrer::Table(id), Referrer::Keyset);
-            for column in 0..table.column_count() {
-                references.push((table.column(column)?.domain, referrer));
+            for column in table.columns() {
+                references.push((column?.domain, referrer));
             }
         }
-        for id in 0..view.pool_count() {
-            references.push((Domain::Table(view.pool(PoolId(id))?.table_id()), Referrer::Pool(id)));
+        for pool in view.pools() {
+            let pool = pool?;
+            references.push((Domain::Table(pool.table_id()), Referrer::Pool(pool.id().0)));
         }
         references.sort_unstable();
         Ok(Self(references))

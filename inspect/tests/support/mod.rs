@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::layout::RowForm;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};

@@ -40,7 +40,7 @@ pub fn bytes(bits: u64) -> u64 {
 }
 
 impl Model {
-    pub fn of(block: &[u8]) -> Self {
+    pub fn from_block(block: &[u8]) -> Self {
         let view = BlockView::open(block).unwrap();
         let mut model = Self {
             fixed_width: false,

@@ -5,8 +5,8 @@ use super::selection::Selection;
 use super::write::{BlockTarget, write};
 use crate::keyset::KeysetStore;
 use bitvec::slice::BitSlice;
-use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 
@@ -55,7 +55,7 @@ impl KeysetStore {
     /// rows of the largest keyset, for a factored block twice the rows of all.
     ///
     /// ```
-    /// use chronoxide_format::{build::BlockMeta, view::BlockView};
+    /// use chronoxide_format::{write::BlockMeta, view::BlockView};
     /// use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
     ///
     /// let mut store = KeysetStore::new();

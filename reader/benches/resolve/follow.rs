@@ -1,4 +1,5 @@
-//! What following a series through a compaction costs, beside resolving its labels: whoever keeps samples by series ref does the one instead of the other.
+//! What following a series through a compaction costs, beside resolving its labels: whoever keeps samples by series ref
+//! does the one instead of the other.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,11 +13,12 @@ use criterion::{Criterion, Throughput};
 use crate::workload::{SERIES, blocks};
 use crate::{SAMPLE, at_random, in_order, touch_series};
 
-/// The remap of a block whose series stayed in order: before every seventh row some of another input came, and every thirteenth lost its first series.
+/// The remap of a block whose series stayed in order: before every seventh row some of another input came, and every
+/// thirteenth lost its first series.
 fn remap(view: &BlockView<'_>) -> (Vec<u8>, Vec<Option<u32>>) {
     let (mut next, mut all, mut ends) = (0, Vec::new(), Vec::new());
     for keyset in 0..view.keyset_count() {
-        let keyset = view.keyset(keyset).expect("sound");
+        let keyset = view.keyset(keyset).expect("sound").expect("a keyset of the block");
         let mut rows = Vec::new();
         for row in 0..keyset.table().row_count() {
             let len = keyset.list(row).expect("sound").map_or(1, |list| list.len());

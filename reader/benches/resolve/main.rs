@@ -1,9 +1,8 @@
-//! What reading a block costs: opening it, resolving a million series in order and at random, step by step, finding them again, and following them through a
-//! compaction.
+//! What reading a block costs: opening it, resolving a million series in order and at random, step by step, finding
+//! them again, and following them through a compaction.
 //!
-//! The baseline is what one would build without this crate: each series as a flat array of pairs of symbol ids, with `u32` offsets, in memory
-//! ([`FlatPairs`]).
-//! Every function touches every byte of every label that it resolves.
+//! The baseline is what one would build without this crate: each series as a flat array of pairs of symbol ids, with
+//! `u32` offsets, in memory ([`FlatPairs`]). Every function touches every byte of every label that it resolves.
 
 mod follow;
 mod workload;
@@ -109,7 +108,8 @@ fn resolve(criterion: &mut Criterion) {
         });
         group.bench_function(format!("iterate/{name}"), |b| {
             b.iter(|| {
-                let labels = view.all_series().take(SAMPLE as usize).flat_map(|series| series.expect("sound").labels());
+                let labels =
+                    view.series_iter().take(SAMPLE as usize).flat_map(|series| series.expect("sound").labels());
                 labels
                     .map(|label| label.expect("sound"))
                     .map(|label| touch(label.name) + touch(label.value))
@@ -137,10 +137,10 @@ fn steps(criterion: &mut Criterion) {
             b.iter(|| {
                 let codes = |n| {
                     let series = series(n);
-                    let keyset = view.keyset(series.keyset()).expect("sound");
+                    let keyset = view.keyset(series.keyset()).expect("sound").expect("a keyset of the block");
                     let row = n - keyset.first().0;
                     (0..series.label_count())
-                        .map(|column| u64::from(keyset.table().code_at(row, column).expect("sound")))
+                        .map(|column| u64::from(keyset.table().code_at(row, column).expect("sound").expect("in range")))
                         .sum::<u64>()
                 };
                 at_random().map(codes).sum::<u64>()
@@ -203,7 +203,7 @@ fn find(criterion: &mut Criterion) {
         let wanted: Vec<Vec<(&str, &str)>> = (0..FOUND)
             .map(|n| {
                 let series = view.series(SeriesRef(scatter(n) % SERIES)).expect("sound").expect("a series");
-                text.labels(&series).collect::<Result<_, _>>().expect("sound")
+                text.labels(&series).map(|label| label.map(Into::into)).collect::<Result<_, _>>().expect("sound")
             })
             .collect();
         println!(

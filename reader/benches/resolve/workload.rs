@@ -1,7 +1,7 @@
-//! A million series as OpenTelemetry exports them: pods with 16 resource attributes, 120 metrics with 4 to 12 labels of their own in 60
-//! keysets, in the order in which pods export them. The same on every machine.
+//! A million series as OpenTelemetry exports them: pods with 16 resource attributes, 120 metrics with 4 to 12 labels of
+//! their own in 60 keysets, in the order in which pods export them. The same on every machine.
 
-use chronoxide_format::build::BlockMeta;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::Layout;
 use chronoxide_labels::{KeysetStore, LabelId};
 

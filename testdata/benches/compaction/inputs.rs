@@ -1,7 +1,7 @@
 //! Blocks of windows, and blocks cut at random.
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{Collector, CollectorOptions};
 use chronoxide_labels::{KeysetStore, LabelSetStore};

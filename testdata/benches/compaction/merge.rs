@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chronoxide_compactor::{CompactOptions, Compaction, NoObserver, Observer, SCRATCH_MEMORY, Summary};
-use chronoxide_format::build::BlockMeta;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSetStore};
 use chronoxide_publish::{Disk, Existing};
 use chronoxide_reader::lineage::Lineage;
@@ -42,7 +42,7 @@ fn verify(path: &Path) -> Result<Lineage, OpenError> {
     let block = unsafe { Block::map(path, Checks::Never) }?;
     let view = block.view();
     chronoxide_compactor::verify(&view).map_err(damaged)?;
-    Lineage::of(&view).map_err(damaged)
+    Lineage::from_view(&view).map_err(damaged)
 }
 
 /// Every series resolved, inserted into a store, and the store sealed.

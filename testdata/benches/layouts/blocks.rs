@@ -1,7 +1,7 @@
 //! A data set sealed in every layout.
 
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{LabelSetStore, Layout};
 
 use crate::sets::DataSet;

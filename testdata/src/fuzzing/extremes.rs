@@ -52,19 +52,19 @@ pub fn call_block(view: &BlockView<'_>, call: u8, numbers: [u32; 4]) {
         1 => {
             let key = KeyId(first);
             let _ = (view.key_symbol(key), view.key_name(key), view.cardinality(key));
-            let _ = view.label_values(key).map(|values| values.take(FIRST).count());
-            let _ = (view.value_code(key, &second.to_le_bytes()), view.value_code(key, b""));
+            let _ = view.label_values(key).map(|values| values.map(|values| values.take(FIRST).count()));
+            let _ = (view.value_code(key, second.to_le_bytes()), view.value_code(key, ""));
         }
         2 => {
-            let Ok(table) = view.dictionary(KeyId(first)) else { return };
+            let Ok(Some(table)) = view.dictionary(KeyId(first)) else { return };
             call_table(&table, second, third, fourth);
         }
         3 | 4 => {
-            let Ok(table) = view.table(TableId(first)) else { return };
+            let Ok(Some(table)) = view.table(TableId(first)) else { return };
             call_table(&table, second, third, fourth);
         }
         5 => {
-            let Ok(table) = view.table(TableId(first % view.table_count().max(1))) else { return };
+            let Ok(Some(table)) = view.table(TableId(first % view.table_count().max(1))) else { return };
             let domain = match fourth % 3 {
                 0 => Domain::Arena,
                 1 => Domain::Table(TableId(third)),
@@ -80,20 +80,20 @@ pub fn call_block(view: &BlockView<'_>, call: u8, numbers: [u32; 4]) {
             }
         }
         6 => {
-            let Ok(pool) = view.pool(PoolId(first)) else { return };
+            let Ok(Some(pool)) = view.pool(PoolId(first)) else { return };
             let _ = (pool.table().map(|table| table.row_count()), pool.len());
-            let Ok(list) = pool.list(second) else { return };
+            let Ok(Some(list)) = pool.list(second) else { return };
             let _ = (list.get(third), list.position(fourth));
         }
         7 => {
             let count = view.pool_count().max(1);
-            let Ok(pool) = view.pool(PoolId(first % count)) else { return };
-            let Ok(list) = pool.list(second % pool.list_count().max(1)) else { return };
+            let Ok(Some(pool)) = view.pool(PoolId(first % count)) else { return };
+            let Ok(Some(list)) = pool.list(second % pool.list_count().max(1)) else { return };
             let _ = (list.get(third), list.position(fourth));
         }
         8 | 9 => {
             let number = if call % CALLS == 8 { first } else { first % view.keyset_count().max(1) };
-            let Ok(keyset) = view.keyset(number) else { return };
+            let Ok(Some(keyset)) = view.keyset(number) else { return };
             let _ = keyset.keys().map(|keys| keys.take(FIRST).count());
             let _ = (keyset.list(second).map(|list| list.map(|list| list.get(third))), keyset.anchor(third));
             let _ = (keyset.anchors_len(), keyset.anchor_count());
@@ -101,7 +101,7 @@ pub fn call_block(view: &BlockView<'_>, call: u8, numbers: [u32; 4]) {
         }
         10 => {
             let Ok(Some(series)) = view.series(SeriesRef(first)) else { return };
-            let _ = (series.ids(second), series.get_key(KeyId(third)), series.get(&fourth.to_le_bytes()));
+            let _ = (series.ids(second), series.get_key(KeyId(third)), series.get(fourth.to_le_bytes()));
         }
         11 => {
             let count = view.series_count().unwrap_or(0).max(1);
@@ -126,13 +126,17 @@ pub fn call_block(view: &BlockView<'_>, call: u8, numbers: [u32; 4]) {
             let cut = view.bytes().get(..first as usize).unwrap_or(view.bytes());
             let other = BlockView::with_frame(cut, view.frame(), None);
             let _ = (other.series(SeriesRef(second)), other.meta().map(|meta| meta.series_count()));
-            let _ = (Frame::parse(cut), other.keyset(third), other.table(TableId(fourth)).map(|table| table.len()));
+            let _ = (
+                Frame::parse(cut),
+                other.keyset(third),
+                other.table(TableId(fourth)).map(|table| table.map(|table| table.len())),
+            );
             let _ = (other.check_arena(), other.metric_metadata(), other.to_owned_meta());
         }
     }
 }
 
-fn call_table(table: &chronoxide_format::view::Table<'_>, column: u32, row: u32, leaf: u32) {
+fn call_table(table: &chronoxide_format::view::Table<'_, '_>, column: u32, row: u32, leaf: u32) {
     let _ = (table.len(), table.is_empty(), table.leaf_count(), table.written_leaf_count());
     let _ = (table.column(column), table.code_at(row, column), table.code_at(0, column), table.code_at(row, 0));
     let _ = (table.leaf_place(leaf), table.leaf_key(leaf));

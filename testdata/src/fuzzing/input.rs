@@ -5,10 +5,10 @@ use std::convert::Infallible;
 use std::io::Cursor;
 
 use chronoxide_format::SeriesRef;
-use chronoxide_format::build::BlockMeta;
 use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::error::DecodeError;
 use chronoxide_ingest::input::{Format, RecordContent, Records, Source};
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};

@@ -189,7 +189,7 @@ fn differ(first: &BlockView<'_>, second: &BlockView<'_>) -> bool {
             (key.to_owned(), value.to_owned())
         };
         let external: Vec<_> = meta.external_labels().expect("a sound block").map(owned).collect();
-        let user: Vec<_> = meta.user_pairs().expect("a sound block").map(owned).collect();
+        let user: Vec<_> = meta.annotations().expect("a sound block").map(owned).collect();
         ((external, meta.policy()), user)
     };
     let ((first, user), (second, other)) = (of(first), of(second));

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use chronoxide_format::Rule;
-use chronoxide_format::build::{BlockMeta, MetricRecords, Records, SectionBytes};
 use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm, SectionKind};
 use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::verify::InTurn;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::{BlockMeta, MetricRecords, Records, SectionBytes};
 
 use super::program::Program;
 use crate::editor::{BlockEditor, reseal};

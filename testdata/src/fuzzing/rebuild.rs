@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use chronoxide_format::bits::BitWriter;
-use chronoxide_format::build::{BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedRows, SectionBytes};
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::{BlockView, Domain, Table};
-use chronoxide_format::{KeyId, PoolId, Result, SymbolId, TableId};
+use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
+use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError, KeysetOutline, PackedRows, SectionBytes};
+use chronoxide_format::{KeyId, Result, SymbolId, TableId};
 
 use crate::editor::BlockEditor;
 use crate::plan::{Labelset, Plan, build};
@@ -20,8 +20,8 @@ use crate::plan::{Labelset, Plan, build};
 pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
     let mut builder = BlockBuilder::new(view.row_form());
     push_inner(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
-    for keyset in 0..view.keyset_count() {
-        let (domains, rows) = keyset_rows(view, keyset).expect("a sound block can be read");
+    for number in 0..view.keyset_count() {
+        let (domains, rows) = table(&keyset(view, number as usize).table()).expect("a sound block can be read");
         builder.push_keyset_table(&domains, &rows).expect("a sound block can be built");
     }
     let meta = block_meta(view).expect("a sound block");
@@ -37,7 +37,7 @@ pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
     push_inner(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
     let mut packers = Vec::new();
     let keysets: Vec<(Vec<Domain>, Vec<u32>)> =
-        (0..view.keyset_count()).map(|keyset| keyset_rows(view, keyset).expect("a sound block")).collect();
+        view.keysets().map(|keyset| table(&keyset?.table())).collect::<Result<_>>().expect("a sound block");
     for (number, (domains, rows)) in keysets.iter().enumerate() {
         let column = |column| rows.iter().skip(column).step_by(domains.len()).copied();
         let range = |number| (column(number).min().expect("it has rows"), column(number).max().expect("it has rows"));
@@ -45,7 +45,7 @@ pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
             domains,
             row_count: (rows.len() / domains.len()) as u32,
             ranges: &(0..domains.len()).map(range).collect::<Vec<_>>(),
-            series_count: view.keyset(number as u32).expect("a sound block").series_count().into(),
+            series_count: keyset(view, number).series_count().into(),
             // That of the block is the sum over its keysets, however it is spread.
             fingerprint: if number == 0 { fingerprint(view) } else { Fingerprint::ZERO },
         };
@@ -61,11 +61,11 @@ pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
             for some in rows.chunks(domains.len() * 7) {
                 let mut writer = BitWriter::new();
                 packer.pack(some, &mut writer).expect("codes are those of the outline");
-                sink.push(&PackedRows::of(writer))?;
+                sink.push(&PackedRows::from_writer(writer))?;
             }
-            let keyset = view.keyset(number as u32).expect("a sound block");
+            let keyset = keyset(view, number);
             if keyset.pool().is_some() {
-                let anchors = (0..keyset.anchor_count()).map(|anchor| keyset.anchor(anchor).expect("a sound block"));
+                let anchors = keyset.anchors().map(|anchor| anchor.expect("a sound block"));
                 sink.anchors(anchors.collect())?;
             }
         }
@@ -80,10 +80,6 @@ pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
 
 fn fingerprint(view: &BlockView<'_>) -> Fingerprint {
     Fingerprint::from_parts(view.meta().expect("a sound block").fingerprint()).expect("a sound block")
-}
-
-fn keyset_rows(view: &BlockView<'_>, keyset: u32) -> Result<(Vec<Domain>, Vec<u32>)> {
-    table(&view.keyset(keyset)?.table())
 }
 
 /// The block with features and sections that only a later version would write.
@@ -121,35 +117,35 @@ fn push_inner(view: &BlockView<'_>, builder: &mut BlockBuilder) -> Result<Result
         push!(builder.push_symbol(text.symbol(SymbolId(id))?.expect("below their count")));
     }
     for key in (0..view.key_count()).map(KeyId) {
-        let (_, values) = table(&view.dictionary(key)?)?;
+        let (_, values) = table(&view.dictionary(key)?.expect("a key of the block"))?;
         let values: Vec<SymbolId> = values.into_iter().map(SymbolId).collect();
-        push!(builder.push_key(view.key_symbol(key)?, &values));
+        push!(builder.push_key(view.key_symbol(key)?.expect("a key of the block"), &values));
     }
     let first_keyset = view.table_count() - view.keyset_count();
     for id in view.key_count()..first_keyset {
-        let (domains, rows) = table(&view.table(TableId(id))?)?;
+        let (domains, rows) = table(&view.table(TableId(id))?.expect("a table of the block"))?;
         push!(builder.push_table(&domains, &rows));
     }
-    for id in 0..view.pool_count() {
-        let pool = view.pool(PoolId(id))?;
-        let list = |number| {
-            let list = pool.list(number)?;
-            (0..list.len()).map(|place| list.get(place)).collect::<Result<Vec<u32>>>()
-        };
-        let lists = (0..pool.list_count()).map(list).collect::<Result<Vec<_>>>()?;
+    for pool in view.pools() {
+        let pool = pool?;
+        let lists = pool.lists().map(|list| list?.members().collect()).collect::<Result<Vec<Vec<u32>>>>()?;
         let lists: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
         push!(builder.push_pool(pool.table_id(), &lists));
     }
     Ok(Ok(()))
 }
 
+fn keyset<'data, 'view>(view: &'view BlockView<'data>, number: usize) -> Keyset<'data, 'view> {
+    view.keyset(number as u32).expect("a sound block").expect("a keyset of the block")
+}
+
 /// The domains of a table's columns, and its rows one after the other.
-fn table(table: &Table<'_>) -> Result<(Vec<Domain>, Vec<u32>)> {
-    let columns = (0..table.column_count()).map(|column| table.column(column)).collect::<Result<Vec<_>>>()?;
+fn table(table: &Table<'_, '_>) -> Result<(Vec<Domain>, Vec<u32>)> {
+    let columns = table.columns().collect::<Result<Vec<_>>>()?;
     let mut rows = Vec::new();
     for row in 0..table.row_count() {
         for column in &columns {
-            rows.push(table.code(row, column)?);
+            rows.push(table.code(row, column)?.expect("a row of the table"));
         }
     }
     Ok((columns.iter().map(|column| column.domain).collect(), rows))
@@ -165,7 +161,7 @@ fn block_meta(view: &BlockView<'_>) -> Result<BlockMeta> {
         parents: meta.parents()?.collect(),
         ancestors: meta.ancestors()?.collect(),
         external_labels: meta.external_labels()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
-        user_pairs: meta.user_pairs()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
+        annotations: meta.annotations()?.map(|pair| pair.map(owned)).collect::<Result<_>>()?,
         metrics: view.metric_metadata()?.iter().collect::<Result<_>>()?,
         policy: meta.policy(),
         planner_version: meta.planner_version(),

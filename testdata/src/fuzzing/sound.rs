@@ -47,7 +47,7 @@ pub fn series(view: &BlockView<'_>) -> Option<BTreeSet<Labelset>> {
         return None;
     }
     let mut all = BTreeSet::new();
-    for (number, series) in (0..).zip(view.all_series()) {
+    for (number, series) in (0..).zip(view.series_iter()) {
         let series = series.expect("a sound block has its series");
         assert_eq!(series.series_ref(), SeriesRef(number), "refs have gaps");
         let again = view.series(SeriesRef(number)).expect("a sound block").expect("a ref below the count");
@@ -66,11 +66,11 @@ pub fn series(view: &BlockView<'_>) -> Option<BTreeSet<Labelset>> {
 /// # Panics
 /// If one cannot be read.
 pub fn series_in_order(view: &BlockView<'_>) -> Vec<Labelset> {
-    let series = |series: Result<Series<'_>>| labels(&series.expect("a sound block has its series"));
-    view.all_series().map(series).collect::<Result<_>>().expect("a sound block has its labels")
+    let series = |series: Result<Series<'_, '_>>| labels(&series.expect("a sound block has its series"));
+    view.series_iter().map(series).collect::<Result<_>>().expect("a sound block has its labels")
 }
 
-fn labels(series: &Series<'_>) -> Result<Labelset> {
+fn labels(series: &Series<'_, '_>) -> Result<Labelset> {
     let mut labels = Labelset::new();
     for label in series.labels() {
         let label = label?;

@@ -32,21 +32,21 @@ impl Statistics {
         self.most_store_series = self.most_store_series.max(sealed.store_series as u64);
         self.most_store_memory = self.most_store_memory.max(sealed.store_memory as u64);
         let block = BlockView::open(&sealed.block)?;
-        for number in 0..block.keyset_count() {
-            let keyset = block.keyset(number)?;
+        for keyset in block.keysets() {
+            let keyset = keyset?;
             let (labels, series) = (keyset.keys()?.count() as u64, keyset.series()?.count() as u64);
             self.labels_per_series.add(labels, series);
         }
         let mut values = 0;
         for number in 0..block.key_count() {
             let key = KeyId(number);
-            let name = String::from_utf8_lossy(block.key_name(key)?).into_owned();
+            let name = String::from_utf8_lossy(block.key_name(key)?.unwrap_or_default()).into_owned();
             self.name_lens.add(name.len() as u64, 1);
-            let cardinality = u64::from(block.cardinality(key)?);
+            let cardinality = u64::from(block.cardinality(key)?.unwrap_or_default());
             values += cardinality;
             let most = self.cardinalities.entry(name).or_default();
             *most = cardinality.max(*most);
-            for value in block.label_values(key)? {
+            for value in block.label_values(key)?.into_iter().flatten() {
                 self.value_lens.add(value?.len() as u64, 1);
             }
         }

@@ -1,8 +1,8 @@
 //! Content as blocks, and how large their parts are.
 
-use chronoxide_format::build::{BlockBuilder, BlockMeta};
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_planner::Factored;
 
@@ -65,9 +65,9 @@ pub fn sizes(block: &[u8]) -> Sizes {
     let start = view.sections().next().unwrap().offset as usize;
     let key_bits: u64 = block[start + 24..start + 29].iter().map(|&width| u64::from(width)).sum();
     let of_keys = 41 + (u64::from(view.key_count()) * key_bits).div_ceil(8) + 8;
-    let dictionaries = (0..view.key_count()).map(|key| view.dictionary(KeyId(key)).unwrap().len()).sum();
+    let dictionaries = (0..view.key_count()).map(|key| view.dictionary(KeyId(key)).unwrap().unwrap().len()).sum();
     let keyset = |number| {
-        let keyset = view.keyset(number).unwrap();
+        let keyset = view.keyset(number).unwrap().unwrap();
         keyset.table().len() + keyset.anchors_len()
     };
     let rows = section_len(&view, SectionKind::Rows) - 8 - dictionaries;

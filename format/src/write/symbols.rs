@@ -11,11 +11,11 @@ use crate::identity::SymbolHash;
 use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SymbolsHeader};
 use crate::number::{index, length, low32};
 
-/// The symbols of a block, as they are pushed.
+/// The symbols of a block, in the order in which they are pushed.
 #[derive(Debug)]
 pub(super) struct SymbolsBuilder {
     arena: Vec<u8>,
-    /// Where each symbol starts, and the arena's length.
+    /// Start of each symbol, and the arena's length.
     starts: Vec<u64>,
     hashes: Vec<SymbolHash>,
 }
@@ -42,7 +42,7 @@ impl SymbolsBuilder {
         let id = counted("symbols", id)?;
         self.arena.extend_from_slice(symbol.as_bytes());
         self.starts.push(length(self.arena.len()));
-        self.hashes.push(SymbolHash::of(symbol.as_bytes()));
+        self.hashes.push(SymbolHash::new(symbol.as_bytes()));
         Ok(SymbolId(id))
     }
 
@@ -56,13 +56,13 @@ impl SymbolsBuilder {
         self.hashes.get(index(id.0)).copied().ok_or(unknown)
     }
 
-    /// The symbols section and the arena.
+    /// Returns the symbols section and the arena.
     pub(super) fn finish(self) -> (Vec<u8>, Vec<u8>) {
         (pack_starts(&self.starts), self.arena)
     }
 }
 
-/// The symbols section.
+/// Returns the symbols section.
 fn pack_starts(starts: &[u64]) -> Vec<u8> {
     let group = index(SYMBOL_GROUP);
     let bases = starts.iter().step_by(group);

@@ -9,16 +9,16 @@ use crate::number::length;
 /// A section to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectionBytes {
-    /// Its number in the directory.
+    /// Number in the directory.
     pub kind: u32,
     /// Tells sections of one kind apart.
     pub id: u32,
-    /// Its content.
+    /// Content.
     pub bytes: Vec<u8>,
 }
 
-/// Puts sections together in the order given, with header, directory and checksums. Computes the checks section itself; where it stands
-/// among `sections`, its content is ignored.
+/// Concatenates sections in the given order, with header, directory and checksums. The checks section is computed: its
+/// content in `sections` is ignored.
 ///
 /// Nothing else is checked: tests assemble broken blocks too.
 pub fn assemble(block_id: BlockId, features: [u32; 3], sections: &[SectionBytes]) -> Vec<u8> {

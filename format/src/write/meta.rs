@@ -1,4 +1,4 @@
-//! What the writer says of the block (spec, section 10).
+//! Metadata of the block that the writer provides (spec, section 10).
 
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{I64, U16, U32, U64};
@@ -11,7 +11,7 @@ use crate::number::length;
 use crate::policy::LabelPolicy;
 use crate::view::{Job, TimeRange};
 
-/// What the writer says of the block, beyond what its content says.
+/// Metadata of a block that its content does not imply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockMeta {
     /// The time range of the data, if it is known.
@@ -22,13 +22,13 @@ pub struct BlockMeta {
     pub job: Option<Job>,
     /// The blocks that this one is made of, in increasing order.
     pub parents: Vec<BlockId>,
-    /// The blocks that those were made of and that may still exist, in increasing order.
+    /// Origins of the parents that may still exist, in increasing order.
     pub ancestors: Vec<BlockId>,
     /// Labels of the block as a whole, in increasing order of keys.
     pub external_labels: Vec<(String, String)>,
     /// Pairs that a user attached, in increasing order of keys.
-    pub user_pairs: Vec<(String, String)>,
-    /// What is known about the metrics of the block. Part of its id, and not of its fingerprint.
+    pub annotations: Vec<(String, String)>,
+    /// Type, unit and description of the block's metrics. Part of its id, not of its fingerprint.
     pub metrics: MetricSet,
     /// How labels were cut.
     pub policy: LabelPolicy,
@@ -37,7 +37,7 @@ pub struct BlockMeta {
 }
 
 impl Default for BlockMeta {
-    /// Nothing known, nothing cut.
+    /// Returns metadata with nothing known and nothing cut.
     fn default() -> Self {
         Self {
             time: None,
@@ -46,7 +46,7 @@ impl Default for BlockMeta {
             parents: Vec::new(),
             ancestors: Vec::new(),
             external_labels: Vec::new(),
-            user_pairs: Vec::new(),
+            annotations: Vec::new(),
             metrics: MetricSet::new(),
             policy: LabelPolicy::NONE,
             planner_version: 0,
@@ -54,7 +54,7 @@ impl Default for BlockMeta {
     }
 }
 
-/// What the content says.
+/// Counts and fingerprint of the content.
 pub(super) struct Content {
     pub series_count: u64,
     pub label_count: u64,
@@ -63,7 +63,7 @@ pub(super) struct Content {
 }
 
 impl BlockMeta {
-    /// The meta section.
+    /// Returns the meta section.
     pub(super) fn encode(&self, content: &Content) -> Result<Vec<u8>, BuildError> {
         increasing("parents", &self.parents)?;
         increasing("ancestors", &self.ancestors)?;
@@ -94,7 +94,7 @@ impl BlockMeta {
             parent_count: count("parents", self.parents.len())?,
             ancestor_count: count("ancestors", self.ancestors.len())?,
             external_label_count: count("external labels", self.external_labels.len())?,
-            user_pair_count: count("user pairs", self.user_pairs.len())?,
+            annotation_count: count("annotations", self.annotations.len())?,
             max_name_len: U32::new(self.policy.max_name_len()),
             max_value_len: U32::new(self.policy.max_value_len()),
             planner_version: U32::new(self.planner_version),
@@ -107,7 +107,7 @@ impl BlockMeta {
             section.extend_from_slice(id);
         }
         push_pairs("external labels", &self.external_labels, &mut section)?;
-        push_pairs("user pairs", &self.user_pairs, &mut section)?;
+        push_pairs("annotations", &self.annotations, &mut section)?;
         if length(section.len()) > MAX_META_LEN {
             return Err(BuildError::MetaLen { len: section.len() });
         }

@@ -15,9 +15,10 @@ use crate::number::{index, length, low32};
 use crate::view::Domain;
 use crate::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
 
-/// Builds a block in memory: symbols, then keys with their dictionaries, then inner tables, then list pools, then keysets.
+/// Builds a block in memory: symbols, then keys with their dictionaries, then inner tables, then list pools, then
+/// keysets.
 ///
-/// The same calls give the same bytes.
+/// Equal calls give equal bytes.
 #[derive(Debug)]
 pub struct BlockBuilder {
     pub(super) form: RowForm,
@@ -36,7 +37,7 @@ pub struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    /// An empty block with rows in this form.
+    /// Returns an empty block with rows in this form.
     pub fn new(form: RowForm) -> Self {
         Self {
             form,
@@ -89,7 +90,7 @@ impl BlockBuilder {
         let name_hash = self.symbols.hash(name)?;
         let codes: Vec<u32> = values.iter().map(|value| value.0).collect();
         let fingerprints = (values.iter())
-            .map(|&value| Ok(Fingerprint::of_label(name_hash, self.symbols.hash(value)?)))
+            .map(|&value| Ok(Fingerprint::from_label(name_hash, self.symbols.hash(value)?)))
             .collect::<Result<_, BuildError>>()?;
         let columns = self.write_rows(&[Domain::Arena], &codes, &[self.symbols.count()])?;
         let Written { row_count, offset, packer } = columns;
@@ -99,8 +100,8 @@ impl BlockBuilder {
         Ok(key)
     }
 
-    /// Adds an inner table: a map (one column) or a shared table (several). Rows lie one after the other and must increase; columns
-    /// must stand in the order of their first keys.
+    /// Adds an inner table: a map (one column) or a shared table (several columns). `rows` holds row after row, in
+    /// increasing order; columns must be in the order of their first keys.
     ///
     /// # Errors
     /// Rows or columns out of order, codes without meaning, too many columns, labels or levels.
@@ -120,8 +121,8 @@ impl BlockBuilder {
         Ok(TableId(id))
     }
 
-    /// Adds a pool of lists over a dictionary or an inner table. Members must increase in a list, lists in the pool, and
-    /// the tables from pool to pool.
+    /// Adds a pool of lists over a dictionary or an inner table. Members must increase in a list, lists in the pool,
+    /// and the tables from pool to pool.
     ///
     /// # Errors
     /// A wrong order, empty lists, members without meaning.
@@ -164,8 +165,8 @@ impl BlockBuilder {
         Ok(PoolId(id))
     }
 
-    /// Adds a keyset whose rows are value codes of its keys' dictionaries, one after the other and increasing. Returns its first
-    /// series.
+    /// Adds a keyset whose rows are value codes of its keys' dictionaries, row after row and increasing. Returns its
+    /// first series.
     ///
     /// # Errors
     /// Keysets, keys or rows out of order, codes without meaning, too many labels or series.
@@ -206,8 +207,9 @@ impl BlockBuilder {
         self.count_keyset(shape.keys, series_count, fingerprint, anchors)
     }
 
-    /// Adds a keyset whose rows are written later, through [`PreparedBlock::write_to`]: for blocks larger than memory. Returns its first series, and what
-    /// packs its rows. No row is looked at, so that it is for [`crate::verify`] to find out whether they are sound.
+    /// Adds a keyset whose rows are written later, through [`PreparedBlock::write_to`]: for blocks larger than memory.
+    /// Returns its first series, and a packer of its rows. The builder does not see the rows: [`crate::verify`] checks
+    /// them.
     ///
     /// # Errors
     /// As [`BlockBuilder::push_keyset_table`], but for rows.
@@ -232,7 +234,7 @@ impl BlockBuilder {
         Ok((first, written.packer))
     }
 
-    /// The block, whole.
+    /// Returns the block, whole.
     ///
     /// # Errors
     /// Meta data out of order or too long, texts of metrics that are, or keysets whose rows were to be written later.
@@ -241,12 +243,12 @@ impl BlockBuilder {
         let mut block = std::io::Cursor::new(Vec::with_capacity(usize::try_from(prepared.byte_len()).unwrap_or(0)));
         match prepared.write_to(&mut block, |_| Ok(())) {
             Ok(()) => Ok(block.into_inner()),
-            // Memory does not fail to be written: there are rows that nobody wrote.
+            // Writes to memory do not fail: the rows of an outline are missing.
             Err(_) => Err(BuildError::Phase { what: "all rows", before: "the end" }),
         }
     }
 
-    /// All but the rows that are written later: from here on the block's id and length are known.
+    /// Finishes everything except rows that are written later. The block's id and length are known then.
     ///
     /// # Errors
     /// Meta data out of order or too long, or texts of metrics that are.
@@ -261,7 +263,7 @@ impl BlockBuilder {
         PreparedBlock::new(self, meta)
     }
 
-    /// What the columns of the next keyset's table make of it.
+    /// Derived from the columns of the next keyset's table.
     fn enter_keyset(&self, domains: &[Domain]) -> Result<Shape, BuildError> {
         let shape = self.graph.shape(domains, self.max_depth)?;
         if self.keyset_tables > 0 && self.last_keys >= shape.keys {
@@ -270,7 +272,7 @@ impl BlockBuilder {
         Ok(shape)
     }
 
-    /// Counts a keyset whose table has its records; returns its first series.
+    /// Counts a keyset whose table has its records. Returns its first series.
     fn count_keyset(
         &mut self,
         keys: Vec<KeyId>,
@@ -285,7 +287,7 @@ impl BlockBuilder {
         self.label_count += series_count * length(keys.len());
         self.fingerprint = self.fingerprint + fingerprint;
         let keyset = self.records.keysets.len();
-        self.anchors.extend(anchors.map(|anchors| anchors.of(keyset, low32(series_count))));
+        self.anchors.extend(anchors.map(|anchors| anchors.for_keyset(keyset, low32(series_count))));
         self.records.keysets.push([end, 0]);
         self.last_keys = keys;
         Ok(SeriesRef(first))
@@ -317,7 +319,7 @@ impl BlockBuilder {
             shape.columns.push([domain, span.base.into(), end_bit]);
         }
         self.records.shapes.push(shape);
-        // Where shapes start is known once all are there.
+        // The starts of shapes are known once all shapes are there.
         self.records.tables.push([written.row_count.into(), written.offset, 0]);
     }
 
@@ -348,7 +350,7 @@ struct Written {
     packer: RowPacker,
 }
 
-/// The columns by which rows are ordered: all but a list column.
+/// Returns the columns by which rows are ordered: all but a list column.
 fn ordered_columns(domains: &[Domain]) -> Range<usize> {
     0..domains.len() - usize::from(matches!(domains.last(), Some(Domain::Pool(_))))
 }

@@ -1,77 +1,77 @@
-//! What the builder refuses.
+//! Errors of the builder.
 
 use crate::layout::{MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN, MAX_METRIC_TEXT_LEN, MAX_SYMBOL_LEN};
 
-/// Why something cannot be part of a block.
+/// Reason why the builder rejects an item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A symbol is empty or too long.
-    #[error("a symbol has {len} bytes; it must have 1 to {MAX_SYMBOL_LEN}")]
+    #[error("symbol of {len} bytes: 1 to {MAX_SYMBOL_LEN} are allowed")]
     SymbolLen {
-        /// Its length in bytes.
+        /// Length in bytes.
         len: usize,
     },
-    /// Something does not come after what was pushed before it.
+    /// An item does not come after the one pushed before it.
     #[error("{what} {number} does not come after the one before it")]
     Order {
-        /// What: `symbol`, `key`, `row`, ...
+        /// Kind of the item: `symbol`, `key`, `row`, ...
         what: &'static str,
-        /// Its number.
+        /// Number.
         number: u64,
     },
     /// Things were pushed in another order than symbols, keys, tables, pools, keysets.
     #[error("{what} must be pushed before {before}")]
     Phase {
-        /// What was pushed.
+        /// Item that was pushed.
         what: &'static str,
-        /// What was pushed before.
+        /// Item that was pushed before.
         before: &'static str,
     },
-    /// A number refers to nothing.
-    #[error("{what} {number} does not exist; there are {count}")]
+    /// A number does not refer to an item.
+    #[error("{what} {number} does not exist: there are {count}, from 0")]
     Unknown {
-        /// What: `symbol`, `table`, `row`, ...
+        /// Kind of the item: `symbol`, `table`, `row`, ...
         what: &'static str,
         /// The number.
         number: u64,
-        /// How many there are.
+        /// Number of items.
         count: u64,
     },
     /// Something that may not be empty is.
     #[error("{what} is empty")]
     Empty {
-        /// What.
+        /// Kind of the items.
         what: &'static str,
     },
     /// A table has too many columns.
-    #[error("a table has {count} columns; it may have {MAX_COLUMNS}")]
+    #[error("table of {count} columns exceeds the limit of {MAX_COLUMNS}")]
     Columns {
-        /// How many.
+        /// Number of items.
         count: usize,
     },
-    /// The number of codes is no multiple of the number of columns.
-    #[error("{codes} codes do not make rows of {columns} columns")]
+    /// The number of codes is not a multiple of the number of columns.
+    #[error("{codes} codes are not a multiple of {columns} columns")]
     Shape {
-        /// How many codes.
+        /// Number of codes.
         codes: usize,
-        /// How many columns.
+        /// Number of columns.
         columns: usize,
     },
     /// A series has too many labels.
-    #[error("a series has {count} labels; it may have {MAX_LABELS}")]
+    #[error("series with {count} labels exceeds the limit of {MAX_LABELS}")]
     Labels {
-        /// How many.
+        /// Number of items.
         count: usize,
     },
     /// A key is reached through two columns.
-    #[error("key {key} is reached by two columns of a table")]
+    #[error("two columns of a table have key {key}")]
     TwiceTheKey {
         /// The key.
         key: u32,
     },
     /// Tables are stacked too deep.
-    #[error("tables are more than {MAX_DEPTH} deep")]
+    #[error("tables are nested deeper than {MAX_DEPTH} levels")]
     Depth,
     /// A list column where none may be.
     #[error("only the last of several columns of a keyset's table may hold lists")]
@@ -79,25 +79,25 @@ pub enum BuildError {
     /// There are more of something than a number of 32 bits counts.
     #[error("there are more than 4,294,967,295 {what}; cut the series into several blocks")]
     TooMany {
-        /// What.
+        /// Kind of the item.
         what: &'static str,
     },
-    /// External labels, user pairs or origins are not in order, or too long.
+    /// External labels, annotations or origins are not in order, or too long.
     #[error("{what} must be in increasing order, without repetition, with keys of 1 to {MAX_SYMBOL_LEN} bytes")]
     MetaOrder {
-        /// What.
+        /// Kind of the items.
         what: &'static str,
     },
     /// A time range does not start before it ends.
-    #[error("a time range starts at {start} and ends at {end}")]
+    #[error("time range starts at {start} but ends at {end}")]
     Time {
-        /// Its start.
+        /// Start.
         start: i64,
-        /// Its end.
+        /// End.
         end: i64,
     },
     /// A job's output number is not below its count.
-    #[error("output {output} of a job that has {output_count}")]
+    #[error("output {output} is out of range: the job has {output_count}, from 0")]
     Job {
         /// The number.
         output: u32,
@@ -105,19 +105,19 @@ pub enum BuildError {
         output_count: u32,
     },
     /// The name of a metric is empty, or its name, unit or description is too long.
-    #[error("the {what} of a metric has {len} bytes; it must have {least} to {MAX_METRIC_TEXT_LEN}")]
+    #[error("metric {what} of {len} bytes: {least} to {MAX_METRIC_TEXT_LEN} are allowed")]
     MetricText {
-        /// What: `name`, `unit` or `description`.
+        /// Kind of the text: `name`, `unit` or `description`.
         what: &'static str,
-        /// Its length in bytes.
+        /// Length in bytes.
         len: usize,
         /// The least that it may have.
         least: usize,
     },
     /// The meta section would be too long.
-    #[error("external labels, user pairs and origins take {len} bytes; they may take {MAX_META_LEN}")]
+    #[error("external labels, annotations and origins of {len} bytes exceed the limit of {MAX_META_LEN}")]
     MetaLen {
-        /// Its length in bytes.
+        /// Length in bytes.
         len: usize,
     },
 }

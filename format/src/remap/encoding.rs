@@ -1,13 +1,13 @@
-//! Ways to write the rows of a keyset, and what they take.
+//! Encodings of the rows of a keyset, and their sizes.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::build::{GONE, KeysetTargets};
+use super::keyset_targets::{GONE, KeysetTargets};
 use super::layout::REMAP_GROUP_ROWS;
 use crate::bits::width;
 use crate::number::{index, length, low32};
 
-/// What the members of a row become, counted from the first series of the row in each part.
+/// Targets of the members of a row, relative to the first target of the row in each part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pattern {
     pub length: u64,
@@ -23,7 +23,7 @@ pub(super) struct PatternRun {
     pub place: u64,
 }
 
-/// Patterns, each once, in the order in which they come.
+/// Distinct patterns, in the order of their first use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patterns {
     numbers: HashMap<Pattern, u32>,
@@ -46,20 +46,22 @@ impl Patterns {
     }
 }
 
-/// For each row, the number of its first series in a part: as the difference from the place where it would be if nothing came or went.
+/// First target of each row in one part, stored as the difference from the position that it would have if no series
+/// were added or dropped.
 #[derive(Debug)]
-pub(super) struct PartPlan {
-    /// For each row, the number of its first series among those of all outputs, plus the series of the rest of the keyset from this row on.
+pub(super) struct PartEncoding {
+    /// For each row, its first target among the series of all outputs, plus the number of series of the keyset from
+    /// this row on.
     pub shifts: Vec<u64>,
     pub first: u64,
     /// 0 if all groups have the same base.
     pub group_width: u32,
     pub width: u32,
-    /// Whether fields count from the row before, and not from the base.
+    /// True if fields count from the row before, and not from the base.
     pub is_summed: bool,
 }
 
-impl PartPlan {
+impl PartEncoding {
     /// Bases for each group, or one for all, or bases and steps from row to row, whichever takes least.
     fn new(shifts: Vec<u64>) -> Self {
         let least = |shifts: &[u64]| shifts.iter().copied().min().unwrap_or(0);
@@ -71,7 +73,7 @@ impl PartPlan {
             let base = least(group);
             group_width = group_width.max(width(base - first));
             in_group = in_group.max(width(most(group) - base));
-            // Whatever was inserted before a row moves all rows after it, so that shifts mostly rise.
+            // An insertion before a row moves all rows after it, so that shifts mostly rise.
             let mut steps = group.iter().zip(group.iter().skip(1)).map(|(&before, &shift)| shift.checked_sub(before));
             step =
                 steps.try_fold(step.unwrap_or(0), |most, step| Some(most.max(width(step?)))).filter(|_| step.is_some());
@@ -86,7 +88,7 @@ impl PartPlan {
         Self { shifts, first, group_width, width, is_summed: is_summed && width > 0 }
     }
 
-    /// The base of the group in which these shifts are.
+    /// Returns the base of the group in which these shifts are.
     pub(super) fn base(&self, group: &[u64]) -> u64 {
         if self.group_width == 0 { self.first } else { group.iter().copied().min().unwrap_or(0) }
     }
@@ -99,34 +101,35 @@ impl PartPlan {
 
 /// A way to write the rows of a keyset.
 #[derive(Debug)]
-pub(super) struct KeysetPlan {
-    /// Series of each row if all have the same number, else 0.
+pub(super) struct KeysetEncoding {
+    /// Number of series of each row if all rows have the same number, else 0.
     pub row_len: u64,
-    /// Series before each row; empty if all rows have the same number.
+    /// Number of series before each row; empty if all rows have the same number.
     pub before: Vec<u64>,
-    /// For each row, its pattern among these.
+    /// Pattern of each row.
     pub rows: Vec<u32>,
     pub patterns: Patterns,
-    pub parts: Vec<PartPlan>,
+    pub parts: Vec<PartEncoding>,
     pub series: u64,
 }
 
-impl KeysetPlan {
-    /// The best of what there is: with rows as they are, with a part for each shard or one for all, or with a row for each series.
+impl KeysetEncoding {
+    /// Returns the smallest of up to three encodings: a row per series, rows with one part, and rows with one part per
+    /// shard.
     pub(super) fn best(targets: &KeysetTargets, shard_ends: &[u64], known: &Patterns) -> Self {
         let whole = [u64::MAX];
         let singles = Self::new(targets, true, &whole);
         let mut best = (singles.bits(known), singles);
-        let mut try_plan = |plan: Self| {
-            let bits = plan.bits(known);
+        let mut try_encoding = |encoding: Self| {
+            let bits = encoding.bits(known);
             if bits < best.0 {
-                best = (bits, plan);
+                best = (bits, encoding);
             }
         };
         if targets.has_long_rows() {
-            try_plan(Self::new(targets, false, &whole));
+            try_encoding(Self::new(targets, false, &whole));
             if shard_ends.len() > 1 {
-                try_plan(Self::new(targets, false, shard_ends));
+                try_encoding(Self::new(targets, false, shard_ends));
             }
         }
         best.1
@@ -134,7 +137,7 @@ impl KeysetPlan {
 
     fn new(targets: &KeysetTargets, is_single: bool, part_ends: &[u64]) -> Self {
         let series = length(targets.targets.len());
-        let mut plan = Self {
+        let mut encoding = Self {
             row_len: 0,
             before: Vec::new(),
             rows: Vec::new(),
@@ -149,18 +152,18 @@ impl KeysetPlan {
         let mut lengths = Vec::new();
         let mut add = |row: &[u64]| {
             describe(row, part_ends, &mut firsts, &mut pattern);
-            let number = length(plan.rows.len());
+            let number = length(encoding.rows.len());
             for &(part, first) in &firsts {
                 let of_part = shifts.entry(part).or_default();
                 let shift = first + series - before;
-                // Rows that have nothing in the part have what those before them have.
+                // A row without series in the part repeats the shift of the row before.
                 let filler = of_part.last().copied().unwrap_or(shift);
                 of_part.resize(index(low32(number)), filler);
                 of_part.push(shift);
             }
-            plan.before.push(before);
+            encoding.before.push(before);
             lengths.push(pattern.length);
-            plan.rows.push(plan.patterns.intern(&pattern));
+            encoding.rows.push(encoding.patterns.intern(&pattern));
             before += pattern.length;
         };
         if is_single {
@@ -171,28 +174,28 @@ impl KeysetPlan {
         if let Some(&first) = lengths.first()
             && lengths.iter().all(|&length| length == first)
         {
-            plan.row_len = first;
-            plan.before = Vec::new();
+            encoding.row_len = first;
+            encoding.before = Vec::new();
         }
-        let rows = plan.rows.len();
+        let rows = encoding.rows.len();
         let numbers: BTreeMap<u64, u64> = shifts.keys().copied().zip(1..).collect();
-        plan.parts = shifts
+        encoding.parts = shifts
             .into_values()
             .map(|mut shifts| {
                 let filler = shifts.last().copied().unwrap_or(0);
                 shifts.resize(rows, filler);
-                PartPlan::new(shifts)
+                PartEncoding::new(shifts)
             })
             .collect();
-        plan.patterns = renumbered(plan.patterns, &numbers);
-        plan
+        encoding.patterns = renumbered(encoding.patterns, &numbers);
+        encoding
     }
 
     pub(super) fn anchor_width(&self) -> u32 {
         if self.row_len > 0 { 0 } else { width(self.series) }
     }
 
-    /// What it takes, with the patterns that are not known yet; about.
+    /// Returns the approximate size in bits, with the patterns that are not in `known`.
     fn bits(&self, known: &Patterns) -> u64 {
         let rows = length(self.rows.len());
         let groups = rows.div_ceil(REMAP_GROUP_ROWS.into());
@@ -226,7 +229,7 @@ fn describe(row: &[u64], part_ends: &[u64], firsts: &mut Vec<(u64, u64)>, patter
     for (&target, member) in row.iter().zip(0..) {
         let part = (target != GONE).then(|| part_of(target));
         if expected == Some((part, target)) {
-            // The run goes on.
+            // The run continues.
         } else if let Some(part) = part {
             let first = firsts.iter().find(|(known, _)| *known == part).map_or(0, |&(_, first)| first);
             pattern.runs.push(PatternRun { start: member, part: part + 1, place: target - first });
@@ -237,14 +240,14 @@ fn describe(row: &[u64], part_ends: &[u64], firsts: &mut Vec<(u64, u64)>, patter
     }
 }
 
-/// Patterns with the parts that there are counted from 1.
+/// Returns the patterns with the used parts numbered from 1.
 fn renumbered(mut patterns: Patterns, numbers: &BTreeMap<u64, u64>) -> Patterns {
     for run in patterns.all.iter_mut().flat_map(|pattern| &mut pattern.runs) {
         if let Some(part) = run.part.checked_sub(1) {
             run.part = numbers.get(&part).copied().unwrap_or(0);
         }
     }
-    // They stay distinct: who asks for a number asks the patterns of the whole file.
+    // They stay distinct. The patterns of the whole file number them again.
     patterns.numbers = HashMap::new();
     patterns
 }

@@ -7,16 +7,16 @@ use crate::layout::RowForm;
 use crate::number::{index, length};
 use crate::view::Domain;
 
-/// What the records of a keyset say of rows that are written later.
+/// A keyset whose rows are written later: the content of its records.
 #[derive(Clone, Copy, Debug)]
 pub struct KeysetOutline<'a> {
-    /// What its columns refer to; the last may be a pool.
+    /// Domains of its columns; the last may be a pool.
     pub domains: &'a [Domain],
-    /// How many rows there will be, at least one.
+    /// Number of rows, at least one.
     pub row_count: u32,
     /// The smallest and the largest code of each column.
     pub ranges: &'a [(u32, u32)],
-    /// How many series the rows stand for.
+    /// Number of series of all rows.
     pub series_count: u64,
     /// The sum of their fingerprints.
     pub fingerprint: Fingerprint,
@@ -29,7 +29,7 @@ pub(super) struct Span {
     pub width: u32,
 }
 
-/// The smallest and the largest code of each column of rows that lie one after the other.
+/// Returns the smallest and the largest code of each column of `rows`, row after row.
 pub(super) fn ranges(rows: &[u32], columns: usize) -> Vec<(u32, u32)> {
     let mut ranges = vec![(u32::MAX, 0); columns];
     for row in rows.chunks_exact(columns.max(1)) {
@@ -47,7 +47,7 @@ pub struct RowPacker {
 }
 
 impl RowPacker {
-    /// For a table whose columns have codes from the one to the other.
+    /// Returns a packer for columns whose codes are within these ranges.
     pub(super) fn new(ranges: &[(u32, u32)], form: RowForm) -> Self {
         let span = |&(least, most): &(u32, u32)| Span { base: least, width: form.width(most.saturating_sub(least)) };
         Self { spans: ranges.iter().map(span).collect() }
@@ -62,15 +62,15 @@ impl RowPacker {
         self.spans.iter().map(|span| span.width).sum()
     }
 
-    /// Bytes of so many rows.
+    /// Returns the number of bytes of `row_count` rows.
     pub(super) fn len(&self, row_count: u32) -> u64 {
         (u64::from(row_count) * u64::from(self.row_bits())).div_ceil(8)
     }
 
-    /// Appends rows that lie one after the other; their codes must lie between those that the packer was made for.
+    /// Appends rows, row after row. Codes must be within the ranges of the packer.
     ///
     /// # Errors
-    /// A code that does not.
+    /// `Unknown` for a code outside its range.
     pub fn pack(&self, rows: &[u32], writer: &mut BitWriter) -> Result<(), BuildError> {
         for row in rows.chunks_exact(self.spans.len().max(1)) {
             for (&code, span) in row.iter().zip(&self.spans) {

@@ -43,11 +43,11 @@ impl ShapeRecord {
 }
 
 impl Records {
-    /// The records of a block.
+    /// Returns the records of a block.
     ///
     /// # Errors
-    /// Damage to the catalogue.
-    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let catalogue = &view.frame.catalogue;
         macro_rules! all {
             ($array:ident) => {
@@ -70,7 +70,7 @@ impl Records {
         Ok(Self { keys: all!(keys), tables, shapes, pools: all!(pools), keysets: all!(keysets) })
     }
 
-    /// The catalogue section.
+    /// Returns the catalogue section.
     ///
     /// # Errors
     /// More records than can be counted.
@@ -99,7 +99,7 @@ impl Records {
         Ok(self.pack(&header))
     }
 
-    /// Puts the shapes one after the other and tells the tables where they start.
+    /// Concatenates the shapes and sets the start of each in its table's record.
     pub fn place_shapes(&mut self) {
         let mut places = Vec::new();
         let widths = self.encode().ok().and_then(|section| {
@@ -120,7 +120,8 @@ impl Records {
         self.shapes.iter().map(|shape| shape_len(shape, widths)).sum()
     }
 
-    /// The catalogue section with another header; fields that do not fit their width lose bits. For tests of readers.
+    /// Returns the catalogue section with another header; fields that do not fit their width lose bits. For tests of
+    /// readers.
     pub fn pack(&self, header: &CatalogueHeader) -> Vec<u8> {
         let mut writer = BitWriter::new();
         for &byte in header.as_bytes() {

@@ -1,4 +1,4 @@
-//! Sections to a file with its checksums, one after the other (spec, sections 3 and 4).
+//! Writes sections and their checksums to a file, in order (spec, sections 3 and 4).
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -18,7 +18,7 @@ const CHUNK: usize = 8192;
 pub(super) struct SectionOutline {
     pub kind: u32,
     pub id: u32,
-    /// Its bytes; those of the checks are counted, whatever stands here.
+    /// Bytes of the section. The content of the checks section is ignored; its length counts.
     pub len: u64,
 }
 
@@ -28,7 +28,7 @@ impl SectionOutline {
     }
 }
 
-/// Header and directory of a file whose sections are known by their lengths.
+/// Header and directory of a file whose section lengths are known.
 #[derive(Debug)]
 pub(super) struct FileOutline {
     pub block_id: BlockId,
@@ -37,7 +37,7 @@ pub(super) struct FileOutline {
 }
 
 impl FileOutline {
-    /// A file with these sections, in this order. Nothing is checked: tests make broken blocks too.
+    /// Returns a file with these sections, in this order. Nothing is checked: tests make broken blocks too.
     pub(super) fn new(block_id: BlockId, features: [u32; 3], mut sections: Vec<SectionOutline>) -> Self {
         let chunks: u64 =
             sections.iter().filter(|section| !section.is_checks()).map(|section| chunk_count(section.len)).sum();
@@ -111,7 +111,7 @@ impl FileOutline {
         Ok(())
     }
 
-    /// The header, which is known last.
+    /// Returns the header, which is known last.
     fn header(&self, directory: &[u8], checks: &[u8]) -> Vec<u8> {
         let [incompat, ro_compat, compat] = self.features.map(U32::new);
         let mut header = Header {

@@ -1,4 +1,4 @@
-//! What is known about metrics, packed (spec, section 10).
+//! Packs metric metadata (spec, section 10).
 
 use std::collections::BTreeMap;
 
@@ -20,16 +20,16 @@ pub struct MetricRecords {
     pub rows: Vec<[u64; 6]>,
     /// `end`
     pub ends: Vec<[u64; 1]>,
-    /// The texts, one after the other.
+    /// Bytes of all texts.
     pub text: Vec<u8>,
 }
 
 impl MetricRecords {
-    /// The records of a block; empty if it has no such section.
+    /// Returns the records of a block; empty if it has no such section.
     ///
     /// # Errors
     /// Damage to the section.
-    pub fn of(view: &BlockView<'_>) -> Result<Self> {
+    pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let metrics = view.metric_metadata()?;
         macro_rules! all {
             ($array:ident) => {
@@ -41,7 +41,7 @@ impl MetricRecords {
         Ok(Self { rows: all!(rows), ends: all!(ends), text: metrics.text.to_vec() })
     }
 
-    /// The records that hold these metadata.
+    /// Returns the records that hold these metadata.
     pub(super) fn from_set(metrics: &MetricSet) -> Result<Self, BuildError> {
         let mut numbers = BTreeMap::new();
         for MetricMetadata { name, unit, description, .. } in metrics.iter() {
@@ -77,7 +77,7 @@ impl MetricRecords {
         Ok(records)
     }
 
-    /// The section.
+    /// Returns the section.
     ///
     /// # Errors
     /// More rows or texts than can be counted.
@@ -92,7 +92,7 @@ impl MetricRecords {
         Ok(self.pack(&header))
     }
 
-    /// The section with another header; fields that do not fit their width lose bits. For tests of readers.
+    /// Returns the section with another header; fields that do not fit their width lose bits. For tests of readers.
     pub fn pack(&self, header: &MetricsHeader) -> Vec<u8> {
         let mut writer = BitWriter::new();
         for &byte in header.as_bytes() {

@@ -8,12 +8,12 @@ use crate::bits::{BitWriter, width};
 use crate::layout::{ANCHOR_ROWS, RowForm};
 use crate::number::{index, length, low32};
 
-/// The anchors of a keyset, written once the pools are.
+/// The anchors of a keyset. They are written after the pools.
 #[derive(Debug)]
 pub(super) struct Anchors {
     keyset: usize,
     series_count: u32,
-    /// How many there are.
+    /// Number of anchors.
     count: u32,
     /// Empty while they are not known.
     series_before: Vec<u32>,
@@ -25,12 +25,12 @@ impl Anchors {
         Self { keyset: 0, series_count: 0, count: low32(length(series_before.len())), series_before }
     }
 
-    /// Those of so many rows that are written later.
+    /// Returns the anchors of `row_count` rows that are written later.
     pub(super) const fn open(row_count: u32) -> Self {
         Self { keyset: 0, series_count: 0, count: row_count.div_ceil(ANCHOR_ROWS), series_before: Vec::new() }
     }
 
-    pub(super) fn of(self, keyset: usize, series_count: u32) -> Self {
+    pub(super) fn for_keyset(self, keyset: usize, series_count: u32) -> Self {
         Self { keyset, series_count, ..self }
     }
 
@@ -51,7 +51,8 @@ impl Anchors {
     }
 }
 
-/// The pools of the members section, and the length of all of it; enters the pools' records and the places of anchors.
+/// Returns the pools of the members section, and the length of all of it; enters the pools' records and the places of
+/// anchors.
 pub(super) fn write(graph: &Graph, anchors: &[Anchors], form: RowForm, records: &mut Records) -> (Vec<u8>, u64) {
     if graph.pools.is_empty() {
         return (Vec::new(), 0);
@@ -82,7 +83,7 @@ pub(super) fn write(graph: &Graph, anchors: &[Anchors], form: RowForm, records: 
     (writer.finish_aligned(), end + 8)
 }
 
-/// The anchors of all keysets, which follow the pools and close the section.
+/// Returns the anchors of all keysets, which follow the pools and close the section.
 pub(super) fn anchors(anchors: &[Anchors]) -> Vec<u8> {
     let mut writer = BitWriter::new();
     for keyset in anchors {

@@ -1,4 +1,4 @@
-//! What is built already and what later tables make of it (spec, section 7).
+//! Tables and pools that were pushed, and their meaning for later tables (spec, section 7).
 
 use super::BuildError;
 use crate::identity::Fingerprint;
@@ -15,12 +15,12 @@ pub(super) struct Graph {
     pub pools: Vec<BuiltPool>,
 }
 
-/// What later tables need to know of a dictionary or an inner table.
+/// Properties of a dictionary or an inner table that later tables need.
 #[derive(Debug)]
 pub(super) struct BuiltTable {
     pub keys: Vec<KeyId>,
     pub depth: u32,
-    /// Of each row: the product over its labels.
+    /// Product of the labels' fingerprints, per row.
     pub fingerprints: Vec<Fingerprint>,
 }
 
@@ -39,11 +39,11 @@ pub(super) struct BuiltList {
     pub fingerprint: Fingerprint,
 }
 
-/// What the columns of a table make of it.
+/// Properties that a table derives from its columns.
 pub(super) struct Shape {
     pub keys: Vec<KeyId>,
     pub depth: u32,
-    /// What the codes of each column must stay below.
+    /// Upper bound (exclusive) of the codes of each column.
     pub counts: Vec<usize>,
     /// The column of each leaf, where leaves must be written out.
     pub written: Vec<u64>,
@@ -60,7 +60,7 @@ impl Graph {
         self.pools.get(index(id.0)).ok_or(BuildError::Unknown { what: "pool", number: id.0.into(), count })
     }
 
-    /// The product over the labels of a row, summed over its list if it ends in one.
+    /// Returns the product over the labels of a row, summed over its list if it ends in one.
     pub(super) fn row_fingerprint(&self, domains: &[Domain], row: &[u32]) -> Fingerprint {
         domains.iter().zip(row).fold(Fingerprint::ONE, |product, (domain, &code)| {
             let factor = match *domain {
@@ -78,7 +78,7 @@ impl Graph {
         })
     }
 
-    /// How many series a keyset's row stands for.
+    /// Returns the number of series of a keyset's row.
     pub(super) fn row_series(&self, domains: &[Domain], row: &[u32]) -> u32 {
         match (domains.last(), row.last()) {
             (Some(&Domain::Pool(pool)), Some(&list)) => {
@@ -140,7 +140,7 @@ impl Graph {
     }
 }
 
-/// A count as a number of 32 bits.
+/// Returns a count as a number of 32 bits.
 pub(super) fn counted(what: &'static str, count: usize) -> Result<u32, BuildError> {
     u32::try_from(count).ok().filter(|&count| count < u32::MAX).ok_or(BuildError::TooMany { what })
 }

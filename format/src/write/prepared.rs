@@ -1,4 +1,4 @@
-//! A block of which all is known but rows that are written later.
+//! [`PreparedBlock`]: a complete block except for rows that are written later.
 
 use std::io::{self, Seek, Write};
 
@@ -28,11 +28,11 @@ pub(super) struct LaterTables {
 
 /// A block that is known but for the rows of keysets that were pushed as outlines.
 ///
-/// Its id and length are certain, so that its file can be named before it is written.
+/// Its id and length are known, so that its file can be named before it is written.
 #[derive(Debug)]
 pub struct PreparedBlock {
     file: FileOutline,
-    /// The sections by their place in the file; of the rows those that are there already, of the members all but the anchors.
+    /// Sections by their place in the file: of the rows those that are known, of the members all but the anchors.
     sections: Vec<Vec<u8>>,
     later: LaterTables,
     anchors: Vec<Anchors>,
@@ -83,7 +83,7 @@ impl PreparedBlock {
         Ok(Self { file, sections, later: builder.later, anchors: builder.anchors, series_count, fingerprint })
     }
 
-    /// The block's id.
+    /// Returns the block's id.
     pub const fn block_id(&self) -> BlockId {
         self.file.block_id
     }
@@ -93,7 +93,7 @@ impl PreparedBlock {
         self.series_count
     }
 
-    /// The sum of the fingerprints of its series: of those that were pushed, and what outlines say of the others.
+    /// Returns the sum of the fingerprints of its series: those that were pushed, and those that outlines state.
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -103,7 +103,8 @@ impl PreparedBlock {
         self.file.byte_len()
     }
 
-    /// Writes the block to the beginning of `out`; `rows` is asked for those of all keysets that were pushed as outlines, in their order. The header is written last.
+    /// Writes the block to the beginning of `out`. `rows` must write the rows of all keysets that were pushed as
+    /// outlines, in their order. The header is written last.
     ///
     /// # Errors
     /// Those of `out` and `rows`, and rows that are not those of the outlines.
@@ -125,7 +126,7 @@ impl PreparedBlock {
     }
 }
 
-/// What closes a bit stream.
+/// The zero bytes that close a bit stream.
 const CLOSING: [u8; 8] = [0; 8];
 
 fn write_rows<W: Write>(
@@ -172,7 +173,7 @@ impl RowSink<'_> {
         Ok(())
     }
 
-    /// Appends rows as [`super::RowPacker::pack`] made them: so many bits from the first of the bytes on.
+    /// Appends rows that [`super::RowPacker::pack`] made: `bits` bits from the beginning of the bytes.
     ///
     /// # Errors
     /// More rows than there were to be, and those of writing.
@@ -185,7 +186,7 @@ impl RowSink<'_> {
         Ok(())
     }
 
-    /// The anchors of the next table that has lists: the series before row 0, 16, 32 and so on.
+    /// Returns the anchors of the next table that has lists: the series before row 0, 16, 32 and so on.
     ///
     /// # Errors
     /// No such table, or another number of anchors than it has.
@@ -221,8 +222,8 @@ pub struct PackedRows {
 }
 
 impl PackedRows {
-    /// What a writer has been given.
-    pub fn of(writer: BitWriter) -> Self {
+    /// Takes the rows from a writer.
+    pub fn from_writer(writer: BitWriter) -> Self {
         let bits = writer.bit_len();
         Self { bytes: writer.finish_aligned(), bits }
     }

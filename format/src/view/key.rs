@@ -1,0 +1,182 @@
+//! Label keys and their value dictionaries (spec, sections 5 and 7).
+
+use std::cmp::Ordering;
+use std::iter::FusedIterator;
+
+use super::symbol::binary_search;
+use super::until_error::until_error;
+use super::{BlockView, Table};
+use crate::error::{Place, corrupt};
+use crate::number::low32;
+use crate::{KeyId, Result, Rule, SymbolId};
+
+impl<'data> BlockView<'data> {
+    /// Returns the number of label keys.
+    pub const fn key_count(&self) -> u32 {
+        self.frame.catalogue.keys.count
+    }
+
+    /// Returns the symbol of a key's name, or `None` if `key` is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    #[inline]
+    pub fn key_symbol(&self, key: KeyId) -> Result<Option<SymbolId>> {
+        self.has_key(key).then(|| self.referenced_key_symbol(key)).transpose()
+    }
+
+    /// Returns the name of a key, or `None` if `key` is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    #[inline]
+    pub fn key_name(&self, key: KeyId) -> Result<Option<&'data [u8]>> {
+        self.has_key(key).then(|| self.referenced_key_name(key)).transpose()
+    }
+
+    /// Returns the key with this name, or `None` if the block does not have it. Costs a binary search.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn key(&self, name: impl AsRef<[u8]>) -> Result<Option<KeyId>> {
+        let name = name.as_ref();
+        let found = binary_search(self.key_count(), |key| Ok(self.referenced_key_name(KeyId(key))?.cmp(name)))?;
+        Ok(found.ok().map(KeyId))
+    }
+
+    /// Like [`BlockView::key`], but starts at key `guess`: in a search for sorted names, the next name is close to the
+    /// last one. Steps double until they pass the name; a binary search covers the last step.
+    pub(crate) fn key_from(&self, name: &[u8], guess: u32) -> Result<Option<KeyId>> {
+        let compare = |key: u32| Ok(self.referenced_key_name(KeyId(key))?.cmp(name));
+        let (mut low, mut step) = (guess, 1);
+        let high = loop {
+            let probe = low.saturating_add(step - 1);
+            if probe >= self.key_count() {
+                break self.key_count();
+            }
+            match compare(probe)? {
+                Ordering::Less => low = probe + 1,
+                Ordering::Equal => return Ok(Some(KeyId(probe))),
+                // The names are not sorted: search all keys.
+                Ordering::Greater if probe == guess => return self.key(name),
+                Ordering::Greater => break probe,
+            }
+            step *= 2;
+        };
+        let found = binary_search(high.saturating_sub(low), |key| compare(low + key))?;
+        match found {
+            Ok(key) => Ok(Some(KeyId(low + key))),
+            Err(_) if guess > 0 && high == self.key_count() => self.key(name),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Returns the label names, in order. After an error the iterator ends.
+    pub fn label_names(&self) -> impl FusedIterator<Item = Result<&'data [u8]>> + use<'data, '_> {
+        until_error(self.key_count(), |key| self.referenced_key_name(KeyId(key)))
+    }
+
+    /// Returns the number of values of a key, or `None` if `key` is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn cardinality(&self, key: KeyId) -> Result<Option<u32>> {
+        Ok(self.dictionary(key)?.map(|dictionary| dictionary.row_count()))
+    }
+
+    /// Returns the values of a key, in order, or `None` if `key` is out of range. After an error the iterator ends.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn label_values(
+        &self,
+        key: KeyId,
+    ) -> Result<Option<impl FusedIterator<Item = Result<&'data [u8]>> + use<'data, '_>>> {
+        let Some(dictionary) = self.dictionary(key)? else { return Ok(None) };
+        let column = dictionary.stored_column(0)?;
+        let value = move |code| self.referenced_symbol(SymbolId(dictionary.stored_code(code, &column)?));
+        Ok(Some(until_error(dictionary.row_count(), value)))
+    }
+
+    /// Returns the position of a value in its key's dictionary, or `None` if the key or the value is not there. Costs a
+    /// binary search.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn value_code(&self, key: KeyId, value: impl AsRef<[u8]>) -> Result<Option<u32>> {
+        let value = value.as_ref();
+        let Some(dictionary) = self.dictionary(key)? else { return Ok(None) };
+        let column = dictionary.stored_column(0)?;
+        let found = binary_search(dictionary.row_count(), |code| {
+            Ok(self.referenced_symbol(SymbolId(dictionary.stored_code(code, &column)?))?.cmp(value))
+        })?;
+        Ok(found.ok())
+    }
+
+    /// Returns the value dictionary of a key, or `None` if `key` is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn dictionary(&self, key: KeyId) -> Result<Option<Table<'data, '_>>> {
+        self.has_key(key).then(|| Table::open(self, key.0)).transpose()
+    }
+
+    const fn has_key(&self, key: KeyId) -> bool {
+        key.0 < self.key_count()
+    }
+
+    /// Returns `name`, `row_count`, `rows_offset`, `base` and `width` of a key that the block refers to; a key out of
+    /// range is corruption.
+    #[inline(always)]
+    pub(crate) fn key_record(&self, key: KeyId) -> Result<[u64; 5]> {
+        let keys = &self.frame.catalogue.keys;
+        keys.get(&self.catalogue, key.0)
+            .unwrap_or_else(|| Err(corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), keys.count.into())))
+    }
+
+    /// Returns the name's symbol of a key that the block refers to; a key out of range is corruption.
+    #[inline]
+    pub(crate) fn referenced_key_symbol(&self, key: KeyId) -> Result<SymbolId> {
+        let [name, ..] = self.key_record(key)?;
+        Ok(SymbolId(low32(name)))
+    }
+
+    /// Returns the name of a key that the block refers to; a key out of range is corruption.
+    #[inline]
+    pub(crate) fn referenced_key_name(&self, key: KeyId) -> Result<&'data [u8]> {
+        self.referenced_symbol(self.referenced_key_symbol(key)?)
+    }
+
+    /// Returns the symbol at position `code` of a key's dictionary. Reads the key's record and one field, without
+    /// opening the dictionary as a [`Table`].
+    #[inline(always)]
+    pub(crate) fn dictionary_value(&self, key: KeyId, code: u32) -> Result<SymbolId> {
+        let [_, row_count, rows_offset, base, width] = self.key_record(key)?;
+        if u64::from(code) >= row_count || width > 32 {
+            return Err(corrupt(Rule::ColumnCode, Place::Table(key.0.into()), code.into(), row_count));
+        }
+        let field = self.rows.get(rows_offset * 8 + u64::from(code) * width, low32(width))?;
+        u32::try_from(base + field)
+            .map(SymbolId)
+            .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), base + field, u32::MAX.into()))
+    }
+
+    /// Returns the key and the value's position in its dictionary for a row of a map. Returns `None` if the table is
+    /// not a map or is damaged; see [`Bits::peek`](crate::bits::Bits::peek).
+    #[inline]
+    pub(crate) fn try_mapped_value(&self, table: u64, row: u32) -> Option<(u32, u32)> {
+        let catalogue = &self.frame.catalogue;
+        let number = u32::try_from(table.checked_sub(catalogue.keys.count.into())?).ok()?;
+        let [row_count, rows_offset, shape] = catalogue.tables.get(&self.catalogue, number)?.ok()?;
+        let shape = catalogue.shapes.get(&self.catalogue, 0, shape).ok()?;
+        let [domain, base, width] = shape.walk()?.next(&self.catalogue)?;
+        let key = domain.checked_sub(1).filter(|&key| key < catalogue.keys.count.into())?;
+        if shape.column_count > 1 || u64::from(row) >= row_count || width > 32 {
+            return None;
+        }
+        let width = low32(width);
+        let bit = rows_offset * 8 + u64::from(row) * u64::from(width);
+        let field = self.rows.peek_field(bit, width)?;
+        Some((u32::try_from(key).ok()?, u32::try_from(base + field).ok()?))
+    }
+}
