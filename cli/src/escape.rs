@@ -45,14 +45,14 @@ impl Display for Escaped<'_> {
 /// For lines of a notation of their own, such as JSON or PromQL, when a person looks at them.
 ///
 /// ```
-/// use chronoxide_cli::escape::Harmless;
+/// use chronoxide_cli::escape::TerminalSafe;
 ///
-/// assert_eq!(Harmless("{\"a\":\"\u{9b}2J\"}").to_string(), r#"{"a":"\u009b2J"}"#);
+/// assert_eq!(TerminalSafe("{\"a\":\"\u{9b}2J\"}").to_string(), r#"{"a":"\u009b2J"}"#);
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Harmless<'a>(pub &'a str);
+pub struct TerminalSafe<'a>(pub &'a str);
 
-impl Display for Harmless<'_> {
+impl Display for TerminalSafe<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
             if is_unsafe(char) { write!(f, "\\u{:04x}", u32::from(char))? } else { f.write_char(char)? }

@@ -56,7 +56,7 @@ impl Decoder {
 
     /// Whether a record that is cut off at its end may be whole and say something else: a time of exposition text has fewer
     /// digits then.
-    pub(crate) fn may_lie(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn may_be_truncated_number(&mut self, bytes: &[u8]) -> bool {
         matches!(self.format, Format::PrometheusText | Format::OpenMetrics) && self.text.has_time(bytes)
     }
 

@@ -1,6 +1,6 @@
 //! What can go wrong between a capture and a block.
 
-use crate::collector::CollectError;
+use crate::assemble::AssembleError;
 use crate::otlp::ProtoError;
 use crate::prometheus::proto::{ExpositionError, FamilyError};
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
@@ -171,7 +171,7 @@ pub enum IngestError {
     Interrupted,
     /// The series cannot be collected, or a block is not taken.
     #[error(transparent)]
-    Collect(#[from] CollectError),
+    Assemble(#[from] AssembleError),
 }
 
 /// What is wrong with a record.

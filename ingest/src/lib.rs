@@ -15,33 +15,33 @@
 //! | [`series`] | what takes series that come as labels |
 //! | [`series_json`] | an object of label to value |
 //! | `decode` | records of every format, given to one sink |
-//! | [`collector`] | the labels of a point, and which attribute wins; series to windows and blocks |
-//! | [`job`] | a run over inputs, with what is broken or torn |
+//! | [`assemble`] | the labels of a point, and which attribute wins; series to windows and blocks |
+//! | [`ingest`] | a run over inputs, with what is broken or torn |
 //! | [`names`] | names of OpenTelemetry as names of Prometheus |
 //! | [`report`] | what a run did and left out |
 //! | [`timings`] | how long records and points took |
 //! | [`error`] | what stops it |
 //!
 //! ```
-//! use chronoxide_ingest::{Job, JobOptions, input::Source};
+//! use chronoxide_ingest::{Ingest, IngestOptions, input::Source};
 //!
 //! let capture = br#"{"resourceMetrics":[{
 //!     "resource":{"attributes":[{"key":"service.name","value":{"stringValue":"cart"}}]},
 //!     "scopeMetrics":[{"metrics":[{"name":"up","gauge":{"dataPoints":[{"timeUnixNano":"1732919138215841244"}]}}]}]}]}"#;
 //! let line = capture.iter().copied().filter(|&byte| byte != b'\n').collect::<Vec<u8>>();
 //!
-//! let mut job = Job::new(JobOptions::default(), Vec::new());
-//! job.read(Source::new("capture".to_owned(), std::io::Cursor::new(line))?)?;
-//! let (report, blocks) = job.finish()?;
+//! let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
+//! ingest.read(Source::new("capture".to_owned(), std::io::Cursor::new(line))?)?;
+//! let (report, blocks) = ingest.finish()?;
 //! assert_eq!((report.points, report.series, blocks.len()), (1, 1, 1));
 //! # Ok::<(), chronoxide_ingest::IngestError>(())
 //! ```
 
-pub mod collector;
+pub mod assemble;
 mod decode;
 pub mod error;
+pub mod ingest;
 pub mod input;
-pub mod job;
 pub mod names;
 pub mod otlp;
 pub mod prometheus;
@@ -50,9 +50,9 @@ pub mod series;
 pub mod series_json;
 pub mod timings;
 
-pub use collector::{BlockSink, CollectError, Collector, CollectorOptions, SealedBlock};
+pub use assemble::{AssembleError, AssembleOptions, Assembler, BlockSink, SealedBlock};
 pub use error::{BrokenRecord, DecodeError, IngestError};
-pub use job::{DEFAULT_MAX_RECORD_LEN, Job, JobOptions, Progress};
+pub use ingest::{DEFAULT_MAX_RECORD_LEN, Ingest, IngestOptions, Progress};
 pub use report::{Report, Warning};
 pub use series::SeriesSink;
 pub use timings::Timings;

@@ -151,7 +151,7 @@ fn the_summary_as_json_is_one_object_on_standard_output() {
 fn labels_and_notes_of_the_block_are_kept_in_order() {
     let folder = Folder::new();
     let (capture, output) = (folder.write("c.jsonl", LINES), folder.path("c.cx"));
-    let pairs = ["--external-label", "zone=1", "--external-label", "cluster=eu=1", "--user-pair", "note="];
+    let pairs = ["--external-label", "zone=1", "--external-label", "cluster=eu=1", "--annotation", "note="];
     let done = run(&[&[text(&capture), "-o", text(&output)], &pairs[..]].concat());
     assert_exit(&done, 0, "");
     let bytes = fs::read(&output).unwrap();
@@ -189,9 +189,9 @@ fn usage_errors_end_with_2() {
         (&[capture, "-o", "-"], "cannot go to standard output"),
         (&[capture, "-o", output, "--format", "xml"], "otlp-json"),
         (&[capture, "-o", output, "--layout", "wide"], "bitpacked"),
-        (&[capture, "-o", output, "--user-pair", "x"], "a key, `=` and a value"),
-        (&[capture, "-o", output, "--user-pair", "chronoxide.rewritten=x"], "are reserved for programs"),
-        (&[capture, "-o", output, "--user-pair", "x=1", "--user-pair", "x=2"], "--user-pair has x twice"),
+        (&[capture, "-o", output, "--annotation", "x"], "a key, `=` and a value"),
+        (&[capture, "-o", output, "--annotation", "chronoxide.rewritten=x"], "are reserved for programs"),
+        (&[capture, "-o", output, "--annotation", "x=1", "--annotation", "x=2"], "--annotation has x twice"),
         (&[capture, "-o", output, "--max-record-size", "0"], "a number of bytes"),
     ] {
         assert_exit(&run(arguments), 2, message);

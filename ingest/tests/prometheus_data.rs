@@ -4,7 +4,7 @@ mod canonical;
 
 use canonical::Labels;
 use chronoxide_format::view::BlockView;
-use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -66,7 +66,7 @@ impl Data {
     /// Labelsets of all blocks.
     fn series(&self) -> BTreeSet<Labels> {
         let blocks = fs::read_dir(self.path("blocks")).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
-        blocks.flat_map(|block| canonical::of_block(&block)).collect()
+        blocks.flat_map(|block| canonical::block_series(&block)).collect()
     }
 
     /// Windows of all blocks that have one, in milliseconds.
@@ -206,9 +206,9 @@ fn damage_within_a_log_is_refused_with_file_and_place() {
 fn a_log_that_does_not_fit_into_memory_is_refused() {
     let data = Data::new();
     // Less than the command accepts, which small logs fit into.
-    let collector = CollectorOptions { max_memory: Some(4 << 10), ..CollectorOptions::default() };
-    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
-    let refused = job.read_wal(&data.path("data/wal")).unwrap_err();
+    let assemble = AssembleOptions { max_memory: Some(4 << 10), ..AssembleOptions::default() };
+    let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());
+    let refused = ingest.read_wal(&data.path("data/wal")).unwrap_err();
     let reason = std::error::Error::source(&refused).expect("the log is to blame").to_string();
     assert!(reason.contains("more than half of the memory limit (--memory-limit)"), "{refused}: {reason}");
 }

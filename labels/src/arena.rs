@@ -1,7 +1,7 @@
 //! [`ArenaSymbolTable`]: one arena of text, where each string ends, and a hash table of positions.
 
 use crate::error::{Counted, LabelError};
-use crate::symbols::{SymbolId, SymbolTable};
+use crate::symbols::{StoreSymbolId, SymbolTable};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -43,12 +43,12 @@ impl<H: BuildHasher> ArenaSymbolTable<H> {
     }
 
     /// [`SymbolTable::get`] with the hash at hand.
-    pub(crate) fn get_hashed(&self, hash: u64, text: &str) -> Option<SymbolId> {
-        self.index.find(hash, |&id| self.text(id) == text).copied().map(SymbolId)
+    pub(crate) fn get_hashed(&self, hash: u64, text: &str) -> Option<StoreSymbolId> {
+        self.index.find(hash, |&id| self.text(id) == text).copied().map(StoreSymbolId)
     }
 
     /// [`SymbolTable::intern`] with the hash at hand.
-    pub(crate) fn intern_hashed(&mut self, hash: u64, text: &str) -> Result<SymbolId, LabelError> {
+    pub(crate) fn intern_hashed(&mut self, hash: u64, text: &str) -> Result<StoreSymbolId, LabelError> {
         if let Some(id) = self.get_hashed(hash, text) {
             return Ok(id);
         }
@@ -57,7 +57,7 @@ impl<H: BuildHasher> ArenaSymbolTable<H> {
         self.ends.push(self.text.len());
         let Self { text, ends, index, hasher } = self;
         index.insert_unique(hash, id, |&other| hasher.hash_one(text_at(text, ends, other).unwrap_or_default()));
-        Ok(SymbolId(id))
+        Ok(StoreSymbolId(id))
     }
 }
 
@@ -70,15 +70,15 @@ fn text_at<'a>(text: &'a str, ends: &[usize], id: u32) -> Option<&'a str> {
 }
 
 impl<H: BuildHasher> SymbolTable for ArenaSymbolTable<H> {
-    fn intern(&mut self, text: &str) -> Result<SymbolId, LabelError> {
+    fn intern(&mut self, text: &str) -> Result<StoreSymbolId, LabelError> {
         self.intern_hashed(self.hash(text), text)
     }
 
-    fn get(&self, text: &str) -> Option<SymbolId> {
+    fn get(&self, text: &str) -> Option<StoreSymbolId> {
         self.get_hashed(self.hash(text), text)
     }
 
-    fn resolve(&self, id: SymbolId) -> Option<&str> {
+    fn resolve(&self, id: StoreSymbolId) -> Option<&str> {
         text_at(&self.text, &self.ends, id.0)
     }
 

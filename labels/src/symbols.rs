@@ -5,9 +5,9 @@ use crate::error::LabelError;
 /// The number of a string in one symbol table, in the order of arrival. A block numbers its symbols
 /// anew, by rank: see [`seal`](crate::seal).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SymbolId(pub u32);
+pub struct StoreSymbolId(pub u32);
 
-impl SymbolId {
+impl StoreSymbolId {
     /// The id as a position.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -25,13 +25,13 @@ pub trait SymbolTable {
     /// # Errors
     ///
     /// [`LabelError::Full`] if the string is new and there are 2^32 - 1 already.
-    fn intern(&mut self, text: &str) -> Result<SymbolId, LabelError>;
+    fn intern(&mut self, text: &str) -> Result<StoreSymbolId, LabelError>;
 
     /// The id of a string, if it is in the table.
-    fn get(&self, text: &str) -> Option<SymbolId>;
+    fn get(&self, text: &str) -> Option<StoreSymbolId>;
 
     /// The string of an id, if the table gave it out.
-    fn resolve(&self, id: SymbolId) -> Option<&str>;
+    fn resolve(&self, id: StoreSymbolId) -> Option<&str>;
 
     /// How many distinct strings there are.
     fn len(&self) -> usize;

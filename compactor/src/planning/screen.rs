@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chronoxide_cli::escape::{Escaped, Harmless};
+use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::human::{self, count, count_of};
 use chronoxide_cli::style::Style;
 use chronoxide_format::view::TimeRange;
@@ -59,7 +59,7 @@ fn group_reason(reason: GroupReason) -> String {
 
 fn alone_reason(reason: AloneReason<'_>) -> String {
     match reason {
-        AloneReason::Copy { of } => format!("the same block as {}", Harmless(&of.display().to_string())),
+        AloneReason::Copy { of } => format!("the same block as {}", TerminalSafe(&of.display().to_string())),
         AloneReason::OutsideTimes => "not between the chosen times".to_owned(),
         AloneReason::NoTimes => "times were chosen, its own are not known".to_owned(),
         AloneReason::Only => "no other lies in a range with it".to_owned(),
@@ -86,7 +86,7 @@ fn times(range: TimeRange) -> String {
 /// What a row says of a block.
 fn cells(block: &Description) -> [String; 4] {
     [
-        Harmless(&block.file.display().to_string()).to_string(),
+        TerminalSafe(&block.file.display().to_string()).to_string(),
         block.extent().map_or_else(|| "time unknown".to_owned(), times),
         count_of_series(block.series),
         count_of(block.bytes, "byte"),

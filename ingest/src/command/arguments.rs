@@ -3,7 +3,7 @@
 use chronoxide_cli::argument::{instant, pair, size};
 use chronoxide_cli::{Exit, Failure, Layout, Quiet};
 use chronoxide_format::view::TimeRange;
-use chronoxide_ingest::collector::{DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
+use chronoxide_ingest::assemble::{DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
 use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
 use jiff::SignedDuration;
@@ -114,8 +114,8 @@ pub(crate) struct Arguments {
     pub(crate) external_labels: Vec<(String, String)>,
 
     /// A note to keep in the block, such as ticket=1234; may be repeated
-    #[arg(long = "user-pair", value_name = "KEY=VALUE", value_parser = user_pair)]
-    pub(crate) user_pairs: Vec<(String, String)>,
+    #[arg(long = "annotation", value_name = "KEY=VALUE", value_parser = annotation)]
+    pub(crate) annotations: Vec<(String, String)>,
 
     /// Leave out what is known of metrics beside their labels: type, unit, description, temporality, monotonicity
     #[arg(long)]
@@ -227,7 +227,7 @@ pub(crate) fn sorted(option: &str, mut pairs: Vec<(String, String)>) -> Result<V
 }
 
 /// Reads `key=value`, whose key is not reserved for programs (spec, section 10).
-fn user_pair(text: &str) -> Result<(String, String), String> {
+fn annotation(text: &str) -> Result<(String, String), String> {
     let (key, value) = pair(text)?;
     match key.starts_with(RESERVED_PREFIX) {
         true => Err(format!("keys that begin with {RESERVED_PREFIX} are reserved for programs")),

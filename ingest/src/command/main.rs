@@ -22,7 +22,7 @@ use arguments::{Arguments, FormatChoice};
 use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, publish_text, run};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
-use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
+use chronoxide_ingest::{AssembleError, AssembleOptions, Ingest, IngestError, IngestOptions};
 use chronoxide_labels::SealError;
 use inputs::Input;
 use memory::Memory;
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 
 fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let memory = memory(&arguments)?;
-    let (window, options) = (memory.window, options(&arguments, memory)?);
+    let (zstd_window, options) = (memory.zstd_window, options(&arguments, memory)?);
     let inputs = inputs::expand(&arguments.inputs)?;
     refuse_same_files(&arguments, &inputs)?;
     let interruption = Interruption::watch()?;
@@ -53,21 +53,21 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json && !arguments.quiet.is_set());
     let watched = interruption.clone();
     let written = output.written.clone();
-    let mut job = Job::new(options, output).watched_by(move |progress| {
+    let mut ingest = Ingest::new(options, output).on_progress(move |progress| {
         watched.begin();
         bar.show(progress);
         if watched.is_there() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     if arguments.report.is_some() {
-        job = job.timed();
+        ingest = ingest.timed();
     }
-    let read = read_inputs(&mut job, &inputs, arguments.format, window);
-    let timings = job.timings().cloned();
-    let counted = job.report().clone();
+    let read = read_inputs(&mut ingest, &inputs, arguments.format, zstd_window);
+    let timings = ingest.timings().cloned();
+    let counted = ingest.report().clone();
     let done = match read {
         // A stream is ended so: what it brought is kept, where there may be several blocks.
-        Err(IngestError::Interrupted) if is_folder(&arguments.output) => job.finish(),
-        read => read.and_then(|()| job.finish()),
+        Err(IngestError::Interrupted) if is_folder(&arguments.output) => ingest.finish(),
+        read => read.and_then(|()| ingest.finish()),
     };
     let (report, output) = match done {
         Ok(done) => done,
@@ -114,14 +114,14 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
 
 /// Reads the inputs. At least one in each folder must have a known format.
 fn read_inputs(
-    job: &mut Job<Output>,
+    ingest: &mut Ingest<Output>,
     inputs: &[Input],
     format: FormatChoice,
-    window: usize,
+    zstd_window: usize,
 ) -> Result<(), IngestError> {
     let mut known_folders = HashSet::new();
     for input in inputs {
-        if read_input(job, input, format, window)? {
+        if read_input(ingest, input, format, zstd_window)? {
             known_folders.extend(&input.folder);
         }
     }
@@ -135,17 +135,22 @@ fn read_inputs(
 }
 
 /// Reads one input. Returns false if it is a file of a folder and has an unknown format: it is passed over then.
-fn read_input(job: &mut Job<Output>, input: &Input, format: FormatChoice, window: usize) -> Result<bool, IngestError> {
+fn read_input(
+    ingest: &mut Ingest<Output>,
+    input: &Input,
+    format: FormatChoice,
+    zstd_window: usize,
+) -> Result<bool, IngestError> {
     let path = &input.path;
     let is_folder = format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && path.is_dir();
     let read = match () {
-        () if is_folder && is_wal(path) => job.read_wal(path),
-        () if is_folder => job.read_tsdb_block(path),
-        () => job.open(path, window).and_then(|source| job.read(source)),
+        () if is_folder && is_wal(path) => ingest.read_wal(path),
+        () if is_folder => ingest.read_tsdb_block(path),
+        () => ingest.open(path, zstd_window).and_then(|source| ingest.read(source)),
     };
     match read {
         Err(IngestError::UnknownFormat { found, .. }) if input.folder.is_some() => {
-            job.pass_over(path, found);
+            ingest.skip_unknown_file(path, found);
             Ok(false)
         }
         read => read.map(|()| true),
@@ -158,7 +163,7 @@ fn memory(arguments: &Arguments) -> Result<Memory, Failure> {
 }
 
 /// What the arguments say of the run.
-fn options(arguments: &Arguments, memory: Memory) -> Result<JobOptions, Failure> {
+fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failure> {
     let is_folder = is_folder(&arguments.output);
     let many = [
         ("--window", arguments.window.is_some()),
@@ -169,22 +174,22 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<JobOptions, Failure>
             format!("{option} makes several blocks, which need a folder: --output {}/", arguments.output.display());
         return Err(Failure::new(Exit::Usage, message));
     }
-    Ok(JobOptions {
+    Ok(IngestOptions {
         format: arguments.format.format(),
-        max_record_len: memory.record,
+        max_record_len: memory.max_record_len,
         skip_broken_records: arguments.skip_bad_records,
         keep_float_labels: arguments.keep_float_labels,
-        collector: CollectorOptions {
+        assemble: AssembleOptions {
             layout: arguments.layout.into(),
             external_labels: arguments::sorted("--external-label", arguments.external_labels.clone())?,
-            user_pairs: arguments::sorted("--user-pair", arguments.user_pairs.clone())?,
+            annotations: arguments::sorted("--annotation", arguments.annotations.clone())?,
             window: arguments.window,
             separate_input_windows: is_folder,
             time: arguments.time,
             max_series: arguments.max_series_per_block.map_or(u32::MAX, u32::from),
             max_windows: arguments.max_windows,
             max_blocks: arguments.max_blocks,
-            max_memory: Some(memory.collector),
+            max_memory: Some(memory.assembling),
             one_block: !is_folder,
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
@@ -192,7 +197,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<JobOptions, Failure>
             type_and_unit_labels: arguments.type_and_unit_labels,
             keep_metadata: !arguments.no_metadata,
             compare_layouts: arguments.report.is_some(),
-            ..CollectorOptions::default()
+            ..AssembleOptions::default()
         },
     })
 }
@@ -255,13 +260,13 @@ fn failure(error: IngestError) -> Failure {
             _ => Exit::Corrupt,
         },
         IngestError::UnknownFormat { .. } => Exit::Unsupported,
-        IngestError::Collect(error) => match error {
-            CollectError::Output(_) => Exit::Io,
+        IngestError::Assemble(error) => match error {
+            AssembleError::Output(_) => Exit::Io,
             // What the arguments say is checked by the builder, and the rest are counts.
-            CollectError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
-            CollectError::TooManyWindows { .. }
-            | CollectError::TooManyBlocks { .. }
-            | CollectError::MemoryLimit { .. } => Exit::Usage,
+            AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
+            AssembleError::TooManyWindows { .. }
+            | AssembleError::TooManyBlocks { .. }
+            | AssembleError::MemoryLimit { .. } => Exit::Usage,
             _ => Exit::Unsupported,
         },
         _ => Exit::Corrupt,

@@ -19,11 +19,11 @@ const RECORDS_AT_A_TIME: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
     /// For the longest record.
-    pub(crate) record: usize,
+    pub(crate) max_record_len: usize,
     /// For what a zstd stream looks back over.
-    pub(crate) window: usize,
+    pub(crate) zstd_window: usize,
     /// For what is collected, and for sealing it.
-    pub(crate) collector: usize,
+    pub(crate) assembling: usize,
 }
 
 impl Memory {
@@ -50,9 +50,10 @@ impl Memory {
             return Err(Failure::new(Exit::Usage, message));
         }
         // A default is no promise: records that were asked for get their memory.
-        let window = whole / 8;
-        let collector = (whole - PROGRAM.min(whole / 2)).saturating_sub(records).saturating_sub(window.min(128 << 20));
-        Ok(Self { record: chosen, window, collector: collector.max(whole / 4) })
+        let zstd_window = whole / 8;
+        let assembling =
+            (whole - PROGRAM.min(whole / 2)).saturating_sub(records).saturating_sub(zstd_window.min(128 << 20));
+        Ok(Self { max_record_len: chosen, zstd_window, assembling: assembling.max(whole / 4) })
     }
 }
 
@@ -67,12 +68,12 @@ mod tests {
         for limit in [32, 64, 100, 512, 1_024, 100_000].map(|limit| limit * MIB) {
             for record in [None, Some(MIB), Some(limit / 32)] {
                 let shares = Memory::new(Some(limit), record, true).unwrap();
-                assert_eq!(shares.record, record.unwrap_or((64 * MIB).min(limit / 32)));
+                assert_eq!(shares.max_record_len, record.unwrap_or((64 * MIB).min(limit / 32)));
                 assert!(
-                    shares.record * 6 + shares.window.min(128 * MIB) + shares.collector <= limit,
+                    shares.max_record_len * 6 + shares.zstd_window.min(128 * MIB) + shares.assembling <= limit,
                     "{limit} {shares:?}"
                 );
-                assert!(shares.collector >= limit / 4, "{limit} {shares:?}");
+                assert!(shares.assembling >= limit / 4, "{limit} {shares:?}");
             }
         }
     }
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn defaults_depend_on_the_memory_and_folders_take_a_gigabyte_at_most() {
         let (file, folder) = (Memory::new(None, None, false).unwrap(), Memory::new(None, None, true).unwrap());
-        assert!(folder.collector <= 1 << 30 && folder.collector <= file.collector, "{file:?} {folder:?}");
-        assert!(file.collector as u64 <= chronoxide_cli::memory::usable().unwrap() / 2, "{file:?}");
+        assert!(folder.assembling <= 1 << 30 && folder.assembling <= file.assembling, "{file:?} {folder:?}");
+        assert!(file.assembling as u64 <= chronoxide_cli::memory::usable().unwrap() / 2, "{file:?}");
     }
 }

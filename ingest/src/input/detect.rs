@@ -134,9 +134,9 @@ fn framed(head: &[u8]) -> Option<Format> {
 fn objects(head: &[u8]) -> Framing {
     let mut depth = Depth::default();
     let mut lines = head.trim_ascii_start().iter().take_while(|&&byte| {
-        let goes_on = byte != b'\n' || depth.in_string;
+        let continues = byte != b'\n' || depth.in_string;
         depth.pass(byte);
-        goes_on
+        continues
     });
     let is_whole_line = lines.by_ref().count() < head.trim_ascii_start().len();
     if is_whole_line && !depth.is_outside() { Framing::Values } else { Framing::Lines }

@@ -3,32 +3,32 @@
 use crate::error::{Counted, LabelError};
 use crate::labelset;
 use crate::store::{LabelSetStore, StoreRef};
-use crate::symbols::{SymbolId, SymbolTable};
+use crate::symbols::{StoreSymbolId, SymbolTable};
 use std::collections::BTreeMap;
 
 /// A symbol table that is obviously right.
 #[derive(Debug, Default, Clone)]
 pub struct ModelSymbolTable {
-    ids: BTreeMap<String, SymbolId>,
+    ids: BTreeMap<String, StoreSymbolId>,
     texts: Vec<String>,
 }
 
 impl SymbolTable for ModelSymbolTable {
-    fn intern(&mut self, text: &str) -> Result<SymbolId, LabelError> {
+    fn intern(&mut self, text: &str) -> Result<StoreSymbolId, LabelError> {
         if let Some(&id) = self.ids.get(text) {
             return Ok(id);
         }
-        let id = SymbolId(Counted::Symbol.next(self.texts.len())?);
+        let id = StoreSymbolId(Counted::Symbol.next(self.texts.len())?);
         self.ids.insert(text.to_owned(), id);
         self.texts.push(text.to_owned());
         Ok(id)
     }
 
-    fn get(&self, text: &str) -> Option<SymbolId> {
+    fn get(&self, text: &str) -> Option<StoreSymbolId> {
         self.ids.get(text).copied()
     }
 
-    fn resolve(&self, id: SymbolId) -> Option<&str> {
+    fn resolve(&self, id: StoreSymbolId) -> Option<&str> {
         self.texts.get(id.index()).map(String::as_str)
     }
 

@@ -2,14 +2,14 @@
 
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
-use crate::symbols::{SymbolId, SymbolTable};
+use crate::symbols::{StoreSymbolId, SymbolTable};
 use chronoxide_planner::Origin;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 /// The number of a label name in one store, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyId(pub u32);
+pub struct StoreKeyId(pub u32);
 
 /// The number of a value among those of its label name in one store, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,12 +20,12 @@ pub struct ValueCode(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId {
     /// The name.
-    pub key: KeyId,
+    pub key: StoreKeyId,
     /// The value, counted among those of the name.
     pub code: ValueCode,
 }
 
-impl KeyId {
+impl StoreKeyId {
     /// The id as a position.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -47,14 +47,14 @@ pub(crate) struct Keys {
 /// A label name and the dictionary of its values.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    pub(crate) name: SymbolId,
+    pub(crate) name: StoreSymbolId,
     /// The value of each code.
-    pub(crate) values: Vec<SymbolId>,
+    pub(crate) values: Vec<StoreSymbolId>,
     /// Where its labels came from; none so far, or several.
     origins: Origins,
     /// (Symbol, code) by the hash of the value. It is keyed by the string and not by its symbol: one
     /// lookup in a small table instead of one in the large one and then another.
-    index: HashTable<(SymbolId, u32)>,
+    index: HashTable<(StoreSymbolId, u32)>,
 }
 
 impl Keys {
@@ -64,13 +64,13 @@ impl Keys {
     }
 
     /// The key of a name, if there is one.
-    pub(crate) fn get(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, name: &str) -> Option<KeyId> {
+    pub(crate) fn get(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, name: &str) -> Option<StoreKeyId> {
         self.get_hashed(symbols, symbols.hash(name), name)
     }
 
-    fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, name: &str) -> Option<KeyId> {
+    fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, name: &str) -> Option<StoreKeyId> {
         let same = |&key: &u32| self.keys.get(key as usize).is_some_and(|key| symbols.text(key.name.0) == name);
-        self.index.find(hash, same).copied().map(KeyId)
+        self.index.find(hash, same).copied().map(StoreKeyId)
     }
 
     /// The key of a name, which is added if it is new.
@@ -78,7 +78,7 @@ impl Keys {
         &mut self,
         symbols: &mut ArenaSymbolTable<impl BuildHasher>,
         name: &str,
-    ) -> Result<KeyId, LabelError> {
+    ) -> Result<StoreKeyId, LabelError> {
         let hash = symbols.hash(name);
         if let Some(key) = self.get_hashed(symbols, hash, name) {
             return Ok(key);
@@ -90,11 +90,11 @@ impl Keys {
         self.index.insert_unique(hash, key, |&other| {
             symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0)))
         });
-        Ok(KeyId(key))
+        Ok(StoreKeyId(key))
     }
 
     /// Notes where a label of a key comes from.
-    pub(crate) fn note_origin(&mut self, key: KeyId, origin: Origin) {
+    pub(crate) fn note_origin(&mut self, key: StoreKeyId, origin: Origin) {
         if let Some(key) = self.keys.get_mut(key.index()) {
             match origin {
                 Origin::Resource => key.origins.resource = true,
@@ -108,7 +108,7 @@ impl Keys {
     pub(crate) fn get_value(
         &self,
         symbols: &ArenaSymbolTable<impl BuildHasher>,
-        key: KeyId,
+        key: StoreKeyId,
         value: &str,
     ) -> Option<ValueCode> {
         self.keys.get(key.index())?.get_hashed(symbols, symbols.hash(value), value)
@@ -118,7 +118,7 @@ impl Keys {
     pub(crate) fn intern_value(
         &mut self,
         symbols: &mut ArenaSymbolTable<impl BuildHasher>,
-        key: KeyId,
+        key: StoreKeyId,
         value: &str,
     ) -> Result<ValueCode, LabelError> {
         let unknown = LabelError::Unknown { what: Counted::Key, number: key.0 };
@@ -137,7 +137,7 @@ impl Keys {
     }
 
     /// The name of a key.
-    pub(crate) fn name<'a>(&self, symbols: &'a ArenaSymbolTable<impl BuildHasher>, key: KeyId) -> Option<&'a str> {
+    pub(crate) fn name<'a>(&self, symbols: &'a ArenaSymbolTable<impl BuildHasher>, key: StoreKeyId) -> Option<&'a str> {
         symbols.resolve(self.keys.get(key.index())?.name)
     }
 
@@ -170,11 +170,11 @@ impl Key {
     }
 
     fn memory_used(&self) -> usize {
-        self.values.capacity() * size_of::<SymbolId>() + self.index.allocation_size()
+        self.values.capacity() * size_of::<StoreSymbolId>() + self.index.allocation_size()
     }
 
     fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, value: &str) -> Option<ValueCode> {
-        let same = |&(symbol, _): &(SymbolId, u32)| symbols.text(symbol.0) == value;
+        let same = |&(symbol, _): &(StoreSymbolId, u32)| symbols.text(symbol.0) == value;
         self.index.find(hash, same).map(|&(_, code)| ValueCode(code))
     }
 }

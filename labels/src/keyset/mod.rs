@@ -12,7 +12,7 @@ mod keys;
 mod rows;
 mod store;
 
-pub use keys::{KeyId, LabelId, ValueCode};
+pub use keys::{LabelId, StoreKeyId, ValueCode};
 pub use store::KeysetStore;
 
 pub(crate) use store::StoreCounts;

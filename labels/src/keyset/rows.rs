@@ -1,6 +1,6 @@
 //! The series of one list of keys.
 
-use super::keys::KeyId;
+use super::keys::StoreKeyId;
 use crate::error::{Counted, LabelError};
 use crate::store::StoreRef;
 use hashbrown::HashTable;
@@ -13,7 +13,7 @@ use std::hash::BuildHasher;
 #[derive(Debug, Clone)]
 pub(crate) struct Keyset {
     /// The keys, in the byte order of their names.
-    keys: Box<[KeyId]>,
+    keys: Box<[StoreKeyId]>,
     rows: Vec<u32>,
     index: HashTable<Slot>,
 }
@@ -34,12 +34,12 @@ fn spread(hash: u32) -> u64 {
 
 impl Keyset {
     /// A keyset without series.
-    pub(crate) fn new(keys: Box<[KeyId]>) -> Self {
+    pub(crate) fn new(keys: Box<[StoreKeyId]>) -> Self {
         Self { keys, rows: Vec::new(), index: HashTable::new() }
     }
 
     /// The keys, in the byte order of their names.
-    pub(crate) fn keys(&self) -> &[KeyId] {
+    pub(crate) fn keys(&self) -> &[StoreKeyId] {
         &self.keys
     }
 

@@ -1,7 +1,7 @@
 //! The store: symbols, keys, keysets, and the place of each series.
 
 use super::arrangement::Arrangements;
-use super::keys::{KeyId, Keys, LabelId, ValueCode};
+use super::keys::{Keys, LabelId, StoreKeyId, ValueCode};
 use super::rows::Keyset;
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
@@ -98,7 +98,7 @@ impl<H: BuildHasher> KeysetStore<H> {
     /// # Errors
     ///
     /// The name is empty or too long, or there are 2^32 - 1 keys or symbols. Positions are 0.
-    pub fn intern_name(&mut self, name: &str) -> Result<KeyId, LabelError> {
+    pub fn intern_name(&mut self, name: &str) -> Result<StoreKeyId, LabelError> {
         check_name(name, 0)?;
         self.keys.intern(&mut self.symbols, name)
     }
@@ -110,7 +110,7 @@ impl<H: BuildHasher> KeysetStore<H> {
     ///
     /// The value is empty or too long, the key is not of this store, or there are 2^32 - 1 values of this key or
     /// symbols. Positions are 0.
-    pub fn intern_value(&mut self, key: KeyId, value: &str) -> Result<LabelId, LabelError> {
+    pub fn intern_value(&mut self, key: StoreKeyId, value: &str) -> Result<LabelId, LabelError> {
         check_value(value, 0)?;
         Ok(LabelId { key, code: self.keys.intern_value(&mut self.symbols, key, value)? })
     }
@@ -127,7 +127,7 @@ impl<H: BuildHasher> KeysetStore<H> {
 
     /// Notes where labels of a key come from, for the planner of factored blocks: a key whose labels come from resources alone
     /// describes what reports.
-    pub fn note_origin(&mut self, key: KeyId, origin: Origin) {
+    pub fn note_origin(&mut self, key: StoreKeyId, origin: Origin) {
         self.keys.note_origin(key, origin);
     }
 
@@ -205,7 +205,7 @@ impl<H: BuildHasher> KeysetStore<H> {
         let mut sorted = Vec::with_capacity(keys.len());
         for (position, &key) in (0u16..).zip(keys) {
             let unknown = LabelError::Unknown { what: Counted::Key, number: key };
-            sorted.push((self.keys.name(&self.symbols, KeyId(key)).ok_or(unknown)?, position, KeyId(key)));
+            sorted.push((self.keys.name(&self.symbols, StoreKeyId(key)).ok_or(unknown)?, position, StoreKeyId(key)));
         }
         sorted.sort_unstable();
         for pair in sorted.windows(2) {
@@ -215,7 +215,7 @@ impl<H: BuildHasher> KeysetStore<H> {
                 return Err(LabelError::DuplicateName { position: usize::from(*position) });
             }
         }
-        let canonical: Box<[KeyId]> = sorted.iter().map(|&(_, _, key)| key).collect();
+        let canonical: Box<[StoreKeyId]> = sorted.iter().map(|&(_, _, key)| key).collect();
         let mut slots = vec![0; keys.len()];
         for (slot, &(_, position, _)) in (0u16..).zip(&sorted) {
             if let Some(place) = slots.get_mut(usize::from(position)) {
@@ -228,12 +228,12 @@ impl<H: BuildHasher> KeysetStore<H> {
     }
 
     /// The number of the keyset of these keys, if there is one.
-    fn get_keyset(&self, keys: &[KeyId]) -> Option<u32> {
+    fn get_keyset(&self, keys: &[StoreKeyId]) -> Option<u32> {
         let same = |&keyset: &u32| self.keysets.get(keyset as usize).is_some_and(|keyset| keyset.keys() == keys);
         self.keyset_index.find(self.hasher.hash_one(keys), same).copied()
     }
 
-    fn intern_keyset(&mut self, keys: Box<[KeyId]>) -> Result<u32, LabelError> {
+    fn intern_keyset(&mut self, keys: Box<[StoreKeyId]>) -> Result<u32, LabelError> {
         if let Some(keyset) = self.get_keyset(&keys) {
             return Ok(keyset);
         }
@@ -252,7 +252,7 @@ impl<H: BuildHasher> KeysetStore<H> {
 
     /// The name of a key, if it is of this store.
     #[must_use]
-    pub fn name(&self, key: KeyId) -> Option<&str> {
+    pub fn name(&self, key: StoreKeyId) -> Option<&str> {
         self.keys.name(&self.symbols, key)
     }
 
@@ -326,7 +326,7 @@ impl<H: BuildHasher> LabelSetStore for KeysetStore<H> {
 
     fn find(&self, labels: &[(&str, &str)]) -> Result<Option<StoreRef>, LabelError> {
         labelset::check(labels)?;
-        let mut keys = [KeyId(0); MAX_LABELS];
+        let mut keys = [StoreKeyId(0); MAX_LABELS];
         let mut codes = [0; MAX_LABELS];
         for ((&(name, value), key), code) in labels.iter().zip(&mut keys).zip(&mut codes) {
             let Some(found) = self.keys.get(&self.symbols, name) else {

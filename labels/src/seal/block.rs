@@ -86,7 +86,7 @@ impl KeysetStore {
     ///
     /// As [`seal`](Self::seal).
     pub fn seal_selected(&self, selected: &BitSlice, layout: Layout, meta: &BlockMeta) -> Result<Vec<u8>, SealError> {
-        Ok(self.seal_selection(&Selection::of(self, selected), layout, meta)?.0)
+        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta)?.0)
     }
 
     fn seal_selection(

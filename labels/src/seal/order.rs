@@ -2,7 +2,7 @@
 
 use super::selection::Selection;
 use crate::keyset::KeysetStore;
-use crate::symbols::SymbolId;
+use crate::symbols::StoreSymbolId;
 use chronoxide_planner::Origin;
 
 /// The number that stands for "not used".
@@ -12,7 +12,7 @@ const UNUSED: u32 = u32::MAX;
 /// the right; labels that no series has are in neither.
 pub(crate) struct BlockOrder {
     /// The used symbols in byte order: the block's symbol ids count these.
-    pub(crate) symbols: Vec<SymbolId>,
+    pub(crate) symbols: Vec<StoreSymbolId>,
     /// The used keys in the order of their names: the block's key ids count these.
     pub(crate) keys: Vec<BlockKey>,
     /// The keysets that have series, in the order of their lists of block keys.
@@ -45,7 +45,7 @@ impl BlockOrder {
     pub(crate) fn new(store: &KeysetStore, selection: &Selection) -> Self {
         let mut code_ranks = used_codes(store, selection);
         let (symbols, symbol_ranks) = rank_symbols(store, &code_ranks);
-        let rank = |symbol: SymbolId| symbol_ranks.get(symbol.index()).copied().unwrap_or(UNUSED);
+        let rank = |symbol: StoreSymbolId| symbol_ranks.get(symbol.index()).copied().unwrap_or(UNUSED);
 
         // Keys by the rank of their names. A key is used if one of its values is.
         let mut by_name = Vec::new();
@@ -71,7 +71,7 @@ impl BlockOrder {
         let mut keysets = Vec::new();
         for (source, keyset) in store.keysets().iter().enumerate() {
             if selection.count(source, keyset) > 0 {
-                let rank = |key: &crate::KeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
+                let rank = |key: &crate::StoreKeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
                 keysets.push(BlockKeyset { keys: keyset.keys().iter().map(rank).collect(), source });
             }
         }
@@ -86,11 +86,11 @@ fn used_codes(store: &KeysetStore, selection: &Selection) -> Vec<Vec<u32>> {
     let mut used: Vec<Vec<u32>> = store.keys().as_slice().iter().map(|key| vec![UNUSED; key.values.len()]).collect();
     for (number, keyset) in store.keysets().iter().enumerate() {
         for (column, key) in keyset.keys().iter().enumerate() {
-            let Some(of_key) = used.get_mut(key.index()) else {
+            let Some(used_codes) = used.get_mut(key.index()) else {
                 continue;
             };
             for (_, codes) in selection.rows(number, keyset) {
-                if let Some(code) = codes.get(column).and_then(|&code| of_key.get_mut(code as usize)) {
+                if let Some(code) = codes.get(column).and_then(|&code| used_codes.get_mut(code as usize)) {
                     *code = 0;
                 }
             }
@@ -100,9 +100,9 @@ fn used_codes(store: &KeysetStore, selection: &Selection) -> Vec<Vec<u32>> {
 }
 
 /// The used symbols in byte order, and the rank of each symbol of the store.
-fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<SymbolId>, Vec<u32>) {
+fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<StoreSymbolId>, Vec<u32>) {
     let mut used = vec![false; store.symbol_count()];
-    let mut mark = |symbol: SymbolId| {
+    let mut mark = |symbol: StoreSymbolId| {
         if let Some(used) = used.get_mut(symbol.index()) {
             *used = true;
         }
@@ -137,12 +137,12 @@ fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<SymbolId>,
             *place = rank;
         }
     }
-    (sorted.into_iter().map(|(_, id)| SymbolId(id)).collect(), ranks)
+    (sorted.into_iter().map(|(_, id)| StoreSymbolId(id)).collect(), ranks)
 }
 
 /// The used values of a key in the order of the block's symbols. `codes` has 0 for the used codes and
 /// gets their ranks.
-fn rank_values(codes: &mut [u32], values: &[SymbolId], rank: impl Fn(SymbolId) -> u32) -> Vec<u32> {
+fn rank_values(codes: &mut [u32], values: &[StoreSymbolId], rank: impl Fn(StoreSymbolId) -> u32) -> Vec<u32> {
     let used = codes.iter().zip(values).enumerate().filter(|&(_, (&code, _))| code != UNUSED);
     let mut sorted: Vec<(u32, usize)> = used.map(|(code, (_, &symbol))| (rank(symbol), code)).collect();
     sorted.sort_unstable();

@@ -14,7 +14,7 @@ impl Selection {
 
     /// The series whose bit is set. Those behind the last bit are not selected. Costs as many steps as there are keysets
     /// and selected series, so that many small parts of a store can be sealed.
-    pub(crate) fn of(store: &KeysetStore, bits: &BitSlice) -> Self {
+    pub(crate) fn from_bits(store: &KeysetStore, bits: &BitSlice) -> Self {
         let mut rows = vec![Vec::new(); store.keysets().len()];
         for number in bits.iter_ones() {
             if let Some((keyset, row)) = store.place(number)

@@ -80,8 +80,8 @@ impl ColumnCodes {
 impl Factored {
     /// Adds maps where they save bits: one for each set of codes that some places use, if these together save more than it takes. Keys have so many values.
     ///
-    /// Columns of keysets that are not among `of_keysets` stay as they are. Tables get new numbers: a map stands before what refers to it.
-    pub fn add_maps(&mut self, value_counts: &[u32], of_keysets: impl IntoIterator<Item = ColumnCodes>) {
+    /// Columns of keysets that are not among `keyset_columns` stay as they are. Tables get new numbers: a map stands before what refers to it.
+    pub fn add_maps(&mut self, value_counts: &[u32], keyset_columns: impl IntoIterator<Item = ColumnCodes>) {
         let mut users: BTreeMap<(Part, Vec<u32>), Vec<User>> = BTreeMap::new();
         let mut add = |place, part, codes: Vec<u32>, uses| {
             if let Some(user) = user(place, &codes, uses, self.row_count(part, value_counts)) {
@@ -92,7 +92,7 @@ impl Factored {
             let (codes, uses) = distinct(codes_at(self, place));
             add(place, part, codes, uses);
         }
-        for ColumnCodes { keyset, column, codes, uses } in of_keysets {
+        for ColumnCodes { keyset, column, codes, uses } in keyset_columns {
             add(Place::Keyset(keyset, column), self.keysets[keyset].parts[column], codes, uses);
         }
         let maps = users.into_iter().map(|((part, codes), users)| Map { part, codes, users }).filter(Map::pays);
@@ -112,9 +112,9 @@ impl Factored {
             let part = self.keysets[codes.keyset].parts[codes.column];
             codes.may_gain(self.row_count(part, &content.value_counts))
         };
-        let of_keysets: Vec<ColumnCodes> =
+        let keyset_columns: Vec<ColumnCodes> =
             columns.map(|(keyset, number)| column(keyset, number)).filter(is_worth).collect();
-        self.add_maps(&content.value_counts, of_keysets);
+        self.add_maps(&content.value_counts, keyset_columns);
     }
 }
 

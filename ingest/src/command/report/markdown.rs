@@ -4,7 +4,7 @@ use super::distribution::Distribution;
 use super::statistics::Statistics;
 use crate::arguments::Arguments;
 use crate::output::Written;
-use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::human;
 use chronoxide_ingest::timings::Percentiles;
 use chronoxide_ingest::{Report, Timings};
@@ -206,8 +206,8 @@ fn line<T: Display>(out: &mut dyn Write, cells: &[T]) -> io::Result<()> {
 /// Text of a capture between backticks, where Markdown has no markup. What could end the cell or the text becomes
 /// U+FFFD; what a terminal or a browser might act on (control and directional characters) is escaped.
 fn code(text: &str) -> String {
-    let harmless = Harmless(text).to_string();
-    let text: String = harmless.chars().map(|char| if matches!(char, '`' | '|') { '\u{fffd}' } else { char }).collect();
+    let safe = TerminalSafe(text).to_string();
+    let text: String = safe.chars().map(|char| if matches!(char, '`' | '|') { '\u{fffd}' } else { char }).collect();
     format!("`{text}`")
 }
 

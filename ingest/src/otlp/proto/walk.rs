@@ -193,8 +193,8 @@ impl<S: OtlpSink> Walk<'_, S> {
                     field.each_fixed64(|bound| self.bucket_bounds.push(f64::from_bits(bound)))?;
                 }
                 (Summary, 6) if self.needs.buckets => {
-                    let (mut quantile, mut of_quantile) = (0.0, field.message()?);
-                    while let Some(field) = of_quantile.next()? {
+                    let (mut quantile, mut quantile_fields) = (0.0, field.message()?);
+                    while let Some(field) = quantile_fields.next()? {
                         if field.number == 1 {
                             quantile = f64::from_bits(field.fixed64()?);
                         }

@@ -4,19 +4,19 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | `schema` | the part of the messages that series come from |
-//! | `head` | whether a content looks like such messages |
+//! | `detect` | detection of such messages by content |
 //! | `error` | what can be wrong with a family |
 //!
 //! A family has the series that Prometheus 3 makes of it: `_bucket` with `le`, `+Inf` included, `_sum` and `_count` for a classic
 //! histogram; `quantile`, `_sum` and `_count` for a summary; one for every other metric. A histogram that has native buckets is one
 //! series, also if it has classic buckets, unless classic series are asked for. Values, exemplars and created timestamps are not read.
 
+mod detect;
 mod error;
-mod head;
 mod schema;
 
+pub use detect::looks_like_metric_families;
 pub use error::{ExpositionError, FamilyError};
-pub use head::looks_like_metric_families;
 
 use super::{FamilyType, MILLISECOND, NAME, open_metrics_float};
 use crate::series::SeriesSink;

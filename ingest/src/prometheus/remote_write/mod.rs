@@ -3,7 +3,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | `schema` | the part of the protocol that series come from |
-//! | `head` | whether a body looks like a request |
+//! | `detect` | detection of a request by content |
 //! | `error` | what can be wrong with a request |
 //!
 //! Which version it is shows in the fields that are there; what a request was sent with is not needed. Values, exemplars
@@ -14,12 +14,12 @@
 //! [v1]: https://prometheus.io/docs/specs/prw/remote_write_spec/
 //! [v2]: https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
 
+mod detect;
 mod error;
-mod head;
 mod schema;
 
+pub use detect::looks_like_remote_write;
 pub use error::{RemoteWriteError, RequestError};
-pub use head::looks_like_remote_write;
 
 use super::{FamilyType, MILLISECOND, NAME};
 use crate::series::SeriesSink;
@@ -28,7 +28,7 @@ use prost::bytes::Bytes;
 use schema::{Histogram, MetadataV1, MetadataV2, Request, Sample, SeriesV1, SeriesV2};
 
 /// A copy of 64 bytes takes three, and nothing takes less; this is rounded up.
-const MOST_EXPANSION: usize = 22;
+const MAX_EXPANSION: usize = 22;
 
 /// Reads the body of a request and gives its parts to `sink`. Memory is a small multiple of what the body expands to, of
 /// which at most `max_len` bytes are allowed, and of which it never says more than there is.
@@ -46,7 +46,7 @@ pub fn decode_remote_write<S: SeriesSink>(
     if len > max_len {
         return Err(RequestError::TooLong { len, limit: max_len }.into());
     }
-    if len > body.len().saturating_mul(MOST_EXPANSION) {
+    if len > body.len().saturating_mul(MAX_EXPANSION) {
         return Err(RequestError::Expansion { len, body_len: body.len() }.into());
     }
     let content = snap::raw::Decoder::new().decompress_vec(body).map_err(RequestError::Snappy)?;

@@ -1,9 +1,9 @@
-//! From the parts of records to series: [`Collector`].
+//! From the parts of records to series: [`Assembler`].
 //!
 //! # The labels of a point
 //!
 //! A data point of OTLP has these labels; one series per distinct labelset, so a histogram is one series unless
-//! [expanded](CollectorOptions::classic_histograms):
+//! [expanded](AssembleOptions::classic_histograms):
 //!
 //! 1. `__name__`, the name of its metric
 //! 2. the point's attributes
@@ -12,7 +12,7 @@
 //!
 //! Where two have the same name, the one further up in this list wins. Within one level the last one wins, and a
 //! scope's name and version win over attributes of those names. Keys are taken as they are, dots and all, unless
-//! [translated](CollectorOptions::prometheus_names). What the metric itself gives to its series besides its name (`le`,
+//! [translated](AssembleOptions::prometheus_names). What the metric itself gives to its series besides its name (`le`,
 //! `__type__`) wins over all attributes.
 //!
 //! Names and values are cut by the [label policy](chronoxide_format::policy) first; should two names become the same
@@ -22,7 +22,7 @@
 //!
 //! # Labels of Prometheus
 //!
-//! With [`prometheus_names`](CollectorOptions::prometheus_names) series of OTLP have the labels that Prometheus's OTLP receiver gives
+//! With [`prometheus_names`](AssembleOptions::prometheus_names) series of OTLP have the labels that Prometheus's OTLP receiver gives
 //! them, so that one series has one labelset whichever way it came. From strong to weak:
 //!
 //! 1. `__name__`, `le`, `quantile`, `__type__` and `__unit__`
@@ -30,7 +30,7 @@
 //!    scope has a name (Prometheus: `promote_scope_metadata`)
 //! 3. `instance`, which is `service.instance.id`; and `job`, which is `service.name`, after `service.namespace` and `/` if it has that
 //! 4. the point's attributes. Values of attributes that get one name are joined with `;`, in the order of their names before
-//! 5. [promoted](CollectorOptions::promote_resource_attributes) attributes of the resource
+//! 5. [promoted](AssembleOptions::promote_resource_attributes) attributes of the resource
 //!
 //! The other attributes of the resource are labels of one series `target_info` with the same `job` and `instance`, which has points
 //! from the first to the last one of the resource.
@@ -52,15 +52,15 @@
 //! | `input_window` | the window that inputs have by themselves |
 //! | `memory` | memory that collecting and sealing take |
 //! | `metrics` | the metadata of metrics |
-//! | `collect` | [`Collector`]: labels to series, series to blocks |
+//! | `assembler` | [`Assembler`]: labels to series, series to blocks |
 //! | `otlp` | what it makes of the parts of OTLP |
 //! | `prometheus_labels` | labels of Prometheus's OTLP receiver |
 //! | `series` | what it makes of series |
 //! | `error` | why collecting stops |
 
+mod assembler;
 mod attributes;
 mod blocks;
-mod collect;
 mod error;
 mod input_window;
 mod memory;
@@ -74,7 +74,7 @@ mod series;
 mod tests;
 mod windows;
 
+pub use assembler::Assembler;
 pub use blocks::{BlockSink, SealedBlock};
-pub use collect::Collector;
-pub use error::CollectError;
-pub use options::{CollectorOptions, DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
+pub use error::AssembleError;
+pub use options::{AssembleOptions, DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};

@@ -2,7 +2,7 @@
 
 mod wal;
 
-use crate::collector::{BlockSink, Collector, CollectorOptions};
+use crate::assemble::{AssembleOptions, Assembler, BlockSink};
 use crate::decode::{Decoder, is_cut_off};
 use crate::error::{BrokenRecord, IngestError};
 use crate::input::{Ahead, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
@@ -19,14 +19,14 @@ use std::time::{Duration, Instant};
 pub const DEFAULT_MAX_RECORD_LEN: usize = 64 << 20;
 
 /// How long a silent input is waited for before somebody may stop the run.
-const PATIENCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Series of a block of Prometheus between two times that somebody is told how far the run is.
-const SERIES_PER_TELL: u64 = 1 << 12;
+const SERIES_PER_PROGRESS_REPORT: u64 = 1 << 12;
 
 /// How inputs are read.
 #[derive(Debug, Clone)]
-pub struct JobOptions {
+pub struct IngestOptions {
     /// The format of all inputs; by their first bytes if none.
     pub format: Option<Format>,
     /// The most bytes of a record. Three records are the most that is held of an input.
@@ -39,17 +39,17 @@ pub struct JobOptions {
     /// Prometheus 3 stores them: `1` becomes `1.0`.
     pub keep_float_labels: bool,
     /// How series are collected and cut into blocks.
-    pub collector: CollectorOptions,
+    pub assemble: AssembleOptions,
 }
 
-impl Default for JobOptions {
+impl Default for IngestOptions {
     fn default() -> Self {
         Self {
             format: None,
             max_record_len: DEFAULT_MAX_RECORD_LEN,
             skip_broken_records: false,
             keep_float_labels: false,
-            collector: CollectorOptions::default(),
+            assemble: AssembleOptions::default(),
         }
     }
 }
@@ -72,34 +72,34 @@ type Watcher = Box<dyn FnMut(&Progress<'_>) -> ControlFlow<()>>;
 ///
 /// ```
 /// use chronoxide_format::view::BlockView;
-/// use chronoxide_ingest::{Job, JobOptions, input::Source};
+/// use chronoxide_ingest::{Ingest, IngestOptions, input::Source};
 ///
 /// let capture = "{\"__name__\":\"up\",\"job\":\"cart\"}\n{\"__name__\":\"up\",\"job\":\"checkout\"}\n";
-/// let mut job = Job::new(JobOptions::default(), Vec::new());
-/// job.read(Source::new("capture".to_owned(), capture.as_bytes())?)?;
-/// let (report, blocks) = job.finish()?;
+/// let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
+/// ingest.read(Source::new("capture".to_owned(), capture.as_bytes())?)?;
+/// let (report, blocks) = ingest.finish()?;
 /// assert_eq!((report.records, report.series), (2, 2));
 /// assert_eq!(BlockView::open(&blocks[0]).unwrap().series_count().unwrap(), 2);
 /// # Ok::<(), chronoxide_ingest::IngestError>(())
 /// ```
-pub struct Job<B = Vec<Vec<u8>>> {
-    options: JobOptions,
-    collector: Collector<B>,
+pub struct Ingest<B = Vec<Vec<u8>>> {
+    options: IngestOptions,
+    assembler: Assembler<B>,
     watcher: Option<Watcher>,
     timings: Option<Timings>,
 }
 
-impl<B: BlockSink> Job<B> {
+impl<B: BlockSink> Ingest<B> {
     /// A run that has read nothing. Blocks go to `blocks`.
     #[must_use]
-    pub fn new(options: JobOptions, blocks: B) -> Self {
-        let collector = Collector::new(options.collector.clone(), blocks);
-        Self { options, collector, watcher: None, timings: None }
+    pub fn new(options: IngestOptions, blocks: B) -> Self {
+        let assembler = Assembler::new(options.assemble.clone(), blocks);
+        Self { options, assembler, watcher: None, timings: None }
     }
 
     /// Has `watcher` told how far the run is; it may stop it.
     #[must_use]
-    pub fn watched_by(mut self, watcher: impl FnMut(&Progress<'_>) -> ControlFlow<()> + 'static) -> Self {
+    pub fn on_progress(mut self, watcher: impl FnMut(&Progress<'_>) -> ControlFlow<()> + 'static) -> Self {
         self.watcher = Some(Box::new(watcher));
         self
     }
@@ -135,9 +135,9 @@ impl<B: BlockSink> Job<B> {
         thread::Builder::new().name("open".to_owned()).spawn(open).map_err(IngestError::Thread)?;
         let (name, position) = (path.display().to_string(), Position::unknown());
         loop {
-            match source.recv_timeout(PATIENCE) {
+            match source.recv_timeout(POLL_INTERVAL) {
                 Ok(source) => return source,
-                Err(RecvTimeoutError::Timeout) => self.tell(&name, &position)?,
+                Err(RecvTimeoutError::Timeout) => self.report_progress(&name, &position)?,
                 Err(RecvTimeoutError::Disconnected) => return Err(IngestError::ReaderStopped),
             }
         }
@@ -160,19 +160,19 @@ impl<B: BlockSink> Job<B> {
         let name = records.source().name().to_owned();
         let records_before = self.seen();
         let mut decoder = Decoder::new(format, self.options.max_record_len, self.options.keep_float_labels);
-        self.collector.input_has_no_window()?;
+        self.assembler.input_has_no_window()?;
 
         let (source, blank_lines) = if is_at_hand {
             while let Some(record) = records.next_record()? {
                 self.take_timed(record, &mut decoder, &name)?;
             }
-            self.tell(&name, &position)?;
+            self.report_progress(&name, &position)?;
             let blank_lines = records.blank_lines();
             (records.into_source(), blank_lines)
         } else {
             let ahead = ReadAhead::new(records)?;
             loop {
-                match ahead.next(PATIENCE)? {
+                match ahead.next(POLL_INTERVAL)? {
                     Ahead::Batch(batch) => {
                         for record in batch.records() {
                             self.take_timed(record, &mut decoder, &name)?;
@@ -182,14 +182,14 @@ impl<B: BlockSink> Job<B> {
                     Ahead::Nothing => {}
                     Ahead::End(source, blank_lines) => break (*source, blank_lines),
                 }
-                self.tell(&name, &position)?;
+                self.report_progress(&name, &position)?;
             }
         };
 
-        decoder.finish(&mut self.collector).or_else(|error| error.split().map(drop))?;
-        self.collector.input_ends();
+        decoder.finish(&mut self.assembler).or_else(|error| error.split().map(drop))?;
+        self.assembler.input_ends();
 
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.inputs += 1;
         report.blank_lines += blank_lines;
         report.content_bytes += source.offset();
@@ -198,7 +198,7 @@ impl<B: BlockSink> Job<B> {
             report.warn(Warning::TruncatedInput { input: name.clone(), offset: source.offset() });
         }
         if self.seen() == records_before {
-            self.collector.report_mut().warn(Warning::NoRecords { input: name, format });
+            self.assembler.report_mut().warn(Warning::NoRecords { input: name, format });
         }
         Ok(())
     }
@@ -215,28 +215,28 @@ impl<B: BlockSink> Job<B> {
         let mut block = TsdbBlock::open(folder).map_err(broken)?;
         let position = Position::start_of(block.index().file_len());
         match block.meta().window() {
-            Some(window) => self.collector.input_has_window(window)?,
-            None => self.collector.input_has_no_window()?,
+            Some(window) => self.assembler.input_has_window(window)?,
+            None => self.assembler.input_has_no_window()?,
         }
-        let points_before = self.collector.report().points;
+        let points_before = self.assembler.report().points;
         let mut count = 0_u64;
         loop {
             let before = block.index().offset();
-            match block.next_series(&mut self.collector) {
+            match block.next_series(&mut self.assembler) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(TsdbError::Block(error)) => return Err(broken(error)),
                 Err(TsdbError::Sink(error)) => return Err(error.into()),
             }
             let after = block.index().offset();
-            self.collector.record_ends((after - before) as usize)?;
+            self.assembler.record_ends((after - before) as usize)?;
             count += 1;
-            if count.is_multiple_of(SERIES_PER_TELL) {
+            if count.is_multiple_of(SERIES_PER_PROGRESS_REPORT) {
                 position.advance_to(after);
-                self.tell(&name, &position)?;
+                self.report_progress(&name, &position)?;
             }
         }
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.inputs += 1;
         report.content_bytes += position.file_len().unwrap_or_default();
         // Chunks are not points.
@@ -249,8 +249,8 @@ impl<B: BlockSink> Job<B> {
     }
 
     /// Counts and warns of a file of a folder that is not read, because it is of an unknown format.
-    pub fn pass_over(&mut self, path: &Path, found: &str) {
-        let report = self.collector.report_mut();
+    pub fn skip_unknown_file(&mut self, path: &Path, found: &str) {
+        let report = self.assembler.report_mut();
         report.unknown_files += 1;
         report.warn(Warning::UnknownFile { path: path.display().to_string(), found: found.to_owned() });
     }
@@ -261,20 +261,20 @@ impl<B: BlockSink> Job<B> {
     ///
     /// A block cannot be sealed, or is not taken.
     pub fn finish(self) -> Result<(Report, B), IngestError> {
-        Ok(self.collector.finish()?)
+        Ok(self.assembler.finish()?)
     }
 
     /// What was counted so far.
     #[must_use]
     pub fn report(&self) -> &Report {
-        self.collector.report()
+        self.assembler.report()
     }
 
-    fn tell(&mut self, input: &str, position: &Position) -> Result<(), IngestError> {
+    fn report_progress(&mut self, input: &str, position: &Position) -> Result<(), IngestError> {
         let Some(watcher) = &mut self.watcher else {
             return Ok(());
         };
-        match watcher(&Progress { input, position, report: self.collector.report() }) {
+        match watcher(&Progress { input, position, report: self.assembler.report() }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(IngestError::Interrupted),
         }
@@ -282,7 +282,7 @@ impl<B: BlockSink> Job<B> {
 
     /// Records so far, whatever became of them.
     fn seen(&self) -> u64 {
-        let report = self.collector.report();
+        let report = self.assembler.report();
         report.records + report.skipped.broken_records + report.torn_records
     }
 
@@ -290,10 +290,10 @@ impl<B: BlockSink> Job<B> {
         if self.timings.is_none() {
             return self.take(record, decoder, input);
         }
-        let (started, before) = (Instant::now(), self.collector.report().points);
+        let (started, before) = (Instant::now(), self.assembler.report().points);
         self.take(record, decoder, input)?;
         let took = started.elapsed();
-        let points = self.collector.report().points - before;
+        let points = self.assembler.report().points - before;
         if let Some(timings) = &mut self.timings {
             timings.add(took, points);
         }
@@ -316,11 +316,11 @@ impl<B: BlockSink> Job<B> {
                 return self.broken(record, input, BrokenRecord::Compression { reason: reason.to_owned() });
             }
         };
-        if is_unterminated && decoder.may_lie(bytes) {
+        if is_unterminated && decoder.may_be_truncated_number(bytes) {
             self.torn(record, bytes.len() as u64, None, input);
             return Ok(());
         }
-        // The collector keeps what it got, so a record that may be left out is read without it first.
+        // The assembler keeps what it got, so a record that may be left out is read without it first.
         if (self.options.skip_broken_records || is_unterminated)
             && let Err(error) = decoder.check(bytes)
         {
@@ -330,8 +330,8 @@ impl<B: BlockSink> Job<B> {
             }
             return self.broken(record, input, error.into());
         }
-        match decoder.record(bytes, &mut self.collector) {
-            Ok(()) => Ok(self.collector.record_ends(bytes.len())?),
+        match decoder.record(bytes, &mut self.assembler) {
+            Ok(()) => Ok(self.assembler.record_ends(bytes.len())?),
             Err(error) => match error.split() {
                 Ok(error) if is_unterminated && is_cut_off(&error, bytes) => {
                     self.torn(record, bytes.len() as u64, None, input);
@@ -344,7 +344,7 @@ impl<B: BlockSink> Job<B> {
     }
 
     fn torn(&mut self, record: Record<'_>, len: u64, expected: Option<u64>, input: &str) {
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.torn_records += 1;
         let (input, Record { number, offset, .. }) = (input.to_owned(), record);
         report.warn(Warning::TornRecord { input, number, offset, len, expected });
@@ -355,7 +355,7 @@ impl<B: BlockSink> Job<B> {
         if !self.options.skip_broken_records {
             return Err(IngestError::Record { input, number, offset, source });
         }
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.skipped.broken_records += 1;
         report.warn(Warning::SkippedRecord { input, number, offset, reason: source.to_string() });
         Ok(())

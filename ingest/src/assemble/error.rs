@@ -6,7 +6,7 @@ use std::error::Error;
 /// Why collecting stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum CollectError {
+pub enum AssembleError {
     /// The labels do not fit into a store.
     #[error(transparent)]
     Labels(#[from] LabelError),

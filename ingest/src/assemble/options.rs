@@ -5,15 +5,15 @@ use chronoxide_format::view::TimeRange;
 use chronoxide_labels::Layout;
 use std::num::NonZeroU64;
 
-/// Default of [`CollectorOptions::max_windows`]: more than a year of hours.
+/// Default of [`AssembleOptions::max_windows`]: more than a year of hours.
 pub const DEFAULT_MAX_WINDOWS: usize = 10_000;
 
-/// Default of [`CollectorOptions::max_blocks`].
+/// Default of [`AssembleOptions::max_blocks`].
 pub const DEFAULT_MAX_BLOCKS: u64 = 20_000;
 
 /// How series are collected and cut into blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CollectorOptions {
+pub struct AssembleOptions {
     /// How long names and values may be.
     pub policy: LabelPolicy,
     /// How blocks are laid out.
@@ -21,7 +21,7 @@ pub struct CollectorOptions {
     /// Labels of each block as a whole, in the order of their names.
     pub external_labels: Vec<(String, String)>,
     /// Pairs of each block, in the order of their keys.
-    pub user_pairs: Vec<(String, String)>,
+    pub annotations: Vec<(String, String)>,
     /// Nanoseconds of a window; windows start at multiples of it since 1970. One block for all times if none.
     pub window: Option<NonZeroU64>,
     /// Whether each input that has a window, as blocks of Prometheus's TSDB do, becomes blocks of its own with that window. If
@@ -44,7 +44,7 @@ pub struct CollectorOptions {
     /// `_count`, and one for each `quantile`. Exponential histograms stay what they are, as in Prometheus.
     pub classic_histograms: bool,
     /// Whether series of OTLP have the [names](crate::names) and labels that Prometheus's OTLP receiver gives them: see
-    /// [the collector](super#labels-of-prometheus).
+    /// [the assembler](super#labels-of-prometheus).
     pub prometheus_names: bool,
     /// Resource attributes that become labels of each series with `prometheus_names`.
     pub promote_resource_attributes: Vec<String>,
@@ -56,13 +56,13 @@ pub struct CollectorOptions {
     pub compare_layouts: bool,
 }
 
-impl Default for CollectorOptions {
+impl Default for AssembleOptions {
     fn default() -> Self {
         Self {
             policy: LabelPolicy::default(),
             layout: Layout::default(),
             external_labels: Vec::new(),
-            user_pairs: Vec::new(),
+            annotations: Vec::new(),
             window: None,
             separate_input_windows: false,
             time: None,

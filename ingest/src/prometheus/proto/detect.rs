@@ -16,8 +16,8 @@ fn starts_family(head: &[u8]) -> Option<bool> {
     let is_name = !name.is_empty() && name.iter().all(|&byte| byte.is_ascii_alphanumeric() || b"_:.-/".contains(&byte));
     let used = (message.len() - rest.len()) as u64;
     // Help, type, metric or unit.
-    let goes_on = matches!(rest.first(), Some(0x12 | 0x18 | 0x22 | 0x2a));
-    Some(is_name && goes_on && used < len)
+    let is_family = matches!(rest.first(), Some(0x12 | 0x18 | 0x22 | 0x2a));
+    Some(is_name && is_family && used < len)
 }
 
 /// A number of at most four bytes, which are enough for 256 MiB, and what follows it.

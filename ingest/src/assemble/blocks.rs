@@ -10,7 +10,7 @@ pub struct SealedBlock {
     pub block: Vec<u8>,
     /// Its layout.
     pub layout: Layout,
-    /// The same series in the other layouts, if [asked for](super::CollectorOptions::compare_layouts).
+    /// The same series in the other layouts, if [asked for](super::AssembleOptions::compare_layouts).
     pub others: Vec<(Layout, Vec<u8>)>,
     /// Series that the store had, which may be more than those of the block.
     pub store_series: usize,

@@ -1,8 +1,8 @@
 //! The labels of Prometheus's OTLP receiver: [`PrometheusLabels`].
 
+use super::assembler::Assembler;
 use super::blocks::BlockSink;
-use super::collect::Collector;
-use super::error::CollectError;
+use super::error::AssembleError;
 use super::windows::Times;
 use crate::otlp::Level;
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
@@ -65,7 +65,7 @@ fn get<'a>(attributes: &'a [(String, String)], key: &str) -> Option<&'a str> {
     attributes.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
-impl<B: BlockSink> Collector<B> {
+impl<B: BlockSink> Assembler<B> {
     /// Keeps an attribute until its level is complete.
     pub(super) fn put_attribute(&mut self, level: Level, key: &str, value: &str) {
         if key.is_empty() {
@@ -124,7 +124,7 @@ impl<B: BlockSink> Collector<B> {
     }
 
     /// A resource ends: its own attributes become a series, if it had points and is named.
-    pub(super) fn end_resource(&mut self) -> Result<(), CollectError> {
+    pub(super) fn end_resource(&mut self) -> Result<(), AssembleError> {
         if !self.options.prometheus_names {
             return Ok(());
         }
