@@ -12,7 +12,6 @@
 //! | [`store`] | [`LabelSetStore`], every distinct labelset once |
 //! | [`keyset`] | [`KeysetStore`], series as rows of value codes |
 //! | [`seal`] | a store as a block: what is used, ranked, remapped and sorted |
-//! | [`conformance`] | what every table and store must do, against a model |
 //! | [`error`] | [`LabelError`] |
 //!
 //! ```
@@ -30,7 +29,6 @@
 //! ```
 
 pub mod arena;
-pub mod conformance;
 pub mod error;
 pub mod keyset;
 pub mod labelset;

@@ -22,8 +22,7 @@ impl StoreRef {
 /// [`labelset::check`](crate::labelset::check). Sorting is left to the caller, who mostly has sorted
 /// labels at hand or, like ingest, has better ways to sort than comparing strings.
 ///
-/// What every implementation must do is written down as
-/// [`conformance::check_labelset_store`](crate::conformance::check_labelset_store).
+/// Every implementation must pass `chronoxide_testdata::conformance::check_labelset_store`.
 pub trait LabelSetStore {
     /// The ref of a labelset, which is added if it is new; and whether it was.
     ///

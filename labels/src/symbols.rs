@@ -17,8 +17,7 @@ impl StoreSymbolId {
 
 /// A set of strings, each under a number. Numbers are dense and count from 0 in the order of arrival.
 ///
-/// What every implementation must do is written down as
-/// [`conformance::check_symbol_table`](crate::conformance::check_symbol_table).
+/// Every implementation must pass `chronoxide_testdata::conformance::check_symbol_table`.
 pub trait SymbolTable {
     /// The id of a string, which is added if it is new. Any string goes, the empty one too.
     ///

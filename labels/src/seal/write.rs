@@ -60,8 +60,8 @@ pub(crate) fn write<T: BlockTarget>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::{ModelStore, Random};
     use crate::store::{LabelSetStore, StoreRef};
+    use chronoxide_testdata::random::Random;
     use std::collections::BTreeSet;
     use std::convert::Infallible;
 
@@ -137,25 +137,42 @@ mod tests {
         (parts, refs.iter().map(|series| series.0).collect())
     }
 
-    fn insert(store: &mut impl LabelSetStore, labels: &[(String, String)]) {
+    fn insert(store: &mut KeysetStore, labels: &[(String, String)]) {
         let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         store.insert(&labels).unwrap();
     }
 
+    /// A store, and its distinct labelsets in order of arrival.
+    #[derive(Default)]
+    struct Modelled {
+        store: KeysetStore,
+        model: Vec<Labels>,
+        known: BTreeSet<Labels>,
+    }
+
+    impl Modelled {
+        fn insert(&mut self, labels: Labels) {
+            insert(&mut self.store, &labels);
+            if self.known.insert(labels.clone()) {
+                self.model.push(labels);
+            }
+        }
+    }
+
     /// `Parts` asserts the order; this adds that nothing is lost, added or unused.
-    fn assert_equals_model(store: &KeysetStore, model: &ModelStore, seed: u64) {
+    fn assert_equals_model(Modelled { store, model, .. }: &Modelled, seed: u64) {
         let (parts, refs) = written(store);
         let (series, used) = parts.series();
         assert_eq!(series.len(), model.len(), "seed {seed}");
         assert_eq!(refs.len(), model.len(), "seed {seed}");
-        for (labels, &block_ref) in model.series().iter().zip(&refs) {
+        for (labels, &block_ref) in model.iter().zip(&refs) {
             assert_eq!(&series[block_ref as usize], labels, "seed {seed}");
         }
         let distinct: BTreeSet<u32> = refs.iter().copied().collect();
         assert_eq!(distinct.len(), refs.len(), "seed {seed}: refs are a permutation");
         assert_eq!(parts.symbols.iter().map(String::as_str).collect::<BTreeSet<_>>(), used, "seed {seed}");
         let values: usize = parts.keys.iter().map(|key| key.1.len()).sum();
-        let pairs: BTreeSet<_> = model.series().iter().flatten().collect();
+        let pairs: BTreeSet<_> = model.iter().flatten().collect();
         assert_eq!(values, pairs.len(), "seed {seed}: each pair of name and value stands once");
     }
 
@@ -163,22 +180,20 @@ mod tests {
     fn random_stores_are_written_whole_and_in_order() {
         for seed in 0..40 {
             let mut random = Random::new(seed);
-            let (mut store, mut model) = (KeysetStore::new(), ModelStore::default());
+            let mut modelled = Modelled::default();
             for _ in 0..random.below(1_500) {
-                let labels = random.labels(1 + seed % 9);
-                insert(&mut store, &labels);
-                insert(&mut model, &labels);
+                modelled.insert(random.labels(1 + seed as usize % 9));
             }
-            assert_equals_model(&store, &model, seed);
+            assert_equals_model(&modelled, seed);
         }
     }
 
     #[test]
     fn rows_that_differ_only_after_64_bits_are_sorted() {
         let mut random = Random::new(7);
-        let (mut store, mut model) = (KeysetStore::new(), ModelStore::default());
+        let mut modelled = Modelled::default();
         for _ in 0..4_000 {
-            let labels: Vec<(String, String)> = (0..40)
+            let labels = (0..40)
                 .map(|key| {
                     let values = if key < 20 { 9 } else { 3 };
                     // The first columns change in the first series only, but then they need their bits.
@@ -186,10 +201,9 @@ mod tests {
                     (format!("k{key:02}"), value.to_string())
                 })
                 .collect();
-            insert(&mut store, &labels);
-            insert(&mut model, &labels);
+            modelled.insert(labels);
         }
-        assert_equals_model(&store, &model, 7);
+        assert_equals_model(&modelled, 7);
     }
 
     #[test]

@@ -1,14 +1,15 @@
-//! What a symbol table must do.
+//! Requirements of a symbol table.
+
+use chronoxide_labels::{StoreSymbolId, SymbolTable};
 
 use super::model::ModelSymbolTable;
-use super::random::Random;
-use crate::symbols::{StoreSymbolId, SymbolTable};
+use crate::random::Random;
 
 /// Checks a symbol table against the model.
 ///
 /// # Panics
 ///
-/// The table does something else. The message names the seed.
+/// Panics if the table differs from the model. The message names the seed.
 pub fn check_symbol_table<T: SymbolTable>(make: impl Fn() -> T, seed: u64) {
     empty_table(make());
     strings_that_are_easily_confused(make());
@@ -22,7 +23,7 @@ fn empty_table<T: SymbolTable>(table: T) {
     assert_eq!(table.resolve(StoreSymbolId(u32::MAX)), None);
 }
 
-/// Strings that one arena without separators, or a hash of too little, would mix up.
+/// Strings that an arena without separators or a hash of a prefix would mix up.
 fn strings_that_are_easily_confused<T: SymbolTable>(mut table: T) {
     let long = "x".repeat(65_535);
     let longer = format!("{long}x");
@@ -48,7 +49,7 @@ fn random_strings<T: SymbolTable>(mut table: T, seed: u64) {
         if random.below(3) > 0 {
             assert_eq!(table.intern(&text), model.intern(&text), "seed {seed}, step {step}: intern {text:?}");
         }
-        let id = StoreSymbolId(random.below(model.len() as u64 + 2) as u32);
+        let id = StoreSymbolId(random.below(model.len() + 2) as u32);
         assert_eq!(table.resolve(id), model.resolve(id), "seed {seed}, step {step}: resolve {id:?}");
         assert_eq!(table.len(), model.len(), "seed {seed}, step {step}");
     }
