@@ -2,10 +2,11 @@
 
 use crate::error::DecodeError;
 use crate::input::Format;
-use crate::otlp::{Level, OtlpSink, Point, ProtoError, decode_otlp_json, decode_otlp_proto};
+use crate::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
 use crate::prometheus::proto::decode_metric_family;
 use crate::prometheus::remote_write::decode_remote_write;
 use crate::prometheus::text::{TextDecoder, TimestampUnit};
+use crate::protobuf::ProtoError;
 use crate::series::SeriesSink;
 use crate::series_json::decode_series_json;
 use chronoxide_format::metadata::MetricMetadata;

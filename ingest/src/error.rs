@@ -1,12 +1,12 @@
 //! What can go wrong between a capture and a block.
 
 use crate::assemble::AssembleError;
-use crate::otlp::ProtoError;
 use crate::prometheus::proto::{ExpositionError, FamilyError};
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
 use crate::prometheus::text::{LineError, TextError};
 use crate::prometheus::tsdb::TsdbBlockError;
 use crate::prometheus::wal::WalError;
+use crate::protobuf::ProtoError;
 use std::convert::Infallible;
 use std::io;
 use std::str::Utf8Error;

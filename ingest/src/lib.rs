@@ -12,6 +12,7 @@
 //! | [`input`] | inputs opened, decompressed, recognised, cut into records |
 //! | [`otlp`] | a request of OTLP, as JSON or protobuf: its parts, and the text of its attributes |
 //! | [`prometheus`] | what Prometheus writes: text, requests of remote write, blocks of its TSDB |
+//! | [`protobuf`] | messages of protobuf, field by field |
 //! | [`series`] | what takes series that come as labels |
 //! | [`series_json`] | an object of label to value |
 //! | `decode` | records of every format, given to one sink |
@@ -45,6 +46,7 @@ pub mod input;
 pub mod names;
 pub mod otlp;
 pub mod prometheus;
+pub mod protobuf;
 pub mod report;
 pub mod series;
 pub mod series_json;

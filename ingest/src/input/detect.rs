@@ -155,13 +155,12 @@ impl Scan<'_> {
         Some(token)
     }
 
-    /// The rest of a string whose first quote was read. Escapes stay as they are: no name that is looked for needs one.
+    /// Reads the rest of a string whose opening quote was read. Escapes stay as written: none of the expected names has one.
     fn string(&mut self) -> Option<&[u8]> {
-        let mut escaped = false;
+        let mut depth = Depth::IN_STRING;
         let end = self.rest.iter().position(|&byte| {
-            let ends = byte == b'"' && !escaped;
-            escaped = byte == b'\\' && !escaped;
-            ends
+            depth.pass(byte);
+            !depth.in_string
         })?;
         let (text, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest.get(1..)?;

@@ -1,4 +1,6 @@
-//! What can be wrong with a metric family.
+//! Errors of malformed metric families.
+
+use crate::protobuf::ProtoError;
 
 /// Why a metric family was not taken. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +20,7 @@ pub enum ExpositionError<E> {
 pub enum FamilyError {
     /// The record is not a `MetricFamily`.
     #[error("not a metric family")]
-    Message(#[source] prost::DecodeError),
+    Message(#[source] ProtoError),
     /// The family has no name.
     #[error("the metric family has no name")]
     NoName,
@@ -30,7 +32,7 @@ pub enum FamilyError {
         /// Which metric.
         number: usize,
         /// What is wrong.
-        source: prost::DecodeError,
+        source: ProtoError,
     },
     /// A time is not within the 64-bit nanoseconds around 1970.
     #[error(

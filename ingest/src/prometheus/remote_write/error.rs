@@ -1,4 +1,6 @@
-//! What can be wrong with a request.
+//! Errors of malformed requests.
+
+use crate::protobuf::ProtoError;
 
 /// Why a request was not taken. `E` is what the sink says.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +39,7 @@ pub enum RequestError {
     },
     /// What is compressed is no request.
     #[error("no request of remote write")]
-    Message(#[source] prost::DecodeError),
+    Message(#[source] ProtoError),
     /// It has fields of both versions.
     #[error("the request has {v1_count} parts of version 1 and {v2_count} of version 2")]
     Mixed {
@@ -54,7 +56,7 @@ pub enum RequestError {
         /// Which one it is, from 0.
         number: usize,
         /// What is wrong.
-        source: prost::DecodeError,
+        source: ProtoError,
     },
     /// The first symbol is not the empty string, which refs that nobody set refer to.
     #[error("symbol 0 has {len} bytes, and must be empty")]
