@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use chronoxide_publish::PublishError;
+use chronoxide_reader::{OpenError, RemapError};
 
 /// How a command ends. The numbers are part of its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,6 +70,35 @@ impl<E: HasExit + 'static> HasExit for PublishError<E> {
     }
 }
 
+impl HasExit for chronoxide_format::Error {
+    fn exit(&self) -> Exit {
+        use chronoxide_format::Error::{UnsupportedFeatures, UnsupportedSection, UnsupportedVersion};
+        match self {
+            UnsupportedVersion { .. } | UnsupportedFeatures { .. } | UnsupportedSection { .. } => Exit::Unsupported,
+            _ => Exit::Corrupt,
+        }
+    }
+}
+
+impl HasExit for RemapError {
+    fn exit(&self) -> Exit {
+        match self {
+            RemapError::UnsupportedVersion { .. } => Exit::Unsupported,
+            _ => Exit::Corrupt,
+        }
+    }
+}
+
+impl HasExit for OpenError {
+    fn exit(&self) -> Exit {
+        match self {
+            OpenError::Block { source, .. } => source.exit(),
+            OpenError::Remap { source, .. } => source.exit(),
+            _ => Exit::Io,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +122,12 @@ mod tests {
         assert_eq!(exists.exit(), Exit::Io);
         let no_name: PublishError<io::Error> = PublishError::NoFileName { path: path() };
         assert_eq!(no_name.exit(), Exit::Usage);
+    }
+
+    #[test]
+    fn a_newer_block_is_unsupported_and_a_broken_one_corrupt() {
+        let newer = chronoxide_format::Error::UnsupportedVersion { major: 1, minor: 0 };
+        assert_eq!(newer.exit(), Exit::Unsupported);
+        assert_eq!(chronoxide_format::Error::NotABlock.exit(), Exit::Corrupt);
     }
 }

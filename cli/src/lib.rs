@@ -9,7 +9,8 @@
 //! | --- | --- |
 //! | `exit` | [`Exit`], the exit codes, and [`HasExit`], which errors choose them by |
 //! | `failure` | [`Failure`], an error with its exit code |
-//! | `block` | [`Layout`], [`publish_block`], [`publish_text`], and how damage to a block ends a command |
+//! | `layout` | [`Layout`], the argument `--layout` |
+//! | `target` | [`existing`] and [`is_folder`], checks of output paths |
 //! | `command` | [`run`], from the arguments to the exit code |
 //! | `pages` | completions and man pages |
 //! | `quiet` | [`Quiet`], the option `--quiet` |
@@ -47,27 +48,29 @@
 //! ```
 
 pub mod argument;
-mod block;
 mod command;
 pub mod escape;
 mod exit;
 mod failure;
 pub mod human;
 mod interruption;
+mod layout;
 pub mod memory;
 mod message;
 mod output;
 mod pages;
 mod quiet;
 pub mod style;
+mod target;
 mod thread;
 
-pub use block::{Layout, Unsound, existing, is_folder, publish_block, publish_text};
 pub use command::run;
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;
+pub use layout::Layout;
 pub use message::Message;
 pub use output::{print, tell};
 pub use quiet::Quiet;
+pub use target::{existing, is_folder};
 pub use thread::can_start_thread;

@@ -7,6 +7,7 @@
 //! | [`memory`] | shares of the memory limit |
 //! | [`output`] | where blocks go |
 //! | [`progress`] | how far a run is, on a terminal |
+//! | [`publish`] | blocks and reports, verified before they get their names |
 //! | [`report`] | the report of a run as Markdown |
 //! | [`summary`] | what was done, for people and for programs |
 
@@ -15,11 +16,12 @@ mod inputs;
 mod memory;
 mod output;
 mod progress;
+mod publish;
 mod report;
 mod summary;
 
 use arguments::{Arguments, FormatChoice};
-use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, publish_text, run};
+use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, run};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
 use chronoxide_ingest::{AssembleError, AssembleOptions, Ingest, IngestError, IngestOptions};
@@ -28,6 +30,7 @@ use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};
 use progress::Bar;
+use publish::publish_text;
 use report::Statistics;
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};

@@ -1,7 +1,8 @@
 //! Where blocks go: one file, or a folder.
 
+use crate::publish::publish_block;
 use crate::report::Statistics;
-use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder, publish_block};
+use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::{BlockSink, SealedBlock};
 use chronoxide_publish::{Disk, Existing, make_folder, recover};
