@@ -58,7 +58,7 @@ pub enum ProtoError {
         source: Utf8Error,
     },
     /// Lists or groups are nested too deeply.
-    #[error("values are nested more than {limit} levels deep at byte {offset}")]
+    #[error("nested more than {limit} levels deep at byte {offset}")]
     TooDeep {
         /// Start of the innermost value.
         offset: usize,

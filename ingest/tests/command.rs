@@ -211,7 +211,7 @@ fn inputs_that_cannot_be_read_are_told_apart() {
         (
             file("protobuf", b"\n\x05\n\x03\n\x04x"),
             3,
-            "record 1, at byte 0, is broken: a field ends after its message, at byte 4",
+            "record 1 at byte 0 is malformed: the field at byte 4 extends beyond the end of its message",
         ),
         (file("broken", b"{\"a\":\"1\"}\n{\"a\":2}\n"), 3, "record 2, at byte 10, is broken: invalid type"),
         (

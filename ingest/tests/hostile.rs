@@ -122,7 +122,7 @@ fn lengths_size_nothing() {
     let block = taken(b"\0\0\0\x02{}\x03\xc0\0\0{", 6, cut_off);
     assert_eq!(BlockView::open(&block).unwrap().series_count(), Ok(0));
     let request = b"\x0a\x0b\x0a\x09\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
-    refused(request, 3, "is broken: a field ends after its message, at byte 4");
+    refused(request, 3, "is malformed: the field at byte 4 extends beyond the end of its message");
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn nesting_ends_in_an_error() {
     }
     let attribute = [field(0x0a, b"a"), field(0x12, &value)].concat();
     let request = field(0x0a, &field(0x0a, &field(0x0a, &attribute)));
-    refused(&request, 3, "nested more than 32 deep");
-    refused(&field(0x0a, &[field(0x0a, b""), vec![0x0b; 100_000]].concat()), 3, "nested more than 100 deep");
+    refused(&request, 3, "nested more than 32 levels deep");
+    refused(&field(0x0a, &[field(0x0a, b""), vec![0x0b; 100_000]].concat()), 3, "nested more than 100 levels deep");
 }
 
 #[test]
@@ -200,6 +200,6 @@ fn text_that_is_not_utf_8_is_an_error() {
     refused(b"{\"a\":\"\xff\"}\n", 3, "record 1, at byte 0, is broken: not UTF-8");
     let attribute = [field(0x0a, b"a\xff"), field(0x12, &field(0x0a, b"b"))].concat();
     let request = field(0x0a, &field(0x0a, &field(0x0a, &attribute)));
-    refused(&request, 3, "text that is not UTF-8, before byte 10");
+    refused(&request, 3, "the text that ends at byte 10 is not valid UTF-8");
     refused(b"a 1\nb 1\nc 1\nd 1\nup{a=\"\xff\"} 1\n", 3, "record 5, at byte 16, is broken");
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::temporary::{RANDOM_LEN, TEMPORARY_PREFIX};
+use crate::temporary_name::{RANDOM_LEN, TEMPORARY_PREFIX};
 
 /// Every call that changes a folder or a file, one method each, and the one call that reads a file again.
 ///

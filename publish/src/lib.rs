@@ -12,7 +12,8 @@
 //! | --- | --- |
 //! | `file_system` | [`FileSystem`], the seam of changing calls, and [`Disk`], the real one |
 //! | `target` | checks of the target before any work is done |
-//! | `temporary` | temporary files: their names, locks and removal |
+//! | `temporary` | temporary files: creation, locks and removal |
+//! | `temporary_name` | names of temporary files |
 //! | `publication` | [`publish`], the order of the calls |
 //! | `recovery` | [`recover`], removal of stale temporary files |
 //! | `listing` | [`names_in`], the names in a folder, without panics |
@@ -67,6 +68,7 @@ mod removal;
 mod spool;
 mod target;
 mod temporary;
+mod temporary_name;
 
 pub use error::{PublishError, Step};
 pub use file_system::{Disk, FileSystem};
@@ -78,4 +80,4 @@ pub use recovery::{Recovered, recover};
 pub use removal::{RemoveError, Removed, remove_files};
 pub use spool::{Contents, ContentsReader, Spool, SpoolError, SpoolStep};
 pub use target::Existing;
-pub use temporary::{TEMPORARY_PREFIX, is_temporary_name};
+pub use temporary_name::{TEMPORARY_PREFIX, is_temporary_name};

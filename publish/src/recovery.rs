@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
 use crate::listing::names_in;
-use crate::temporary::{Claim, is_temporary_name, release, try_claim};
+use crate::temporary::{Claim, release, try_claim};
+use crate::temporary_name::is_temporary_name;
 
 /// What [`recover`] found, each list in the order of the names.
 #[derive(Debug, Default)]

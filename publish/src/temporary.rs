@@ -1,4 +1,4 @@
-//! Temporary files: their names, locks and removal.
+//! Temporary files: creation, locks and removal.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -6,26 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
 
-/// What the name of every temporary file begins with; twelve letters and digits follow.
-pub const TEMPORARY_PREFIX: &str = ".chronoxide-";
-
-/// 62^12 names: that two writers meet is no case to plan for, and `create_new` would see it.
-pub(crate) const RANDOM_LEN: usize = 12;
-
 /// Recovery can take a new file for a stale one between its creation and its lock. It happens once in a blue
 /// moon; many times in a row means that something else is wrong.
 const CREATION_ATTEMPTS: usize = 16;
-
-/// Whether a file of this name is one of our temporary files.
-///
-/// ```
-/// assert!(chronoxide_publish::is_temporary_name(".chronoxide-3kTz0aPq9LmX"));
-/// assert!(!chronoxide_publish::is_temporary_name("week.cx"));
-/// ```
-pub fn is_temporary_name(name: &str) -> bool {
-    name.strip_prefix(TEMPORARY_PREFIX)
-        .is_some_and(|random| random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-}
 
 /// A file on its way to a name. Dropped before that, it is removed as well as the system allows.
 pub(crate) struct Temporary<'a> {
@@ -171,19 +154,15 @@ fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    #[cfg(unix)]
     use super::Temporary;
-    use super::is_temporary_name;
-    #[cfg(unix)]
     use crate::{
         Disk,
         faults::{Effect, Fault, Faults, Outcome},
         recover,
     };
 
-    #[cfg(unix)]
     #[test]
     fn a_writer_that_fails_leaves_its_file_to_recovery_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -197,24 +176,5 @@ mod tests {
         let recovered = recover(&Disk, folder.path()).expect("a folder");
         assert_eq!((recovered.removed, recovered.in_use), (vec![path], vec![]));
         drop(inherited);
-    }
-
-    #[test]
-    fn only_names_of_our_pattern_are_temporary() {
-        assert!(is_temporary_name(".chronoxide-0123456789ab"));
-        for other in [
-            "",
-            ".chronoxide-",
-            ".chronoxide-0123456789a",
-            ".chronoxide-0123456789abc",
-            ".chronoxide-0123456789a.",
-            ".chronoxide-0123456789\u{e9}",
-            "chronoxide-0123456789ab",
-            ".chronoxide_0123456789ab",
-            "x.chronoxide-0123456789ab",
-            ".chronoxide-lock",
-        ] {
-            assert!(!is_temporary_name(other), "{other:?}");
-        }
     }
 }

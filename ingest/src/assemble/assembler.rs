@@ -6,8 +6,8 @@ use super::error::AssembleError;
 use super::input_window::InputWindow;
 use super::metrics::Metrics;
 use super::options::AssembleOptions;
-use super::prometheus_labels::PrometheusLabels;
 use super::recall::Recall;
+use super::untranslated::Untranslated;
 use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
 use crate::otlp::Level;
@@ -52,7 +52,7 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) windows: Windows,
     pub(super) metrics: Metrics,
     pub(super) names: names::Cache,
-    pub(super) translated: PrometheusLabels,
+    pub(super) untranslated: Untranslated,
     pub(super) recall: Recall,
     /// What the current input said of metrics, by their names, for labels of the series that follow.
     pub(super) said: HashMap<Box<str>, OwnedMetricMetadata>,
@@ -90,7 +90,7 @@ impl<B: BlockSink> Assembler<B> {
             windows: Windows::new(options.window, options.max_windows),
             metrics: Metrics::default(),
             names: names::Cache::default(),
-            translated: PrometheusLabels::default(),
+            untranslated: Untranslated::default(),
             recall: Recall::default(),
             said: HashMap::new(),
             said_bytes: 0,

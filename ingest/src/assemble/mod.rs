@@ -54,6 +54,7 @@
 //! | `metrics` | the metadata of metrics |
 //! | `assembler` | [`Assembler`]: labels to series, series to blocks |
 //! | `otlp` | what it makes of the parts of OTLP |
+//! | `untranslated` | attributes before they become labels of Prometheus |
 //! | `prometheus_labels` | labels of Prometheus's OTLP receiver |
 //! | `series` | what it makes of series |
 //! | `error` | why collecting stops |
@@ -72,6 +73,7 @@ mod recall;
 mod series;
 #[cfg(test)]
 mod tests;
+mod untranslated;
 mod windows;
 
 pub use assembler::Assembler;

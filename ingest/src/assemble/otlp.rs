@@ -32,7 +32,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
 
     fn scope(&mut self) -> Result<(), AssembleError> {
         self.scope.clear();
-        self.translated.scope_begins();
+        self.untranslated.scope_begins();
         self.base_is_current = false;
         Ok(())
     }
@@ -81,7 +81,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
 
     fn point_begins(&mut self) -> Result<(), AssembleError> {
         self.point.clear();
-        self.translated.point_begins();
+        self.untranslated.point_begins();
         self.look_at_work()
     }
 
@@ -115,7 +115,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         };
 
         if self.options.prometheus_names {
-            self.translated.add_times(times);
+            self.untranslated.add_times(times);
         }
 
         match point.kind {

@@ -4,7 +4,7 @@
 //! envelope, is kept and read as JSON at its end.
 
 use super::depth::Depth;
-use super::record::Found;
+use super::found::Found;
 use super::source::Source;
 use crate::error::IngestError;
 use serde::Deserialize;

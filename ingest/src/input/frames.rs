@@ -1,7 +1,7 @@
 //! Records with their length before them, as the Collector's file exporter frames messages: 4 bytes, big-endian, then
 //! the message, which may be a zstd stream of its own; with a varint before them, as protobuf's own framing has it; and the record that is a whole input.
 
-use super::record::Found;
+use super::found::Found;
 use super::source::{Compression, Source};
 use crate::error::IngestError;
 use std::io::Read;

@@ -1,6 +1,6 @@
 //! Records that are lines.
 
-use super::record::Found;
+use super::found::Found;
 use super::source::Source;
 use crate::error::IngestError;
 

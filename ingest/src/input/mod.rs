@@ -5,6 +5,7 @@
 //! | `source` | [`Source`], a file or standard input, decompressed, that knows its position |
 //! | `detect` | what the first bytes say: compression, [`Format`], framing |
 //! | `record` | [`Records`], one record after the other |
+//! | `found` | results of reading a record |
 //! | `ahead` | reading on a thread of its own |
 //! | `lines` | records that are lines |
 //! | `frames` | records with their length before them, and the one that is a whole input |
@@ -19,6 +20,7 @@ mod ahead;
 mod depth;
 mod detect;
 mod elements;
+mod found;
 mod frames;
 mod lines;
 mod record;

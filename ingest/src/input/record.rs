@@ -2,6 +2,7 @@
 
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
+use super::found::Found;
 use super::source::Source;
 use super::{frames, lines, values};
 use crate::error::IngestError;
@@ -49,22 +50,6 @@ pub struct Records {
     number: u64,
     blank_lines: u64,
     buffer: Vec<u8>,
-}
-
-/// What was found at the position of a record. Its bytes are in the buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    Whole,
-    Unterminated,
-    Torn {
-        len: u64,
-        expected: Option<u64>,
-    },
-    TooLong,
-    /// The buffer has the reason.
-    Damaged,
-    Blank,
-    End,
 }
 
 impl Records {

@@ -1,7 +1,7 @@
 //! Records that are values of JSON one after the other, as writers for people lay them out, over many lines.
 
 use super::depth::Depth;
-use super::record::Found;
+use super::found::Found;
 use super::source::Source;
 use crate::error::IngestError;
 

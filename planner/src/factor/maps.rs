@@ -5,56 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use chronoxide_format::bits::width;
-
 use super::factored::Factored;
+use super::map::{Map, Place, User, bits};
 use super::renumber::insert;
 use crate::content::Content;
 use crate::plan::Part;
-
-/// What the records of a map take, about, in bits.
-const MAP_BITS: u64 = 72;
-
-/// A place that refers to a table or a dictionary by codes.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    /// Column of a shared table: the table and the column.
-    Table(usize, usize),
-    /// Column of a keyset's table: the keyset and the column.
-    Keyset(usize, usize),
-    /// The members of a pool.
-    Pool(usize),
-}
-
-/// A place where a map saves bits.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct User {
-    pub place: Place,
-    /// The bits that it saves there.
-    gain: u64,
-}
-
-/// A map that there may be, or is.
-#[derive(Debug)]
-pub(super) struct Map {
-    /// What it maps to.
-    pub part: Part,
-    /// The rows that it has of that, increasing.
-    pub codes: Vec<u32>,
-    /// The places that use just these.
-    pub users: Vec<User>,
-}
-
-impl Map {
-    /// Whether its users together save more than it takes.
-    fn pays(&self) -> bool {
-        let span = bits(self.codes[self.codes.len() - 1] - self.codes[0]);
-        // A map in a shared table is one step more for each label, so that it has to save much.
-        let worth = |user: &User| if let Place::Table(..) = user.place { user.gain / 8 } else { user.gain };
-        let gain: u64 = self.users.iter().map(worth).sum();
-        gain > self.codes.len() as u64 * span + MAP_BITS
-    }
-}
 
 /// What a column of a keyset's table has, for whoever has its rows elsewhere.
 #[derive(Debug, Clone)]
@@ -159,11 +114,6 @@ fn codes_at(factored: &Factored, place: Place) -> Vec<u32> {
         }
         Place::Pool(pool) => factored.pools[pool].lists.concat(),
     }
-}
-
-/// The bits of a field whose largest value is this.
-fn bits(largest: u32) -> u64 {
-    width(largest.into()).into()
 }
 
 #[cfg(test)]
