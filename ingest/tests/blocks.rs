@@ -207,8 +207,8 @@ fn a_time_of_too_many_windows_is_refused() {
         ..AssembleOptions::default()
     };
     let error = ingested(lines, assemble).unwrap_err().to_string();
-    let expected = "points lie in more than 10000 windows, the first of which starts at 1970-01-01T00:00:00Z and the last at \
-                    2262-04-11T23:47:16.854775Z: use a longer window (--window), or allow more of them (--max-windows)";
+    let expected = "points lie in more than 10000 windows, from 1970-01-01T00:00:00Z to 2262-04-11T23:47:16.854775Z: \
+                    use a longer window (--window), or allow more windows (--max-windows)";
     assert_eq!(error, expected);
 }
 

@@ -161,7 +161,7 @@ fn a_broken_record_stops_the_run_and_says_where() {
     assert_eq!((*number, *offset), (4, LINES.len() as u64 + 1));
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "invalid type: integer `1`, expected a string at line 1 column 6");
-    assert_eq!(error.to_string(), format!("capture: record 4, at byte {offset}, is broken"));
+    assert_eq!(error.to_string(), format!("capture: record 4 at byte {offset} is malformed"));
 
     let options = IngestOptions { skip_broken_records: true, ..IngestOptions::default() };
     let (found, report) = run(content, options).unwrap();
@@ -211,7 +211,7 @@ fn records_are_bounded() {
     assert_eq!(run(at_limit, limit(false)).unwrap().1.records, 1);
     let envelope = format!("{{\"status\":\"success\",\"note\":\"{}\",\"data\":[]}}", "x".repeat(100));
     let error = run(envelope, limit(true)).unwrap_err().to_string();
-    assert!(error.contains("more than 50 bytes around the series"), "{error}");
+    assert!(error.contains("more than 50 bytes outside of the series list"), "{error}");
 }
 
 /// 1 MiB that expands to 1 GiB: it has to end in an error, or pass in little memory.

@@ -221,13 +221,13 @@ fn a_file_of_a_folder_that_is_no_capture_is_passed_over_with_a_warning() {
     fs::write(captures.join("README.md"), "# Captures\n\nOf last week.\n").unwrap();
     let done = run(&[&captures, Path::new("-o"), &output]);
     assert_eq!(done.status.code(), Some(4), "{}", stderr(&done));
-    assert!(stderr(&done).contains("captures: no file of this folder has a known format"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("captures: no file in this folder has a recognized format"), "{}", stderr(&done));
 
     fs::write(captures.join("a.prom"), "up{job=\"api\"} 1\n").unwrap();
     let done = run(&[&captures, Path::new("-o"), &output]);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     assert!(stderr(&done).contains("warning: "), "{}", stderr(&done));
-    assert!(stderr(&done).contains("README.md: passed over: "), "{}", stderr(&done));
+    assert!(stderr(&done).contains("README.md: skipped: "), "{}", stderr(&done));
     assert!(stderr(&done).contains("1 file of an unknown format"), "{}", stderr(&done));
 
     // A file that is named is expected to be a capture.

@@ -173,19 +173,19 @@ fn request() -> impl Strategy<Value = ExportMetricsServiceRequest> {
     let resource_metrics = (option::of(resource), vec(of_scope, 0..3)).prop_map(|(resource, scope_metrics)| {
         ResourceMetrics { resource, scope_metrics, ..ResourceMetrics::default() }
     });
-    vec(of_resource, 0..3).prop_map(|resource_metrics| ExportMetricsServiceRequest { resource_metrics })
+    vec(resource_metrics, 0..3).prop_map(|resource_metrics| ExportMetricsServiceRequest { resource_metrics })
 }
 
 /// What describes the scopes of each resource, moved to another place among them.
 fn with_late_resources(request: &ExportMetricsServiceRequest, place: prop::sample::Index) -> Vec<u8> {
     let mut out = Vec::new();
-    for of_resource in &request.resource_metrics {
+    for resource_metrics in &request.resource_metrics {
         let piece = |piece: ResourceMetrics| piece.encode_to_vec();
-        let scopes = of_resource.scope_metrics.iter();
+        let scopes = resource_metrics.scope_metrics.iter();
         let mut pieces: Vec<Vec<u8>> = scopes
             .map(|of_scope| piece(ResourceMetrics { scope_metrics: vec![of_scope.clone()], ..Default::default() }))
             .collect();
-        let resource = piece(ResourceMetrics { resource: of_resource.resource.clone(), ..Default::default() });
+        let resource = piece(ResourceMetrics { resource: resource_metrics.resource.clone(), ..Default::default() });
         pieces.insert(place.index(pieces.len() + 1), resource);
         let message = pieces.concat();
         out.push(0x0a);

@@ -1,15 +1,15 @@
-//! `chronoxide-ingest`: captures to blocks.
+//! The command `chronoxide-ingest`: captures to blocks.
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | [`arguments`] | what the command understands |
+//! | [`arguments`] | arguments and help |
 //! | [`inputs`] | files, folders, patterns, standard input |
 //! | [`memory`] | shares of the memory limit |
-//! | [`output`] | where blocks go |
-//! | [`progress`] | how far a run is, on a terminal |
+//! | [`output`] | published blocks |
+//! | [`progress`] | progress on a terminal |
 //! | [`publish`] | blocks and reports, verified before they get their names |
-//! | [`report`] | the report of a run as Markdown |
-//! | [`summary`] | what was done, for people and for programs |
+//! | [`report`] | report of a run as Markdown |
+//! | [`summary`] | summary of a run as text and as JSON |
 
 mod arguments;
 mod inputs;
@@ -54,12 +54,12 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let output = Output::new(&arguments.output, arguments.force, statistics, interruption.clone())?;
 
     let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json && !arguments.quiet.is_set());
-    let watched = interruption.clone();
+    let signal = interruption.clone();
     let written = output.written.clone();
     let mut ingest = Ingest::new(options, output).on_progress(move |progress| {
-        watched.begin();
+        signal.begin();
         bar.show(progress);
-        if watched.is_there() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if signal.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     if arguments.report.is_some() {
         ingest = ingest.timed();
@@ -68,13 +68,13 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let timings = ingest.timings().cloned();
     let counted = ingest.report().clone();
     let done = match read {
-        // A stream is ended so: what it brought is kept, where there may be several blocks.
+        // Ctrl-C is how a stream ends: with several blocks, the data so far is kept.
         Err(IngestError::Interrupted) if is_folder(&arguments.output) => ingest.finish(),
         read => read.and_then(|()| ingest.finish()),
     };
     let (report, output) = match done {
         Ok(done) => done,
-        Err(_) if interruption.is_there() => {
+        Err(_) if interruption.is_set() => {
             tell_interrupted(written.lock().map_or(0, |written| written.len()), &arguments);
             if arguments.json {
                 let written = written.lock().map(|mut written| std::mem::take(&mut *written)).unwrap_or_default();
@@ -97,7 +97,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         publish_text(path, existing, &text)?;
     }
     let exit = match () {
-        () if interruption.is_there() => Exit::Interrupted,
+        () if interruption.is_set() => Exit::Interrupted,
         () if report.is_partial(arguments.allow_truncated) => Exit::Partial,
         () => Exit::Ok,
     };
@@ -115,7 +115,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Reads the inputs. At least one in each folder must have a known format.
+/// Reads the inputs. At least one in each folder must have a recognized format.
 fn read_inputs(
     ingest: &mut Ingest<Output>,
     inputs: &[Input],
@@ -131,13 +131,13 @@ fn read_inputs(
     match inputs.iter().filter_map(|input| input.folder.as_ref()).find(|folder| !known_folders.contains(folder)) {
         Some(folder) => Err(IngestError::UnknownFormat {
             input: folder.display().to_string(),
-            found: "no file of this folder has a known format",
+            found: "no file in this folder has a recognized format",
         }),
         None => Ok(()),
     }
 }
 
-/// Reads one input. Returns false if it is a file of a folder and has an unknown format: it is passed over then.
+/// Reads one input. Returns false if it is a file of a folder and its format is not recognized; it is skipped then.
 fn read_input(
     ingest: &mut Ingest<Output>,
     input: &Input,
@@ -160,12 +160,12 @@ fn read_input(
     }
 }
 
-/// The shares of the memory limit.
+/// Returns the shares of the memory limit.
 fn memory(arguments: &Arguments) -> Result<Memory, Failure> {
     Memory::new(arguments.memory_limit, arguments.max_record_size, is_folder(&arguments.output))
 }
 
-/// What the arguments say of the run.
+/// Returns the options of the run.
 fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failure> {
     let is_folder = is_folder(&arguments.output);
     let many = [
@@ -173,8 +173,10 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
         ("--max-series-per-block", arguments.max_series_per_block.is_some()),
     ];
     if let Some((option, _)) = many.iter().find(|(_, is_given)| *is_given && !is_folder) {
-        let message =
-            format!("{option} makes several blocks, which need a folder: --output {}/", arguments.output.display());
+        let message = format!(
+            "{option} makes several blocks; the output must be a folder: --output {}/",
+            arguments.output.display()
+        );
         return Err(Failure::new(Exit::Usage, message));
     }
     Ok(IngestOptions {
@@ -205,27 +207,27 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
     })
 }
 
-/// No output may be an input or another output: with --force it would be replaced.
+/// Refuses outputs that are inputs or other outputs: --force would replace them.
 fn refuse_same_files(arguments: &Arguments, inputs: &[Input]) -> Result<(), Failure> {
     let same =
         |path: &Path, other: &Path| matches!((path.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b);
     let outputs = [Some(&arguments.output), arguments.report.as_ref()];
     for output in outputs.into_iter().flatten() {
         if let Some(input) = inputs.iter().find(|input| same(&input.path, output)) {
-            let message = format!("{} would be replaced, and is an input", input.path.display());
+            let message = format!("{} is an input and would be replaced", input.path.display());
             return Err(Failure::new(Exit::Usage, message));
         }
     }
     if let [Some(output), Some(report)] = outputs
         && (output == report || same(output, report))
     {
-        let message = format!("{} would be both the block and the report", report.display());
+        let message = format!("{} cannot be both the block and the report", report.display());
         return Err(Failure::new(Exit::Usage, message));
     }
     Ok(())
 }
 
-/// Says that a run was interrupted, and which blocks it left. Nobody is left to tell if it cannot be written.
+/// Reports that the run was interrupted, and the number of blocks written.
 fn tell_interrupted(count: usize, arguments: &Arguments) {
     let output = summary::shown(&arguments.output.display().to_string());
     let written = match count {
@@ -236,18 +238,18 @@ fn tell_interrupted(count: usize, arguments: &Arguments) {
     let _ = writeln!(std::io::stderr(), "chronoxide-ingest: interrupted; {written}");
 }
 
-/// Says which blocks a run left that did not come to its end.
+/// Reports the number of blocks written before an error.
 fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
     let count = written.lock().map_or(0, |written| written.len()) as u64;
     if count > 0 {
         let (blocks, output) =
             (human::count_of(count, "block"), summary::shown(&arguments.output.display().to_string()));
         let were = if count == 1 { "was" } else { "were" };
-        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {blocks} {were} written to {output} before that");
+        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {blocks} {were} written to {output} before the error");
     }
 }
 
-/// An error of a run with its exit code.
+/// Adds the exit code to an error.
 fn failure(error: IngestError) -> Failure {
     use chronoxide_format::build::BuildError::{MetaLen, MetaOrder};
     let exit = match &error {
@@ -265,7 +267,7 @@ fn failure(error: IngestError) -> Failure {
         IngestError::UnknownFormat { .. } => Exit::Unsupported,
         IngestError::Assemble(error) => match error {
             AssembleError::Output(_) => Exit::Io,
-            // What the arguments say is checked by the builder, and the rest are counts.
+            // The builder checks external labels and annotations. Its other errors are counts.
             AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
             AssembleError::TooManyWindows { .. }
             | AssembleError::TooManyBlocks { .. }

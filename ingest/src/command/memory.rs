@@ -3,35 +3,35 @@
 use chronoxide_cli::{Exit, Failure, human, memory};
 use chronoxide_ingest::DEFAULT_MAX_RECORD_LEN;
 
-/// The smallest limit: less is taken by the program, its threads and its buffers.
+/// Minimum limit. The program, its threads and its buffers need almost as much.
 const MIN_LIMIT: usize = 32 << 20;
 
-/// Default limit for folders, if the process may use more than twice as much: blocks are cut to keep to it.
+/// Maximum default limit for folders, where blocks are cut to stay below the limit.
 const FOLDER_LIMIT: usize = 1 << 30;
 
-/// Bytes for the program, its threads and the buffers of an input.
+/// Memory of the program, its threads and the buffers of an input, in bytes.
 const PROGRAM: usize = 16 << 20;
 
-/// Records that are in memory at a time: one that is read, those that wait, one that is decoded, and buffers that grow.
+/// Records in memory at a time: being read, waiting, being decoded, and in buffers that grow.
 const RECORDS_AT_A_TIME: usize = 6;
 
 /// Shares of the memory limit, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// For the longest record.
+    /// Maximum length of a record.
     pub(crate) max_record_len: usize,
-    /// For what a zstd stream looks back over.
+    /// Maximum window of a zstd stream.
     pub(crate) zstd_window: usize,
-    /// For what is collected, and for sealing it.
+    /// Memory for assembling and sealing series.
     pub(crate) assembling: usize,
 }
 
 impl Memory {
-    /// The shares of a limit and a length of records, as far as these were given.
+    /// Divides the memory limit. `limit` and `record` are the options of the user, if set.
     ///
     /// # Errors
     ///
-    /// Both were given, and records of this length take the memory for everything else; or the limit is too small.
+    /// The limit is too small, or records of the given length leave too little of the given limit.
     pub(crate) fn new(limit: Option<usize>, record: Option<usize>, is_folder: bool) -> Result<Self, Failure> {
         if let Some(limit) = limit.filter(|&limit| limit < MIN_LIMIT) {
             let (least, limit) = (human::bytes(MIN_LIMIT as u64), human::bytes(limit as u64));
@@ -49,7 +49,7 @@ impl Memory {
             let message = format!("--max-record-size of {record} needs a --memory-limit of at least {least}");
             return Err(Failure::new(Exit::Usage, message));
         }
-        // A default is no promise: records that were asked for get their memory.
+        // A default limit may be exceeded for a record length that the user set.
         let zstd_window = whole / 8;
         let assembling =
             (whole - PROGRAM.min(whole / 2)).saturating_sub(records).saturating_sub(zstd_window.min(128 << 20));

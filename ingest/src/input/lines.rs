@@ -1,4 +1,4 @@
-//! Records that are lines.
+//! Records that are lines of text.
 
 use super::found::Found;
 use super::source::Source;

@@ -27,7 +27,7 @@ pub enum SealError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// A name is longer than the policy that the block would record.
-    #[error("a label name has {len} bytes, and the block's policy says at most {limit}")]
+    #[error("label name of {len} bytes exceeds the policy's limit of {limit}")]
     NameBreaksPolicy {
         /// Bytes of the name.
         len: u32,
@@ -35,7 +35,7 @@ pub enum SealError {
         limit: u32,
     },
     /// A value is longer than the policy that the block would record.
-    #[error("a label value has {len} bytes, and the block's policy says at most {limit}")]
+    #[error("label value of {len} bytes exceeds the policy's limit of {limit}")]
     ValueBreaksPolicy {
         /// Bytes of the value.
         len: u32,
