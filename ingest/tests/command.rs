@@ -533,20 +533,20 @@ fn the_report_has_what_the_block_has() {
     assert_eq!(cell("labels per series", 1), "35");
     let labels = block.meta().unwrap().label_count() as f64 / 35.0;
     assert!((cell("labels per series", 2).parse::<f64>().unwrap() - labels).abs() < 0.1, "{labels}");
-    assert_eq!(cell("bytes of a label name", 1), block.key_count().to_string());
+    assert_eq!(cell("bytes per label name", 1), block.key_count().to_string());
     let names = block.key(b"__name__").unwrap().unwrap();
     assert_eq!(cell("`__name__`", 1), block.cardinality(names).unwrap().to_string());
-    assert_eq!(cell("together", 1), bytes.len().to_string());
+    assert_eq!(cell("total", 1), bytes.len().to_string());
     let arena = block.sections().find(|section| section.known().unwrap().name() == "arena").unwrap();
     assert_eq!((cell("arena", 1), cell("arena", 3)), (arena.length.to_string(), arena.length.to_string()));
     for (layout, column) in [("factored", 1), ("bitpacked", 3), ("fixed", 5)] {
-        let bytes: u64 = cell("together", column).parse().unwrap();
+        let bytes: u64 = cell("total", column).parse().unwrap();
         assert_exit(&run(&[&committed("metrics.jsonl"), "-o", text(&output), "--force", "--layout", layout]), 0, "");
         assert_eq!(fs::metadata(&output).unwrap().len(), bytes, "{layout}");
     }
-    assert_eq!(cell("a message", 1), "3");
-    assert_eq!(cell("a point", 1), "95");
-    assert_eq!(cell("points of series that were known", 1), "60");
+    assert_eq!(cell("per record", 1), "3");
+    assert_eq!(cell("per point", 1), "95");
+    assert_eq!(cell("points of known series", 1), "60");
     // As the block, it is replaced only when asked for.
     fs::remove_file(&output).unwrap();
     assert_exit(&run(&arguments), 1, "report.md: already exists");

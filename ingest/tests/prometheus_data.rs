@@ -228,7 +228,7 @@ fn a_file_of_a_folder_that_is_no_capture_is_passed_over_with_a_warning() {
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     assert!(stderr(&done).contains("warning: "), "{}", stderr(&done));
     assert!(stderr(&done).contains("README.md: skipped: "), "{}", stderr(&done));
-    assert!(stderr(&done).contains("1 file of an unknown format"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("1 file with an unrecognized format"), "{}", stderr(&done));
 
     // A file that is named is expected to be a capture.
     let done = run(&[&captures.join("README.md"), Path::new("-o"), &output]);

@@ -1,58 +1,58 @@
-//! How series are collected and cut into blocks.
+//! Options of assembling series into blocks.
 
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
 use chronoxide_labels::Layout;
 use std::num::NonZeroU64;
 
-/// Default of [`AssembleOptions::max_windows`]: more than a year of hours.
+/// Default of [`AssembleOptions::max_windows`]. A year has 8,760 hours.
 pub const DEFAULT_MAX_WINDOWS: usize = 10_000;
 
 /// Default of [`AssembleOptions::max_blocks`].
 pub const DEFAULT_MAX_BLOCKS: u64 = 20_000;
 
-/// How series are collected and cut into blocks.
+/// Options of [`Assembler`](super::Assembler).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssembleOptions {
-    /// How long names and values may be.
+    /// Maximum lengths of names and values.
     pub policy: LabelPolicy,
-    /// How blocks are laid out.
+    /// Layout of the blocks.
     pub layout: Layout,
-    /// Labels of each block as a whole, in the order of their names.
+    /// External labels of each block, sorted by name.
     pub external_labels: Vec<(String, String)>,
-    /// Pairs of each block, in the order of their keys.
+    /// Annotations of each block, sorted by key.
     pub annotations: Vec<(String, String)>,
-    /// Nanoseconds of a window; windows start at multiples of it since 1970. One block for all times if none.
+    /// Length of a window in nanoseconds. Windows start at its multiples since 1970. If `None`, blocks are not cut by time.
     pub window: Option<NonZeroU64>,
-    /// Whether each input that has a window, as blocks of Prometheus's TSDB do, becomes blocks of its own with that window. If
-    /// not, the window of a block is the union of those of its inputs, if all have one. Without effect if `window` is set.
+    /// If true, each input with a window, such as a block of Prometheus's TSDB, gets its own blocks with that window. If false,
+    /// the window of a block is the union of the windows of its inputs, if all have one. Ignored if `window` is set.
     pub separate_input_windows: bool,
-    /// When series were seen whose input does not say so.
+    /// Time of series without timestamps.
     pub time: Option<TimeRange>,
-    /// The most series of a block.
+    /// Maximum number of series per block.
     pub max_series: u32,
-    /// Windows that all points may lie in; more are an error.
+    /// Maximum number of windows. Exceeding it is an error.
     pub max_windows: usize,
-    /// Blocks that may be made; more are an error.
+    /// Maximum number of blocks. Exceeding it is an error.
     pub max_blocks: u64,
-    /// Bytes of memory for collecting and sealing, the block included. What was collected is sealed before more would
-    /// be needed. No limit if `None`.
+    /// Maximum memory of assembling and sealing in bytes, including the block. Series are sealed before the limit is exceeded.
+    /// No limit if `None`.
     pub max_memory: Option<usize>,
     /// If true, reaching `max_memory` is an error: everything goes into one block.
     pub one_block: bool,
-    /// Whether histograms and summaries become the series that Prometheus has for them: `_bucket` with `le`, `_sum` and
-    /// `_count`, and one for each `quantile`. Exponential histograms stay what they are, as in Prometheus.
+    /// If true, expand histograms and summaries to classic Prometheus series: `_bucket` with `le`, `_sum`, `_count`, and one
+    /// series per `quantile`. Exponential histograms remain one series, as in Prometheus.
     pub classic_histograms: bool,
-    /// Whether series of OTLP have the [names](crate::names) and labels that Prometheus's OTLP receiver gives them: see
-    /// [the assembler](super#labels-of-prometheus).
+    /// If true, series of OTLP get the [names](crate::names) and labels of Prometheus's OTLP receiver: see
+    /// [labels of Prometheus](super#labels-of-prometheus).
     pub prometheus_names: bool,
-    /// Resource attributes that become labels of each series with `prometheus_names`.
+    /// Resource attributes that `prometheus_names` adds to each series.
     pub promote_resource_attributes: Vec<String>,
-    /// Whether series get the labels `__type__` and `__unit__`, as Prometheus gives them, where these are known.
+    /// If true, add the labels `__type__` and `__unit__` of Prometheus to series whose type and unit are known.
     pub type_and_unit_labels: bool,
-    /// Whether blocks keep type, unit, description, temporality and monotonicity of metrics.
+    /// If true, store type, unit, description, temporality and monotonicity of metrics in blocks.
     pub keep_metadata: bool,
-    /// Whether each block is also sealed in the other layouts, for comparison.
+    /// If true, also seal each block in the other layouts, for comparison.
     pub compare_layouts: bool,
 }
 

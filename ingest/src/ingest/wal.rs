@@ -1,4 +1,4 @@
-//! Reading the head of Prometheus's TSDB.
+//! Reads the head of Prometheus's TSDB.
 
 use super::Ingest;
 use crate::assemble::BlockSink;
@@ -11,22 +11,22 @@ use crate::report::Warning;
 use std::fs::File;
 use std::path::Path;
 
-/// Records between two reports of the progress.
+/// Records between two progress reports.
 const RECORDS_PER_PROGRESS_REPORT: u64 = 1 << 8;
 
-/// Divisor of the memory for collecting and sealing: the labels of a head may take half of it.
+/// Divisor of the memory for assembling and sealing: the labels of a head may use half of it.
 const MEMORY_SHARE: usize = 2;
 
 impl<B: BlockSink> Ingest<B> {
-    /// Reads the [head of Prometheus's TSDB](crate::prometheus::wal) whose write-ahead log is in this folder, with the folders
-    /// beside it that belong to it.
+    /// Reads the [head of Prometheus's TSDB](crate::prometheus::wal) whose write-ahead log is in this folder, with the sibling
+    /// folders that belong to it.
     ///
-    /// The last segment and the last file of head chunks may end within a record, as they do when they are copied while
-    /// Prometheus runs: that record is left out, counted, and warned of.
+    /// The last segment and the last file of head chunks may end within a record, since they are often copied while
+    /// Prometheus runs. That record is skipped and counted, with a warning.
     ///
     /// # Errors
     ///
-    /// A file cannot be read or is damaged, the labels of the head do not fit into the memory limit; otherwise as
+    /// A file cannot be read or is damaged, or the labels of the head exceed the memory limit. Other errors are those of
     /// [`read`](Self::read).
     pub fn read_wal(&mut self, folder: &Path) -> Result<(), IngestError> {
         let name = folder.display().to_string();
@@ -59,7 +59,7 @@ impl<B: BlockSink> Ingest<B> {
         let report = self.assembler.report_mut();
         report.inputs += 1;
         report.content_bytes += files.total_len();
-        // The times of series are not points.
+        // The timestamps of series are not points.
         report.points = points_before;
         if records == 0 {
             report.warn(Warning::NoSeries { input: name });
@@ -115,7 +115,7 @@ impl<B: BlockSink> Ingest<B> {
         }
     }
 
-    /// Decides about a file that cannot be read to its end: the last file of a log may be torn.
+    /// Handles a file that cannot be read to its end. The last file of a log may be truncated.
     fn broken_file(&mut self, error: WalFileError, file: &HeadFile, reading: &Reading) -> Result<(), IngestError> {
         let path = file.path.display().to_string();
         let report = self.assembler.report_mut();
@@ -135,7 +135,8 @@ impl<B: BlockSink> Ingest<B> {
         }
     }
 
-    /// The labels of a head cannot be written down before its samples were read, so that no cut helps.
+    /// Fails if the labels of the head use too much memory. Cutting a block does not help: labels are needed until all samples
+    /// were read.
     fn refuse_memory(&self, reading: &Reading) -> Result<(), IngestError> {
         let used = reading.head.memory_used();
         match self.options.assemble.max_memory {
@@ -164,12 +165,12 @@ impl<B: BlockSink> Ingest<B> {
     }
 }
 
-/// How far reading a head is.
+/// State of reading a head.
 struct Reading {
     head: Head,
     input: String,
     position: Position,
-    /// Bytes of the files that were read to their ends.
+    /// Bytes of the files that were read completely.
     done_len: u64,
     records: u64,
 }
