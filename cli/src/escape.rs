@@ -1,7 +1,7 @@
 //! Untrusted text on a terminal.
 //!
-//! Senders of metrics choose label values. Printed unchanged, a value could move the cursor, change the title, hide text
-//! or reverse its direction ("Trojan Source", CVE-2021-42574).
+//! Senders of metrics choose label values. Printed unchanged, a value could move the cursor, change the title, hide
+//! text or reverse its direction ("Trojan Source", CVE-2021-42574).
 
 use std::fmt::{self, Display, Write};
 

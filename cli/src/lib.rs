@@ -1,8 +1,8 @@
 //! Exit codes, messages, escaping and number formats that the commands share.
 //!
 //! A command (`chronoxide-ingest`, `chronoxide-compact`, `chronoxide-inspect`) is a clap parser and a function from its
-//! arguments to an [`Exit`] or a [`Failure`]. [`run`] does the rest: help, usage errors, and errors with their causes on
-//! standard error. It ends silently if the reader of standard output closes the pipe.
+//! arguments to an [`Exit`] or a [`Failure`]. [`run`] does the rest: help, usage errors, and errors with their causes
+//! on standard error. It ends silently if the reader of standard output closes the pipe.
 //!
 //! | module | contents |
 //! | --- | --- |

@@ -57,7 +57,8 @@ mod system {
         soft.into_iter().filter_map(bytes).min()
     }
 
-    /// Returns the smallest limit of the process's control groups and their ancestors, in all hierarchies that limit memory.
+    /// Returns the smallest limit of the process's control groups and their ancestors, in all hierarchies that limit
+    /// memory.
     pub(super) fn control_group_limit(groups: &ProcessCGroups, mounts: &MountInfos) -> Option<u64> {
         let mut least = None;
         for group in groups {

@@ -9,8 +9,8 @@ use anstyle::{AnsiColor, Style as Ansi};
 
 /// Decision whether a stream gets colours.
 ///
-/// Terminals get colours, except with `TERM=dumb` or `CLICOLOR=0`. `NO_COLOR` turns colours off, and `CLICOLOR_FORCE` turns
-/// them on for pipes too (<https://no-color.org>, <https://bixense.com/clicolors>).
+/// Terminals get colours, except with `TERM=dumb` or `CLICOLOR=0`. `NO_COLOR` turns colours off, and `CLICOLOR_FORCE`
+/// turns them on for pipes too (<https://no-color.org>, <https://bixense.com/clicolors>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     coloured: bool,

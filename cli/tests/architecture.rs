@@ -57,8 +57,8 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the folders of the members, in order of the workspace's list. Cargo's own list sorts crates that tests depend on
-/// earlier.
+/// Returns the folders of the members, in order of the workspace's list. Cargo's own list sorts crates that tests
+/// depend on earlier.
 fn listed_folders() -> Vec<PathBuf> {
     let manifest = read(&root().join("Cargo.toml"));
     let (_, list) = manifest.split_once("\nmembers = [").expect("there is such a list");

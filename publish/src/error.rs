@@ -115,8 +115,8 @@ pub enum PublishError<E> {
 impl<E> PublishError<E> {
     /// Returns true if the target may be the new file despite the error.
     ///
-    /// This is the case if the error occurred during or after the renaming: the file is complete and verified, but its name
-    /// may not survive a power loss. In all other cases the target is unchanged.
+    /// This is the case if the error occurred during or after the renaming: the file is complete and verified, but its
+    /// name may not survive a power loss. In all other cases the target is unchanged.
     pub fn may_be_in_place(&self) -> bool {
         matches!(self, PublishError::Io { step, .. } if *step >= Step::Rename)
     }

@@ -114,8 +114,8 @@ impl Faults {
         Faults { fault: Some(fault), ..Self::none() }
     }
 
-    /// Creates a file system whose disk is full after `room` bytes. The write that exceeds it is short, and later writes fail
-    /// with `ENOSPC`. Removing files frees no space.
+    /// Creates a file system whose disk is full after `room` bytes. The write that exceeds it is short, and later
+    /// writes fail with `ENOSPC`. Removing files frees no space.
     pub fn full_after(room: u64) -> Self {
         Faults { fault: None, room, seen: Mutex::default() }
     }

@@ -15,7 +15,8 @@ pub trait FileSystem {
     /// The file gets the mode of any new file: `0o666` less the process's umask, or the folder's default ACL.
     fn create_temporary(&self, folder: &Path) -> io::Result<(File, PathBuf)>;
 
-    /// Writes a prefix of `bytes` at the position of `file`, advances the position, and returns the length of the prefix.
+    /// Writes a prefix of `bytes` at the position of `file`, advances the position, and returns the length of the
+    /// prefix.
     ///
     /// Seeking changes no data, and is done on the file itself.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
@@ -56,8 +57,9 @@ pub struct Disk;
 
 impl FileSystem for Disk {
     fn create_temporary(&self, folder: &Path) -> io::Result<(File, PathBuf)> {
-        // `tempfile()` creates files with mode 0o600. Widening that by the umask would need its value, which can only be read
-        // by setting it for all threads. The kernel applies the umask if the file is opened in the ordinary way.
+        // `tempfile()` creates files with mode 0o600. Widening that by the umask would need its value, which can only
+        // be read by setting it for all threads. The kernel applies the umask if the file is opened in the ordinary
+        // way.
         let created = tempfile::Builder::new()
             .prefix(TEMPORARY_PREFIX)
             .suffix("")
@@ -86,8 +88,8 @@ impl FileSystem for Disk {
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        // `renameat2(RENAME_NOREPLACE)` if the file system has it, else a hard link and an unlink. A kill between the two
-        // leaves the complete file under both names, and recovery removes the temporary one.
+        // `renameat2(RENAME_NOREPLACE)` if the file system has it, else a hard link and an unlink. A kill between the
+        // two leaves the complete file under both names, and recovery removes the temporary one.
         tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
             let mut path = refused.path;
             path.disable_cleanup(true);

@@ -19,12 +19,12 @@ pub struct MakeFolderError {
 
 /// Creates a folder and its missing ancestors, and makes their names durable.
 ///
-/// Each folder is synced before the next one is created in it. The lowest existing folder is synced too, because a killed
-/// run may have created it just before. The call can therefore be repeated after a kill.
+/// Each folder is synced before the next one is created in it. The lowest existing folder is synced too, because a
+/// killed run may have created it just before. The call can therefore be repeated after a kill.
 ///
 /// # Errors
-/// Stops at the first folder that cannot be created or synced. Missing permission to sync the parent of an existing folder
-/// is not an error.
+/// Stops at the first folder that cannot be created or synced. Missing permission to sync the parent of an existing
+/// folder is not an error.
 pub fn make_folder(system: &dyn FileSystem, folder: &Path) -> Result<(), MakeFolderError> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.is_dir();
     let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();

@@ -1,12 +1,12 @@
 //! Publishes a file whole or not at all.
 //!
-//! A block must never be seen half written: not by a reader that opens the folder at the wrong moment, not
-//! after a crash, not after a disk that was full. [`publish`] writes a temporary file beside the target, makes
-//! it durable, reads it again, lets the caller verify it, and only then gives it its name, without replacing
-//! anything unless it was asked to. [`recover`] removes what dead writers left behind. A job that makes many files
-//! of many holds a [`FolderLock`], keeps what does not fit its memory in [`Spool`]s, and ends with [`remove_files`]. Every system call that
-//! changes a folder or a file goes through one trait, [`FileSystem`], so that each point of failure can be
-//! counted and tried; [`faults`] does that, for this crate's tests and for others'.
+//! A block must never be seen half written: not by a reader that opens the folder at the wrong moment, not after a
+//! crash, not after a disk that was full. [`publish`] writes a temporary file beside the target, makes it durable,
+//! reads it again, lets the caller verify it, and only then gives it its name, without replacing anything unless it was
+//! asked to. [`recover`] removes what dead writers left behind. A job that makes many files of many holds a
+//! [`FolderLock`], keeps what does not fit its memory in [`Spool`]s, and ends with [`remove_files`]. Every system call
+//! that changes a folder or a file goes through one trait, [`FileSystem`], so that each point of failure can be counted
+//! and tried; [`faults`] does that, for this crate's tests and for others'.
 //!
 //! | module | holds |
 //! | --- | --- |

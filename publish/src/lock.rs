@@ -33,7 +33,8 @@ impl FolderLock {
     /// Locks a folder, without waiting.
     ///
     /// # Errors
-    /// Another job holds the lock, the folder cannot be opened, or its file system has no locks, which is possible for NFS.
+    /// Another job holds the lock, the folder cannot be opened, or its file system has no locks, which is possible for
+    /// NFS.
     pub fn try_lock(folder: &Path) -> Result<Self, LockError> {
         let owned = || folder.to_path_buf();
         let file = open(folder).map_err(|source| LockError::Io { folder: owned(), source })?;
@@ -62,7 +63,8 @@ fn open(folder: &Path) -> io::Result<File> {
     if file.metadata()?.is_dir() { Ok(file) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }
 
-/// Opens the lock file, because folders cannot be locked here. It is never removed: another job may have just locked it.
+/// Opens the lock file, because folders cannot be locked here. It is never removed: another job may have just locked
+/// it.
 #[cfg(not(unix))]
 fn open(folder: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(false).open(folder.join(".chronoxide-lock"))

@@ -59,10 +59,10 @@ impl Candidate<'_> {
 
 /// Publishes one file, completely or not at all.
 ///
-/// The steps are: create a temporary file in the target's folder, call `write` to fill it, sync it to disk, reopen it and
-/// call `verify`, rename it to the target, sync the folder. `write` gets a buffered writer that can seek, and need not
-/// flush it. Syncs are not retried: after a failed sync the system may have dropped the data, and a second sync would
-/// succeed wrongly.
+/// The steps are: create a temporary file in the target's folder, call `write` to fill it, sync it to disk, reopen it
+/// and call `verify`, rename it to the target, sync the folder. `write` gets a buffered writer that can seek, and need
+/// not flush it. Syncs are not retried: after a failed sync the system may have dropped the data, and a second sync
+/// would succeed wrongly.
 ///
 /// The file gets the mode of any new file (`0o666` less the umask), or the mode of the file that it replaces.
 ///
@@ -111,7 +111,8 @@ pub fn publish<E>(
     Ok(Published { path: path(), byte_len: found })
 }
 
-/// Calls `write` with a buffered writer. Returns the length that the file should have, by the bytes that the system accepted.
+/// Calls `write` with a buffered writer. Returns the length that the file should have, by the bytes that the system
+/// accepted.
 fn fill(temporary: &Temporary<'_>, write: impl FnOnce(&mut dyn Output) -> io::Result<()>) -> io::Result<u64> {
     let mut out = BufWriter::with_capacity(BUFFER_LEN, temporary.writer());
     write(&mut out)?;

@@ -11,15 +11,15 @@ use crate::error::{PublishError, Step};
 pub enum Existing {
     /// Fail, and leave the target unchanged.
     Refuse,
-    /// Replace the target atomically, and keep its mode. Only regular files are replaced: `/dev/null` stays a device, and a
-    /// symbolic link stays a link.
+    /// Replace the target atomically, and keep its mode. Only regular files are replaced: `/dev/null` stays a device,
+    /// and a symbolic link stays a link.
     Replace,
 }
 
 /// Target that passed its checks.
 ///
-/// The checks give a clear error before the work instead of after it. The renaming has the last word: a file that appears
-/// in the meantime is replaced only with [`Existing::Replace`].
+/// The checks give a clear error before the work instead of after it. The renaming has the last word: a file that
+/// appears in the meantime is replaced only with [`Existing::Replace`].
 pub(crate) struct Target<'a> {
     pub(crate) path: &'a Path,
     pub(crate) folder: PathBuf,
@@ -86,7 +86,8 @@ fn describe(found: FileType) -> &'static str {
     }
 }
 
-/// Returns the mode for the new file: that of the replaced file, and readable by the owner, because it must be verified.
+/// Returns the mode for the new file: that of the replaced file, and readable by the owner, because it must be
+/// verified.
 #[cfg(unix)]
 fn inherited_mode(found: &Metadata) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
 
-/// Attempts to create a temporary file. Recovery can mistake a new file for a stale one between its creation and its lock.
-/// That is rare; many times in a row means another problem.
+/// Attempts to create a temporary file. Recovery can mistake a new file for a stale one between its creation and its
+/// lock. That is rare; many times in a row means another problem.
 const CREATION_ATTEMPTS: usize = 16;
 
 /// Temporary file. Dropping it before it is renamed removes it, if possible.
@@ -104,8 +104,8 @@ impl Write for TemporaryWriter<'_> {
 }
 
 impl Seek for TemporaryWriter<'_> {
-    /// `SeekFrom::End` counts from the bytes written, not from the length of the file. If these differ, the length check of
-    /// publication fails.
+    /// `SeekFrom::End` counts from the bytes written, not from the length of the file. If these differ, the length
+    /// check of publication fails.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.check()?;
         let position = match to {

@@ -1,4 +1,4 @@
-//! The walk over a store in the order of a block.
+//! Walk over a store in the order of a block.
 
 use super::order::{BlockKey, BlockOrder};
 use super::rows::SortedRows;
@@ -6,27 +6,27 @@ use super::selection::Selection;
 use crate::keyset::KeysetStore;
 use chronoxide_format::SeriesRef;
 
-/// What takes the parts of a block, in the order in which a block has them: all symbols, all keys, all keysets. Numbers
-/// are the block's.
+/// Sink of the parts of a block, in the order of a block: all symbols, all keys, all keysets. Ids are those of the
+/// block.
 pub(crate) trait BlockTarget {
-    /// Why a part was not taken.
+    /// Error of refusing a part.
     type Error;
 
-    /// The next symbol in byte order.
+    /// Takes the next symbol, in byte order.
     fn symbol(&mut self, text: &str) -> Result<(), Self::Error>;
 
-    /// The next key in the order of names, with its values.
+    /// Takes the next key with its values, sorted by name.
     fn key(&mut self, key: &BlockKey) -> Result<(), Self::Error>;
 
-    /// The next keyset in the order of lists of keys, with its rows of value codes; the number of its first series among those of all
-    /// keysets in this order.
+    /// Takes the next keyset with its rows of value codes, sorted by lists of keys. Returns the number of its first
+    /// series in the block.
     fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, Self::Error>;
 }
 
-/// Writes the selected series of a store into `target`. Returns the block's series ref of each ref of the store; those
-/// that are not selected get 0.
+/// Writes the selected series of a store into `target`. Returns the block's series ref of each ref of the store, and 0
+/// for series that are not selected.
 ///
-/// Holds two copies of the largest keyset's rows beside what it returns.
+/// Memory holds two copies of the rows of the largest keyset besides the result.
 pub(crate) fn write<T: BlockTarget>(
     store: &KeysetStore,
     selection: &Selection,
@@ -65,7 +65,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::convert::Infallible;
 
-    /// Keeps the parts and holds them to the order that a block must have.
+    /// Collects the parts, and asserts the order of a block.
     #[derive(Debug, Default, PartialEq, Eq)]
     struct Parts {
         symbols: Vec<String>,
@@ -110,7 +110,7 @@ mod tests {
     type Labels = Vec<(String, String)>;
 
     impl Parts {
-        /// The labels of each series in the order of block refs, and which symbols they use.
+        /// Returns the labels of each series in order of block refs, and the used symbols.
         fn series(&self) -> (Vec<Labels>, BTreeSet<&str>) {
             let mut used = BTreeSet::new();
             let mut all = Vec::new();
@@ -142,7 +142,7 @@ mod tests {
         store.insert(&labels).unwrap();
     }
 
-    /// A store, and its distinct labelsets in order of arrival.
+    /// Store, and its distinct labelsets in order of arrival.
     #[derive(Default)]
     struct Modelled {
         store: KeysetStore,
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// `Parts` asserts the order; this adds that nothing is lost, added or unused.
+    /// Asserts that no series is lost, added or unused. `Parts` asserts the order.
     fn assert_equals_model(Modelled { store, model, .. }: &Modelled, seed: u64) {
         let (parts, refs) = written(store);
         let (series, used) = parts.series();
@@ -196,7 +196,7 @@ mod tests {
             let labels = (0..40)
                 .map(|key| {
                     let values = if key < 20 { 9 } else { 3 };
-                    // The first columns change in the first series only, but then they need their bits.
+                    // The first columns change only in the first series, but then need their bits.
                     let value = if key < 20 && random.below(30) > 0 { 0 } else { random.below(values) };
                     (format!("k{key:02}"), value.to_string())
                 })
