@@ -1,22 +1,22 @@
-//! Values of arguments that several commands have.
+//! Parsers of argument values that several commands share.
 
 use jiff::Timestamp;
 
-/// Reads `key=value`. The value may be empty and may hold `=`.
+/// Parses `key=value`. The value may be empty and may contain `=`.
 ///
 /// # Errors
-/// A text without `=`, or with nothing before it.
+/// The text has no `=`, or no key before it.
 pub fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("a key, `=` and a value are expected".to_owned()),
+        _ => Err("expected KEY=VALUE".to_owned()),
     }
 }
 
-/// Reads a number of bytes: `4096`, `512KiB`, `64MiB`, `1GiB`.
+/// Parses a size in bytes: `4096`, `512KiB`, `64MiB`, `1GiB`.
 ///
 /// # Errors
-/// A text that is no such number, none, and more than can be counted.
+/// The text is not a size, or the size is 0 or does not fit into a `usize`.
 pub fn size(text: &str) -> Result<usize, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
     let (number, shift) = units
@@ -26,17 +26,18 @@ pub fn size(text: &str) -> Result<usize, String> {
     let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
     match bytes {
         Some(bytes) if bytes > 0 => Ok(bytes),
-        _ => Err("a number of bytes is expected, such as 4096 or 64MiB".to_owned()),
+        _ => Err("expected a size in bytes, such as 4096 or 64MiB".to_owned()),
     }
 }
 
-/// Reads a time as nanoseconds since 1970: `2025-11-11T09:00:00Z`.
+/// Parses a time such as `2025-11-11T09:00:00Z`. Returns nanoseconds since 1970.
 ///
 /// # Errors
-/// A text that is no such time, or one too far from 1970.
+/// The text is not a time, or the time is not between the years 1677 and 2262.
 pub fn instant(text: &str) -> Result<i64, String> {
-    let time: Timestamp = text.parse().map_err(|_| format!("{text:?} is no time such as 2025-11-11T09:00:00Z"))?;
-    i64::try_from(time.as_nanosecond()).map_err(|_| format!("{text:?} is too far from 1970"))
+    let time: Timestamp =
+        text.parse().map_err(|_| format!("{text:?} is not a time; expected a format like 2025-11-11T09:00:00Z"))?;
+    i64::try_from(time.as_nanosecond()).map_err(|_| format!("{text:?} is not between the years 1677 and 2262"))
 }
 
 #[cfg(test)]

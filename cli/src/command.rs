@@ -1,4 +1,4 @@
-//! From the arguments to the exit code.
+//! Runs a command: arguments to exit code.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -14,11 +14,11 @@ use crate::message::Message;
 use crate::pages;
 use crate::style::Style;
 
-/// Parses the arguments of the process, runs the command, reports its failure.
+/// Parses the arguments of the process, runs the command, and reports its failure.
 ///
-/// Help and version go to standard output and end with [`Exit::Ok`], usage errors with [`Exit::Usage`].
-/// A failure is one line on standard error, `chronoxide-inspect: error: ...`, with its causes. When standard
-/// output is a pipe that was closed, the command ends quietly and well.
+/// Help and version are printed on standard output and end with [`Exit::Ok`]. Usage errors end with [`Exit::Usage`].
+/// A failure is one line on standard error with its causes: `chronoxide-inspect: error: ...`. If standard output is a
+/// pipe and its reader closed it, the command ends silently with [`Exit::Ok`].
 pub fn run<A: Parser>(main: impl FnOnce(A) -> Result<Exit, Failure>) -> ExitCode {
     let mut stdout = Stream { out: io::stdout(), style: Style::stdout() };
     let mut stderr = Stream { out: io::stderr(), style: Style::stderr() };
@@ -28,14 +28,14 @@ pub fn run<A: Parser>(main: impl FnOnce(A) -> Result<Exit, Failure>) -> ExitCode
     }
 }
 
-/// Where messages go, and how they look there.
+/// Output of messages, and their style.
 struct Stream<W> {
     out: W,
     style: Style,
 }
 
 impl<W: Write> Stream<W> {
-    /// Nobody is left to tell if it cannot be written.
+    /// Writes a message. Errors are ignored: there is no other place to report them.
     fn say(&mut self, text: impl Display) {
         let _ = write!(self.out, "{text}").and_then(|()| self.out.flush());
     }
@@ -45,7 +45,7 @@ fn name<A: Parser>() -> String {
     A::command().get_name().to_owned()
 }
 
-/// The arguments, or how the command ends without them.
+/// Returns the arguments, or the exit code if the command must not run.
 fn parse<A: Parser>(
     arguments: impl IntoIterator<Item = OsString>,
     stdout: &mut Stream<impl Write>,
@@ -53,7 +53,7 @@ fn parse<A: Parser>(
 ) -> Result<A, Exit> {
     let command = pages::with_options(A::command());
     let matches = command.clone().try_get_matches_from(arguments);
-    let parsed = matches.and_then(|matches| match pages::asked_for(&command, &matches) {
+    let parsed = matches.and_then(|matches| match pages::requested(&command, &matches) {
         Ok(None) => A::from_arg_matches(&matches).map(Ok),
         Ok(Some(page)) => Ok(Err(String::from_utf8_lossy(&page).into_owned())),
         Err(error) => Err(clap::Error::raw(ErrorKind::Io, error)),
@@ -68,7 +68,7 @@ fn parse<A: Parser>(
     }
 }
 
-/// Says what is wrong with the arguments, or what was asked for instead.
+/// Prints a usage error, help or version.
 fn refuse<A: Parser>(error: &clap::Error, stdout: &mut Stream<impl Write>, stderr: &mut Stream<impl Write>) -> Exit {
     let rendered = error.render();
     let text = |style: Style| style.choose(rendered.ansi().to_string(), rendered.to_string());
@@ -132,12 +132,12 @@ mod tests {
     #[test]
     fn good_arguments_print_nothing() {
         let (result, stdout, stderr) = parsed(&["x", "--limit", "7"]);
-        assert_eq!(result.expect("they are good").limit, Some(7));
+        assert_eq!(result.expect("valid arguments").limit, Some(7));
         assert_eq!((stdout.as_str(), stderr.as_str()), ("", ""));
     }
 
     #[test]
-    fn help_and_version_are_no_errors() {
+    fn help_and_version_are_not_errors() {
         let (result, stdout, stderr) = parsed(&["x", "--help"]);
         assert_eq!(result.unwrap_err(), Exit::Ok);
         assert!(stdout.starts_with("Counts things\n"), "{stdout}");
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn completions_and_man_pages_need_nothing_else() {
+    fn completions_and_man_pages_need_no_other_argument() {
         for (arguments, part) in [
             (&["x", "--completions", "bash"][..], "_chronoxide__count()"),
             (&["x", "--completions", "zsh"], "#compdef chronoxide-count"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_ends_quietly_and_well() {
+    fn a_closed_pipe_is_not_an_error() {
         let broken = io::Error::from(io::ErrorKind::BrokenPipe);
         assert_eq!(reported(Err(broken.into())), (Exit::Ok, String::new()));
     }

@@ -1,15 +1,15 @@
 //! Untrusted text on a terminal.
 //!
-//! Label values come from whoever sends metrics. Printed as they are they could move the cursor, change the
-//! title, hide text or turn its direction around ("Trojan Source", CVE-2021-42574).
+//! Senders of metrics choose label values. Printed unchanged, a value could move the cursor, change the title, hide
+//! text or reverse its direction ("Trojan Source", CVE-2021-42574).
 
 use std::fmt::{self, Display, Write};
 
-/// Text in double quotes, with everything escaped that could steer or confuse a terminal.
+/// Text in double quotes, with characters escaped that could control or confuse a terminal.
 ///
-/// Quotes and backslashes get a backslash. Control characters (U+0000 to U+001F, U+007F to U+009F), invisible and
-/// directional ones (U+061C, U+180E, U+200B to U+200F, U+2028 to U+202E, U+2060 to U+2069, U+FEFF, U+FFF9 to U+FFFB) become `\u` and four lowercase
-/// hex digits. All else stays as it is. The result is a JSON string.
+/// Quotes and backslashes get a backslash. Control characters (U+0000 to U+001F, U+007F to U+009F) and invisible or
+/// directional characters (U+061C, U+180E, U+200B to U+200F, U+2028 to U+202E, U+2060 to U+2069, U+FEFF, U+FFF9 to
+/// U+FFFB) become `\u` and four lowercase hex digits. Other characters are unchanged. The result is a JSON string.
 ///
 /// ```
 /// use chronoxide_cli::escape::Escaped;
@@ -40,19 +40,19 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// Text as it is, but for the characters that [`Escaped`] writes as `\u` and four hex digits, which it writes so too.
+/// Text without quotes, in which the characters that [`Escaped`] writes as `\u` and four hex digits are written so too.
 ///
-/// For lines of a notation of their own, such as JSON or PromQL, when a person looks at them.
+/// Use it on a terminal for file names and for text in a notation of its own, such as JSON or PromQL.
 ///
 /// ```
-/// use chronoxide_cli::escape::Harmless;
+/// use chronoxide_cli::escape::TerminalSafe;
 ///
-/// assert_eq!(Harmless("{\"a\":\"\u{9b}2J\"}").to_string(), r#"{"a":"\u009b2J"}"#);
+/// assert_eq!(TerminalSafe("{\"a\":\"\u{9b}2J\"}").to_string(), r#"{"a":"\u009b2J"}"#);
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Harmless<'a>(pub &'a str);
+pub struct TerminalSafe<'a>(pub &'a str);
 
-impl Display for Harmless<'_> {
+impl Display for TerminalSafe<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for char in self.0.chars() {
             if is_unsafe(char) { write!(f, "\\u{:04x}", u32::from(char))? } else { f.write_char(char)? }
@@ -61,7 +61,7 @@ impl Display for Harmless<'_> {
     }
 }
 
-/// Whether a terminal may do anything with it but show it.
+/// Returns true if a terminal may interpret the character instead of showing it.
 pub(crate) fn is_unsafe(char: char) -> bool {
     matches!(
         char,

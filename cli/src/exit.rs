@@ -5,36 +5,38 @@ use std::io;
 use std::process::ExitCode;
 
 use chronoxide_publish::PublishError;
+use chronoxide_reader::{OpenError, RemapError};
 
-/// How a command ends. The numbers are part of its interface.
+/// Exit code of a command. The numbers are part of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Exit {
-    /// It did what it was asked to.
+    /// Success.
     Ok = 0,
     /// A file could not be read or written.
     Io = 1,
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     Usage = 2,
-    /// An input is damaged, or is not what it should be.
+    /// An input is damaged or malformed.
     Corrupt = 3,
-    /// An input is of a version, or has a feature, that this program does not know.
+    /// An input has a version, format or feature that is not supported.
     Unsupported = 4,
-    /// It worked, and found what it was to look for: violations or differences.
+    /// Success, with findings: violations or differences.
     Findings = 5,
-    /// It worked, but some of the input was left out.
+    /// Success, but a part of the input was skipped.
     Partial = 6,
-    /// Somebody pressed Ctrl-C; the number is what shells say of a process that was ended so.
+    /// SIGINT (Ctrl-C) or SIGTERM was received. Shells report 130 for a process that SIGINT ended.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// Returns the number for the operating system.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// Returns this code, or `other` if this one is [`Exit::Ok`]: a command that goes on after an error ends with the first one.
+    /// Returns this code, or `other` if this one is [`Exit::Ok`]. A command that continues after an error ends with the
+    /// first one.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         if self == Self::Ok { other } else { self }
@@ -47,9 +49,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error that knows how the command should end, so that `?` turns it into a [`Failure`](crate::Failure).
+/// Error with an exit code, which `?` converts to a [`Failure`](crate::Failure).
 pub trait HasExit: Error {
-    /// The exit code.
+    /// Returns the exit code.
     fn exit(&self) -> Exit;
 }
 
@@ -64,6 +66,35 @@ impl<E: HasExit + 'static> HasExit for PublishError<E> {
         match self {
             PublishError::NoFileName { .. } => Exit::Usage,
             PublishError::Unverified { source, .. } => source.exit(),
+            _ => Exit::Io,
+        }
+    }
+}
+
+impl HasExit for chronoxide_format::Error {
+    fn exit(&self) -> Exit {
+        use chronoxide_format::Error::{UnsupportedFeatures, UnsupportedSection, UnsupportedVersion};
+        match self {
+            UnsupportedVersion { .. } | UnsupportedFeatures { .. } | UnsupportedSection { .. } => Exit::Unsupported,
+            _ => Exit::Corrupt,
+        }
+    }
+}
+
+impl HasExit for RemapError {
+    fn exit(&self) -> Exit {
+        match self {
+            RemapError::UnsupportedVersion { .. } => Exit::Unsupported,
+            _ => Exit::Corrupt,
+        }
+    }
+}
+
+impl HasExit for OpenError {
+    fn exit(&self) -> Exit {
+        match self {
+            OpenError::Block { source, .. } => source.exit(),
+            OpenError::Remap { source, .. } => source.exit(),
             _ => Exit::Io,
         }
     }
@@ -92,5 +123,12 @@ mod tests {
         assert_eq!(exists.exit(), Exit::Io);
         let no_name: PublishError<io::Error> = PublishError::NoFileName { path: path() };
         assert_eq!(no_name.exit(), Exit::Usage);
+    }
+
+    #[test]
+    fn a_newer_block_is_unsupported_and_a_broken_one_corrupt() {
+        let newer = chronoxide_format::Error::UnsupportedVersion { major: 1, minor: 0 };
+        assert_eq!(newer.exit(), Exit::Unsupported);
+        assert_eq!(chronoxide_format::Error::NotABlock.exit(), Exit::Corrupt);
     }
 }

@@ -1,13 +1,13 @@
-//! An error with its exit code.
+//! Errors with an exit code.
 
 use std::error::Error;
 use std::io;
 
 use crate::exit::{Exit, HasExit};
 
-/// Why a command failed, and the exit code for it.
+/// Error of a command, with its exit code.
 ///
-/// Errors that know their exit code become one with `?`; others with [`OrExit::or_exit`].
+/// `?` converts errors that implement [`HasExit`]; [`OrExit::or_exit`] converts others.
 ///
 /// ```
 /// use chronoxide_cli::{Exit, Failure, OrExit};
@@ -24,24 +24,24 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with an error or a message.
+    /// Creates a failure from an error or a message.
     pub fn new(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Failure { exit, error: error.into() }
     }
 
-    /// How the command ends.
+    /// Returns the exit code.
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
-    /// What went wrong; its causes are its sources.
+    /// Returns the error. Its sources are its causes.
     pub fn error(&self) -> &(dyn Error + 'static) {
         &*self.error
     }
 
-    /// Whether standard output was closed by who read it, as `head` does.
+    /// Returns true if the reader of standard output closed the pipe, as `head` does.
     ///
-    /// Nothing else that the commands write to is a pipe.
+    /// The commands write to no other pipe.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let mut cause = Some(self.error());
         while let Some(error) = cause {
@@ -61,9 +61,9 @@ impl<E: HasExit + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-/// Gives the error of a result an exit code.
+/// Adds an exit code to the error of a result.
 pub trait OrExit<T> {
-    /// The value, or a [`Failure`] that ends the command with `exit`.
+    /// Returns the value, or a [`Failure`] that ends the command with `exit`.
     fn or_exit(self, exit: Exit) -> Result<T, Failure>;
 }
 

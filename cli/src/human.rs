@@ -1,6 +1,6 @@
-//! Counts, sizes and ratios for people.
+//! Counts, sizes and ratios as text.
 
-/// A count with a comma before every three digits.
+/// Formats a count with a comma before every three digits.
 ///
 /// ```
 /// assert_eq!(chronoxide_cli::human::count(1_234_567), "1,234,567");
@@ -17,7 +17,7 @@ pub fn count(count: u64) -> String {
     grouped
 }
 
-/// A count and what is counted, in the plural unless it is one.
+/// Formats a count and its noun, in the plural unless the count is 1.
 ///
 /// ```
 /// use chronoxide_cli::human;
@@ -29,7 +29,7 @@ pub fn count_of(number: u64, what: &str) -> String {
     format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// A size in the unit that suits it, and exactly.
+/// Formats a size in a suitable unit, and exactly.
 ///
 /// ```
 /// use chronoxide_cli::human;
@@ -45,7 +45,23 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// One decimal, rounded half up; `None` below 1 KiB.
+/// Formats a size in a suitable unit.
+///
+/// ```
+/// use chronoxide_cli::human;
+///
+/// assert_eq!(human::size(512), "512 bytes");
+/// assert_eq!(human::size(64 << 20), "64 MiB");
+/// assert_eq!(human::size(1_234_567), "1.2 MiB");
+/// ```
+pub fn size(bytes: u64) -> String {
+    match scaled(bytes) {
+        Some(scaled) => scaled.replace(".0 ", " "),
+        None => self::bytes(bytes),
+    }
+}
+
+/// Formats a size with one decimal, rounded half up. Returns `None` below 1 KiB.
 fn scaled(bytes: u64) -> Option<String> {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -60,8 +76,8 @@ fn scaled(bytes: u64) -> Option<String> {
     Some(format!("{}.{} {unit}", tenths / 10, tenths % 10))
 }
 
-/// A ratio such as bytes per series: two decimals, one from 100 on. What is not zero never looks like it, and a
-/// division by nothing is a dash.
+/// Formats a ratio such as bytes per series: two decimals below 100, one from there on. A ratio that is not zero never
+/// reads as zero, and a ratio that is not finite is a dash.
 ///
 /// ```
 /// use chronoxide_cli::human;
@@ -91,7 +107,7 @@ pub fn per(ratio: f64) -> String {
     }
 }
 
-/// A half-open range of times, in nanoseconds since 1970, as RFC 3339.
+/// Formats a half-open range of times, in nanoseconds since 1970, as RFC 3339.
 ///
 /// ```
 /// use chronoxide_cli::human;
@@ -102,7 +118,7 @@ pub fn times(start: i64, end: i64) -> String {
     format!("{} to before {}", time(start), time(end))
 }
 
-/// A time, in nanoseconds since 1970, as RFC 3339.
+/// Formats a time, in nanoseconds since 1970, as RFC 3339.
 ///
 /// ```
 /// assert_eq!(chronoxide_cli::human::time(1_500_000_000), "1970-01-01T00:00:01.5Z");

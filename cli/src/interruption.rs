@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM.
+//! SIGINT (Ctrl-C) and SIGTERM.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Whether somebody pressed Ctrl-C or ended the process.
+/// Flag that SIGINT or SIGTERM sets.
 #[derive(Clone, Debug)]
 pub struct Interruption {
     is_interrupted: Arc<AtomicBool>,
@@ -14,11 +14,13 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Watches from now on. A second time, or before [`Interruption::begin`], the process ends at once: what is published is whole in any case, and a
-    /// temporary file that stays is removed by the next run of recovery.
+    /// Installs the signal handler.
+    ///
+    /// The first signal sets the flag. A second signal, or a signal before [`Interruption::begin`], ends the process at
+    /// once. Published files are complete even then; the next recovery removes temporary files.
     ///
     /// # Errors
-    /// The system does not let it watch.
+    /// The handler cannot be installed.
     pub fn watch() -> Result<Self, Failure> {
         let [is_interrupted, has_begun] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let (flag, begun) = (is_interrupted.clone(), has_begun.clone());
@@ -31,13 +33,13 @@ impl Interruption {
         Ok(Self { is_interrupted, has_begun })
     }
 
-    /// From now on there is something to end in order.
+    /// Declares that work has begun, which the command ends in order after a signal.
     pub fn begin(&self) {
         self.has_begun.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it happened.
-    pub fn is_there(&self) -> bool {
+    /// Returns true once SIGINT or SIGTERM was received.
+    pub fn is_set(&self) -> bool {
         self.is_interrupted.load(Ordering::Relaxed)
     }
 }

@@ -1,30 +1,31 @@
-//! What the commands share: exit codes, messages, escaping, numbers for people.
+//! Exit codes, messages, escaping and number formats that the commands share.
 //!
-//! `chronoxide-ingest`, `chronoxide-compact` and `chronoxide-inspect` answer in one voice. A command is a clap
-//! parser and a function from its arguments to an [`Exit`] or a [`Failure`]; [`run`] does the rest: usage errors,
-//! help, messages on standard error with their causes, and the quiet end when the reader of a pipe has seen
-//! enough.
+//! A command (`chronoxide-ingest`, `chronoxide-compact`, `chronoxide-inspect`) is a clap parser and a function from its
+//! arguments to an [`Exit`] or a [`Failure`]. [`run`] does the rest: help, usage errors, and errors with their causes
+//! on standard error. It ends silently if the reader of standard output closes the pipe.
 //!
-//! | module | holds |
+//! | module | contents |
 //! | --- | --- |
-//! | `exit` | [`Exit`], the exit codes, and [`HasExit`], which errors choose them by |
+//! | `exit` | [`Exit`], the exit codes, and [`HasExit`], errors with an exit code |
 //! | `failure` | [`Failure`], an error with its exit code |
-//! | `block` | [`Layout`], [`publish_block`], [`publish_text`], and how damage to a block ends a command |
-//! | `command` | [`run`], from the arguments to the exit code |
+//! | `layout` | [`Layout`], the argument `--layout` |
+//! | `target` | [`existing`] and [`is_folder`], checks of output paths |
+//! | `command` | [`run`], arguments to exit code |
 //! | `pages` | completions and man pages |
 //! | `quiet` | [`Quiet`], the option `--quiet` |
 //! | `message` | [`Message`], an error and its causes as one line |
-//! | `output` | [`print()`], buffered standard output that reports its errors; [`tell`] for standard error |
+//! | `interruption` | [`Interruption`], SIGINT and SIGTERM |
+//! | `output` | [`print()`] for standard output, with errors; [`tell`] for standard error |
 //! | [`escape`] | untrusted text on a terminal |
-//! | [`human`] | counts, sizes and ratios for people |
+//! | [`human`] | counts, sizes and ratios as text |
 //! | [`memory`] | memory that the process may use, and the default of `--memory-limit` |
-//! | `thread` | [`can_start_thread`], for threads that a command can do without |
-//! | [`style`] | colours, when they are wanted |
+//! | `thread` | [`can_start_thread`], for optional threads |
+//! | [`style`] | colours |
 //!
 //! ```
 //! use chronoxide_cli::{Exit, Failure, escape::Escaped, human, print, run};
 //!
-//! /// Says how long each name is
+//! /// Prints the length of each name
 //! #[derive(clap::Parser)]
 //! #[command(name = "chronoxide-names")]
 //! struct Arguments {
@@ -47,27 +48,29 @@
 //! ```
 
 pub mod argument;
-mod block;
 mod command;
 pub mod escape;
 mod exit;
 mod failure;
 pub mod human;
 mod interruption;
+mod layout;
 pub mod memory;
 mod message;
 mod output;
 mod pages;
 mod quiet;
 pub mod style;
+mod target;
 mod thread;
 
-pub use block::{Layout, Unsound, existing, is_folder, publish_block, publish_text};
 pub use command::run;
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;
+pub use layout::Layout;
 pub use message::Message;
 pub use output::{print, tell};
 pub use quiet::Quiet;
+pub use target::{existing, is_folder};
 pub use thread::can_start_thread;

@@ -1,15 +1,15 @@
-//! Memory that the process may use.
+//! Memory limits of the process.
 
-/// Default limit of a command if the system does not say how much memory there is.
+/// Default limit of a command if the amount of memory is unknown.
 const FALLBACK_LIMIT: usize = 1 << 30;
 
-/// Returns the bytes of memory that this process may use, or `None` if the system does not say.
+/// Returns the bytes of memory that this process may use, or `None` if the amount is unknown.
 ///
 /// On Linux this is the smallest of the machine's memory, the limits of the process's control groups (version 1 and 2,
-/// all their ancestors included, `memory.high` as well as `memory.max`), and the soft limits on address space and data
-/// (`ulimit -v`, `ulimit -d`). Elsewhere it is the machine's memory.
+/// with all ancestors; `memory.high` and `memory.max`), and the soft limits on address space and data (`ulimit -v`,
+/// `ulimit -d`). On other systems it is the machine's memory.
 ///
-/// What other processes use now is not subtracted: the result does not change while a command runs.
+/// Memory in use by other processes is not subtracted, so the result does not change while a command runs.
 #[must_use]
 pub fn usable() -> Option<u64> {
     system::usable()
@@ -17,7 +17,7 @@ pub fn usable() -> Option<u64> {
 
 /// Returns half of the memory that this process may [use](usable): the limit of a command without `--memory-limit`.
 ///
-/// It is 1 GiB if the system does not say how much memory there is.
+/// It is 1 GiB if the amount of memory is unknown.
 ///
 /// ```
 /// let limit = chronoxide_cli::memory::default_limit();
@@ -36,7 +36,7 @@ mod system {
     use std::path::{Component, Path};
 
     pub(super) fn usable() -> Option<u64> {
-        // A file of /proc that cannot be read bounds nothing: a chroot may lack all of them.
+        // Files of /proc that cannot be read set no limit: a chroot may lack them.
         let total = Meminfo::current().ok().map(|memory| memory.mem_total);
         let process = Process::myself().ok();
         let limits = process.as_ref().and_then(|process| process.limits().ok());
@@ -47,7 +47,7 @@ mod system {
         [total, limits.as_ref().and_then(resource_limit), groups].into_iter().flatten().min()
     }
 
-    /// The smaller of the soft limits on address space and data.
+    /// Returns the smaller of the soft limits on address space and data.
     pub(super) fn resource_limit(limits: &Limits) -> Option<u64> {
         let bytes = |limit: LimitValue| match limit {
             LimitValue::Value(bytes) => Some(bytes),
@@ -57,7 +57,8 @@ mod system {
         soft.into_iter().filter_map(bytes).min()
     }
 
-    /// The smallest limit of the process's control groups and their ancestors, in all hierarchies that bound memory.
+    /// Returns the smallest limit of the process's control groups and their ancestors, in all hierarchies that limit
+    /// memory.
     pub(super) fn control_group_limit(groups: &ProcessCGroups, mounts: &MountInfos) -> Option<u64> {
         let mut least = None;
         for group in groups {
@@ -70,8 +71,9 @@ mod system {
                 false => ("cgroup", &["memory.limit_in_bytes"]),
             };
             for mount in mounts {
-                let is_its = mount.fs_type == fs_type && (is_unified || mount.super_options.contains_key("memory"));
-                if is_its {
+                let limits_group =
+                    mount.fs_type == fs_type && (is_unified || mount.super_options.contains_key("memory"));
+                if limits_group {
                     let limit = hierarchy_limit(&mount.mount_point, &mount.root, &group.pathname, files);
                     least = [least, limit].into_iter().flatten().min();
                 }
@@ -80,14 +82,14 @@ mod system {
         least
     }
 
-    /// The smallest limit from a group up to the root of its mount.
+    /// Returns the smallest limit from a group up to the root of its mount.
     fn hierarchy_limit(mount_point: &Path, mount_root: &str, group: &str, files: &[&str]) -> Option<u64> {
-        // In a container the mount may show the container's groups only: its root then stands for the group.
+        // In a container the mount may show only the container's groups: its root is then the group.
         let inside = Path::new(group).strip_prefix(mount_root).unwrap_or(Path::new(""));
         let is_plain = inside.components().all(|part| matches!(part, Component::Normal(_)));
         let inside = if is_plain { inside } else { Path::new("") };
         let groups = inside.ancestors().map(|ancestor| mount_point.join(ancestor));
-        // "max" is no number, and bounds nothing.
+        // "max" is not a number, and means no limit.
         let read = |path: &Path| fs::read_to_string(path).ok()?.trim().parse().ok();
         groups.flat_map(|group| files.iter().filter_map(move |file| read(&group.join(file)))).min()
     }

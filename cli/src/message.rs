@@ -1,29 +1,29 @@
-//! An error and its causes as one line.
+//! Errors and their causes as one line.
 
 use std::error::Error;
 use std::fmt::{self, Display, Write};
 
 use crate::escape::is_unsafe;
 
-/// The error, then each cause after a colon, unless the text before says it already.
+/// Error with its causes, each after a colon, unless the text before already ends with it.
 ///
-/// Errors quote paths and contents of files: what could steer a terminal is escaped, and what comes after a line
-/// break is indented, so that it does not look like a message of its own.
+/// Errors quote paths and contents of files: characters that a terminal could interpret are escaped, and text after a
+/// line break is indented, so that it does not look like another message.
 pub struct Message<'a>(pub &'a (dyn Error + 'static));
 
 impl Display for Message<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut said = self.0.to_string();
+        let mut text = self.0.to_string();
         let mut cause = self.0.source();
         while let Some(error) = cause {
-            let text = error.to_string();
-            if !said.ends_with(&text) {
-                said.push_str(": ");
-                said.push_str(&text);
+            let cause_text = error.to_string();
+            if !text.ends_with(&cause_text) {
+                text.push_str(": ");
+                text.push_str(&cause_text);
             }
             cause = error.source();
         }
-        for char in said.trim_end().chars() {
+        for char in text.trim_end().chars() {
             match char {
                 '\n' => f.write_str("\n    ")?,
                 _ if is_unsafe(char) => write!(f, "\\u{:04x}", u32::from(char))?,
@@ -50,7 +50,7 @@ mod tests {
             .iter()
             .rev()
             .fold(None, |source, text| Some(Box::new(Layer { text, source })))
-            .expect("there is a text");
+            .expect("at least one text");
         Message(&*error).to_string()
     }
 
@@ -61,12 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_not_said_twice() {
+    fn a_cause_is_not_repeated() {
         assert_eq!(said(&["cannot write: full", "full"]), "cannot write: full");
     }
 
     #[test]
-    fn nothing_in_a_message_steers_the_terminal() {
+    fn control_characters_in_a_message_are_escaped() {
         assert_eq!(said(&["a\u{1b}[2Jb\u{202e}\r."]), "a\\u001b[2Jb\\u202e\\u000d.");
         assert_eq!(said(&["a\nchronoxide: error: b\n"]), "a\n    chronoxide: error: b");
     }

@@ -1,18 +1,21 @@
-//! Standard output that reports its errors, and standard error that has nobody to report them to.
+//! Writing to standard output and standard error without panics.
 
 use std::io::{self, BufWriter, Write};
 
-/// Lets `write` print through a buffer, and sees to it that all of it arrived.
+/// Calls `write` with a buffered standard output, and flushes it.
 ///
-/// `println!` panics when its reader is gone, flushes at each line, and loses the error of the last flush; this
-/// returns it, and [`run`](crate::run) knows what to do with it.
+/// `println!` panics if the reader closed the pipe, flushes each line, and loses the error of the last flush. This
+/// function returns all errors; [`run`](crate::run) handles a closed pipe.
+///
+/// # Errors
+/// `write` fails, or standard output cannot be written.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     print_to(io::stdout().lock(), write)
 }
 
-/// Lets `write` say something on standard error. Nobody is left to tell if it cannot be written: `eprintln!` would panic.
+/// Calls `write` and prints its text on standard error. Errors are ignored, where `eprintln!` would panic.
 pub fn tell(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    // One call for the whole, so that messages of several processes do not mix.
+    // One write call, so that messages of several processes do not interleave.
     let mut text = Vec::new();
     let _ = write(&mut text).and_then(|()| io::stderr().lock().write_all(&text));
 }
@@ -27,7 +30,7 @@ fn print_to(stdout: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result
 mod tests {
     use super::*;
 
-    /// Takes 100 bytes, then its reader is gone.
+    /// Pipe whose reader closes it after this many bytes.
     struct Head(usize);
 
     impl Write for Head {

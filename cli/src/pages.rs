@@ -1,4 +1,4 @@
-//! What a command tells other programs about itself: completions for shells, and its man pages.
+//! Completions for shells, and man pages.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use clap_complete::Shell;
 const COMPLETIONS: &str = "completions";
 const MAN: &str = "man";
 
-/// The command with the options that print pages. They stand alone, without what the command needs otherwise.
+/// Adds the options that print pages. They need no other argument and exclude all others.
 pub(crate) fn with_options(command: Command) -> Command {
     let completions = Arg::new(COMPLETIONS)
         .long(COMPLETIONS)
@@ -22,8 +22,8 @@ pub(crate) fn with_options(command: Command) -> Command {
     command.arg(completions.display_order(998)).arg(man.display_order(999))
 }
 
-/// The page that was asked for, if one was.
-pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> io::Result<Option<Vec<u8>>> {
+/// Returns the requested page, if any.
+pub(crate) fn requested(command: &Command, matches: &ArgMatches) -> io::Result<Option<Vec<u8>>> {
     let mut page = Vec::new();
     if let Ok(Some(&shell)) = matches.try_get_one::<Shell>(COMPLETIONS) {
         let name = command.get_name().to_owned();
@@ -36,9 +36,9 @@ pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> io::Result<O
     Ok(Some(page))
 }
 
-/// The page of a command, and behind it those of its subcommands.
+/// Writes the man page of a command, then those of its subcommands.
 fn man(mut command: Command, page: &mut impl Write) -> io::Result<()> {
-    // `prog-sub` as the names of subcommands, as pages are called.
+    // Sets the names of subcommands to `prog-sub`, which are the names of their pages.
     command.build();
     clap_mangen::Man::new(command.clone()).render(page)?;
     for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {

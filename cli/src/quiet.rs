@@ -1,8 +1,8 @@
-//! The option `--quiet`, which all commands have.
+//! The option `--quiet` of all commands.
 
 use clap::Args;
 
-/// The option `-q`, to flatten into the arguments of a command.
+/// Option `-q`, to flatten into the arguments of a command.
 ///
 /// ```
 /// use chronoxide_cli::Quiet;
@@ -17,7 +17,7 @@ use clap::Args;
 /// ```
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Quiet {
-    /// Print neither progress nor summaries nor notes; data, warnings and errors stay
+    /// Print no progress, summaries or notes; only data, warnings and errors
     #[arg(short, long, global = true, display_order = 997)]
     quiet: bool,
 }

@@ -1,133 +1,136 @@
-//! Colours, when they are wanted.
+//! Colours of messages and summaries.
 
-use std::env;
-use std::ffi::OsString;
 use std::fmt::{self, Display};
-use std::io::{self, IsTerminal};
+use std::io;
 
-/// Whether a stream gets colours.
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style as Ansi};
+
+/// Decision whether a stream gets colours.
 ///
-/// `NO_COLOR` forbids them, `CLICOLOR_FORCE` wants them in any case, and otherwise they are for terminals other
-/// than `TERM=dumb` (<https://no-color.org>, <https://bixense.com/clicolors>).
+/// Terminals get colours, except with `TERM=dumb` or `CLICOLOR=0`. `NO_COLOR` turns colours off, and `CLICOLOR_FORCE`
+/// turns them on for pipes too (<https://no-color.org>, <https://bixense.com/clicolors>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     coloured: bool,
 }
 
 impl Style {
-    /// For standard output.
+    /// Returns the style of standard output.
     pub fn stdout() -> Self {
-        Style::decide(|name| env::var_os(name), io::stdout().is_terminal())
+        Style::for_stream(&io::stdout())
     }
 
-    /// For standard error.
+    /// Returns the style of standard error.
     pub fn stderr() -> Self {
-        Style::decide(|name| env::var_os(name), io::stderr().is_terminal())
+        Style::for_stream(&io::stderr())
     }
 
-    /// Without colours.
+    /// Returns the style without colours.
     pub fn plain() -> Self {
         Style { coloured: false }
     }
 
-    fn decide(variable: impl Fn(&str) -> Option<OsString>, is_terminal: bool) -> Self {
-        let is = |name, value: &str| variable(name).is_some_and(|set| set == value);
-        let is_set = |name| variable(name).is_some_and(|set| !set.is_empty());
-        let coloured = if is_set("NO_COLOR") {
-            false
-        } else if is_set("CLICOLOR_FORCE") && !is("CLICOLOR_FORCE", "0") {
-            true
-        } else {
-            is_terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb")
-        };
-        Style { coloured }
+    fn for_stream(stream: &impl RawStream) -> Self {
+        Style { coloured: AutoStream::choice(stream) != ColorChoice::Never }
     }
 
-    /// Whether there are colours.
+    /// Returns true if there are colours.
     pub fn is_coloured(self) -> bool {
         self.coloured
     }
 
-    /// One of two texts that were made for both cases.
+    /// Returns `coloured` or `plain`, as this style is.
     pub fn choose<T>(self, coloured: T, plain: T) -> T {
         if self.coloured { coloured } else { plain }
     }
 
-    /// A heading.
+    /// Paints a heading.
     pub fn heading<T: Display>(self, text: T) -> Painted<T> {
-        self.paint("1", text)
+        self.paint(Ansi::new().bold(), text)
     }
 
-    /// What matters less than the text around it.
+    /// Paints text that matters less than the text around it.
     pub fn faint<T: Display>(self, text: T) -> Painted<T> {
-        self.paint("2", text)
+        self.paint(Ansi::new().dimmed(), text)
     }
 
-    /// What is right.
+    /// Paints a good result.
     pub fn good<T: Display>(self, text: T) -> Painted<T> {
-        self.paint("32", text)
+        self.paint(AnsiColor::Green.on_default(), text)
     }
 
-    /// What is wrong.
+    /// Paints an error or a bad result.
     pub fn bad<T: Display>(self, text: T) -> Painted<T> {
-        self.paint("1;31", text)
+        self.paint(AnsiColor::Red.on_default().bold(), text)
     }
 
-    fn paint<T: Display>(self, code: &'static str, text: T) -> Painted<T> {
-        Painted { code: self.coloured.then_some(code), text }
+    fn paint<T: Display>(self, style: Ansi, text: T) -> Painted<T> {
+        Painted { style: if self.coloured { style } else { Ansi::new() }, text }
     }
 }
 
-/// Text that is printed in its colour. Width and alignment apply to the text alone.
+/// Text with a colour. Width and alignment apply to the text alone.
 #[derive(Debug, Clone, Copy)]
 pub struct Painted<T> {
-    code: Option<&'static str>,
+    style: Ansi,
     text: T,
 }
 
 impl<T: Display> Display for Painted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(code) = self.code else {
-            return self.text.fmt(f);
-        };
-        write!(f, "\u{1b}[{code}m")?;
+        write!(f, "{}", self.style.render())?;
         self.text.fmt(f)?;
-        f.write_str("\u{1b}[0m")
+        write!(f, "{}", self.style.render_reset())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+
     use super::*;
 
-    fn coloured(variables: &[(&str, &str)], is_terminal: bool) -> bool {
-        let variable =
-            |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| OsString::from(value));
-        Style::decide(variable, is_terminal).is_coloured()
-    }
-
+    /// Runs this test again in processes whose standard output is a pipe.
     #[test]
-    fn terminals_get_colours_and_pipes_do_not() {
-        assert!(coloured(&[], true));
-        assert!(!coloured(&[], false));
-        assert!(!coloured(&[("TERM", "dumb")], true));
-        assert!(!coloured(&[("CLICOLOR", "0")], true));
-    }
-
-    #[test]
-    fn no_color_wins_over_force_and_force_over_pipes() {
-        assert!(coloured(&[("CLICOLOR_FORCE", "1")], false));
-        assert!(!coloured(&[("CLICOLOR_FORCE", "0")], false));
-        assert!(!coloured(&[("CLICOLOR_FORCE", "")], false));
-        assert!(!coloured(&[("NO_COLOR", "1")], true));
-        assert!(coloured(&[("NO_COLOR", "")], true));
-        assert!(!coloured(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], true));
+    fn pipes_get_colours_if_they_are_forced_and_not_forbidden() {
+        const CHILD: &str = "CHRONOXIDE_STYLE_CHILD";
+        if let Some(expected) = std::env::var_os(CHILD) {
+            assert_eq!(Style::stdout().is_coloured(), expected == "coloured");
+            return;
+        }
+        for (variables, expected) in [
+            (&[][..], "plain"),
+            (&[("CLICOLOR_FORCE", "1")], "coloured"),
+            (&[("CLICOLOR_FORCE", "")], "plain"),
+            (&[("NO_COLOR", "1")], "plain"),
+            (&[("NO_COLOR", ""), ("CLICOLOR_FORCE", "1")], "coloured"),
+            (&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], "plain"),
+        ] {
+            let status = Command::new(std::env::current_exe().unwrap())
+                .args([
+                    "--exact",
+                    "style::tests::pipes_get_colours_if_they_are_forced_and_not_forbidden",
+                    "--nocapture",
+                ])
+                .env_remove("NO_COLOR")
+                .env_remove("CLICOLOR_FORCE")
+                .env_remove("CLICOLOR")
+                .envs(variables.iter().copied())
+                .env(CHILD, expected)
+                .stdout(Stdio::piped())
+                .output()
+                .unwrap()
+                .status;
+            assert!(status.success(), "{variables:?} {expected}");
+        }
     }
 
     #[test]
     fn width_applies_to_the_text() {
         let style = Style { coloured: true };
-        assert_eq!(format!("[{:>4}]", style.bad("no")), "[\u{1b}[1;31m  no\u{1b}[0m]");
+        assert_eq!(format!("[{:>4}]", style.bad("no")), "[\u{1b}[1m\u{1b}[31m  no\u{1b}[0m]");
         assert_eq!(format!("[{:>4}]", Style::plain().bad("no")), "[  no]");
     }
 }

@@ -1,10 +1,11 @@
-//! Threads that a command can do without.
+//! Optional threads.
 
 use std::thread;
 
 /// Returns true if the system has room for one more thread.
 ///
-/// A progress bar ticks on a thread of its own, and its library panics if that cannot be started: without room for it, leave the ticks out.
+/// The ticks of a progress bar run on a thread, and its library panics if the thread cannot be started. Call this
+/// first, and disable the ticks if it returns false.
 pub fn can_start_thread() -> bool {
     thread::Builder::new().spawn(|| ()).is_ok_and(|thread| thread.join().is_ok())
 }

@@ -1,5 +1,5 @@
-//! Holds the crates to the order in which they may depend on each other, and the README and the list of packages
-//! to the crates.
+//! Checks the order in which crates may depend on each other, and that the README and the list of packages match the
+//! crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -25,14 +25,14 @@ const ORDER: [&str; 12] = [
     TESTDATA,
 ];
 
-/// The goldens: any crate's tests may use them.
+/// Goldens and test suites: tests of any crate may use them.
 const TESTDATA: &str = "chronoxide-testdata";
 
-/// The generated workload: any crate's tests and benches may use it.
+/// Generated workload: tests and benches of any crate may use it.
 const WORKLOAD: &str = "chronoxide-workload";
 
-/// Crates that may use fewer than all before them: engines that embed the reader inherit little, and a workload that
-/// used what it is to measure would change with it.
+/// Crates that may depend on fewer than all earlier ones. Engines that embed the reader get few dependencies, and a
+/// workload that depended on the measured crates would change with them.
 const NARROW: [(&str, &[&str]); 4] = [
     ("chronoxide-format", &[]),
     ("chronoxide-reader", &["chronoxide-format"]),
@@ -40,7 +40,7 @@ const NARROW: [(&str, &[&str]); 4] = [
     (WORKLOAD, &[]),
 ];
 
-/// Packages that are there to be used.
+/// Packages that the workspace must use.
 const USED: [&str; 8] = ["memmap2", "zerocopy", "crc32fast", "bitvec", "byteview", "rayon", "tempfile", "criterion"];
 
 struct Member {
@@ -62,7 +62,8 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The folders of the members, in the order of the workspace's list. Cargo's own list has crates that tests depend on earlier.
+/// Returns the folders of the members, in order of the workspace's list. Cargo's own list sorts crates that tests
+/// depend on earlier.
 fn listed_folders() -> Vec<PathBuf> {
     let manifest = read(&root().join("Cargo.toml"));
     let (_, list) = manifest.split_once("\nmembers = [").expect("there is such a list");
@@ -70,7 +71,7 @@ fn listed_folders() -> Vec<PathBuf> {
     list.split(',').map(|folder| root().join(folder.trim().trim_matches('"'))).collect()
 }
 
-/// The members in the order of the workspace's list.
+/// Returns the members in order of the workspace's list.
 fn members() -> Vec<Member> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -122,7 +123,7 @@ fn crates_depend_on_earlier_crates_only() {
                 continue;
             }
             assert!(place(to) < place(from), "{from} depends on {to}, which comes after it");
-            // What tests and benches need is inherited by nobody.
+            // Dependencies of tests and benches are not inherited.
             let narrow = NARROW.iter().find(|(name, _)| *name == from && !dependency.is_for_tests);
             if let Some((_, allowed)) = narrow {
                 assert!(allowed.contains(&to), "{from} depends on {to}, and only on {allowed:?}");

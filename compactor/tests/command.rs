@@ -119,10 +119,10 @@ fn an_existing_output_is_replaced_only_when_asked_for() {
     let folder = Folder::new();
     let (a, b) = (folder.text("a.cx"), folder.text("b.cx"));
     let out = folder.write("out.cx", "precious");
-    assert_refused(&folder, &[&a, &b, "-o", &out], 1, "out.cx: exists already, and is left as it is");
+    assert_refused(&folder, &[&a, &b, "-o", &out], 1, "out.cx: already exists (use --force to replace it)");
     assert_exit(&run(&[&a, &b, "-o", &out, "--force"]), 0, "");
     // An input is a file like any other.
-    assert_refused(&folder, &[&a, &b, "-o", &a], 1, "a.cx: exists already");
+    assert_refused(&folder, &[&a, &b, "-o", &a], 1, "a.cx: already exists");
     assert_exit(&run(&[&a, &b, "-o", &a, "--force"]), 0, "");
     assert!(fs::read(&a).unwrap() == fs::read(&out).unwrap(), "what was merged is what was read before");
 }
@@ -136,7 +136,7 @@ fn usage_errors_end_with_2() {
         (&[][..], "required"),
         (&[a.as_str()], "--output"),
         (&["-o", &out], "BLOCK"),
-        (&[&a, "-o", "-"], "cannot go to standard output"),
+        (&[&a, "-o", "-"], "standard output is not supported"),
         (&[&a, "-o", &out, "--shards", "2"], "several outputs need a folder"),
         (&[&a, "-o", &out, "--max-series-per-block", "2"], "several outputs need a folder"),
         (&[&a, "-o", &out, "--dry-run"], "--dry-run needs a folder"),
@@ -168,7 +168,7 @@ fn files_that_cannot_be_read_or_written_end_with_1() {
     assert_refused(&folder, &[&a, &b, "-o", &folder.text("no/folder/out.cx")], 1, "is not a folder");
     assert_refused(&folder, &[&a, &b, "-o", &format!("{a}/out.cx")], 1, "is not a folder");
     assert_refused(&folder, &[&a, &b, "-o", &format!("{a}/")], 1, "a.cx/: cannot make the folder");
-    assert_refused(&folder, &[&a, &b, "-o", "/dev/full", "--force"], 1, "only ordinary files are replaced");
+    assert_refused(&folder, &[&a, &b, "-o", "/dev/full", "--force"], 1, "only regular files can be replaced");
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
 use chronoxide_ingest::series_json::decode_series_json;
-use chronoxide_ingest::{Collector, CollectorOptions};
+use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_workload::{Options, Workload, encode};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -44,14 +44,14 @@ type Decode<'a> = (&'a str, fn(&[u8]));
 struct Way<'a> {
     name: &'a str,
     records: &'a [Vec<u8>],
-    collect: fn(&[u8], &mut Collector),
+    collect: fn(&[u8], &mut Assembler),
     decode: Vec<Decode<'a>>,
 }
 
 fn measure(criterion: &mut Criterion, way: &Way<'_>) {
     let Way { name, records, collect, decode } = way;
-    let empty = || Collector::new(CollectorOptions::default(), Vec::new());
-    let collect_all = |collector: &mut Collector| records.iter().for_each(|record| collect(record, collector));
+    let empty = || Assembler::new(AssembleOptions::default(), Vec::new());
+    let collect_all = |assembler: &mut Assembler| records.iter().for_each(|record| collect(record, assembler));
     let mut known = empty();
     collect_all(&mut known);
     assert_eq!(known.report().series, u64::from(SERIES));
@@ -77,7 +77,7 @@ fn ingest(criterion: &mut Criterion) {
     let way = Way {
         name: "otlp-proto",
         records: &records,
-        collect: |record, collector| decode_otlp_proto(record, collector).expect("a whole record"),
+        collect: |record, assembler| decode_otlp_proto(record, assembler).expect("a whole record"),
         decode: vec![
             ("generated decoder", |record| {
                 black_box(ExportMetricsServiceRequest::decode(record).expect("a whole record"));
@@ -96,7 +96,7 @@ fn ingest(criterion: &mut Criterion) {
     let way = Way {
         name: "otlp-json",
         records: &records,
-        collect: |record, collector| decode_otlp_json(record, collector).expect("a whole record"),
+        collect: |record, assembler| decode_otlp_json(record, assembler).expect("a whole record"),
         decode: vec![("decoded only", |record| decode_otlp_json(record, &mut Nothing).expect("a whole record"))],
     };
     measure(criterion, &way);
@@ -105,7 +105,7 @@ fn ingest(criterion: &mut Criterion) {
     let way = Way {
         name: "series-json",
         records: &records,
-        collect: |record, collector| decode_series_json(record, collector).expect("a whole record"),
+        collect: |record, assembler| decode_series_json(record, assembler).expect("a whole record"),
         decode: vec![],
     };
     measure(criterion, &way);

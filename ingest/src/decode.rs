@@ -1,27 +1,28 @@
-//! Records of every format, given to one sink.
+//! Decoding of records of any format.
 
 use crate::error::DecodeError;
 use crate::input::Format;
-use crate::otlp::{Level, OtlpSink, Point, ProtoError, decode_otlp_json, decode_otlp_proto};
+use crate::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
 use crate::prometheus::proto::decode_metric_family;
 use crate::prometheus::remote_write::decode_remote_write;
 use crate::prometheus::text::{TextDecoder, TimestampUnit};
+use crate::protobuf::ProtoError;
 use crate::series::SeriesSink;
 use crate::series_json::decode_series_json;
 use chronoxide_format::metadata::MetricMetadata;
 use std::convert::Infallible;
 
-/// Takes what any record has.
+/// Sink for records of any format.
 pub(crate) trait RecordSink: OtlpSink + SeriesSink<Error = <Self as OtlpSink>::Error> {}
 
 impl<E, S: OtlpSink<Error = E> + SeriesSink<Error = E>> RecordSink for S {}
 
-/// Decodes the records of one input.
+/// Decoder of the records of one input.
 pub(crate) struct Decoder {
     format: Format,
-    /// What lines said that following lines are part of.
+    /// State that lines of exposition text share.
     text: TextDecoder,
-    /// Bytes that a record may expand to.
+    /// Maximum length of a decompressed record.
     max_len: usize,
 }
 
@@ -33,7 +34,7 @@ impl Decoder {
         Self { format, text, max_len }
     }
 
-    /// Decodes a record. If it is broken the sink may have got parts of it.
+    /// Decodes a record. If it is malformed, the sink may have got parts of it.
     pub(crate) fn record<S: RecordSink>(
         &mut self,
         bytes: &[u8],
@@ -49,43 +50,43 @@ impl Decoder {
         }
     }
 
-    /// The input ends: gives what was put off to the sink.
+    /// Gives pending metadata to the sink at the end of the input.
     pub(crate) fn finish<S: RecordSink>(&mut self, sink: &mut S) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
         Ok(self.text.finish(sink)?)
     }
 
-    /// Whether a record that is cut off at its end may be whole and say something else: a time of exposition text has fewer
-    /// digits then.
-    pub(crate) fn may_lie(&mut self, bytes: &[u8]) -> bool {
+    /// Returns true if a truncated record may be valid with another meaning: a timestamp of exposition text may lack digits.
+    pub(crate) fn may_end_in_number(&mut self, bytes: &[u8]) -> bool {
         matches!(self.format, Format::PrometheusText | Format::OpenMetrics) && self.text.has_time(bytes)
     }
 
-    /// What is wrong with a record, if anything is. The sink is not needed for that.
+    /// Checks a record without a sink.
     pub(crate) fn check(&mut self, bytes: &[u8]) -> Result<(), DecodeError<Infallible>> {
         match self.format {
-            // A broken line leaves nothing behind.
+            // A malformed line gives nothing to the sink.
             Format::PrometheusText | Format::OpenMetrics => Ok(()),
             _ => self.record(bytes, &mut Nothing),
         }
     }
 }
 
-/// Whether the error is that the record ends too early. A record that is wrong before its end was not cut off.
+/// Returns true if the error is caused by the end of the record. A record with an error before its end is malformed, not
+/// truncated.
 pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool {
     match error {
         DecodeError::Json(error) => error.is_eof(),
-        // What is cut off of a line cannot be told from what is wrong with it.
+        // Truncated lines cannot be distinguished from malformed ones.
         DecodeError::Text(_) => true,
         DecodeError::RemoteWrite(error) => error.is_cut_off(),
         DecodeError::Family(_) => false,
         DecodeError::Proto(error) => matches!(error, ProtoError::CutOff { .. }),
-        // The last character is cut; whether what stands before it is right does not matter any more.
+        // The last character is cut off. Errors before it do not matter.
         DecodeError::Utf8(error) => error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len(),
         DecodeError::Sink(never) => match *never {},
     }
 }
 
-/// Takes everything and does nothing.
+/// Sink that ignores everything.
 struct Nothing;
 
 impl OtlpSink for Nothing {

@@ -1,39 +1,40 @@
-//! What can go wrong between a capture and a block.
+//! Errors between a capture and a block.
 
-use crate::collector::CollectError;
-use crate::otlp::ProtoError;
+use crate::assemble::AssembleError;
 use crate::prometheus::proto::{ExpositionError, FamilyError};
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
 use crate::prometheus::text::{LineError, TextError};
 use crate::prometheus::tsdb::TsdbBlockError;
 use crate::prometheus::wal::WalError;
+use crate::protobuf::ProtoError;
+use chronoxide_cli::human::size;
 use std::convert::Infallible;
 use std::io;
 use std::str::Utf8Error;
 
-/// Why a record was not taken. `E` is what the sink says.
+/// Error of decoding a record. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError<E> {
-    /// The record is not UTF-8, so it is no JSON.
-    #[error("not UTF-8")]
+    /// The record is not valid UTF-8, and therefore not JSON.
+    #[error("not valid UTF-8")]
     Utf8(#[from] Utf8Error),
-    /// The record is no protobuf, or not the message that was expected.
+    /// The record is not a valid protobuf message of the expected type.
     #[error(transparent)]
     Proto(#[from] ProtoError),
-    /// The line is no exposition text.
+    /// The line is not valid exposition text.
     #[error(transparent)]
     Text(LineError),
-    /// The record is no request of remote write.
+    /// The record is not a valid remote-write request.
     #[error(transparent)]
     RemoteWrite(RequestError),
-    /// The record is not a metric family as protobuf.
+    /// The record is not a valid metric family.
     #[error(transparent)]
     Family(FamilyError),
-    /// The record is no JSON, or not the JSON that was expected.
+    /// The record is not JSON of the expected structure.
     #[error(transparent)]
     Json(serde_json::Error),
-    /// The sink did not take a part of it.
+    /// The sink refused a part of the record.
     #[error(transparent)]
     Sink(E),
 }
@@ -66,7 +67,7 @@ impl<E> From<ExpositionError<E>> for DecodeError<E> {
 }
 
 impl<E> DecodeError<E> {
-    /// What is wrong with the record, or what the sink says.
+    /// Separates errors of the record from the error of the sink.
     pub(crate) fn split(self) -> Result<DecodeError<Infallible>, E> {
         Ok(match self {
             Self::Utf8(error) => DecodeError::Utf8(error),
@@ -80,117 +81,117 @@ impl<E> DecodeError<E> {
     }
 }
 
-/// Why a run stopped. Blocks that were given away before that stay.
+/// Error that stops a run. Blocks that were published before remain.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IngestError {
     /// An input cannot be opened.
     #[error("{input}: cannot open")]
     Open {
-        /// The input's name.
+        /// Name of the input.
         input: String,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// An input cannot be read.
     #[error("{input}: cannot read after byte {offset}")]
     Read {
-        /// The input's name.
+        /// Name of the input.
         input: String,
-        /// Bytes that were read, after decompression.
+        /// Bytes read so far, after decompression.
         offset: u64,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A compressed input is damaged.
-    #[error("{input}: damaged {compression} stream, after byte {offset} of its content")]
+    #[error("{input}: damaged {compression} stream after {offset} bytes of content")]
     Compression {
-        /// The input's name.
+        /// Name of the input.
         input: String,
-        /// What compressed it.
+        /// Compression format.
         compression: &'static str,
-        /// Bytes that were read, after decompression.
+        /// Bytes read so far, after decompression.
         offset: u64,
-        /// What the decompressor says.
+        /// Error of the decompressor.
         source: io::Error,
     },
-    /// The input's first bytes are of no format that is known.
-    #[error("{input}: {found}; --help says what can be read, and --format which of it, if this is some of it")]
+    /// The format of the input is not recognized or not supported.
+    #[error("{input}: {found}; see --help for the supported formats, and --format to set one")]
     UnknownFormat {
-        /// The input's name.
+        /// Name of the input.
         input: String,
-        /// What it looks like.
+        /// Description of the content.
         found: &'static str,
     },
-    /// A record is broken.
-    #[error("{input}: record {number}, at byte {offset}, is broken")]
+    /// A record is malformed.
+    #[error("{input}: record {number} at byte {offset} is malformed")]
     Record {
-        /// The input's name.
+        /// Name of the input.
         input: String,
-        /// Which record of the input, from 1.
+        /// Number of the record in the input, from 1.
         number: u64,
-        /// Where it starts, after decompression.
+        /// Start of the record, after decompression.
         offset: u64,
-        /// What is wrong.
+        /// Reason.
         source: BrokenRecord,
     },
-    /// What stands around the series of a response of Prometheus's API is not what it should be.
-    #[error("{input}: no response of the series API, at byte {offset}: {reason}")]
+    /// A response of Prometheus's series API is malformed or reports an error.
+    #[error("{input}: invalid response of the series API at byte {offset}: {reason}")]
     Response {
-        /// The input's name.
+        /// Name of the input.
         input: String,
-        /// Where the mistake is, after decompression.
+        /// Position of the error, after decompression.
         offset: u64,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
     /// A block of Prometheus's TSDB cannot be read or is damaged.
     #[error("{input}")]
     TsdbBlock {
-        /// Its folder.
+        /// Folder of the block.
         input: String,
-        /// What is wrong.
+        /// Reason.
         source: TsdbBlockError,
     },
-    /// The thread that reads cannot be started.
+    /// The reader thread cannot be started.
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
     /// The head of a TSDB of Prometheus cannot be read, is damaged, or does not fit into memory.
     #[error("{input}")]
     Wal {
-        /// The folder of its write-ahead log.
+        /// Folder of the write-ahead log.
         input: String,
-        /// What is wrong.
+        /// Reason.
         source: WalError,
     },
-    /// The thread that reads is gone.
-    #[error("reading stopped without saying why")]
+    /// The reader thread ended without a result.
+    #[error("reader thread ended unexpectedly")]
     ReaderStopped,
-    /// Somebody stopped the run.
+    /// The progress callback stopped the run.
     #[error("interrupted")]
     Interrupted,
-    /// The series cannot be collected, or a block is not taken.
+    /// The series cannot be assembled into blocks, or a block was refused.
     #[error(transparent)]
-    Collect(#[from] CollectError),
+    Assemble(#[from] AssembleError),
 }
 
-/// What is wrong with a record.
+/// Reason why a record is malformed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BrokenRecord {
-    /// It cannot be read.
+    /// It cannot be decoded.
     #[error(transparent)]
     Decode(#[from] DecodeError<Infallible>),
     /// It cannot be decompressed.
-    #[error("a zstd frame that cannot be decompressed: {reason}")]
+    #[error("cannot decompress the zstd frame: {reason}")]
     Compression {
-        /// What the decompressor says.
+        /// Error of the decompressor.
         reason: String,
     },
-    /// It has more bytes than a record may have.
-    #[error("more than {limit} bytes (--max-record-size)")]
+    /// It is longer than the limit.
+    #[error("longer than {} (--max-record-size)", size(*limit))]
     TooLong {
-        /// The most bytes that a record may have.
+        /// Maximum length of a record, in bytes.
         limit: u64,
     },
 }

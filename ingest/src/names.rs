@@ -14,7 +14,7 @@
 //! joins them.
 //!
 //! [spec]: https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
-//! [labels]: crate::collector
+//! [labels]: crate::assemble
 //!
 //! ```
 //! use chronoxide_ingest::names;

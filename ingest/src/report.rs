@@ -1,94 +1,93 @@
-//! What a run did, in numbers, and what it left out, by reason.
+//! Counts and warnings of a run.
 
 use crate::input::Format;
 use crate::otlp::{Level, MetricKind};
-use chronoxide_cli::human::count_of;
+use chronoxide_cli::human::{count_of, size};
 use serde::Serialize;
 use std::fmt;
 
-/// Warnings that are kept; more are only counted.
-const KEPT_WARNINGS: usize = 20;
+/// Maximum number of warnings that are kept. Further warnings are counted.
+const MAX_WARNINGS: usize = 20;
 
-/// The counts of a run.
+/// Counts and warnings of a run.
 ///
-/// Attributes are counted where they stand in the text: one of a resource with a thousand points counts once.
-/// Attributes that are shadowed are counted where that shows: once per scope for a resource's attribute that the
-/// scope's shadows, once per point for one that the point's or the metric's name shadows.
+/// Attributes are counted as often as they are written: an attribute of a resource with a thousand points counts once.
+/// Shadowed attributes are counted where they are shadowed: once per scope if an attribute of the scope shadows them, and
+/// once per point if an attribute of the point or the metric's name does.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Inputs that were read.
     pub inputs: u64,
-    /// Bytes of their content, after decompression.
+    /// Bytes of their content after decompression.
     pub content_bytes: u64,
-    /// Records that were taken.
+    /// Records that were decoded.
     pub records: u64,
-    /// Data points, those included that were skipped; of series the times that they come with.
+    /// Data points, including skipped ones; for series, their timestamps.
     pub points: u64,
     /// Data points by the kind of their metric.
     pub points_by_kind: Kinds,
-    /// Points that say that they have no value. They define their series all the same.
+    /// Points that are marked as having no value. Their series are kept.
     pub points_without_recorded_value: u64,
-    /// Points without a time, or with one that does not fit 63 bits. They define their series all the same.
+    /// Points without a time, or with a time that does not fit into 63 bits. Their series are kept.
     pub points_without_time: u64,
-    /// Samples of blocks and heads of Prometheus's TSDB: those that `meta.json` counts, and those of the write-ahead log.
-    /// Samples that are in both count twice.
+    /// Samples of blocks (by `meta.json`) and write-ahead logs of Prometheus's TSDB. Samples in both count twice.
     pub samples: u64,
-    /// Series of a write-ahead log without samples, which are left out: their samples are in blocks.
+    /// Series of a write-ahead log without samples. They are skipped, because their samples are in blocks.
     pub series_without_samples: u64,
     /// Samples and head chunks whose series the write-ahead log does not define.
     pub unknown_series_refs: u64,
-    /// Files of a folder that were passed over because their format is unknown.
+    /// Files of a folder that were skipped because their format is not recognized.
     pub unknown_files: u64,
     /// Metrics without a data point.
     pub metrics_without_points: u64,
-    /// Metrics with their points, as often as they come.
+    /// Occurrences of metrics.
     pub metrics: u64,
-    /// Distinct series; those of each block counted, if the blocks were cut for their size.
+    /// Distinct series. If blocks were cut because of their size, a series counts once per cut.
     pub series: u64,
-    /// Blocks.
+    /// Blocks that were sealed.
     pub blocks: u64,
-    /// Times of the points, in nanoseconds since 1970: the first one, and the end, which is after the last one.
+    /// Half-open time range of the points, in nanoseconds since 1970.
     pub time: Option<(i64, i64)>,
-    /// Attributes and labels whose value is empty, which are no labels.
+    /// Attributes and labels with an empty value. They are dropped.
     pub empty_values: Levels,
-    /// Attributes and labels whose key another one of the same level has: the last one counts. A scope's name and
-    /// version come after its attributes.
+    /// Attributes and labels whose key occurred before at the same level: the last one wins. A scope's name and version count
+    /// as written after its attributes.
     pub duplicate_keys: Levels,
-    /// Attributes and labels without a key, which are no labels.
+    /// Attributes and labels without a key. They are dropped.
     pub empty_keys: u64,
-    /// Attributes that a more specific one shadows.
+    /// Attributes that a more specific attribute shadows.
     pub shadowed: Shadowed,
-    /// Names of attributes and labels that were cut to the policy's length.
+    /// Names that were truncated by the label policy.
     pub names_cut: u64,
-    /// Values that were cut to the policy's length.
+    /// Values that were truncated by the label policy.
     pub values_cut: u64,
-    /// What was left out.
+    /// Skipped records, points and series.
     pub skipped: Skipped,
-    /// Lines without anything but white space.
+    /// Lines with only white space.
     pub blank_lines: u64,
-    /// Inputs whose last record was cut off while it was written.
+    /// Inputs that end within a record.
     pub torn_records: u64,
-    /// Compressed inputs that end before their end.
+    /// Compressed inputs that end within the stream.
     pub truncated_inputs: u64,
-    /// What to tell people; the first 20.
+    /// First 20 warnings.
     #[serde(serialize_with = "as_text")]
     pub warnings: Vec<Warning>,
-    /// Warnings beyond these.
+    /// Number of further warnings.
     pub more_warnings: u64,
 }
 
-/// A count per level.
+/// Counts per level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Levels {
-    /// Of resources.
+    /// Resources.
     pub resource: u64,
-    /// Of scopes.
+    /// Scopes.
     pub scope: u64,
-    /// Of data points, and labels of series.
+    /// Data points, and labels of series.
     pub point: u64,
 }
 
-/// A count per kind of metric.
+/// Counts per kind of metric.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the protocol's own names")]
 pub struct Kinds {
@@ -99,94 +98,94 @@ pub struct Kinds {
     pub summary: u64,
 }
 
-/// Attributes that are shadowed, by what shadows them.
+/// Shadowed attributes, by the kind of attribute that shadows them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Shadowed {
-    /// A resource's by its scope's, counted once per scope.
+    /// Resource attributes shadowed by scope attributes, once per scope.
     pub by_scope: u64,
-    /// A resource's or a scope's by a point's, counted once per point.
+    /// Resource and scope attributes shadowed by point attributes, once per point.
     pub by_point: u64,
-    /// Any attribute `__name__` by the metric's name, counted once per point.
+    /// Attributes `__name__` shadowed by the metric's name, once per point.
     pub by_metric_name: u64,
 }
 
-/// What was left out, by reason.
+/// Skipped records, points and series, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Records that are broken.
+    /// Malformed records.
     pub broken_records: u64,
     /// Points of metrics without a name.
     pub points_without_name: u64,
-    /// Points and series with more labels than a series may have.
+    /// Points and series with too many labels.
     pub too_many_labels: u64,
     /// Series without labels.
     pub series_without_labels: u64,
 }
 
-/// Something that did not stop the run and should be known.
+/// Problem that does not stop the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The last record of an input was cut off while it was written.
+    /// An input ends within its last record.
     TornRecord {
-        /// The input.
+        /// Name of the input.
         input: String,
-        /// Which record, from 1.
+        /// Number of the record, from 1.
         number: u64,
-        /// Where it starts.
+        /// Start of the record.
         offset: u64,
-        /// Bytes of it that are there.
+        /// Bytes of the record that are there.
         len: u64,
-        /// Bytes that it should have, if its length prefix says so.
+        /// Length of the record, if its length prefix was read.
         expected: Option<u64>,
     },
-    /// A compressed input ends before its end.
+    /// A compressed input ends within the stream.
     TruncatedInput {
-        /// The input.
+        /// Name of the input.
         input: String,
         /// Bytes of content that were read.
         offset: u64,
     },
-    /// A broken record was skipped.
+    /// A malformed record was skipped.
     SkippedRecord {
-        /// The input.
+        /// Name of the input.
         input: String,
-        /// Which record, from 1.
+        /// Number of the record, from 1.
         number: u64,
-        /// Where it starts.
+        /// Start of the record.
         offset: u64,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
     /// An input has no records.
     NoRecords {
-        /// The input.
+        /// Name of the input.
         input: String,
-        /// What was looked for.
+        /// Format of the input.
         format: Format,
     },
     /// A block or head of Prometheus has no series.
     NoSeries {
-        /// Its folder.
+        /// Folder of the block or the write-ahead log.
         input: String,
     },
     /// The last file of a write-ahead log, or of head chunks, ends within a record.
     TornSegment {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Where the record starts.
+        /// Start of the record.
         offset: u64,
     },
     /// The rest of a damaged file of a write-ahead log, or of head chunks, was skipped.
     SkippedRestOfSegment {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
     /// Samples and head chunks belong to series that the write-ahead log does not define.
     UnknownSeriesRefs {
-        /// The folder of the log.
+        /// Folder of the log.
         input: String,
         /// Number of samples.
         samples: u64,
@@ -195,16 +194,16 @@ pub enum Warning {
     },
     /// Records of a write-ahead log have types that are unknown.
     UnknownRecords {
-        /// The folder of the log.
+        /// Folder of the log.
         input: String,
         /// Number of records.
         count: u64,
     },
-    /// A file of a folder has an unknown format.
+    /// The format of a file in a folder is not recognized.
     UnknownFile {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What it looks like.
+        /// Description of the content.
         found: String,
     },
     /// Blocks are cut by time, and some series have points without one.
@@ -219,27 +218,27 @@ impl fmt::Display for Warning {
         match self {
             Self::TornRecord { input, number, offset, len, expected: None } => write!(
                 f,
-                "{input}: record {number}, at byte {offset}, is cut off at the end of the input; its {len} bytes were \
-                 left out"
+                "{input}: record {number} at byte {offset} is cut off at the end of the input; skipped its {}",
+                size(*len)
             ),
             Self::TornRecord { input, number, offset, len, expected: Some(expected) } => write!(
                 f,
-                "{input}: record {number}, at byte {offset}, is cut off at the end of the input: its length prefix \
-                 says {expected} bytes, and {len} follow; these were left out, with any records among them"
+                "{input}: record {number} at byte {offset} is cut off at the end of the input: its length prefix is \
+                 {expected}, but {len} bytes follow; skipped these bytes, with any records among them"
             ),
             Self::TruncatedInput { input, offset } => write!(
                 f,
-                "{input}: the compressed stream is cut off after {offset} bytes of content; what follows is missing"
+                "{input}: the compressed stream is cut off after {offset} bytes of content; the rest is missing"
             ),
             Self::SkippedRecord { input, number, offset, reason } => {
-                write!(f, "{input}: record {number}, at byte {offset}, is broken, and was left out: {reason}")
+                write!(f, "{input}: skipped malformed record {number} at byte {offset}: {reason}")
             }
-            Self::NoSeries { input } => write!(f, "{input}: a block without series"),
+            Self::NoSeries { input } => write!(f, "{input}: no series"),
             Self::TornSegment { path, offset } => {
-                write!(f, "{path}: the file ends within the record at byte {offset}, which was left out")
+                write!(f, "{path}: the file ends within the record at byte {offset}; skipped that record")
             }
             Self::SkippedRestOfSegment { path, reason } => {
-                write!(f, "{path}: the rest of the file was left out: {reason}")
+                write!(f, "{path}: skipped the rest of the file: {reason}")
             }
             Self::UnknownSeriesRefs { input, samples, chunks } => write!(
                 f,
@@ -250,11 +249,11 @@ impl fmt::Display for Warning {
             Self::UnknownRecords { input, count } => {
                 write!(f, "{input}: skipped {} of unknown types", count_of(*count, "record"))
             }
-            Self::UnknownFile { path, found } => write!(f, "{path}: passed over: {found}"),
+            Self::UnknownFile { path, found } => write!(f, "{path}: skipped: {found}"),
             Self::NoWindow { count } => write!(
                 f,
                 "--window has no effect on {count} series and points without a time: they are in a block without a \
-                 window; --time sets a time for them"
+                 window (use --time to set a time for them)"
             ),
             Self::NoRecords { input, format } => write!(f, "{input}: no {} records", format.name()),
         }
@@ -266,9 +265,9 @@ fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<
 }
 
 impl Report {
-    /// Returns true if something that the inputs hold, or should hold, is not in the blocks: broken records, points
-    /// without a name, series with too many labels or without any, samples of undefined series; and, unless `allow_truncated`, inputs that end
-    /// within a record or a compressed stream.
+    /// Returns true if data is missing in the blocks: malformed records, points without a name, series with too many or no
+    /// labels, or samples of undefined series were skipped, or, unless `allow_truncated`, an input ends within a record or a
+    /// compressed stream.
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.truncated_inputs;
@@ -277,7 +276,7 @@ impl Report {
             || !allow_truncated && torn > 0
     }
 
-    /// Widens the times of points by those from `first` to `last`, both included.
+    /// Extends the time range to include `first` and `last`.
     pub(crate) fn add_times(&mut self, (first, last): (i64, i64)) {
         let end = last.saturating_add(1);
         let (start, before) = self.time.unwrap_or((first, end));
@@ -285,7 +284,7 @@ impl Report {
     }
 
     pub(crate) fn warn(&mut self, warning: Warning) {
-        if self.warnings.len() < KEPT_WARNINGS {
+        if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning);
         } else {
             self.more_warnings += 1;
@@ -302,7 +301,7 @@ impl Levels {
         } += 1;
     }
 
-    /// All levels together.
+    /// Returns the sum of all levels.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.resource + self.scope + self.point

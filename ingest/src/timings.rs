@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use std::time::Duration;
 
 /// Nanoseconds of a minute, which is longer than anything that is measured here; what is longer counts as that.
-const MOST: u64 = 60_000_000_000;
+const MAX_NANOSECONDS: u64 = 60_000_000_000;
 
 /// How long records and points took to be decoded and stored, in nanoseconds with three digits. What it took to read and
 /// decompress them, which happens on another thread, is not in it; sealing is, where a block was cut within a record.
@@ -30,7 +30,7 @@ pub struct Percentiles {
 impl Default for Timings {
     fn default() -> Self {
         // Bounds and digits that are allowed, so that this cannot fail.
-        let empty = || Histogram::new_with_bounds(1, MOST, 3).expect("bounds that are allowed");
+        let empty = || Histogram::new_with_bounds(1, MAX_NANOSECONDS, 3).expect("bounds that are allowed");
         Self { records: empty(), points: empty() }
     }
 }

@@ -5,7 +5,7 @@ mod canonical;
 use canonical::Labels;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::input::{Format, Source};
-use chronoxide_ingest::{CollectorOptions, IngestError, Job, JobOptions, Report};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions, Report};
 use chronoxide_labels::Layout;
 use chronoxide_workload::{Options, Workload, encode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,10 +14,10 @@ use std::num::NonZeroU64;
 
 const HOUR: u64 = 3_600_000_000_000;
 
-fn ingested(content: Vec<u8>, collector: CollectorOptions) -> Result<(Report, Vec<Vec<u8>>), IngestError> {
-    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
-    job.read(Source::new("capture".to_owned(), Cursor::new(content))?)?;
-    job.finish()
+fn ingested(content: Vec<u8>, assemble: AssembleOptions) -> Result<(Report, Vec<Vec<u8>>), IngestError> {
+    let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());
+    ingest.read(Source::new("capture".to_owned(), Cursor::new(content))?)?;
+    ingest.finish()
 }
 
 /// The series of blocks by their windows; and that each block holds to the window that it names.
@@ -28,7 +28,7 @@ fn by_window(blocks: &[Vec<u8>]) -> BTreeMap<Option<i64>, BTreeSet<Labels>> {
         if let (Some(window), Some(time)) = (meta.window(), meta.time()) {
             assert!(window.start <= time.start && time.end <= window.end, "{window:?} {time:?}");
         }
-        windows.entry(meta.window().map(|window| window.start)).or_default().extend(canonical::of_block(block));
+        windows.entry(meta.window().map(|window| window.start)).or_default().extend(canonical::block_series(block));
     }
     windows
 }
@@ -52,8 +52,8 @@ fn windows(series: u64, windows: std::ops::Range<u32>) -> (Vec<u8>, BTreeMap<Opt
 #[test]
 fn a_series_is_in_the_block_of_each_window_in_which_it_had_a_point() {
     let (bytes, expected) = windows(2_000, 0..4);
-    let collector = CollectorOptions { window: NonZeroU64::new(HOUR), ..CollectorOptions::default() };
-    let (report, blocks) = ingested(bytes.clone(), collector).unwrap();
+    let assemble = AssembleOptions { window: NonZeroU64::new(HOUR), ..AssembleOptions::default() };
+    let (report, blocks) = ingested(bytes.clone(), assemble).unwrap();
     assert_eq!((blocks.len(), report.blocks), (4, 4));
     assert_eq!(by_window(&blocks), expected);
     for block in &blocks {
@@ -61,7 +61,7 @@ fn a_series_is_in_the_block_of_each_window_in_which_it_had_a_point() {
         assert_eq!(window.end - window.start, HOUR as i64);
     }
     // Without windows it is one block.
-    let (report, blocks) = ingested(bytes, CollectorOptions::default()).unwrap();
+    let (report, blocks) = ingested(bytes, AssembleOptions::default()).unwrap();
     let all: BTreeSet<Labels> = expected.into_values().flatten().collect();
     assert_eq!((blocks.len(), report.series), (1, all.len() as u64));
     assert_eq!(by_window(&blocks), BTreeMap::from([(None, all)]));
@@ -71,10 +71,10 @@ fn a_series_is_in_the_block_of_each_window_in_which_it_had_a_point() {
 fn blocks_have_no_more_series_than_allowed_and_lose_none() {
     let (bytes, expected) = windows(1_500, 0..3);
     for (max_series, window) in [(1, None), (7, NonZeroU64::new(HOUR)), (999, None), (1_000_000, None)] {
-        let collector = CollectorOptions { max_series, window, ..CollectorOptions::default() };
+        let assemble = AssembleOptions { max_series, window, ..AssembleOptions::default() };
         let bytes = if max_series < 10 { windows(60, 0..3).0 } else { bytes.clone() };
         let expected = if max_series < 10 { &windows(60, 0..3).1 } else { &expected };
-        let (report, blocks) = ingested(bytes, collector).unwrap();
+        let (report, blocks) = ingested(bytes, assemble).unwrap();
         let counts = blocks.iter().map(|block| BlockView::open(block).unwrap().series_count().unwrap());
         let counts: Vec<u32> = counts.collect();
         assert!(counts.iter().all(|&count| count > 0 && count <= max_series), "{max_series}: {counts:?}");
@@ -92,7 +92,7 @@ fn blocks_have_no_more_series_than_allowed_and_lose_none() {
 #[test]
 fn a_stream_of_known_series_is_not_cut() {
     let (bytes, _) = windows(500, 0..1);
-    let exact = CollectorOptions { max_series: 500, ..CollectorOptions::default() };
+    let exact = AssembleOptions { max_series: 500, ..AssembleOptions::default() };
     let (_, blocks) = ingested(bytes.repeat(3), exact).unwrap();
     assert_eq!(blocks.len(), 1);
 }
@@ -101,8 +101,8 @@ fn a_stream_of_known_series_is_not_cut() {
 fn memory_is_held_by_cutting() {
     let (bytes, expected) = windows(40_000, 0..1);
     let max_memory = 2 << 20;
-    let collector = CollectorOptions { max_memory: Some(max_memory), ..CollectorOptions::default() };
-    let (report, blocks) = ingested(bytes, collector).unwrap();
+    let assemble = AssembleOptions { max_memory: Some(max_memory), ..AssembleOptions::default() };
+    let (report, blocks) = ingested(bytes, assemble).unwrap();
     assert!(blocks.len() > 2, "{} blocks", blocks.len());
     assert_eq!(report.blocks, blocks.len() as u64);
     let all: BTreeSet<Labels> = expected.into_values().flatten().collect();
@@ -124,25 +124,25 @@ fn attributes_without_points_do_not_fill_the_memory() {
         let used = r#"{"scopeMetrics":[{"metrics":[{"name":"up","gauge":{"dataPoints":[{"timeUnixNano":"7"}]}}]}]}"#;
         bytes.extend(format!("{{\"resourceMetrics\":[{unused},{used}]}}\n").into_bytes());
     }
-    let collector = CollectorOptions { max_memory: Some(4 << 20), ..CollectorOptions::default() };
-    let (report, blocks) = ingested(bytes, collector).unwrap();
+    let assemble = AssembleOptions { max_memory: Some(4 << 20), ..AssembleOptions::default() };
+    let (report, blocks) = ingested(bytes, assemble).unwrap();
     assert!(blocks.len() > 1, "the memory was looked at between records");
     assert_eq!(report.points, 24);
     let expected = Labels::from([("__name__".to_owned(), "up".to_owned())]);
-    assert!(blocks.iter().all(|block| canonical::of_block(block) == [expected.clone()]));
+    assert!(blocks.iter().all(|block| canonical::block_series(block) == [expected.clone()]));
 }
 
 #[test]
 fn series_without_times_get_those_that_were_said() {
     let lines = b"{\"__name__\":\"up\"}\n".to_vec();
     let range = TimeRange { start: 0, end: 2 * HOUR as i64 };
-    let said = CollectorOptions { time: Some(range), ..CollectorOptions::default() };
+    let said = AssembleOptions { time: Some(range), ..AssembleOptions::default() };
     let (_, blocks) = ingested(lines.clone(), said.clone()).unwrap();
     assert_eq!(BlockView::open(&blocks[0]).unwrap().meta().unwrap().time(), Some(range));
-    let (_, blocks) = ingested(lines.clone(), CollectorOptions::default()).unwrap();
+    let (_, blocks) = ingested(lines.clone(), AssembleOptions::default()).unwrap();
     assert_eq!(BlockView::open(&blocks[0]).unwrap().meta().unwrap().time(), None);
 
-    let cut = CollectorOptions { window: NonZeroU64::new(HOUR), ..said };
+    let cut = AssembleOptions { window: NonZeroU64::new(HOUR), ..said };
     let (_, blocks) = ingested(lines.clone(), cut).unwrap();
     let starts: Vec<_> = by_window(&blocks).into_keys().collect();
     assert_eq!(starts, [Some(0), Some(HOUR as i64)]);
@@ -150,7 +150,7 @@ fn series_without_times_get_those_that_were_said() {
     // What has times keeps them.
     let text = b"a 1 1699999200007\nb 1\n".to_vec();
     let (_, blocks) =
-        ingested(text, CollectorOptions { window: NonZeroU64::new(HOUR), ..CollectorOptions::default() }).unwrap();
+        ingested(text, AssembleOptions { window: NonZeroU64::new(HOUR), ..AssembleOptions::default() }).unwrap();
     let series = |name: &str| BTreeSet::from([Labels::from([("__name__".to_owned(), name.to_owned())])]);
     assert_eq!(
         by_window(&blocks),
@@ -160,23 +160,22 @@ fn series_without_times_get_those_that_were_said() {
 
 #[test]
 fn a_time_that_may_be_cut_off_is_not_believed() {
-    let (report, blocks) =
-        ingested(b"up 1 1732919138215\nup 1 17329191".to_vec(), CollectorOptions::default()).unwrap();
+    let (report, blocks) = ingested(b"up 1 1732919138215\nup 1 17329191".to_vec(), AssembleOptions::default()).unwrap();
     let time = 1_732_919_138_215_000_000;
     let range = BlockView::open(&blocks[0]).unwrap().meta().unwrap().time();
     assert_eq!((range, report.torn_records), (Some(TimeRange { start: time, end: time + 1 }), 1));
     // Without a time there is nothing to be mistaken about.
-    let (report, _) = ingested(b"up 1\ndown 17".to_vec(), CollectorOptions::default()).unwrap();
+    let (report, _) = ingested(b"up 1\ndown 17".to_vec(), AssembleOptions::default()).unwrap();
     assert_eq!((report.series, report.torn_records), (2, 0));
-    let (_, blocks) = ingested(b"up 1 9223372036.854775807\n".to_vec(), CollectorOptions::default()).unwrap();
+    let (_, blocks) = ingested(b"up 1 9223372036.854775807\n".to_vec(), AssembleOptions::default()).unwrap();
     assert!(BlockView::open(&blocks[0]).unwrap().meta().unwrap().time().is_some());
 }
 
 #[test]
 fn a_family_that_is_cut_is_known_in_all_its_blocks() {
     let text = "# TYPE f gauge\nf{a=\"1\"} 1\nf{a=\"2\"} 1\nf{a=\"3\"} 1\n";
-    let collector = CollectorOptions { max_series: 1, ..CollectorOptions::default() };
-    let (_, blocks) = ingested(text.as_bytes().to_vec(), collector).unwrap();
+    let assemble = AssembleOptions { max_series: 1, ..AssembleOptions::default() };
+    let (_, blocks) = ingested(text.as_bytes().to_vec(), assemble).unwrap();
     assert_eq!(blocks.len(), 3);
     assert!(blocks.iter().all(|block| metadata_of(block) == [r#"f gauge unspecified "" """#]));
 }
@@ -192,40 +191,40 @@ fn resources_with_too_many_attributes_cost_little_and_lose_only_their_points() {
     };
     let (hostile, sound) = (of(&attributes.join(","), &points), of(&attributes[..3].join(","), "{}"));
     let line = format!("{{\"resourceMetrics\":[{hostile},{sound}]}}\n");
-    let (report, blocks) = ingested(line.into_bytes(), CollectorOptions::default()).unwrap();
+    let (report, blocks) = ingested(line.into_bytes(), AssembleOptions::default()).unwrap();
     assert_eq!((report.points, report.skipped.too_many_labels), (50_002, 50_001));
     let labels = [("__name__", "m"), ("k0", "1"), ("k1", "1"), ("k2", "1")];
     let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    assert_eq!(canonical::of_block(&blocks[0]), [Labels::from(labels)]);
+    assert_eq!(canonical::block_series(&blocks[0]), [Labels::from(labels)]);
 }
 
 #[test]
 fn a_time_of_too_many_windows_is_refused() {
     let lines = b"{\"__name__\":\"up\"}\n".to_vec();
-    let collector = CollectorOptions {
+    let assemble = AssembleOptions {
         time: Some(TimeRange { start: 0, end: i64::MAX }),
         window: NonZeroU64::new(1_000),
-        ..CollectorOptions::default()
+        ..AssembleOptions::default()
     };
-    let error = ingested(lines, collector).unwrap_err().to_string();
-    let expected = "points lie in more than 10000 windows, the first of which starts at 1970-01-01T00:00:00Z and the last at \
-                    2262-04-11T23:47:16.854775Z: use a longer window (--window), or allow more of them (--max-windows)";
+    let error = ingested(lines, assemble).unwrap_err().to_string();
+    let expected = "points lie in more than 10000 windows, from 1970-01-01T00:00:00Z to 2262-04-11T23:47:16.854775Z: \
+                    use a longer window (--window), or allow more windows (--max-windows)";
     assert_eq!(error, expected);
 }
 
 #[test]
 fn cuts_do_not_depend_on_the_form_of_rows_or_the_framing() {
     let (bytes, _) = windows(800, 0..2);
-    let options = |layout| CollectorOptions {
+    let options = |layout| AssembleOptions {
         layout,
         window: NonZeroU64::new(HOUR),
         max_series: 300,
-        ..CollectorOptions::default()
+        ..AssembleOptions::default()
     };
     let (_, packed) = ingested(bytes.clone(), options(Layout::BitPacked)).unwrap();
     let (_, fixed) = ingested(bytes.clone(), options(Layout::FixedWidth)).unwrap();
     let (_, compressed) = ingested(zstd::encode_all(&*bytes, 1).unwrap(), options(Layout::BitPacked)).unwrap();
-    let series = |blocks: &[Vec<u8>]| blocks.iter().map(|block| canonical::of_block(block)).collect::<Vec<_>>();
+    let series = |blocks: &[Vec<u8>]| blocks.iter().map(|block| canonical::block_series(block)).collect::<Vec<_>>();
     assert_eq!(series(&packed), series(&fixed));
     assert_eq!(packed, compressed);
 }
@@ -235,20 +234,21 @@ fn a_stream_larger_than_a_buffer_is_read_like_its_parts() {
     // Large enough to be read on another thread, in several batches.
     let (bytes, expected) = windows(12_000, 0..1);
     assert!(bytes.len() > 4 << 20, "{}", bytes.len());
-    let mut job = Job::new(JobOptions { format: Some(Format::OtlpProto), ..JobOptions::default() }, Vec::new());
-    job.read(Source::new("capture".to_owned(), Cursor::new(bytes.clone())).unwrap()).unwrap();
-    let (_, whole) = job.finish().unwrap();
-    let mut job = Job::new(JobOptions::default(), Vec::new());
+    let mut ingest =
+        Ingest::new(IngestOptions { format: Some(Format::OtlpProto), ..IngestOptions::default() }, Vec::new());
+    ingest.read(Source::new("capture".to_owned(), Cursor::new(bytes.clone())).unwrap()).unwrap();
+    let (_, whole) = ingest.finish().unwrap();
+    let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
     let mut rest = bytes.as_slice();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
         let message = &after[..u32::from_be_bytes(*length) as usize];
-        job.read(Source::new("object".to_owned(), Cursor::new(message.to_vec())).unwrap()).unwrap();
+        ingest.read(Source::new("object".to_owned(), Cursor::new(message.to_vec())).unwrap()).unwrap();
         rest = &after[message.len()..];
     }
-    let (report, parts) = job.finish().unwrap();
+    let (report, parts) = ingest.finish().unwrap();
     assert!(report.inputs > 50);
     assert_eq!(whole, parts);
-    assert_eq!(canonical::of_block(&whole[0]).len(), expected[expected.keys().next().unwrap()].len());
+    assert_eq!(canonical::block_series(&whole[0]).len(), expected[expected.keys().next().unwrap()].len());
 }
 
 /// Name, type, temporality, monotonicity, unit and description of the metrics of a block.
@@ -275,8 +275,8 @@ fn metric(name: &str, unit: &str, hour: u64) -> String {
 #[test]
 fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
     let lines = [metric("a", "s", 1), metric("b", "", 1), metric("a", "ms", 2), metric("a", "s", 2)].concat();
-    let collector = CollectorOptions { window: NonZeroU64::new(HOUR), ..CollectorOptions::default() };
-    let (_, blocks) = ingested(lines.clone().into_bytes(), collector).unwrap();
+    let assemble = AssembleOptions { window: NonZeroU64::new(HOUR), ..AssembleOptions::default() };
+    let (_, blocks) = ingested(lines.clone().into_bytes(), assemble).unwrap();
     let found: Vec<_> = blocks.iter().map(|block| metadata_of(block)).collect();
     assert_eq!(
         found,
@@ -285,7 +285,7 @@ fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
             [r#"a sum+ cumulative "ms" "of a""#, r#"a sum+ cumulative "s" "of a""#],
         ]
     );
-    let without = CollectorOptions { keep_metadata: false, ..CollectorOptions::default() };
+    let without = AssembleOptions { keep_metadata: false, ..AssembleOptions::default() };
     let (_, blocks) = ingested(lines.into_bytes(), without).unwrap();
     assert_eq!(metadata_of(&blocks[0]), [""; 0]);
 
@@ -297,12 +297,12 @@ fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
     let wide_point = format!(r#"{{"attributes":[{}],{}"#, attributes.join(","), &point[1..]);
     let with_wide_points = metric("c", "", 1).replace(&point, &wide_point);
     let lines = [metric("a", "s", 1), without_points, with_wide_points].concat();
-    let (report, blocks) = ingested(lines.into_bytes(), CollectorOptions::default()).unwrap();
+    let (report, blocks) = ingested(lines.into_bytes(), AssembleOptions::default()).unwrap();
     assert_eq!((report.metrics, report.metrics_without_points), (3, 1));
     assert_eq!(metadata_of(&blocks[0]), [r#"a sum+ cumulative "s" "of a""#, r#"c sum+ cumulative "" "of c""#]);
 
     let text = "# HELP up Whether.\n# TYPE up gauge\nup 1\n# TYPE gone counter\n# a comment\nplain 1\n";
-    let (_, blocks) = ingested(text.as_bytes().to_vec(), CollectorOptions::default()).unwrap();
+    let (_, blocks) = ingested(text.as_bytes().to_vec(), AssembleOptions::default()).unwrap();
     let expected = [r#"gone sum+ cumulative "" """#, r#"up gauge unspecified "" "Whether.""#];
     assert_eq!(metadata_of(&blocks[0]), expected);
 }
@@ -310,7 +310,7 @@ fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
 #[test]
 fn long_metadata_are_cut_as_values_are() {
     let long = "u".repeat(100_000);
-    let (_, blocks) = ingested(metric("a", &long, 1).into_bytes(), CollectorOptions::default()).unwrap();
+    let (_, blocks) = ingested(metric("a", &long, 1).into_bytes(), AssembleOptions::default()).unwrap();
     let policy = chronoxide_format::policy::LabelPolicy::default();
     let cut = policy.value(&long);
     assert_eq!(cut.len(), 2_048);
@@ -321,8 +321,8 @@ fn long_metadata_are_cut_as_values_are() {
 fn very_many_windows_are_cut_some_at_a_time() {
     let lines: Vec<String> =
         (0..9_000_u64).map(|hour| format!("up{{n=\"{}\"}} 1 {}", hour % 7, (500_000 + hour) * 3_600_000)).collect();
-    let collector = CollectorOptions { window: NonZeroU64::new(HOUR), ..CollectorOptions::default() };
-    let (report, blocks) = ingested((lines.join("\n") + "\n").into_bytes(), collector).unwrap();
+    let assemble = AssembleOptions { window: NonZeroU64::new(HOUR), ..AssembleOptions::default() };
+    let (report, blocks) = ingested((lines.join("\n") + "\n").into_bytes(), assemble).unwrap();
     assert_eq!((report.points, report.blocks), (9_000, 9_000));
     let windows = by_window(&blocks);
     assert_eq!(windows.len(), 9_000);
@@ -335,8 +335,8 @@ fn what_is_known_of_a_metric_survives_a_cut_in_its_midst() {
         (0..5).map(|n| format!(r#"{{"attributes":[{{"key":"n","value":{{"intValue":"{n}"}}}}]}}"#)).collect();
     let metric = format!(r#"{{"name":"a","unit":"s","gauge":{{"dataPoints":[{}]}}}}"#, points.join(","));
     let line = format!("{{\"resourceMetrics\":[{{\"scopeMetrics\":[{{\"metrics\":[{metric}]}}]}}]}}\n");
-    let collector = CollectorOptions { max_series: 2, ..CollectorOptions::default() };
-    let (_, blocks) = ingested(line.into_bytes(), collector).unwrap();
+    let assemble = AssembleOptions { max_series: 2, ..AssembleOptions::default() };
+    let (_, blocks) = ingested(line.into_bytes(), assemble).unwrap();
     assert_eq!(blocks.len(), 3);
     // It is known when the metric has ended, and two blocks were sealed before that.
     assert_eq!(metadata_of(&blocks[2]), [r#"a gauge unspecified "s" """#]);

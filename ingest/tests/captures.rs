@@ -7,7 +7,7 @@ mod canonical;
 use canonical::Labels;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::{Format, Source};
-use chronoxide_ingest::{CollectorOptions, Job, JobOptions, Report};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_labels::Layout;
 use chronoxide_testdata::captures::real;
 use std::collections::BTreeSet;
@@ -19,10 +19,10 @@ fn committed(name: &str) -> PathBuf {
 }
 
 fn ingested(path: &Path, layout: Layout) -> (Vec<u8>, Report) {
-    let collector = CollectorOptions { layout, ..CollectorOptions::default() };
-    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
-    job.read(Source::open(path).unwrap()).unwrap();
-    let (report, mut blocks) = job.finish().unwrap();
+    let assemble = AssembleOptions { layout, ..AssembleOptions::default() };
+    let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());
+    ingest.read(Source::open(path).unwrap()).unwrap();
+    let (report, mut blocks) = ingest.finish().unwrap();
     assert_eq!(blocks.len(), 1);
     (blocks.remove(0), report)
 }
@@ -99,7 +99,7 @@ fn real_otlp_captures_have_the_series_that_they_are_known_for() {
 #[test]
 fn every_framing_and_encoding_of_a_capture_gives_the_same_block() {
     let Some(lines) = real("otlp/otel-demo.jsonl") else { return };
-    let (expected, of_lines) = ingested(&lines, Layout::BitPacked);
+    let (expected, lines_report) = ingested(&lines, Layout::BitPacked);
     for name in [
         "otlp/otel-demo.binpb-be32",
         "otlp/otel-demo.binpb-be32.zst",
@@ -109,18 +109,18 @@ fn every_framing_and_encoding_of_a_capture_gives_the_same_block() {
         let (block, report) = ingested(&real(name).unwrap(), Layout::BitPacked);
         assert!(block == expected, "{name}");
         assert_eq!((report.records, report.points, report.series), (82, 4_651, 1_248), "{name}");
-        assert_eq!(Report { content_bytes: of_lines.content_bytes, ..report }, of_lines, "{name}");
+        assert_eq!(Report { content_bytes: lines_report.content_bytes, ..report }, lines_report, "{name}");
     }
 }
 
 #[test]
 fn single_requests_have_the_series_that_a_generated_decoder_finds() {
     let Some(folder) = real("otlp/objects") else { return };
-    let mut job = Job::new(JobOptions::default(), Vec::new());
+    let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
     let (mut expected, mut count) = (BTreeSet::new(), 0);
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        job.read(Source::open(&path).unwrap()).unwrap();
+        ingest.read(Source::open(&path).unwrap()).unwrap();
         let content = std::fs::read(&path).unwrap();
         let content = match path.extension().unwrap().to_str().unwrap() {
             "zst" => zstd::decode_all(&*content).unwrap(),
@@ -137,9 +137,9 @@ fn single_requests_have_the_series_that_a_generated_decoder_finds() {
         });
         count += 1;
     }
-    let (report, blocks) = job.finish().unwrap();
+    let (report, blocks) = ingest.finish().unwrap();
     assert_eq!((count, report.inputs, report.records), (11, 11, 11));
-    let found: BTreeSet<Labels> = canonical::of_block(&blocks[0]).into_iter().collect();
+    let found: BTreeSet<Labels> = canonical::block_series(&blocks[0]).into_iter().collect();
     assert_eq!(found, expected);
 }
 
@@ -152,7 +152,7 @@ fn real_exposition_text_has_the_series_that_it_is_known_for() {
     ] {
         let Some(path) = real(name) else { continue };
         let (block, report) = ingested(&path, Layout::BitPacked);
-        let found: BTreeSet<Labels> = canonical::of_block(&block).into_iter().collect();
+        let found: BTreeSet<Labels> = canonical::block_series(&block).into_iter().collect();
         assert_eq!((found.len(), report.series, report.time.is_some()), (count, count as u64, has_times), "{name}");
         let known = BlockView::open(&block).unwrap().metric_metadata().unwrap().len();
         assert!(known > 50, "{name}: {known}");
@@ -175,12 +175,12 @@ fn real_series_captures_have_the_series_that_they_are_known_for() {
 
 #[test]
 fn clusters_together_have_each_series_once() {
-    let mut job = Job::new(JobOptions::default(), Vec::new());
+    let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
     for version in ["1.31", "1.33", "1.34"] {
         let Some(path) = real(&format!("series/k8s-{version}-cluster.jsonl.zst")) else { return };
-        job.read(Source::open(&path).unwrap()).unwrap();
+        ingest.read(Source::open(&path).unwrap()).unwrap();
     }
-    assert_eq!((job.report().records, job.report().series), (104_921, 56_730));
+    assert_eq!((ingest.report().records, ingest.report().series), (104_921, 56_730));
 }
 
 #[test]
@@ -201,9 +201,9 @@ fn committed_captures_have_their_series() {
 fn a_missing_series_would_be_noticed() {
     let text = text(&committed("monday.series.jsonl"));
     let (first, rest) = text.split_once('\n').unwrap();
-    let mut job = Job::new(JobOptions::default(), Vec::new());
-    job.read(Source::new("rest".to_owned(), std::io::Cursor::new(rest.to_owned())).unwrap()).unwrap();
-    let (_, blocks) = job.finish().unwrap();
+    let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
+    ingest.read(Source::new("rest".to_owned(), std::io::Cursor::new(rest.to_owned())).unwrap()).unwrap();
+    let (_, blocks) = ingest.finish().unwrap();
     let found: BTreeSet<Labels> = series_of(&BlockView::open(&blocks[0]).unwrap()).into_iter().collect();
     let expected = canonical::series_json(&text);
     let missing: Vec<&Labels> = expected.difference(&found).collect();

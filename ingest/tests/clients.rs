@@ -7,7 +7,7 @@ mod canonical;
 
 use canonical::Labels;
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{CollectorOptions, Job, JobOptions, Report};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_testdata::captures::{committed, text};
 use std::collections::BTreeSet;
 use std::io::Cursor;
@@ -19,15 +19,15 @@ fn listed(name: &str) -> BTreeSet<Labels> {
     series
 }
 
-fn ingested(names: &[&str], options: JobOptions) -> (BTreeSet<Labels>, Report) {
-    let mut job = Job::new(options, Vec::new());
+fn ingested(names: &[&str], options: IngestOptions) -> (BTreeSet<Labels>, Report) {
+    let mut ingest = Ingest::new(options, Vec::new());
     for name in names {
-        job.read(Source::open(&committed(name)).unwrap()).unwrap();
+        ingest.read(Source::open(&committed(name)).unwrap()).unwrap();
     }
-    let (report, blocks) = job.finish().unwrap();
+    let (report, blocks) = ingest.finish().unwrap();
     assert!(report.warnings.is_empty(), "{names:?}: {:?}", report.warnings);
     assert_eq!((report.torn_records, report.skipped.broken_records), (0, 0), "{names:?}");
-    let series: Vec<Labels> = blocks.iter().flat_map(|block| canonical::of_block(block)).collect();
+    let series: Vec<Labels> = blocks.iter().flat_map(|block| canonical::block_series(block)).collect();
     let distinct: BTreeSet<Labels> = series.iter().cloned().collect();
     assert_eq!(distinct.len(), series.len(), "{names:?}: a series is in the block twice");
     (distinct, report)
@@ -52,7 +52,7 @@ fn what_an_sdk_exports_through_a_collector_arrives_in_every_format() {
     let expected = listed("collector/series.jsonl");
     assert_eq!(expected.len(), 18);
     for name in COLLECTOR {
-        let (found, report) = ingested(&[name], JobOptions::default());
+        let (found, report) = ingested(&[name], IngestOptions::default());
         assert_series(&found, &expected, name);
         let kinds = report.points_by_kind;
         assert_eq!((report.records, report.points), (2, 27), "{name}");
@@ -64,9 +64,9 @@ fn what_an_sdk_exports_through_a_collector_arrives_in_every_format() {
 fn what_an_sdk_exports_gets_the_labels_that_prometheus_gives_it() {
     let expected = listed("collector/prometheus.jsonl.zst");
     for name in COLLECTOR {
-        let collector =
-            CollectorOptions { prometheus_names: true, classic_histograms: true, ..CollectorOptions::default() };
-        let (found, _) = ingested(&[name], JobOptions { collector, ..JobOptions::default() });
+        let assemble =
+            AssembleOptions { prometheus_names: true, classic_histograms: true, ..AssembleOptions::default() };
+        let (found, _) = ingested(&[name], IngestOptions { assemble, ..IngestOptions::default() });
         assert_series(&found, &expected, name);
     }
 }
@@ -106,9 +106,9 @@ fn what_client_libraries_of_prometheus_expose_arrives() {
         assert_eq!(expected.len(), count, "{folder}");
         for file in files {
             let name = format!("{folder}/{file}");
-            let (found, _) = ingested(&[&name], JobOptions { keep_float_labels: true, ..JobOptions::default() });
+            let (found, _) = ingested(&[&name], IngestOptions { keep_float_labels: true, ..IngestOptions::default() });
             assert_series(&found, &expected, &format!("{name}, as written"));
-            let (found, _) = ingested(&[&name], JobOptions::default());
+            let (found, _) = ingested(&[&name], IngestOptions::default());
             assert_series(&found, &stored(&expected), &name);
         }
     }
@@ -123,7 +123,7 @@ fn what_a_prometheus_server_sends_by_remote_write_arrives_in_both_versions() {
     assert_eq!(expected.len(), 31);
     for version in ["v1", "v2"] {
         let names = [0, 1, 2].map(|number| format!("remote-write/{version}-{number}.snappy"));
-        let (found, report) = ingested(&names.each_ref().map(String::as_str), JobOptions::default());
+        let (found, report) = ingested(&names.each_ref().map(String::as_str), IngestOptions::default());
         assert_series(&found, &expected, version);
         assert_eq!((report.inputs, report.records), (3, 3), "{version}");
         assert!(report.time.is_some(), "{version}");
@@ -138,10 +138,10 @@ fn a_series_that_is_missing_from_a_capture_would_be_noticed() {
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
         let rest: String =
             text.lines().enumerate().filter(|(n, _)| *n != number).map(|(_, l)| format!("{l}\n")).collect();
-        let mut job = Job::new(JobOptions::default(), Vec::new());
-        job.read(Source::new("rest".to_owned(), Cursor::new(rest)).unwrap()).unwrap();
-        let (_, blocks) = job.finish().unwrap();
-        let found: BTreeSet<Labels> = canonical::of_block(&blocks[0]).into_iter().collect();
+        let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
+        ingest.read(Source::new("rest".to_owned(), Cursor::new(rest)).unwrap()).unwrap();
+        let (_, blocks) = ingest.finish().unwrap();
+        let found: BTreeSet<Labels> = canonical::block_series(&blocks[0]).into_iter().collect();
         assert_eq!(all.difference(&found).count(), 1, "{line}");
         cases += 1;
     }

@@ -151,7 +151,7 @@ fn the_summary_as_json_is_one_object_on_standard_output() {
 fn labels_and_notes_of_the_block_are_kept_in_order() {
     let folder = Folder::new();
     let (capture, output) = (folder.write("c.jsonl", LINES), folder.path("c.cx"));
-    let pairs = ["--external-label", "zone=1", "--external-label", "cluster=eu=1", "--user-pair", "note="];
+    let pairs = ["--external-label", "zone=1", "--external-label", "cluster=eu=1", "--annotation", "note="];
     let done = run(&[&[text(&capture), "-o", text(&output)], &pairs[..]].concat());
     assert_exit(&done, 0, "");
     let bytes = fs::read(&output).unwrap();
@@ -167,7 +167,7 @@ fn labels_and_notes_of_the_block_are_kept_in_order() {
 fn an_existing_file_is_replaced_only_when_asked_for() {
     let folder = Folder::new();
     let (capture, output) = (folder.write("c.jsonl", LINES), folder.write("c.cx", "precious"));
-    assert_exit(&run(&[text(&capture), "-o", text(&output)]), 1, "exists already");
+    assert_exit(&run(&[text(&capture), "-o", text(&output)]), 1, "already exists");
     assert_eq!(fs::read(&output).unwrap(), b"precious");
     assert_exit(&run(&[text(&capture), "-o", text(&output), "--force"]), 0, "2 series");
     assert!(fs::read(&output).unwrap().starts_with(b"\x89CXB"));
@@ -186,13 +186,13 @@ fn usage_errors_end_with_2() {
     for (arguments, message) in [
         (&[][..], "required"),
         (&[capture], "--output"),
-        (&[capture, "-o", "-"], "cannot go to standard output"),
+        (&[capture, "-o", "-"], "standard output is not supported"),
         (&[capture, "-o", output, "--format", "xml"], "otlp-json"),
         (&[capture, "-o", output, "--layout", "wide"], "bitpacked"),
-        (&[capture, "-o", output, "--user-pair", "x"], "a key, `=` and a value"),
-        (&[capture, "-o", output, "--user-pair", "chronoxide.rewritten=x"], "are reserved for programs"),
-        (&[capture, "-o", output, "--user-pair", "x=1", "--user-pair", "x=2"], "--user-pair has x twice"),
-        (&[capture, "-o", output, "--max-record-size", "0"], "a number of bytes"),
+        (&[capture, "-o", output, "--annotation", "x"], "expected KEY=VALUE"),
+        (&[capture, "-o", output, "--annotation", "chronoxide.rewritten=x"], "are reserved for programs"),
+        (&[capture, "-o", output, "--annotation", "x=1", "--annotation", "x=2"], "--annotation: duplicate key x"),
+        (&[capture, "-o", output, "--max-record-size", "0"], "expected a size in bytes"),
     ] {
         assert_exit(&run(arguments), 2, message);
     }
@@ -206,18 +206,18 @@ fn inputs_that_cannot_be_read_are_told_apart() {
     let file = |name: &str, content: &[u8]| text(&folder.write(name, content)).to_owned();
     for (input, code, message) in [
         (text(&folder.path("absent")).to_owned(), 1, "absent: cannot open: No such file"),
-        (file("prom", b"# HELP up\na 1\nb 1\nc 1\nd 1\nup is\n"), 3, "record 6, at byte 26, is broken"),
-        (file("other", b"\x7fELF"), 4, "this is of no known format"),
+        (file("prom", b"# HELP up\na 1\nb 1\nc 1\nd 1\nup is\n"), 3, "record 6 at byte 26 is malformed"),
+        (file("other", b"\x7fELF"), 4, "unrecognized format"),
         (
             file("protobuf", b"\n\x05\n\x03\n\x04x"),
             3,
-            "record 1, at byte 0, is broken: a field ends after its message, at byte 4",
+            "record 1 at byte 0 is malformed: the field at byte 4 extends beyond the end of its message",
         ),
-        (file("broken", b"{\"a\":\"1\"}\n{\"a\":2}\n"), 3, "record 2, at byte 10, is broken: invalid type"),
+        (file("broken", b"{\"a\":\"1\"}\n{\"a\":2}\n"), 3, "record 2 at byte 10 is malformed: invalid type"),
         (
             file("query", br#"{"status":"success","data":{"resultType":"vector","result":[]}}"#),
             3,
-            "is this the answer of a query?",
+            "is this the response of a query?",
         ),
         (
             file("status", br#"{"status":"error","errorType":"timeout","error":"too slow"}"#),
@@ -237,21 +237,21 @@ fn what_was_left_out_ends_with_6() {
     let broken = folder.write("broken", format!("{LINES}{{\"a\":3}}\n"));
     let done = run(&[text(&broken), "-o", text(&output), "--skip-bad-records"]);
     assert_exit(&done, 6, "warning: ");
-    assert_exit(&done, 6, "record 3, at byte 20, is broken, and was left out: invalid type");
-    assert_exit(&done, 6, "  left out  1 broken record\n");
+    assert_exit(&done, 6, "skipped malformed record 3 at byte 20: invalid type");
+    assert_exit(&done, 6, "  skipped   1 malformed record\n");
     assert!(output.exists(), "what could be read is there");
 
     let nameless = r#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"gauge":{"dataPoints":[{}]}}]}]}]}"#;
     let nameless = folder.write("nameless", nameless);
     let done = run(&[text(&nameless), "-o", text(&output), "--force"]);
-    assert_exit(&done, 6, "  left out  1 point of a metric without a name\n");
+    assert_exit(&done, 6, "  skipped   1 point of a metric without a name\n");
 
     let torn = folder.write("torn", format!("{LINES}{{\"a\":\"3"));
     let done = run(&[text(&torn), "-o", text(&output), "--force"]);
-    assert_exit(&done, 6, "record 3, at byte 20, is cut off at the end of the input; its 7 bytes were left out");
+    assert_exit(&done, 6, "record 3 at byte 20 is cut off at the end of the input; skipped its 7 bytes");
     assert_exit(&done, 6, "2 series");
     let allowed = run(&[text(&torn), "-o", text(&output), "--force", "--allow-truncated"]);
-    assert_exit(&allowed, 0, "record 3, at byte 20, is cut off at the end of the input; its 7 bytes were left out");
+    assert_exit(&allowed, 0, "record 3 at byte 20 is cut off at the end of the input; skipped its 7 bytes");
 
     let mut compressed = zstd::encode_all(fs::File::open(committed("metrics.jsonl")).unwrap(), 3).unwrap();
     compressed.truncate(compressed.len() - 1);
@@ -332,7 +332,7 @@ fn a_folder_gets_as_many_blocks_as_are_needed() {
     // The same blocks again are there already, and others of the same id are not touched.
     assert_exit(&run(&arguments), 0, "");
     fs::write(paths[0], "precious").unwrap();
-    assert_exit(&run(&arguments), 1, "exists already");
+    assert_exit(&run(&arguments), 1, "already exists");
     assert_eq!(fs::read(paths[0]).unwrap(), b"precious");
     assert_exit(&run(&[&arguments[..], &["--force"]].concat()), 0, "");
     assert_eq!(blocks_of(&folder.path("blocks")), blocks);
@@ -360,13 +360,13 @@ fn folders_and_patterns_name_all_that_is_in_them() {
         let expected = if input == "in/*" { 3 } else { 0 };
         if expected == 3 {
             // A pattern means what it says.
-            assert_exit(&done, 4, "old.cx: this is of no known format");
+            assert_exit(&done, 4, "old.cx: unrecognized format");
         } else {
             assert_exit(&done, 0, "");
             assert_eq!(summary["series"], series, "{input}");
         }
     }
-    assert_exit(&run(&[text(&folder.path("none*")), "-o", text(&folder.path("x.cx"))]), 1, "nothing matches");
+    assert_exit(&run(&[text(&folder.path("none*")), "-o", text(&folder.path("x.cx"))]), 1, "no file matches");
 }
 
 #[test]
@@ -399,10 +399,10 @@ fn options_that_make_several_blocks_need_a_folder() {
     let (capture, output) = (folder.write("c.jsonl", LINES), folder.path("c.cx"));
     for option in [["--window", "1h"], ["--max-series-per-block", "7"]] {
         let done = run(&[&[text(&capture), "-o", text(&output)], &option[..]].concat());
-        assert_exit(&done, 2, "makes several blocks, which need a folder");
+        assert_exit(&done, 2, "makes several blocks; the output must be a folder");
     }
     for (option, message) in [
-        (["--window", "soon"], "a duration is expected"),
+        (["--window", "soon"], "expected a duration"),
         (["--time", "noon"], "is no time such as"),
         (["--max-series-per-block", "0"], "0"),
     ] {
@@ -482,9 +482,9 @@ fn no_output_is_an_input_or_another_output() {
     let (capture, other) = (text(&capture), folder.path("o.cx"));
     let twisted = format!("{}/../{}/c.jsonl", text(folder.0.path()), folder.0.path().file_name().unwrap().display());
     for (arguments, message) in [
-        (&[capture, "-o", &twisted, "--force"][..], "would be replaced, and is an input"),
-        (&[capture, "-o", text(&other), "--report", capture, "--force"], "would be replaced, and is an input"),
-        (&[capture, "-o", text(&other), "--report", text(&other)], "would be both the block and the report"),
+        (&[capture, "-o", &twisted, "--force"][..], "is an input and would be replaced"),
+        (&[capture, "-o", text(&other), "--report", capture, "--force"], "is an input and would be replaced"),
+        (&[capture, "-o", text(&other), "--report", text(&other)], "cannot be both the block and the report"),
     ] {
         assert_exit(&run(arguments), 2, message);
     }
@@ -500,7 +500,7 @@ fn a_failed_run_says_which_blocks_it_left() {
     let output = format!("{}/", text(&folder.path("blocks")));
     let done = run(&[text(&capture), "-o", &output, "--max-series-per-block", "3"]);
     assert_exit(&done, 3, "2 blocks were written to ");
-    assert_exit(&done, 3, "record 8, at byte 70, is broken");
+    assert_exit(&done, 3, "record 8 at byte 70 is malformed");
     assert_eq!(blocks_of(&folder.path("blocks")).len(), 2);
 }
 
@@ -530,25 +530,25 @@ fn the_report_has_what_the_block_has() {
     };
     assert_eq!(cell("points", 1), "95");
     assert_eq!(cell("distinct series", 1), "35");
-    assert_eq!(cell("labels a series", 1), "35");
+    assert_eq!(cell("labels per series", 1), "35");
     let labels = block.meta().unwrap().label_count() as f64 / 35.0;
-    assert!((cell("labels a series", 2).parse::<f64>().unwrap() - labels).abs() < 0.1, "{labels}");
-    assert_eq!(cell("bytes of a label name", 1), block.key_count().to_string());
+    assert!((cell("labels per series", 2).parse::<f64>().unwrap() - labels).abs() < 0.1, "{labels}");
+    assert_eq!(cell("bytes per label name", 1), block.key_count().to_string());
     let names = block.key(b"__name__").unwrap().unwrap();
     assert_eq!(cell("`__name__`", 1), block.cardinality(names).unwrap().unwrap().to_string());
-    assert_eq!(cell("together", 1), bytes.len().to_string());
+    assert_eq!(cell("total", 1), bytes.len().to_string());
     let arena = block.sections().find(|section| section.known().unwrap().name() == "arena").unwrap();
     assert_eq!((cell("arena", 1), cell("arena", 3)), (arena.length.to_string(), arena.length.to_string()));
     for (layout, column) in [("factored", 1), ("bitpacked", 3), ("fixed", 5)] {
-        let bytes: u64 = cell("together", column).parse().unwrap();
+        let bytes: u64 = cell("total", column).parse().unwrap();
         assert_exit(&run(&[&committed("metrics.jsonl"), "-o", text(&output), "--force", "--layout", layout]), 0, "");
         assert_eq!(fs::metadata(&output).unwrap().len(), bytes, "{layout}");
     }
-    assert_eq!(cell("a message", 1), "3");
-    assert_eq!(cell("a point", 1), "95");
-    assert_eq!(cell("points of series that were known", 1), "60");
+    assert_eq!(cell("per record", 1), "3");
+    assert_eq!(cell("per point", 1), "95");
+    assert_eq!(cell("points of known series", 1), "60");
     // As the block, it is replaced only when asked for.
     fs::remove_file(&output).unwrap();
-    assert_exit(&run(&arguments), 1, "report.md: exists already");
+    assert_exit(&run(&arguments), 1, "report.md: already exists");
     assert!(!output.exists());
 }

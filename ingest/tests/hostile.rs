@@ -94,12 +94,12 @@ fn the_limit_is_one() {
 fn bombs_are_streamed_or_refused() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     bomb(&mut gzip, b"{\"a\":\"", b'x');
-    refused(&gzip.finish().unwrap(), 3, "more than 1048576 bytes (--max-record-size)");
-    refused(&zstd_bomb(b"{\"a\":\"", b'x'), 3, "more than 1048576 bytes");
-    refused(&zstd_bomb(b"{\"resourceMetrics\":[", b' '), 3, "more than 1048576 bytes");
-    refused(&zstd_bomb(b"up{a=\"", b'x'), 4, "no known format");
-    refused(&zstd_bomb(b"\x0a\xff\xff\xff\xff\x03\x0a\x07\x0a", b'x'), 3, "more than 1048576 bytes");
-    refused(&frame(&zstd_bomb(b"{", b' ')), 3, "more than 1048576 bytes");
+    refused(&gzip.finish().unwrap(), 3, "longer than 1 MiB (--max-record-size)");
+    refused(&zstd_bomb(b"{\"a\":\"", b'x'), 3, "longer than 1 MiB");
+    refused(&zstd_bomb(b"{\"resourceMetrics\":[", b' '), 3, "longer than 1 MiB");
+    refused(&zstd_bomb(b"up{a=\"", b'x'), 4, "unrecognized format");
+    refused(&zstd_bomb(b"\x0a\xff\xff\xff\xff\x03\x0a\x07\x0a", b'x'), 3, "longer than 1 MiB");
+    refused(&frame(&zstd_bomb(b"{", b' ')), 3, "longer than 1 MiB");
     // Blank lines are no records, however many there are.
     let blank = zstd_bomb(b"{\"a\":\"1\"}\n", b'\n');
     assert_eq!(BlockView::open(&taken(&blank, 0, "blank lines")).unwrap().series_count(), Ok(1));
@@ -116,13 +116,13 @@ fn bombs_are_streamed_or_refused() {
 #[test]
 fn lengths_size_nothing() {
     // A frame that says it has 4 GiB, and one that says it has 60 MiB; so do fields.
-    refused(b"\0\0\0\x02{}\xff\xff\xff\xff{", 3, "record 2, at byte 6, is broken: more than 1048576 bytes");
+    refused(b"\0\0\0\x02{}\xff\xff\xff\xff{", 3, "record 2, at byte 6, is malformed: longer than 1 MiB");
     let cut_off =
-        "record 2, at byte 6, is cut off at the end of the input: its length prefix says 62914560 bytes, and 1 follow";
+        "record 2 at byte 6 is cut off at the end of the input: its length prefix says 62914560 bytes, and 1 follow";
     let block = taken(b"\0\0\0\x02{}\x03\xc0\0\0{", 6, cut_off);
     assert_eq!(BlockView::open(&block).unwrap().series_count(), Ok(0));
     let request = b"\x0a\x0b\x0a\x09\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
-    refused(request, 3, "is broken: a field ends after its message, at byte 4");
+    refused(request, 3, "is malformed: the field at byte 4 extends beyond the end of its message");
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn nesting_ends_in_an_error() {
     }
     let attribute = [field(0x0a, b"a"), field(0x12, &value)].concat();
     let request = field(0x0a, &field(0x0a, &field(0x0a, &attribute)));
-    refused(&request, 3, "nested more than 32 deep");
-    refused(&field(0x0a, &[field(0x0a, b""), vec![0x0b; 100_000]].concat()), 3, "nested more than 100 deep");
+    refused(&request, 3, "nested more than 32 levels deep");
+    refused(&field(0x0a, &[field(0x0a, b""), vec![0x0b; 100_000]].concat()), 3, "nested more than 100 levels deep");
 }
 
 #[test]
@@ -197,9 +197,9 @@ fn odd_values_have_documented_texts_in_both_encodings() {
 
 #[test]
 fn text_that_is_not_utf_8_is_an_error() {
-    refused(b"{\"a\":\"\xff\"}\n", 3, "record 1, at byte 0, is broken: not UTF-8");
+    refused(b"{\"a\":\"\xff\"}\n", 3, "record 1, at byte 0, is malformed: not valid UTF-8");
     let attribute = [field(0x0a, b"a\xff"), field(0x12, &field(0x0a, b"b"))].concat();
     let request = field(0x0a, &field(0x0a, &field(0x0a, &attribute)));
-    refused(&request, 3, "text that is not UTF-8, before byte 10");
-    refused(b"a 1\nb 1\nc 1\nd 1\nup{a=\"\xff\"} 1\n", 3, "record 5, at byte 16, is broken");
+    refused(&request, 3, "the text that ends at byte 10 is not valid UTF-8");
+    refused(b"a 1\nb 1\nc 1\nd 1\nup{a=\"\xff\"} 1\n", 3, "record 5 at byte 16 is malformed");
 }

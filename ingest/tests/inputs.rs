@@ -4,25 +4,25 @@ mod canonical;
 
 use canonical::Labels;
 use chronoxide_ingest::input::{Format, Source};
-use chronoxide_ingest::{IngestError, Job, JobOptions, Report, Warning};
+use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report, Warning};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read, Write};
 
 const LINES: &str = "{\"a\":\"1\"}\n{\"a\":\"2\",\"b\":\"x\"}\n{\"a\":\"1\"}\n";
 
-fn run(content: impl Into<Vec<u8>>, options: JobOptions) -> Result<(BTreeSet<Labels>, Report), IngestError> {
+fn run(content: impl Into<Vec<u8>>, options: IngestOptions) -> Result<(BTreeSet<Labels>, Report), IngestError> {
     run_reader(Cursor::new(content.into()), options)
 }
 
 fn run_reader(
     reader: impl Read + Send + 'static,
-    options: JobOptions,
+    options: IngestOptions,
 ) -> Result<(BTreeSet<Labels>, Report), IngestError> {
-    let mut job = Job::new(options, Vec::new());
-    job.read(Source::new("capture".to_owned(), reader)?)?;
-    let (report, blocks) = job.finish()?;
-    Ok((blocks.iter().flat_map(|block| canonical::of_block(block)).collect(), report))
+    let mut ingest = Ingest::new(options, Vec::new());
+    ingest.read(Source::new("capture".to_owned(), reader)?)?;
+    let (report, blocks) = ingest.finish()?;
+    Ok((blocks.iter().flat_map(|block| canonical::block_series(block)).collect(), report))
 }
 
 /// With a checksum, as the command `zstd` writes: without one, damage may go unnoticed.
@@ -84,7 +84,7 @@ fn every_framing_and_compression_gives_the_same_series() {
     ];
     for (what, content) in contents {
         for format in [None, Some(Format::SeriesJson)] {
-            let options = JobOptions { format, ..JobOptions::default() };
+            let options = IngestOptions { format, ..IngestOptions::default() };
             let (found, report) =
                 run(content.clone(), options.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
             assert_eq!(found, expected, "{what}");
@@ -107,7 +107,8 @@ fn a_torn_last_record_is_left_out_and_warned_of() {
                 format!("{content}{torn}")
             };
             let (found, report) =
-                run(content.clone(), JobOptions { format: Some(Format::SeriesJson), ..JobOptions::default() }).unwrap();
+                run(content.clone(), IngestOptions { format: Some(Format::SeriesJson), ..IngestOptions::default() })
+                    .unwrap();
             let expected = if content.starts_with('[') {
                 2
             } else if content.len() > 10 {
@@ -123,15 +124,15 @@ fn a_torn_last_record_is_left_out_and_warned_of() {
     // Also within a character.
     let mut bytes = LINES.as_bytes().to_vec();
     bytes.extend_from_slice(b"{\"a\":\"\xc3");
-    assert_eq!(run(bytes, JobOptions::default()).unwrap().1.torn_records, 1);
+    assert_eq!(run(bytes, IngestOptions::default()).unwrap().1.torn_records, 1);
 }
 
 #[test]
 fn every_truncation_of_a_capture_is_read_up_to_there() {
     let capture =
         std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/monday.series.jsonl")).unwrap();
-    let all = run(capture.clone(), JobOptions::default()).unwrap().0;
-    let options = JobOptions { format: Some(Format::SeriesJson), ..JobOptions::default() };
+    let all = run(capture.clone(), IngestOptions::default()).unwrap().0;
+    let options = IngestOptions { format: Some(Format::SeriesJson), ..IngestOptions::default() };
     for len in 0..capture.len() {
         let (found, report) =
             run(&capture[..len], options.clone()).unwrap_or_else(|error| panic!("{len} bytes: {error}"));
@@ -155,14 +156,14 @@ fn every_truncation_of_a_capture_is_read_up_to_there() {
 #[test]
 fn a_broken_record_stops_the_run_and_says_where() {
     let content = format!("{LINES}\n{{\"a\":1}}\n{LINES}");
-    let error = run(content.clone(), JobOptions::default()).unwrap_err();
+    let error = run(content.clone(), IngestOptions::default()).unwrap_err();
     let IngestError::Record { number, offset, .. } = &error else { panic!("{error}") };
     assert_eq!((*number, *offset), (4, LINES.len() as u64 + 1));
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "invalid type: integer `1`, expected a string at line 1 column 6");
-    assert_eq!(error.to_string(), format!("capture: record 4, at byte {offset}, is broken"));
+    assert_eq!(error.to_string(), format!("capture: record 4 at byte {offset} is malformed"));
 
-    let options = JobOptions { skip_broken_records: true, ..JobOptions::default() };
+    let options = IngestOptions { skip_broken_records: true, ..IngestOptions::default() };
     let (found, report) = run(content, options).unwrap();
     assert_eq!(found, canonical::series_json(LINES));
     assert_eq!((report.records, report.skipped.broken_records, report.blank_lines), (6, 1, 1));
@@ -172,7 +173,7 @@ fn a_broken_record_stops_the_run_and_says_where() {
 #[test]
 fn what_is_wrong_before_its_end_was_not_torn() {
     for last in ["{\"a\":1", "garbage", "{\"a\":\"1\"}}", "{\"a\":\"\x01"] {
-        let error = run(format!("{LINES}{last}"), JobOptions::default()).unwrap_err();
+        let error = run(format!("{LINES}{last}"), IngestOptions::default()).unwrap_err();
         assert!(matches!(error, IngestError::Record { number: 4, .. }), "{last}: {error}");
     }
 }
@@ -186,7 +187,7 @@ fn a_broken_request_leaves_nothing_behind_when_it_is_skipped() {
     };
     // The mistake comes after a good point.
     let bad = good("bad").replace(r#"[{}]}}"#, r#"[{},{"timeUnixNano":"x"}]}}"#);
-    let options = JobOptions { skip_broken_records: true, ..JobOptions::default() };
+    let options = IngestOptions { skip_broken_records: true, ..IngestOptions::default() };
     let (found, report) = run(format!("{}\n{bad}\n{}\n", good("a"), good("b")), options).unwrap();
     let names: Vec<&str> = found.iter().map(|labels| labels["__name__"].as_str()).collect();
     assert_eq!(names, ["a", "b"]);
@@ -196,7 +197,8 @@ fn a_broken_request_leaves_nothing_behind_when_it_is_skipped() {
 #[test]
 fn records_are_bounded() {
     let long = format!("{{\"a\":\"{}\"}}", "x".repeat(100));
-    let limit = |skip_broken_records| JobOptions { max_record_len: 50, skip_broken_records, ..JobOptions::default() };
+    let limit =
+        |skip_broken_records| IngestOptions { max_record_len: 50, skip_broken_records, ..IngestOptions::default() };
     for content in [format!("{LINES}{long}\n{LINES}"), format!("[{{\"a\":\"1\"}},{long},{{\"a\":\"2\",\"b\":\"x\"}}]")]
     {
         let error = run(content.clone(), limit(false)).unwrap_err();
@@ -209,7 +211,7 @@ fn records_are_bounded() {
     assert_eq!(run(at_limit, limit(false)).unwrap().1.records, 1);
     let envelope = format!("{{\"status\":\"success\",\"note\":\"{}\",\"data\":[]}}", "x".repeat(100));
     let error = run(envelope, limit(true)).unwrap_err().to_string();
-    assert!(error.contains("more than 50 bytes around the series"), "{error}");
+    assert!(error.contains("more than 50 bytes outside of the series list"), "{error}");
 }
 
 /// 1 MiB that expands to 1 GiB: it has to end in an error, or pass in little memory.
@@ -217,17 +219,17 @@ fn records_are_bounded() {
 fn a_small_file_that_expands_is_no_danger() {
     let bomb = || zstd::encode_all(io::repeat(b' ').take(1 << 30), 1).unwrap();
     let (found, report) =
-        run(bomb(), JobOptions { max_record_len: 1 << 20, skip_broken_records: true, ..JobOptions::default() })
+        run(bomb(), IngestOptions { max_record_len: 1 << 20, skip_broken_records: true, ..IngestOptions::default() })
             .unwrap();
     assert_eq!((found.len(), report.records), (0, 0));
-    let error = run(bomb(), JobOptions { max_record_len: 1 << 20, ..JobOptions::default() }).unwrap_err();
+    let error = run(bomb(), IngestOptions { max_record_len: 1 << 20, ..IngestOptions::default() }).unwrap_err();
     assert!(matches!(error, IngestError::Record { number: 1, .. }), "{error}");
 }
 
 #[test]
 fn errors_of_the_system_of_the_stream_and_of_the_content_are_told_apart() {
     for content in [LINES.as_bytes().to_vec(), zstd(LINES.as_bytes()), gzip(LINES.as_bytes())] {
-        let error = run_reader(Failing(Cursor::new(content)), JobOptions::default()).unwrap_err();
+        let error = run_reader(Failing(Cursor::new(content)), IngestOptions::default()).unwrap_err();
         assert!(matches!(error, IngestError::Read { .. }), "{error:?}");
     }
     // Large and hard to compress, so that the damage lies within the data.
@@ -236,11 +238,11 @@ fn errors_of_the_system_of_the_stream_and_of_the_content_are_told_apart() {
     for mut compressed in [zstd(lines.as_bytes()), gzip(lines.as_bytes())] {
         let middle = compressed.len() / 2;
         compressed[middle..middle + 64].fill(0xff);
-        let error = run(compressed, JobOptions::default()).map(|(_, report)| report).unwrap_err();
+        let error = run(compressed, IngestOptions::default()).map(|(_, report)| report).unwrap_err();
         assert!(matches!(error, IngestError::Compression { .. } | IngestError::Record { .. }), "{error:?}");
     }
     let trailing = [gzip(LINES.as_bytes()), b"garbage, longer than a header".to_vec()].concat();
-    let error = run(trailing, JobOptions::default()).unwrap_err();
+    let error = run(trailing, IngestOptions::default()).unwrap_err();
     assert!(matches!(error, IngestError::Compression { compression: "gzip", .. }), "{error:?}");
 }
 
@@ -255,12 +257,12 @@ fn responses_must_be_whole_and_successful() {
         (r#"{"status":"success","data":[]} x"#, "unexpected 'x'"),
         (r#"[] }"#, "unexpected '}'"),
     ] {
-        let error = run(content, JobOptions { skip_broken_records: true, ..JobOptions::default() }).unwrap_err();
+        let error = run(content, IngestOptions { skip_broken_records: true, ..IngestOptions::default() }).unwrap_err();
         assert!(error.to_string().contains(reason), "{content}: {error}");
     }
-    let (found, report) = run(r#"{"status":"success","data":[]}"#, JobOptions::default()).unwrap();
+    let (found, report) = run(r#"{"status":"success","data":[]}"#, IngestOptions::default()).unwrap();
     assert_eq!((found.len(), report.warnings.len()), (0, 1));
-    let (_, report) = run(r#"{"status":"success","data":[{"a":"1"}]"#, JobOptions::default()).unwrap();
+    let (_, report) = run(r#"{"status":"success","data":[{"a":"1"}]"#, IngestOptions::default()).unwrap();
     assert_eq!((report.records, report.torn_records), (1, 1));
 }
 
@@ -286,7 +288,7 @@ fn requests_of_old_captures_and_other_writers_are_understood() {
         modern.replace("{\"timeUnixNano\"", "{\"attributes\":null,\"exemplars\":[{}],\"timeUnixNano\""),
     ] {
         let (found, report) =
-            run(other.clone(), JobOptions::default()).unwrap_or_else(|error| panic!("{other}: {error:?}"));
+            run(other.clone(), IngestOptions::default()).unwrap_or_else(|error| panic!("{other}: {error:?}"));
         assert_eq!(found, expected, "{other}");
         assert_eq!(report.time, Some((5, 6)), "{other}");
     }
@@ -301,7 +303,7 @@ fn what_is_no_request_is_refused_with_a_reason() {
         (r#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"gauge":{"dataPoints":[7]}}]}]}]}"#, "a data point"),
         (r#"{"resourceMetrics":[]}{}"#, "trailing characters"),
     ] {
-        let error = run(format!("{content}\n"), JobOptions::default()).unwrap_err();
+        let error = run(format!("{content}\n"), IngestOptions::default()).unwrap_err();
         let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
         assert!(source.contains(reason), "{content}: {error}: {source}");
     }
@@ -311,7 +313,7 @@ fn what_is_no_request_is_refused_with_a_reason() {
 #[test]
 fn hostile_nesting_ends_in_an_error_or_is_ignored() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    let (_, report) = run(format!(r#"{{"resourceMetrics":[{{"x":{deep}}}]}}"#), JobOptions::default()).unwrap();
+    let (_, report) = run(format!(r#"{{"resourceMetrics":[{{"x":{deep}}}]}}"#), IngestOptions::default()).unwrap();
     assert_eq!(report.records, 1);
     let mut nested = r#"{"stringValue":"x"}"#.to_owned();
     for _ in 0..10_000 {
@@ -319,7 +321,7 @@ fn hostile_nesting_ends_in_an_error_or_is_ignored() {
     }
     let attribute =
         format!(r#"{{"resourceMetrics":[{{"resource":{{"attributes":[{{"key":"a","value":{nested}}}]}}}}]}}"#);
-    let error = run(attribute + "\n", JobOptions::default()).unwrap_err();
+    let error = run(attribute + "\n", IngestOptions::default()).unwrap_err();
     assert!(matches!(error, IngestError::Record { .. }), "{error}");
 }
 
@@ -329,7 +331,7 @@ proptest! {
     #[test]
     fn any_bytes_are_taken_or_refused(content in proptest::collection::vec(any::<u8>(), 0..300), skip: bool) {
         for format in [None, Some(Format::OtlpJson), Some(Format::SeriesJson)] {
-            let options = JobOptions { format, skip_broken_records: skip, ..JobOptions::default() };
+            let options = IngestOptions { format, skip_broken_records: skip, ..IngestOptions::default() };
             let _ = run(content.clone(), options);
         }
     }
@@ -344,7 +346,7 @@ proptest! {
     ], 0..40), skip: bool) {
         let content = pieces.concat();
         for format in [None, Some(Format::OtlpJson), Some(Format::SeriesJson)] {
-            let options = JobOptions { format, skip_broken_records: skip, ..JobOptions::default() };
+            let options = IngestOptions { format, skip_broken_records: skip, ..IngestOptions::default() };
             let _ = run(content.clone(), options);
         }
     }
@@ -357,7 +359,7 @@ proptest! {
         let expected: BTreeSet<Labels> = canonical::series_json(&lines.join("\n")).into_iter().filter(|labels| !labels.is_empty()).collect();
         let array = format!("[{}]", lines.join(","));
         for content in [lines.join("\n"), array.clone(), format!("{{\"status\":\"success\",\"data\":{array}}}")] {
-            let (found, report) = run(content, JobOptions { format: Some(Format::SeriesJson), ..JobOptions::default() }).unwrap();
+            let (found, report) = run(content, IngestOptions { format: Some(Format::SeriesJson), ..IngestOptions::default() }).unwrap();
             prop_assert_eq!(&found, &expected);
             prop_assert_eq!(report.records, lines.len() as u64);
         }

@@ -164,12 +164,10 @@ fn wrong_times_make_no_thousands_of_files() {
     };
     let (code, stderr, count) = run(&[]);
     assert_eq!((code, count), (Some(2), 0), "{stderr}");
-    assert!(
-        stderr.contains("points lie in more than 10000 windows, the first of which starts at 1970-01-01T01:00:00Z")
-    );
-    assert!(stderr.contains("use a longer window (--window), or allow more of them (--max-windows)"), "{stderr}");
+    assert!(stderr.contains("points lie in more than 10000 windows, from 1970-01-01T01:00:00Z"), "{stderr}");
+    assert!(stderr.contains("use a longer window (--window), or allow more windows (--max-windows)"), "{stderr}");
 
     let (code, stderr, count) = run(&["--max-windows", "30000", "--max-blocks", "15000"]);
     assert_eq!((code, count), (Some(2), 0), "{stderr}");
-    assert!(stderr.contains("20000 blocks would be made, and 15000 are allowed"), "{stderr}");
+    assert!(stderr.contains("20000 blocks would exceed the limit of 15000"), "{stderr}");
 }

@@ -48,7 +48,11 @@ fn a_block_as_a_capture_points_to_the_command_for_blocks() {
     assert_exit(&run(&[text(&scene.capture), "-o", text(&scene.output)]), 0, "2 series");
     for format in ["auto", "series-json"] {
         let again = run(&[text(&scene.output), "-o", text(&scene.folder.path().join("b.cx")), "--format", format]);
-        assert_exit(&again, 4, "out.cx: this is a Chronoxide block, not a capture (chronoxide-compact merges blocks)");
+        assert_exit(
+            &again,
+            4,
+            "out.cx: this is a Chronoxide block, not a capture (use chronoxide-compact to merge blocks)",
+        );
     }
 }
 
@@ -68,7 +72,7 @@ fn folders_that_are_missing_or_empty_are_named() {
     fs::create_dir(&blocks).unwrap();
     fs::copy(&scene.output, blocks.join("out.cx")).unwrap();
     let done = run(&[text(&blocks), "-o", text(&scene.folder.path().join("b.cx"))]);
-    assert_exit(&done, 4, "blocks: no captures in this folder, only blocks (chronoxide-compact merges blocks)");
+    assert_exit(&done, 4, "blocks: no captures in this folder, only blocks (use chronoxide-compact to merge blocks)");
 }
 
 #[cfg(unix)]

@@ -4,7 +4,7 @@ mod canonical;
 
 use canonical::Labels;
 use chronoxide_format::view::BlockView;
-use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -66,7 +66,7 @@ impl Data {
     /// Labelsets of all blocks.
     fn series(&self) -> BTreeSet<Labels> {
         let blocks = fs::read_dir(self.path("blocks")).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
-        blocks.flat_map(|block| canonical::of_block(&block)).collect()
+        blocks.flat_map(|block| canonical::block_series(&block)).collect()
     }
 
     /// Windows of all blocks that have one, in milliseconds.
@@ -206,9 +206,9 @@ fn damage_within_a_log_is_refused_with_file_and_place() {
 fn a_log_that_does_not_fit_into_memory_is_refused() {
     let data = Data::new();
     // Less than the command accepts, which small logs fit into.
-    let collector = CollectorOptions { max_memory: Some(4 << 10), ..CollectorOptions::default() };
-    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
-    let refused = job.read_wal(&data.path("data/wal")).unwrap_err();
+    let assemble = AssembleOptions { max_memory: Some(4 << 10), ..AssembleOptions::default() };
+    let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());
+    let refused = ingest.read_wal(&data.path("data/wal")).unwrap_err();
     let reason = std::error::Error::source(&refused).expect("the log is to blame").to_string();
     assert!(reason.contains("more than half of the memory limit (--memory-limit)"), "{refused}: {reason}");
 }
@@ -221,14 +221,14 @@ fn a_file_of_a_folder_that_is_no_capture_is_passed_over_with_a_warning() {
     fs::write(captures.join("README.md"), "# Captures\n\nOf last week.\n").unwrap();
     let done = run(&[&captures, Path::new("-o"), &output]);
     assert_eq!(done.status.code(), Some(4), "{}", stderr(&done));
-    assert!(stderr(&done).contains("captures: no file of this folder has a known format"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("captures: no file in this folder has a recognized format"), "{}", stderr(&done));
 
     fs::write(captures.join("a.prom"), "up{job=\"api\"} 1\n").unwrap();
     let done = run(&[&captures, Path::new("-o"), &output]);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     assert!(stderr(&done).contains("warning: "), "{}", stderr(&done));
-    assert!(stderr(&done).contains("README.md: passed over: "), "{}", stderr(&done));
-    assert!(stderr(&done).contains("1 file of an unknown format"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("README.md: skipped: "), "{}", stderr(&done));
+    assert!(stderr(&done).contains("1 file with an unrecognized format"), "{}", stderr(&done));
 
     // A file that is named is expected to be a capture.
     let done = run(&[&captures.join("README.md"), Path::new("-o"), &output]);

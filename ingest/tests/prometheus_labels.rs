@@ -6,7 +6,7 @@ mod canonical;
 
 use canonical::Labels;
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -14,20 +14,20 @@ fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)
 }
 
-fn options(promoted: &[&str]) -> CollectorOptions {
-    CollectorOptions {
+fn options(promoted: &[&str]) -> AssembleOptions {
+    AssembleOptions {
         prometheus_names: true,
         classic_histograms: true,
         promote_resource_attributes: promoted.iter().map(|name| (*name).to_owned()).collect(),
-        ..CollectorOptions::default()
+        ..AssembleOptions::default()
     }
 }
 
-fn ingested(capture: &Path, options: CollectorOptions) -> BTreeSet<Labels> {
-    let mut job = Job::new(JobOptions { collector: options, ..JobOptions::default() }, Vec::new());
-    job.read(Source::open(capture).unwrap()).unwrap();
-    let (_, blocks) = job.finish().unwrap();
-    blocks.iter().flat_map(|block| canonical::of_block(block)).collect()
+fn ingested(capture: &Path, options: AssembleOptions) -> BTreeSet<Labels> {
+    let mut ingest = Ingest::new(IngestOptions { assemble: options, ..IngestOptions::default() }, Vec::new());
+    ingest.read(Source::open(capture).unwrap()).unwrap();
+    let (_, blocks) = ingest.finish().unwrap();
+    blocks.iter().flat_map(|block| canonical::block_series(block)).collect()
 }
 
 fn assert_listed(capture: &Path, list: &Path, promoted: &[&str]) -> usize {
@@ -62,7 +62,7 @@ fn series_of_another_capture_have_the_labels_that_prometheus_gives_them() {
 fn blocks_that_are_cut_hold_the_same_series() {
     let expected = ingested(&committed("attributes.jsonl"), options(&[]));
     for max_series in [1, 2, 5] {
-        let cut = CollectorOptions { max_series, ..options(&[]) };
+        let cut = AssembleOptions { max_series, ..options(&[]) };
         assert_eq!(ingested(&committed("attributes.jsonl"), cut), expected, "{max_series}");
     }
 }

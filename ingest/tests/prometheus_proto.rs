@@ -8,7 +8,7 @@ use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::prometheus::proto::{decode_metric_family, looks_like_metric_families};
 use chronoxide_ingest::prometheus::text::{TextDecoder, TimestampUnit};
-use chronoxide_ingest::{CollectorOptions, IngestError, Job, JobOptions};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use taken::{Metadata, Series, Taken};
@@ -118,35 +118,35 @@ fn families_have_the_same_metadata() {
     assert_eq!(proto, text);
 }
 
-fn job(options: JobOptions, content: &[u8]) -> Result<chronoxide_ingest::Report, IngestError> {
-    let mut job = Job::new(options, Vec::new());
-    job.read(Source::new("capture".to_owned(), std::io::Cursor::new(content.to_vec()))?)?;
-    Ok(job.finish()?.0)
+fn ingested(options: IngestOptions, content: &[u8]) -> Result<chronoxide_ingest::Report, IngestError> {
+    let mut ingest = Ingest::new(options, Vec::new());
+    ingest.read(Source::new("capture".to_owned(), std::io::Cursor::new(content.to_vec()))?)?;
+    Ok(ingest.finish()?.0)
 }
 
 #[test]
 fn a_capture_is_recognized_and_read_record_by_record() {
     let content = std::fs::read(capture("metrics.pb")).unwrap();
     assert!(looks_like_metric_families(&content));
-    let report = job(JobOptions::default(), &content).unwrap();
+    let report = ingested(IngestOptions::default(), &content).unwrap();
     assert_eq!((report.records, report.points, report.torn_records), (10, 1, 0));
     assert_eq!(report.series, series(&from_proto(false), &[]).len() as u64);
-    let classic = CollectorOptions { classic_histograms: true, ..CollectorOptions::default() };
-    let report = job(JobOptions { collector: classic, ..JobOptions::default() }, &content).unwrap();
+    let classic = AssembleOptions { classic_histograms: true, ..AssembleOptions::default() };
+    let report = ingested(IngestOptions { assemble: classic, ..IngestOptions::default() }, &content).unwrap();
     assert_eq!(report.series, series(&from_proto(true), &[]).len() as u64);
 }
 
 #[test]
 fn a_capture_that_is_cut_anywhere_gives_its_whole_families() {
     let content = std::fs::read(capture("metrics.pb")).unwrap();
-    let options = JobOptions { format: Some(Format::PrometheusProto), ..JobOptions::default() };
+    let options = IngestOptions { format: Some(Format::PrometheusProto), ..IngestOptions::default() };
     let mut ends = vec![0];
     for message in messages(&content) {
         let prefix = if message.len() < 0x80 { 1 } else { 2 };
         ends.push(ends.last().unwrap() + prefix + message.len());
     }
     for len in 0..=content.len() {
-        let report = job(options.clone(), &content[..len]).unwrap();
+        let report = ingested(options.clone(), &content[..len]).unwrap();
         let whole = ends.iter().filter(|&&end| end <= len).count() as u64 - 1;
         let torn = u64::from(!ends.contains(&len));
         assert_eq!((report.records, report.torn_records), (whole, torn), "{len} bytes");

@@ -240,20 +240,20 @@ fn what_is_wrong_is_said_with_its_values() {
         [in_version_1(std::slice::from_ref(&one)).encode_to_vec(), in_version_2(&[one]).encode_to_vec()].concat();
     let packed = |content: &[u8]| snap::raw::Encoder::new().compress_vec(content).unwrap();
     for (body, message) in [
-        (body(&odd), "series 1 has 3 references to names and values, which must be an even number"),
-        (body(&out_of_range), "series 0 refers to symbol 3 of 3"),
-        (body(&help), "series 0 refers to symbol 9 of 3"),
-        (body(&first), "symbol 0 has 2 bytes, and must be empty"),
+        (body(&odd), "series 1 has 3 references to names and values; the number must be even"),
+        (body(&out_of_range), "series 0 refers to symbol 3, but there are 3 symbols"),
+        (body(&help), "series 0 refers to symbol 9, but there are 3 symbols"),
+        (body(&first), "symbol 0 has 2 bytes; it must be empty"),
         (body(&late), "series 0 has a point at 9223372036854775807 ms, which is not between the years 1677 and 2262"),
         (packed(&mixed), "the request has 1 parts of version 1 and 4 of version 2"),
-        (packed(b"\x22\x00\x22\x02a\xff"), "symbol 1 is not UTF-8 from its byte 1 on"),
-        (packed(b"\x0a\x02\x0a\x05"), "series 0 of the request is broken"),
-        (packed(b"\x0a\x05\x0a\x03\x0a\x01\xff"), "series 0 of the request is broken"),
-        (packed(b"\x0a\x05\x0a"), "no request of remote write"),
-        (b"\xff\xff\xff\xff\x0f\x00a".to_vec(), "the request has 4294967295 bytes, and at most 1048576 are allowed"),
-        (b"\xe8\x07\x00a".to_vec(), "4 bytes of snappy cannot expand to 1000"),
-        (b"\x05\x00a".to_vec(), "no snappy block"),
-        (b"".to_vec(), "no snappy block"),
+        (packed(b"\x22\x00\x22\x02a\xff"), "symbol 1 is not valid UTF-8 at its byte 1"),
+        (packed(b"\x0a\x02\x0a\x05"), "series 0 of the request is malformed"),
+        (packed(b"\x0a\x05\x0a\x03\x0a\x01\xff"), "series 0 of the request is malformed"),
+        (packed(b"\x0a\x05\x0a"), "invalid remote-write request"),
+        (b"\xff\xff\xff\xff\x0f\x00a".to_vec(), "the request has 4 GiB, more than 1 MiB (--max-record-size)"),
+        (b"\xe8\x07\x00a".to_vec(), "4 bytes of snappy cannot expand to 1000 bytes"),
+        (b"\x05\x00a".to_vec(), "invalid snappy block"),
+        (b"".to_vec(), "invalid snappy block"),
     ] {
         assert_eq!(read(&body), Err(message.to_owned()));
     }

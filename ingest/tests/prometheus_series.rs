@@ -3,17 +3,17 @@
 mod canonical;
 
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{CollectorOptions, Job, JobOptions, Report};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use std::io::Cursor;
 
-fn ingested(content: &str, collector: CollectorOptions) -> (Report, Vec<String>) {
-    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
+fn ingested(content: &str, assemble: AssembleOptions) -> (Report, Vec<String>) {
+    let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());
     let content = content.as_bytes().to_vec();
-    job.read(Source::new("capture".to_owned(), Cursor::new(content)).unwrap()).unwrap();
-    let (report, blocks) = job.finish().unwrap();
+    ingest.read(Source::new("capture".to_owned(), Cursor::new(content)).unwrap()).unwrap();
+    let (report, blocks) = ingest.finish().unwrap();
     let mut series: Vec<String> = blocks
         .iter()
-        .flat_map(|block| canonical::of_block(block))
+        .flat_map(|block| canonical::block_series(block))
         .map(|labels| labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
         .collect();
     series.sort();
@@ -39,7 +39,7 @@ const COUNTER: &str =
 #[test]
 fn histograms_and_summaries_become_their_classic_series() {
     let metrics = [HISTOGRAM, WITHOUT_SUM, SUMMARY, EXPONENTIAL].join(",").replace('\n', " ");
-    let options = CollectorOptions { classic_histograms: true, ..CollectorOptions::default() };
+    let options = AssembleOptions { classic_histograms: true, ..AssembleOptions::default() };
     let (report, series) = ingested(&request(&metrics), options);
     let expected = [
         // The label of a bucket wins over an attribute of its name.
@@ -63,15 +63,14 @@ fn histograms_and_summaries_become_their_classic_series() {
     assert_eq!(series, expected);
     assert_eq!((report.points, report.series), (4, 14));
     // Otherwise a point is a series.
-    let (report, series) = ingested(&request(&metrics), CollectorOptions::default());
+    let (report, series) = ingested(&request(&metrics), AssembleOptions::default());
     assert_eq!((report.points, series.len()), (4, 4));
 }
 
 #[test]
 fn names_types_and_units_are_those_of_prometheus() {
     let metrics = [COUNTER, HISTOGRAM, EXPONENTIAL].join(",").replace('\n', " ");
-    let options =
-        CollectorOptions { prometheus_names: true, type_and_unit_labels: true, ..CollectorOptions::default() };
+    let options = AssembleOptions { prometheus_names: true, type_and_unit_labels: true, ..AssembleOptions::default() };
     let (_, series) = ingested(&request(&metrics), options);
     assert_eq!(
         series,
@@ -82,11 +81,11 @@ fn names_types_and_units_are_those_of_prometheus() {
             "__name__=target_info job=cart le=x",
         ]
     );
-    let classic = CollectorOptions {
+    let classic = AssembleOptions {
         classic_histograms: true,
         prometheus_names: true,
         type_and_unit_labels: true,
-        ..CollectorOptions::default()
+        ..AssembleOptions::default()
     };
     let (_, series) = ingested(&request(&HISTOGRAM.replace('\n', " ")), classic);
     assert_eq!(
@@ -100,7 +99,7 @@ fn names_types_and_units_are_those_of_prometheus() {
 fn text_says_types_and_units_itself() {
     let text = "# HELP h_seconds What.\n# TYPE h_seconds histogram\n# UNIT h_seconds seconds\nh_seconds_bucket{le=\"1\"} 1\n\
                 # TYPE up gauge\nup 1\nother 1\n";
-    let options = CollectorOptions { type_and_unit_labels: true, ..CollectorOptions::default() };
+    let options = AssembleOptions { type_and_unit_labels: true, ..AssembleOptions::default() };
     let (_, series) = ingested(text, options);
     assert_eq!(
         series,
@@ -114,16 +113,16 @@ fn text_says_types_and_units_itself() {
 
 #[test]
 fn types_are_those_of_the_own_metric_and_the_own_input() {
-    let options = CollectorOptions { type_and_unit_labels: true, ..CollectorOptions::default() };
-    let mut job = Job::new(JobOptions { collector: options, ..JobOptions::default() }, Vec::new());
+    let options = AssembleOptions { type_and_unit_labels: true, ..AssembleOptions::default() };
+    let mut ingest = Ingest::new(IngestOptions { assemble: options, ..IngestOptions::default() }, Vec::new());
     for content in [
         "# TYPE a counter\n# TYPE b gauge\na 1\nb 1\n",
         "{\"__name__\":\"a\",\"__name__\":\"a\",\"from\":\"elsewhere\"}\n",
     ] {
-        job.read(Source::new("capture".to_owned(), Cursor::new(content)).unwrap()).unwrap();
+        ingest.read(Source::new("capture".to_owned(), Cursor::new(content)).unwrap()).unwrap();
     }
-    let (report, blocks) = job.finish().unwrap();
-    let mut found: Vec<String> = canonical::of_block(&blocks[0])
+    let (report, blocks) = ingest.finish().unwrap();
+    let mut found: Vec<String> = canonical::block_series(&blocks[0])
         .iter()
         .map(|labels| labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
         .collect();
@@ -135,10 +134,10 @@ fn types_are_those_of_the_own_metric_and_the_own_input() {
 #[test]
 fn expanded_points_survive_a_cut_in_their_midst() {
     let metrics = [HISTOGRAM, SUMMARY].join(",").replace('\n', " ");
-    let options = CollectorOptions { classic_histograms: true, ..CollectorOptions::default() };
+    let options = AssembleOptions { classic_histograms: true, ..AssembleOptions::default() };
     let (_, whole) = ingested(&request(&metrics), options.clone());
     for max_series in 1..8 {
-        let (_, cut) = ingested(&request(&metrics), CollectorOptions { max_series, ..options.clone() });
+        let (_, cut) = ingested(&request(&metrics), AssembleOptions { max_series, ..options.clone() });
         assert_eq!(cut, whole, "{max_series}");
     }
 }

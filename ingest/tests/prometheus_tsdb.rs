@@ -176,12 +176,12 @@ fn what_is_wrong_is_said_with_its_values() {
     let series = u64::from_be_bytes(sound[toc + 8..toc + 16].try_into().unwrap()) as usize;
     let first = series.next_multiple_of(16);
     for (index, message) in [
-        (with(0, b"\0"), "no index of a block: it starts with 0x00aad700, not with 0xbaaad700".to_owned()),
-        (with(4, b"\x04"), "version 4 of the index, and only 1, 2 and 3 are known".to_owned()),
-        (with(15, b"x"), "the symbol table at byte 5 of the index has the checksum 0x".to_owned()),
-        (with(toc + 7, b"\x06"), format!("the table of contents at byte {toc} of the index has the checksum 0x")),
+        (with(0, b"\0"), "not a block index: it starts with 0x00aad700 instead of 0xbaaad700".to_owned()),
+        (with(4, b"\x04"), "unsupported index version 4; only 1, 2 and 3 are supported".to_owned()),
+        (with(15, b"x"), "checksum mismatch of the symbol table at byte 5 of the index: 0x".to_owned()),
+        (with(toc + 7, b"\x06"), format!("checksum mismatch of the table of contents at byte {toc} of the index: 0x")),
         (with(toc, b"\x01"), format!("byte {toc} of the index: a section that starts outside of the index")),
-        (with(first + 2, b"\x7f"), format!("the series at byte {first} of the index has the checksum 0x")),
+        (with(first + 2, b"\x7f"), format!("checksum mismatch of the series at byte {first} of the index: 0x")),
         (with(first, b"\xff\x7f"), format!("byte {first} of the index: a series that does not end before")),
         (with(5, b"\0\0\x7f"), "byte 5 of the index: symbols that do not fit before the next section".to_owned()),
         (with(9, b"\xff"), "fewer symbols than their count says".to_owned()),
@@ -217,8 +217,8 @@ fn nonsense_under_a_right_checksum_is_refused() {
     let late = [b"\0\x01".as_slice(), b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"\0\0"].concat();
     for (content, message) in [
         (b"\x01\x01\x02\0".as_slice(), None),
-        (b"\x01\x01\x03\0", Some("refers to symbol 3, which is not there")),
-        (b"\x01\xff\xff\xff\xff\x0f\x02\0", Some("refers to symbol 4294967295, which is not there")),
+        (b"\x01\x01\x03\0", Some("refers to symbol 3, which does not exist")),
+        (b"\x01\xff\xff\xff\xff\x0f\x02\0", Some("refers to symbol 4294967295, which does not exist")),
         (b"\x02\x01\x02\0", Some("an integer that is cut or has more than 64 bits")),
         (b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01", Some("an integer that is cut or has more than 64 bits")),
         (b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01\x02", Some("an integer that is cut")),
@@ -275,7 +275,7 @@ fn a_folder_with_meta_and_index_is_a_block() {
     write("meta.json", br#"{"version":2,"ulid":"01DXXFZDYD1MQW6079WK0K6EDQ","minTime":0,"maxTime":1}"#);
     assert!(is_block(folder.path()));
     let error = TsdbBlock::open(folder.path()).err().unwrap().to_string();
-    assert!(error.ends_with("version 2 of blocks, and only 1 is known"), "{error}");
+    assert!(error.ends_with("unsupported block version 2; only 1 is supported"), "{error}");
     write("meta.json", b"{}");
     assert!(matches!(TsdbBlock::open(folder.path()), Err(TsdbBlockError::Meta { .. })));
     write("meta.json", br#"{"version":1,"ulid":"01DXXFZDYD1MQW6079WK0K6EDQ","minTime":-5,"maxTime":9,"stats":{}}"#);

@@ -4,7 +4,7 @@ mod canonical;
 
 use canonical::Labels;
 use chronoxide_ingest::input::{Format, Source};
-use chronoxide_ingest::{BrokenRecord, IngestError, Job, JobOptions, Report};
+use chronoxide_ingest::{BrokenRecord, Ingest, IngestError, IngestOptions, Report};
 use std::collections::BTreeSet;
 use std::io::{Cursor, Write};
 
@@ -115,10 +115,10 @@ fn captures() -> Vec<Capture> {
 }
 
 fn run(content: &[u8], format: Option<Format>) -> Result<(BTreeSet<Labels>, Report), IngestError> {
-    let mut job = Job::new(JobOptions { format, ..JobOptions::default() }, Vec::new());
-    job.read(Source::new("capture".to_owned(), Cursor::new(content.to_vec()))?)?;
-    let (report, blocks) = job.finish()?;
-    Ok((blocks.iter().flat_map(|block| canonical::of_block(block)).collect(), report))
+    let mut ingest = Ingest::new(IngestOptions { format, ..IngestOptions::default() }, Vec::new());
+    ingest.read(Source::new("capture".to_owned(), Cursor::new(content.to_vec()))?)?;
+    let (report, blocks) = ingest.finish()?;
+    Ok((blocks.iter().flat_map(|block| canonical::block_series(block)).collect(), report))
 }
 
 /// The series of the first records.

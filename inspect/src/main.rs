@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use arguments::{
     Arguments, Command, Either, Many, MetricsArguments, One, PlanArguments, SeriesArguments, Show, TablesArguments,
 };
-use chronoxide_cli::escape::{Escaped, Harmless};
+use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, Quiet, print, run, tell};
 use chronoxide_format::view::BlockView;
@@ -97,7 +97,7 @@ fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal:
         return json_line(out, value);
     }
     let line = serde_json::to_string(value).map_err(std::io::Error::from)?;
-    writeln!(out, "{}", Harmless(&line))?;
+    writeln!(out, "{}", TerminalSafe(&line))?;
     Ok(())
 }
 
@@ -217,12 +217,12 @@ fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
     for path in &many.files {
         let found = Opened::open(path, Checks::Never).and_then(|opened| opened.verify(path));
         let shown = path.display().to_string();
-        let harmless = Harmless(&shown);
+        let safe = TerminalSafe(&shown);
         print(|out| match (&found, many.json) {
             (Ok(_), false) if quiet.is_set() => Ok(()),
             (&Ok(series), false) => {
                 let series = chronoxide_cli::human::count(series);
-                writeln!(out, "{harmless}: {}, {series} series", style.good("sound"))
+                writeln!(out, "{safe}: {}, {series} series", style.good("sound"))
             }
             (Ok(series), true) => {
                 writeln!(out, "{}", serde_json::json!({ "block": shown, "sound": true, "series": series }))

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use chronoxide_cli::escape::{Escaped, Harmless};
+use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_format::metadata::{MetricMetadata, Temporality};
 use chronoxide_format::view::BlockView;
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub fn write_metrics(
         let metadata = row?;
         if json {
             let line = serde_json::to_string(&MetricEntry::from(metadata)).map_err(std::io::Error::from)?;
-            if terminal { writeln!(out, "{}", Harmless(&line))? } else { writeln!(out, "{line}")? }
+            if terminal { writeln!(out, "{}", TerminalSafe(&line))? } else { writeln!(out, "{line}")? }
         } else {
             words(&metadata, out)?;
         }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use chronoxide_cli::escape::{Escaped, Harmless};
+use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_format::view::{BlockView, Series, Text, TextLabel};
 use serde::ser::{SerializeMap, Serializer};
 
@@ -43,7 +43,7 @@ pub fn write_series(
             Format::Prometheus => prometheus(&text, &series, &mut line)?,
         }
         match std::str::from_utf8(&line) {
-            Ok(line) if terminal => write!(out, "{}", Harmless(line))?,
+            Ok(line) if terminal => write!(out, "{}", TerminalSafe(line))?,
             _ => out.write_all(&line)?,
         }
         writeln!(out)?;

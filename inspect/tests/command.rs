@@ -9,7 +9,7 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{CollectorOptions, Job, JobOptions};
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use serde_json::Value;
@@ -167,10 +167,10 @@ fn series_json_can_be_ingested_again() {
         assert_eq!(series.into_iter().collect::<BTreeSet<_>>(), golden.series, "{}", golden.name);
         let capture = folder.write("series.jsonl", stdout(&["series", &path, "--format", "series-json"]));
         let policy = chronoxide_format::policy::LabelPolicy::NONE;
-        let collector = CollectorOptions { policy, ..CollectorOptions::default() };
-        let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
-        job.read(Source::open(capture.as_ref()).unwrap()).unwrap();
-        let (_, blocks) = job.finish().unwrap();
+        let assemble = AssembleOptions { policy, ..AssembleOptions::default() };
+        let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());
+        ingest.read(Source::open(capture.as_ref()).unwrap()).unwrap();
+        let (_, blocks) = ingest.finish().unwrap();
         let fingerprint = |block: &[u8]| BlockView::open(block).unwrap().verify().unwrap().fingerprint;
         assert_eq!(fingerprint(&blocks[0]), fingerprint(&golden.bytes), "{}", golden.name);
     }

@@ -1,7 +1,8 @@
-//! Series a second into a store, and out of it into a block: a million series of 25 labels.
+//! Benchmarks inserting a million series of 25 labels into a store, and sealing the store into a block, in series per
+//! second.
 //!
-//! The workload is generated, the same on every machine: 20,000 pods with 16 labels each, and 50 series a pod with 9 of
-//! their own, in the order in which pods export them.
+//! The workload is generated and equal on every machine: 20,000 pods with 16 labels each, and 50 series per pod with 9
+//! further labels each, in the order in which pods export them.
 
 use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::Layout;
@@ -34,7 +35,7 @@ fn series_labels(series: usize) -> Vec<(String, String)> {
     (0..9).map(|label| (format!("series.label.{label}"), value(label))).collect()
 }
 
-/// All labels, as ingest sees them: pods, and what their series have in common.
+/// Labels of all series, as ingest sees them: labels of pods, and labels of the series of a pod.
 struct Workload {
     pods: Vec<Vec<(String, String)>>,
     series: Vec<Vec<(String, String)>>,
@@ -45,7 +46,7 @@ impl Workload {
         Self { pods: (0..PODS).map(pod_labels).collect(), series: (0..SERIES_PER_POD).map(series_labels).collect() }
     }
 
-    /// Each series as 25 pairs of strings in the order of names.
+    /// Returns each series as 25 pairs of strings, sorted by name.
     fn insert_strings(&self, store: &mut KeysetStore) {
         let mut labels: Vec<(&str, &str)> = Vec::new();
         for pod in &self.pods {
@@ -57,7 +58,7 @@ impl Workload {
         }
     }
 
-    /// Labels of a pod once, those of its series each time.
+    /// Inserts all series. Labels of a pod are interned once, labels of its series each time.
     fn insert_ids(&self, store: &mut KeysetStore) {
         let mut labels: Vec<LabelId> = Vec::new();
         for pod in &self.pods {

@@ -1,29 +1,29 @@
-//! [`ArenaSymbolTable`]: one arena of text, where each string ends, and a hash table of positions.
+//! [`ArenaSymbolTable`]: one arena of text, the end of each string, and a hash table of positions.
 
 use crate::error::{Counted, LabelError};
-use crate::symbols::{SymbolId, SymbolTable};
+use crate::symbols::{StoreSymbolId, SymbolTable};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// A symbol table that keeps all text in one arena.
+/// Symbol table that keeps all text in one arena.
 ///
-/// A string costs its bytes, 8 bytes for where it ends and some 5 to 10 in the hash table, which holds
-/// numbers and no second copy of the text. Nothing is allocated per string.
+/// A string costs its bytes, 8 bytes for its end, and about 5 to 10 bytes in the hash table, which stores numbers
+/// instead of a second copy of the text. No string is allocated separately.
 ///
-/// The hash is seeded at random, so that nobody can prepare strings that collide. No output depends
-/// on it: numbers come from the order of arrival. Another hasher `H` changes speed alone.
+/// The hash is seeded randomly, so that senders cannot prepare colliding strings. No output depends on it: numbers
+/// follow the order of arrival. Another hasher `H` changes only the speed.
 #[derive(Debug, Default, Clone)]
 pub struct ArenaSymbolTable<H = RandomState> {
     text: String,
-    /// Where each string ends. `usize`, so that an end is a position in `text` whatever the platform.
+    /// End of each string. A `usize`, so that an end is a position in `text` on every platform.
     ends: Vec<usize>,
     index: HashTable<u32>,
     hasher: H,
 }
 
 impl ArenaSymbolTable {
-    /// An empty table.
+    /// Creates an empty table.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -31,24 +31,24 @@ impl ArenaSymbolTable {
 }
 
 impl<H: BuildHasher> ArenaSymbolTable<H> {
-    /// The hash of a string in this table, for [`get_hashed`](Self::get_hashed) and
-    /// [`intern_hashed`](Self::intern_hashed), and for other tables keyed by the same strings.
+    /// Returns the hash of a string for [`get_hashed`](Self::get_hashed) and [`intern_hashed`](Self::intern_hashed),
+    /// and for other tables keyed by the same strings.
     pub(crate) fn hash(&self, text: &str) -> u64 {
         self.hasher.hash_one(text)
     }
 
-    /// The string of a number that this table gave out; the empty string for any other.
+    /// Returns the string with this number, or the empty string if the number is out of range.
     pub(crate) fn text(&self, id: u32) -> &str {
         text_at(&self.text, &self.ends, id).unwrap_or_default()
     }
 
-    /// [`SymbolTable::get`] with the hash at hand.
-    pub(crate) fn get_hashed(&self, hash: u64, text: &str) -> Option<SymbolId> {
-        self.index.find(hash, |&id| self.text(id) == text).copied().map(SymbolId)
+    /// Like [`SymbolTable::get`], with a precomputed hash.
+    pub(crate) fn get_hashed(&self, hash: u64, text: &str) -> Option<StoreSymbolId> {
+        self.index.find(hash, |&id| self.text(id) == text).copied().map(StoreSymbolId)
     }
 
-    /// [`SymbolTable::intern`] with the hash at hand.
-    pub(crate) fn intern_hashed(&mut self, hash: u64, text: &str) -> Result<SymbolId, LabelError> {
+    /// Like [`SymbolTable::intern`], with a precomputed hash.
+    pub(crate) fn intern_hashed(&mut self, hash: u64, text: &str) -> Result<StoreSymbolId, LabelError> {
         if let Some(id) = self.get_hashed(hash, text) {
             return Ok(id);
         }
@@ -57,11 +57,11 @@ impl<H: BuildHasher> ArenaSymbolTable<H> {
         self.ends.push(self.text.len());
         let Self { text, ends, index, hasher } = self;
         index.insert_unique(hash, id, |&other| hasher.hash_one(text_at(text, ends, other).unwrap_or_default()));
-        Ok(SymbolId(id))
+        Ok(StoreSymbolId(id))
     }
 }
 
-/// The string of a number, if it is one of the arena's.
+/// Returns the string with this number, or `None` if the number is out of range.
 fn text_at<'a>(text: &'a str, ends: &[usize], id: u32) -> Option<&'a str> {
     let id = id as usize;
     let end = *ends.get(id)?;
@@ -70,15 +70,15 @@ fn text_at<'a>(text: &'a str, ends: &[usize], id: u32) -> Option<&'a str> {
 }
 
 impl<H: BuildHasher> SymbolTable for ArenaSymbolTable<H> {
-    fn intern(&mut self, text: &str) -> Result<SymbolId, LabelError> {
+    fn intern(&mut self, text: &str) -> Result<StoreSymbolId, LabelError> {
         self.intern_hashed(self.hash(text), text)
     }
 
-    fn get(&self, text: &str) -> Option<SymbolId> {
+    fn get(&self, text: &str) -> Option<StoreSymbolId> {
         self.get_hashed(self.hash(text), text)
     }
 
-    fn resolve(&self, id: SymbolId) -> Option<&str> {
+    fn resolve(&self, id: StoreSymbolId) -> Option<&str> {
         text_at(&self.text, &self.ends, id.0)
     }
 

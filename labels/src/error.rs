@@ -1,80 +1,80 @@
-//! What can be wrong with a labelset, and which counts can run out.
+//! Errors of labelsets and stores.
 
 use std::fmt;
 
-/// Why a labelset, a label or a string was not taken. A store that returns an error is unchanged but
-/// for strings and labels that it may have interned on the way; they reach no block.
+/// Error of a labelset, a label or a string. A store that returns an error is unchanged, except for strings and labels
+/// that it may have interned before; they do not reach a block.
 ///
-/// Positions count from 0 in the labelset as it was given.
+/// Positions count from 0 in the given labelset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
-    /// A labelset without labels. A block cannot hold it, since a table has columns.
+    /// The labelset is empty. A block cannot store it, because a table has at least one column.
     #[error("a series needs at least one label")]
     NoLabels,
-    /// More labels than a series may have.
-    #[error("a series may have {} labels, this one has {count}", crate::MAX_LABELS)]
+    /// The labelset has too many labels.
+    #[error("a series has {count} labels; the limit is {}", crate::MAX_LABELS)]
     TooManyLabels {
-        /// Labels of the series.
+        /// Number of labels.
         count: usize,
     },
-    /// A label whose name is the empty string.
+    /// A label name is empty.
     #[error("label {position} has no name")]
     EmptyName {
-        /// Which label.
+        /// Position of the label.
         position: usize,
     },
-    /// A label whose value is the empty string: an empty value is no label, so leave it out.
-    #[error("label {position} has an empty value, which is no label")]
+    /// A label value is empty, which means that the label does not exist.
+    #[error("label {position} has an empty value; leave the label out instead")]
     EmptyValue {
-        /// Which label.
+        /// Position of the label.
         position: usize,
     },
-    /// A name that the format cannot hold.
-    #[error("the name of label {position} has {len} bytes, names have at most {}", crate::MAX_SYMBOL_LEN)]
+    /// A label name is longer than the format allows.
+    #[error("the name of label {position} has {len} bytes; the limit is {}", crate::MAX_SYMBOL_LEN)]
     NameTooLong {
-        /// Which label.
+        /// Position of the label.
         position: usize,
-        /// Bytes of the name.
+        /// Length of the name, in bytes.
         len: usize,
     },
-    /// A value that the format cannot hold.
-    #[error("the value of label {position} has {len} bytes, values have at most {}", crate::MAX_SYMBOL_LEN)]
+    /// A label value is longer than the format allows.
+    #[error("the value of label {position} has {len} bytes; the limit is {}", crate::MAX_SYMBOL_LEN)]
     ValueTooLong {
-        /// Which label.
+        /// Position of the label.
         position: usize,
-        /// Bytes of the value.
+        /// Length of the value, in bytes.
         len: usize,
     },
-    /// A name that comes before the one to its left in byte order.
-    #[error("label {position} comes before its predecessor in the byte order of names")]
+    /// Label names are not sorted in byte order.
+    #[error("label {position} is not sorted: its name must come after the name before it, in byte order")]
     NotSorted {
-        /// Which label.
+        /// Position of the label.
         position: usize,
     },
-    /// The same name twice in one labelset.
-    #[error("label {position} has a name that the labelset has already")]
+    /// Two labels have the same name.
+    #[error("label {position} has the same name as the label before it")]
     DuplicateName {
-        /// Which label is the second of that name.
+        /// Position of the second label.
         position: usize,
     },
-    /// A ref, key or label that this store never gave out.
-    #[error("this store never gave out {what} {number}")]
+    /// A ref, key or label was not issued by this store.
+    #[error("unknown {what} {number}: it was not issued by this store")]
     Unknown {
-        /// What the number was said to be.
+        /// Kind of the number.
         what: Counted,
-        /// The number.
+        /// Number in question.
         number: u32,
     },
-    /// One more than there are numbers for.
-    #[error("there can be no more than 4294967295 {what}s in one store: seal it and go on with another")]
+    /// The store has no free numbers of this kind.
+    #[error("store is full: at most 4,294,967,295 {what}s; seal it and start another")]
     Full {
-        /// What there are too many of.
+        /// Kind of the number.
         what: Counted,
     },
 }
 
-/// The things that a store numbers with 32 bits.
+/// Kinds of items that a store numbers with 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Counted {
@@ -103,9 +103,9 @@ impl fmt::Display for Counted {
 }
 
 impl Counted {
-    /// The number of the next thing where there are `count`.
+    /// Returns the number of the item after `count` items.
     pub(crate) fn next(self, count: usize) -> Result<u32, LabelError> {
-        // The largest number stays free: there are at most 2^32 - 1 things (spec section 2).
+        // The largest number stays free: there are at most 2^32 - 1 items (spec section 2).
         u32::try_from(count).ok().filter(|&number| number < u32::MAX).ok_or(LabelError::Full { what: self })
     }
 }
@@ -126,11 +126,8 @@ mod tests {
     #[test]
     fn messages_say_what_to_do() {
         let full = LabelError::Full { what: Counted::Symbol };
-        assert_eq!(
-            full.to_string(),
-            "there can be no more than 4294967295 symbols in one store: seal it and go on with another"
-        );
+        assert_eq!(full.to_string(), "store is full: at most 4,294,967,295 symbols; seal it and start another");
         let long = LabelError::NameTooLong { position: 3, len: 70_000 };
-        assert_eq!(long.to_string(), "the name of label 3 has 70000 bytes, names have at most 65535");
+        assert_eq!(long.to_string(), "the name of label 3 has 70000 bytes; the limit is 65535");
     }
 }

@@ -1,12 +1,12 @@
-//! What a labelset must be to be stored, whatever the store.
+//! Order and limits of a labelset.
 
 use crate::error::LabelError;
 use chronoxide_format::layout;
 
-/// The most labels that a series may have (spec section 2).
+/// Maximum number of labels of a series (spec, section 2).
 pub const MAX_LABELS: usize = layout::MAX_LABELS as usize;
 
-/// The most bytes in a label's name or value (spec section 2).
+/// Maximum length of a label's name or value in bytes (spec, section 2).
 pub const MAX_SYMBOL_LEN: usize = layout::MAX_SYMBOL_LEN as usize;
 
 /// Checks a labelset: 1 to [`MAX_LABELS`] labels, names and values of 1 to [`MAX_SYMBOL_LEN`] bytes,
@@ -14,7 +14,7 @@ pub const MAX_SYMBOL_LEN: usize = layout::MAX_SYMBOL_LEN as usize;
 ///
 /// # Errors
 ///
-/// The first thing that is wrong, from left to right.
+/// Returns the first violation from left to right.
 pub fn check(labels: &[(&str, &str)]) -> Result<(), LabelError> {
     check_count(labels.len())?;
     let mut previous = "";

@@ -1,18 +1,17 @@
-//! Labelsets in memory: symbol tables, labelset stores, and `seal`, which turns a store into a block.
+//! Labelsets in memory: symbol tables and labelset stores, which are sealed into blocks.
 //!
-//! A store takes the labelsets of a time window as they arrive, gives each distinct one a number, and
-//! is sealed into the bytes of a block when the window closes. Stores are traits with one conformance
-//! suite, since there are several ways to trade memory for speed; blocks are the same whatever the store was.
+//! A store takes labelsets in any order of series, numbers each distinct one, and is sealed into the bytes of a block.
+//! Symbol tables and stores are traits with a conformance suite, since implementations trade memory for speed. A block
+//! does not depend on the implementation of its store.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`labelset`] | what a labelset must be: order and limits |
-//! | [`symbols`] | [`SymbolTable`], every distinct string once |
-//! | [`arena`] | [`ArenaSymbolTable`], the one that is used |
-//! | [`store`] | [`LabelSetStore`], every distinct labelset once |
+//! | [`labelset`] | order and limits of labelsets |
+//! | [`symbols`] | [`SymbolTable`], the set of distinct strings |
+//! | [`arena`] | [`ArenaSymbolTable`], a symbol table in one arena |
+//! | [`store`] | [`LabelSetStore`], the set of distinct labelsets |
 //! | [`keyset`] | [`KeysetStore`], series as rows of value codes |
-//! | [`seal`] | a store as a block: what is used, ranked, remapped and sorted |
-//! | [`conformance`] | what every table and store must do, against a model |
+//! | [`seal`] | sealing of a store into a block |
 //! | [`error`] | [`LabelError`] |
 //!
 //! ```
@@ -30,7 +29,6 @@
 //! ```
 
 pub mod arena;
-pub mod conformance;
 pub mod error;
 pub mod keyset;
 pub mod labelset;
@@ -41,8 +39,8 @@ pub mod symbols;
 pub use arena::ArenaSymbolTable;
 pub use chronoxide_planner::{Layout, Origin};
 pub use error::{Counted, LabelError};
-pub use keyset::{KeyId, KeysetStore, LabelId, ValueCode};
+pub use keyset::{KeysetStore, LabelId, StoreKeyId, ValueCode};
 pub use labelset::{MAX_LABELS, MAX_SYMBOL_LEN};
 pub use seal::{SealError, Sealed};
 pub use store::{LabelSetStore, StoreRef};
-pub use symbols::{SymbolId, SymbolTable};
+pub use symbols::{StoreSymbolId, SymbolTable};

@@ -1,61 +1,59 @@
-//! [`LabelSetStore`]: every distinct labelset once, under a number.
+//! [`LabelSetStore`]: the set of distinct labelsets, numbered.
 
 use crate::error::LabelError;
 
-/// The number of a series in one store, in the order of arrival: dense, from 0. A block numbers its
-/// series anew; sealing a store gives the permutation.
+/// Number of a series in one store, dense from 0 in order of arrival. A block renumbers its series; sealing a store
+/// returns the permutation.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreRef(pub u32);
 
 impl StoreRef {
-    /// The ref as a position.
+    /// Returns the ref as a position.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A set of labelsets, each under a number.
+/// Set of numbered labelsets.
 ///
-/// A labelset is given as pairs of name and value in the canonical order: names strictly increasing
-/// in byte order, no empty name, no empty value, within the limits of
-/// [`labelset::check`](crate::labelset::check). Sorting is left to the caller, who mostly has sorted
-/// labels at hand or, like ingest, has better ways to sort than comparing strings.
+/// A labelset is a list of pairs of name and value in canonical order: names strictly increasing in byte order, no
+/// empty name or value, within the limits of [`labelset::check`](crate::labelset::check). The caller sorts labels: it
+/// often has sorted ones, or, like ingest, faster ways to sort than comparing strings.
 ///
-/// What every implementation must do is written down as
-/// [`conformance::check_labelset_store`](crate::conformance::check_labelset_store).
+/// Every implementation must pass `chronoxide_testdata::conformance::check_labelset_store`.
 pub trait LabelSetStore {
-    /// The ref of a labelset, which is added if it is new; and whether it was.
+    /// Inserts a labelset. Returns its ref, and true if it is new.
     ///
     /// # Errors
     ///
-    /// The labelset is not as [`labelset::check`](crate::labelset::check) wants it, or a count of the
-    /// store has run out ([`LabelError::Full`]).
+    /// The labelset violates [`labelset::check`](crate::labelset::check), or a count of the store is exhausted
+    /// ([`LabelError::Full`]).
     fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError>;
 
-    /// The ref of a labelset, if it is in the store.
+    /// Returns the ref of a labelset, or `None` if it is not in the store.
     ///
     /// # Errors
     ///
-    /// The labelset is not as [`labelset::check`](crate::labelset::check) wants it: an unsorted one is
-    /// a mistake of the caller, and no miss.
+    /// The labelset violates [`labelset::check`](crate::labelset::check). An unsorted labelset is an error instead of a
+    /// miss.
     fn find(&self, labels: &[(&str, &str)]) -> Result<Option<StoreRef>, LabelError>;
 
-    /// Calls `each` with the name and value of each label of a series, in the order of names.
+    /// Calls `each` with the name and value of each label of a series, sorted by name.
     ///
     /// # Errors
     ///
-    /// [`LabelError::Unknown`] if the store never gave out this ref; nothing was called then.
+    /// [`LabelError::Unknown`] if the store did not issue this ref. `each` is not called then.
     fn visit(&self, series: StoreRef, each: impl FnMut(&str, &str)) -> Result<(), LabelError>;
 
-    /// How many distinct labelsets there are; refs are below it.
+    /// Returns the number of distinct labelsets. Refs are below it.
     fn len(&self) -> usize;
 
-    /// Whether there is no labelset.
+    /// Returns true if there are no labelsets.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of memory held, with room that is reserved and not yet used.
+    /// Returns the memory in bytes, including reserved capacity.
     fn memory_used(&self) -> usize;
 }

@@ -1,46 +1,45 @@
-//! [`SymbolTable`]: every distinct string once, under a number.
+//! [`SymbolTable`]: the set of distinct strings, numbered.
 
 use crate::error::LabelError;
 
-/// The number of a string in one symbol table, in the order of arrival. A block numbers its symbols
-/// anew, by rank: see [`seal`](crate::seal).
+/// Number of a string in one symbol table, in order of arrival. A block renumbers its symbols by rank: see
+/// [`seal`](crate::seal).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SymbolId(pub u32);
+pub struct StoreSymbolId(pub u32);
 
-impl SymbolId {
-    /// The id as a position.
+impl StoreSymbolId {
+    /// Returns the id as a position.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A set of strings, each under a number. Numbers are dense and count from 0 in the order of arrival.
+/// Set of numbered strings. Numbers are dense and count from 0 in order of arrival.
 ///
-/// What every implementation must do is written down as
-/// [`conformance::check_symbol_table`](crate::conformance::check_symbol_table).
+/// Every implementation must pass `chronoxide_testdata::conformance::check_symbol_table`.
 pub trait SymbolTable {
-    /// The id of a string, which is added if it is new. Any string goes, the empty one too.
+    /// Returns the id of a string, and adds it if it is new. Any string is valid, including the empty one.
     ///
     /// # Errors
     ///
     /// [`LabelError::Full`] if the string is new and there are 2^32 - 1 already.
-    fn intern(&mut self, text: &str) -> Result<SymbolId, LabelError>;
+    fn intern(&mut self, text: &str) -> Result<StoreSymbolId, LabelError>;
 
-    /// The id of a string, if it is in the table.
-    fn get(&self, text: &str) -> Option<SymbolId>;
+    /// Returns the id of a string, or `None` if it is not in the table.
+    fn get(&self, text: &str) -> Option<StoreSymbolId>;
 
-    /// The string of an id, if the table gave it out.
-    fn resolve(&self, id: SymbolId) -> Option<&str>;
+    /// Returns the string of an id, or `None` if the table did not issue it.
+    fn resolve(&self, id: StoreSymbolId) -> Option<&str>;
 
-    /// How many distinct strings there are.
+    /// Returns the number of distinct strings.
     fn len(&self) -> usize;
 
-    /// Whether there is no string.
+    /// Returns true if there are no strings.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of memory held, with room that is reserved and not yet used.
+    /// Returns the memory in bytes, including reserved capacity.
     fn memory_used(&self) -> usize;
 }

@@ -1,7 +1,7 @@
-//! Every implementation, and the model itself, does what the conformance suite wants.
+//! Every implementation, and the model itself, passes the conformance suite.
 
-use chronoxide_labels::conformance::{ModelStore, ModelSymbolTable, check_labelset_store, check_symbol_table};
 use chronoxide_labels::{ArenaSymbolTable, KeysetStore};
+use chronoxide_testdata::conformance::{ModelStore, ModelSymbolTable, check_labelset_store, check_symbol_table};
 
 const SEEDS: std::ops::Range<u64> = 1..9;
 
@@ -20,7 +20,7 @@ fn keyset_store() {
     SEEDS.for_each(|seed| check_labelset_store(KeysetStore::new, seed));
 }
 
-/// Each string, keyset and row collides with each other one.
+/// Every string, keyset and row collides with every other.
 #[test]
 fn stores_whose_hashes_all_collide() {
     type Constant = std::hash::BuildHasherDefault<ConstantHasher>;
@@ -28,7 +28,7 @@ fn stores_whose_hashes_all_collide() {
     check_labelset_store(KeysetStore::<Constant>::default, 1);
 }
 
-/// Gives everything one hash.
+/// Gives every value the same hash.
 #[derive(Default)]
 struct ConstantHasher;
 

@@ -1,7 +1,7 @@
 //! Storing series as lists of label ids is storing them as strings.
 
-use chronoxide_labels::conformance::Random;
-use chronoxide_labels::{Counted, KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, StoreRef, ValueCode};
+use chronoxide_labels::{Counted, KeysetStore, LabelError, LabelId, LabelSetStore, StoreKeyId, StoreRef, ValueCode};
+use chronoxide_testdata::random::Random;
 use proptest::prelude::*;
 
 #[test]
@@ -35,7 +35,7 @@ fn what_is_no_labelset_is_refused() {
     let a = store.intern_label("a", "1").unwrap();
     let again = store.intern_label("a", "2").unwrap();
     let b = store.intern_label("b", "1").unwrap();
-    let foreign_key = LabelId { key: KeyId(2), code: ValueCode(0) };
+    let foreign_key = LabelId { key: StoreKeyId(2), code: ValueCode(0) };
     let foreign_value = LabelId { key: b.key, code: ValueCode(1) };
     let cases: [(&[LabelId], LabelError); 5] = [
         (&[], LabelError::NoLabels),
@@ -51,7 +51,7 @@ fn what_is_no_labelset_is_refused() {
     }
     assert_eq!(store.intern_label("", "v"), Err(LabelError::EmptyName { position: 0 }));
     assert_eq!(store.intern_label("n", ""), Err(LabelError::EmptyValue { position: 0 }));
-    assert_eq!(store.intern_value(KeyId(9), "v"), Err(LabelError::Unknown { what: Counted::Key, number: 9 }));
+    assert_eq!(store.intern_value(StoreKeyId(9), "v"), Err(LabelError::Unknown { what: Counted::Key, number: 9 }));
 }
 
 proptest! {
@@ -69,7 +69,7 @@ proptest! {
                 ids.push(by_ids.intern_label(name, value).unwrap());
             }
             for position in (1..ids.len()).rev() {
-                ids.swap(position, random.below(position as u64 + 1) as usize);
+                ids.swap(position, random.below(position + 1));
             }
             prop_assert_eq!(by_ids.insert_ids(&ids), by_strings.insert(&strings));
             prop_assert_eq!(by_ids.find(&strings), by_strings.find(&strings));

@@ -5,8 +5,8 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::{BlockMeta, BuildError};
 use chronoxide_labels::Layout;
-use chronoxide_labels::conformance::Random;
 use chronoxide_labels::{KeysetStore, LabelSetStore, SealError, StoreRef};
+use chronoxide_testdata::random::Random;
 
 const LAYOUTS: [Layout; 3] = Layout::ALL;
 
@@ -42,7 +42,7 @@ fn blocks_have_the_series_of_the_store() {
         let mut random = Random::new(seed);
         let mut store = KeysetStore::new();
         for _ in 0..random.below(800) {
-            let labels = random.labels(1 + seed);
+            let labels = random.labels(1 + seed as usize);
             let labels: Vec<(&str, &str)> =
                 labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
             store.insert(&labels).unwrap();
@@ -139,7 +139,7 @@ fn a_selection_is_the_block_of_a_store_that_has_only_these() {
         let (mut store, mut only) = (KeysetStore::new(), KeysetStore::new());
         let mut selected = bitvec::vec::BitVec::new();
         for _ in 0..random.below(600) {
-            let labels = random.labels(1 + seed % 7);
+            let labels = random.labels(1 + seed as usize % 7);
             let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (&**name, &**value)).collect();
             let (_, is_new) = store.insert(&labels).unwrap();
             if is_new {

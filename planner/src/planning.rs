@@ -6,7 +6,7 @@ use crate::learn::learn;
 use crate::plan::{KeysetPlan, Plan};
 
 /// Times that keysets are made plain because their own rows take more than plain ones, at most.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// Chooses the tables and lists for content, such that neither the block nor a keyset's own rows take noticeably more bytes than plain rows would.
 ///
@@ -43,7 +43,7 @@ pub fn factor(content: &Content, plan: &Plan) -> Factored {
 /// Makes keysets plain whose own rows take more than plain ones, again and again: without their codes, maps may not pay any more
 /// that others relied on. Each round factors all rows.
 fn drop_what_is_worse(content: &Content, mut plan: Plan) -> (Plan, Factored) {
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let factored = factor(content, &plan);
         let worse = factored.worse_than_plain(content);
         if worse.is_empty() {

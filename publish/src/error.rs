@@ -1,14 +1,14 @@
-//! What can go wrong on the way to a published file.
+//! Errors of publishing a file.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// A step of [`publish`](crate::publish), in order.
+/// Steps of [`publish`](crate::publish), in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Step {
-    /// Looking at what has the target's name.
+    /// Examining an existing target.
     Inspect,
     /// Creating the temporary file.
     Create,
@@ -16,13 +16,13 @@ pub enum Step {
     SetMode,
     /// Writing the content.
     Write,
-    /// Making the content durable.
+    /// Syncing the content to disk.
     SyncFile,
     /// Opening the file again to verify it.
     Reopen,
-    /// Giving the file its name.
+    /// Renaming the temporary file to the target.
     Rename,
-    /// Making the name durable.
+    /// Syncing the folder to disk, which makes the name durable.
     SyncFolder,
 }
 
@@ -30,56 +30,56 @@ impl fmt::Display for Step {
     /// Completes the sentence "cannot ...".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Step::Inspect => "look at the target",
+            Step::Inspect => "examine the target",
             Step::Create => "create a temporary file beside it",
             Step::SetMode => "set the mode of its temporary file",
             Step::Write => "write its content",
-            Step::SyncFile => "make its content durable",
-            Step::Reopen => "read it again",
-            Step::Rename => "give the verified file its name",
-            Step::SyncFolder => "make its name durable",
+            Step::SyncFile => "sync its content to disk",
+            Step::Reopen => "read it back",
+            Step::Rename => "rename the verified file",
+            Step::SyncFolder => "sync its folder to disk",
         })
     }
 }
 
-/// Why a file was not published. `E` is the verifier's error.
+/// Error of [`publish`](crate::publish). `E` is the error of the verifier.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError<E> {
-    /// Something has this name already, and it was not to be replaced.
-    #[error("{}: exists already, and is left as it is", path.display())]
+    /// The target exists and must not be replaced.
+    #[error("{}: already exists (use --force to replace it)", path.display())]
     Exists {
         /// The target.
         path: PathBuf,
     },
-    /// The path ends in no file name: it is empty, or ends in a separator, in `.` or in `..`.
-    #[error("{path:?}: names a folder, not a file")]
+    /// The path has no file name: it is empty, or ends with a separator, `.` or `..`.
+    #[error("{path:?}: must name a file, not a folder")]
     NoFileName {
         /// The target as given.
         path: PathBuf,
     },
-    /// The folder that should hold the file does not exist, or is no folder.
-    #[error("{}: cannot be created, because {} is not a folder", path.display(), folder.display())]
+    /// The folder of the target does not exist or is not a folder.
+    #[error("{}: cannot create the file: {} is not a folder", path.display(), folder.display())]
     NoFolder {
         /// The target.
         path: PathBuf,
         /// Its folder.
         folder: PathBuf,
     },
-    /// A folder, a symbolic link or a device has this name: only ordinary files are replaced.
-    #[error("{}: is {found}, and only ordinary files are replaced", path.display())]
+    /// The target is a folder, a symbolic link or a device. Only regular files are replaced.
+    #[error("{}: is {found}; only regular files can be replaced", path.display())]
     NotAFile {
         /// The target.
         path: PathBuf,
-        /// What has its name, with an article: "a folder".
+        /// Type of the target with an article, such as "a folder".
         found: &'static str,
     },
-    /// The file system takes no names of this length, or not this name.
-    #[error("{}: the file system does not take this name", path.display())]
+    /// The file system does not accept the name, for example because of its length.
+    #[error("{}: the file system does not accept this name", path.display())]
     InvalidName {
         /// The target.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A system call failed.
@@ -87,13 +87,13 @@ pub enum PublishError<E> {
     Io {
         /// The target.
         path: PathBuf,
-        /// What was being done.
+        /// Step that failed.
         step: Step,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file that was read again is not as long as what was written.
-    #[error("{}: {written} bytes were written, but {found} are in the file", path.display())]
+    /// The file has another length than was written.
+    #[error("{}: wrote {written} bytes, but the file has {found}", path.display())]
     LengthDiffers {
         /// The target.
         path: PathBuf,
@@ -102,26 +102,26 @@ pub enum PublishError<E> {
         /// Bytes in the file.
         found: u64,
     },
-    /// The verifier refused what was read again.
-    #[error("{}: what was written does not verify", path.display())]
+    /// The verifier rejected the file when it was read back.
+    #[error("{}: verification of the written file failed", path.display())]
     Unverified {
         /// The target.
         path: PathBuf,
-        /// What the verifier says.
+        /// Error of the verifier.
         source: E,
     },
 }
 
 impl<E> PublishError<E> {
-    /// Whether the target may hold the new file all the same.
+    /// Returns true if the target may be the new file despite the error.
     ///
-    /// That is so when the error came while or after the file got its name: it is whole and verified then, but
-    /// its name may not survive a loss of power. In all other cases the target is as it was.
+    /// This is the case if the error occurred during or after the renaming: the file is complete and verified, but its
+    /// name may not survive a power loss. In all other cases the target is unchanged.
     pub fn may_be_in_place(&self) -> bool {
         matches!(self, PublishError::Io { step, .. } if *step >= Step::Rename)
     }
 
-    /// Whether an input or output error is to blame, rather than the arguments or what was written.
+    /// Returns true for input and output errors, as opposed to errors of arguments or of the content.
     pub fn is_io(&self) -> bool {
         matches!(self, PublishError::Io { .. } | PublishError::LengthDiffers { .. })
     }

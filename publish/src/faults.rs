@@ -1,7 +1,7 @@
-//! A file system that fails, or dies, at a chosen call, or whose disk is full at a chosen byte.
+//! File system that fails or dies at a chosen call, or whose disk is full at a chosen byte.
 //!
-//! For tests that try every point of failure: run once with [`Faults::none`] and count the calls, then once for
-//! each call and each fault.
+//! Tests of every point of failure run once with [`Faults::none`] to count the calls, then once for each call and each
+//! fault.
 //!
 //! ```
 //! use chronoxide_publish::faults::{Effect, Fault, Faults, Outcome};
@@ -29,14 +29,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::file_system::{Disk, FileSystem};
 
-/// Errors of the operating system to try each call with: `EPERM`, `EIO`, `ENOMEM`, `EACCES`, `EBUSY`, `ENFILE`, `EMFILE`, `ENOSPC`, `EROFS`, `EDQUOT`. All but the
-/// last have these numbers on all Unix systems.
+/// Errors of the operating system to try at each call: `EPERM`, `EIO`, `ENOMEM`, `EACCES`, `EBUSY`, `ENFILE`, `EMFILE`,
+/// `ENOSPC`, `EROFS`, `EDQUOT`. All but the last have the same number on all Unix systems.
 pub const ERRORS: [i32; 10] = [1, 5, 12, 13, 16, 23, 24, ENOSPC, 30, EDQUOT];
 
 const ENOSPC: i32 = 28;
 const EDQUOT: i32 = if cfg!(any(target_os = "linux", target_os = "android")) { 122 } else { 69 };
 
-/// A method of [`FileSystem`] that was called.
+/// Method of [`FileSystem`] that was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the methods of the trait, which has the docs")]
 pub enum Call {
@@ -52,51 +52,51 @@ pub enum Call {
     Unlink,
 }
 
-/// How much of the failing call happens all the same.
+/// Part of the failing call that takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// Half of the bytes are written; of any other call, nothing.
+    /// Half of the bytes of a write; nothing of any other call.
     Half,
-    /// All of it, as when the answer of a file server is lost.
+    /// The whole call, as if the response of a file server was lost.
     Whole,
 }
 
-/// What the caller sees at the failing call, and after it.
+/// Result that the caller gets from the failing call and later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Success: together with [`Effect::Half`], a short write.
+    /// Success; with [`Effect::Half`], a short write.
     Success,
-    /// This error of the operating system, then a working file system.
+    /// This error of the operating system once; later calls work.
     ErrorOnce(i32),
-    /// This error from then on; later calls have no effect.
+    /// This error from now on; later calls have no effect.
     ErrorFromThenOn(i32),
-    /// The process is dead: no later call has an effect. They return errors so that the test ends.
+    /// Death of the process: no later call has an effect. They return errors so that the test ends.
     Death,
 }
 
-/// One thing that goes wrong.
+/// Failure of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fault {
-    /// The number of the call, from 0.
+    /// Number of the call, from 0.
     pub at: usize,
-    /// How much of it happens.
+    /// Part of the call that takes effect.
     pub effect: Effect,
-    /// What its caller sees.
+    /// Result that the caller gets.
     pub outcome: Outcome,
 }
 
-/// [`Disk`], with at most one [`Fault`], or with room for so many bytes.
+/// [`Disk`] with at most one [`Fault`], or with a limited capacity.
 #[derive(Debug)]
 pub struct Faults {
     fault: Option<Fault>,
-    /// Bytes that can be written.
+    /// Capacity in bytes.
     room: u64,
     seen: Mutex<Seen>,
 }
 
-/// What was done so far.
+/// Calls so far.
 #[derive(Debug, Default)]
 struct Seen {
     calls: Vec<Call>,
@@ -104,32 +104,33 @@ struct Seen {
 }
 
 impl Faults {
-    /// No fault: counts only.
+    /// Creates a file system without faults, which counts calls.
     pub fn none() -> Self {
         Self::full_after(u64::MAX)
     }
 
-    /// This fault.
+    /// Creates a file system with this fault.
     pub fn with(fault: Fault) -> Self {
         Faults { fault: Some(fault), ..Self::none() }
     }
 
-    /// No fault, but a disk that is full after so many bytes: what does not fit is written in part, and from then on there is `ENOSPC`. Files that are removed make no room.
+    /// Creates a file system whose disk is full after `room` bytes. The write that exceeds it is short, and later
+    /// writes fail with `ENOSPC`. Removing files frees no space.
     pub fn full_after(room: u64) -> Self {
         Faults { fault: None, room, seen: Mutex::default() }
     }
 
-    /// The calls so far, those included that had no effect.
+    /// Returns the calls so far, including those without effect.
     pub fn calls(&self) -> Vec<Call> {
         self.lock().calls.clone()
     }
 
-    /// Bytes that were written so far, those included that were written over others.
+    /// Returns the bytes written so far, including those that overwrote others.
     pub fn written(&self) -> u64 {
         self.lock().written
     }
 
-    /// Whether the fault's call was reached.
+    /// Returns true if the call with the fault was reached.
     pub fn struck(&self) -> bool {
         self.fault.is_some_and(|fault| fault.at < self.lock().calls.len())
     }
@@ -138,7 +139,7 @@ impl Faults {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the call and decides how much of it happens and what its caller sees instead of its result.
+    /// Counts the call. Returns the part that takes effect, and the error for the caller if there is one.
     fn enter(&self, call: Call) -> (Effect, Option<io::Error>) {
         let calls = &mut self.lock().calls;
         let number = calls.len();
@@ -157,7 +158,7 @@ impl Faults {
         }
     }
 
-    /// Writes all of the bytes that there is room for, so that a run makes the same number of calls whatever the system does.
+    /// Writes all bytes that fit, so that a run always makes the same number of calls.
     fn write_all(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
         let written = &mut self.lock().written;
         let room = usize::try_from(self.room.saturating_sub(*written)).unwrap_or(usize::MAX);

@@ -1,69 +1,70 @@
-//! The seam of file-changing system calls.
+//! System calls that change files, behind one trait.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::temporary::{RANDOM_LEN, TEMPORARY_PREFIX};
+use crate::temporary_name::{RANDOM_LEN, TEMPORARY_PREFIX};
 
-/// Every call that changes a folder or a file, one method each, and the one call that reads a file again.
+/// Calls that change a folder or a file, and the call that reads a written file back.
 ///
-/// Everything in this crate makes these calls from one thread and in a fixed order, so the n-th call of a run is
-/// always the same one.
+/// This crate makes these calls from one thread in a fixed order, so the n-th call of a run is always the same.
 pub trait FileSystem {
     /// Creates an empty file with a new name in `folder`: [`TEMPORARY_PREFIX`] and random letters and digits.
     ///
-    /// The file gets the mode that any new file gets: `0o666` less the process's umask, or what the folder's
-    /// default ACL says.
+    /// The file gets the mode of any new file: `0o666` less the process's umask, or the folder's default ACL.
     fn create_temporary(&self, folder: &Path) -> io::Result<(File, PathBuf)>;
 
-    /// Writes some of `bytes` at the place where `file` stands, moves it on, and returns how many.
+    /// Writes a prefix of `bytes` at the position of `file`, advances the position, and returns the length of the
+    /// prefix.
     ///
-    /// Moving to another place changes nothing, and is done to the file itself.
+    /// Seeking changes no data, and is done on the file itself.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Sets who may read and write `file`.
+    /// Sets the permissions of `file`.
     fn set_mode(&self, file: &File, mode: Permissions) -> io::Result<()>;
 
-    /// Makes the content and the metadata of `file` durable.
+    /// Syncs the content and the metadata of `file` to disk.
     fn sync_file(&self, file: &File) -> io::Result<()>;
 
-    /// Opens the file that was written, to read it. Changes nothing, but fails like the others.
+    /// Opens a written file for reading. It changes nothing, but tests make it fail like the others.
     fn open(&self, path: &Path) -> io::Result<File>;
 
-    /// Gives the file `from` the name `to`, unless something has that name:
-    /// then the error is of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+    /// Renames the file `from` to `to`, which must not exist.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if `to` exists.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives the file `from` the name `to`, in place of the file that had it.
+    /// Renames the file `from` to `to`, and replaces a file with that name.
     fn rename_over(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Makes the folder `folder`, in one that exists.
+    /// Creates the folder `folder` in an existing one.
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir(folder)
     }
 
-    /// Makes the names in `folder` durable.
+    /// Syncs `folder` to disk, which makes its names durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
     /// Removes the file `path`.
     fn unlink(&self, path: &Path) -> io::Result<()>;
 }
 
-/// The operating system's files.
+/// File system of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
 impl FileSystem for Disk {
     fn create_temporary(&self, folder: &Path) -> io::Result<(File, PathBuf)> {
-        // `tempfile()` would create with mode 0o600, and widening that to what the umask allows means to read
-        // the umask, which can only be done by setting it, for all threads at once. Opened in the ordinary way,
-        // the kernel applies it.
+        // `tempfile()` creates files with mode 0o600. Widening that by the umask would need its value, which can only
+        // be read by setting it for all threads. The kernel applies the umask if the file is opened in the ordinary
+        // way.
         let created = tempfile::Builder::new()
             .prefix(TEMPORARY_PREFIX)
             .suffix("")
             .rand_bytes(RANDOM_LEN)
-            // Removal is a changing call too, and goes through `unlink`.
+            // Removal goes through `unlink` of this trait.
             .disable_cleanup(true)
             .make_in(folder, |path| File::options().read(true).write(true).create_new(true).open(path))?;
         let path = created.path().to_path_buf();
@@ -87,8 +88,8 @@ impl FileSystem for Disk {
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        // `renameat2(RENAME_NOREPLACE)` where the file system has it, else a hard link and an unlink: a kill in
-        // between leaves the whole file under both names, and recovery removes the temporary one.
+        // `renameat2(RENAME_NOREPLACE)` if the file system has it, else a hard link and an unlink. A kill between the
+        // two leaves the complete file under both names, and recovery removes the temporary one.
         tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
             let mut path = refused.path;
             path.disable_cleanup(true);
@@ -105,7 +106,7 @@ impl FileSystem for Disk {
         File::open(folder)?.sync_all()
     }
 
-    /// Windows has no call that syncs a folder; its file systems journal their names.
+    /// Windows has no call that syncs a folder. Its file systems journal names.
     #[cfg(not(unix))]
     fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
         Ok(())

@@ -1,30 +1,30 @@
-//! Folders that are made for good.
+//! Durable creation of folders.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
 
-/// Why a folder cannot be made.
+/// Error of [`make_folder`].
 #[derive(Debug, thiserror::Error)]
-#[error("{}: cannot {}", path.display(), if *is_made { "make the folder durable" } else { "make the folder" })]
+#[error("{}: cannot {}", path.display(), if *is_made { "sync the folder to disk" } else { "create the folder" })]
 pub struct MakeFolderError {
-    /// The folder that cannot be made, or the one whose names cannot be made durable.
+    /// Folder that cannot be created or synced.
     pub path: PathBuf,
-    /// True if making it durable failed.
+    /// True if the folder was created, and syncing it failed.
     pub is_made: bool,
     /// Error of the operating system.
     pub source: io::Error,
 }
 
-/// Makes a folder, and all above it that are missing, and makes their names durable.
+/// Creates a folder and its missing ancestors, and makes their names durable.
 ///
-/// Each folder is made durable before the next one is made in it. The lowest folder that exists is made durable too: a
-/// run that was killed may have made it just before. So this can be killed and run again.
+/// Each folder is synced before the next one is created in it. The lowest existing folder is synced too, because a
+/// killed run may have created it just before. The call can therefore be repeated after a kill.
 ///
 /// # Errors
-/// Stops at the first folder that cannot be made or synced. A folder that existed before stays as it is if the folder
-/// above it may not be read.
+/// Stops at the first folder that cannot be created or synced. Missing permission to sync the parent of an existing
+/// folder is not an error.
 pub fn make_folder(system: &dyn FileSystem, folder: &Path) -> Result<(), MakeFolderError> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.is_dir();
     let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
@@ -38,7 +38,7 @@ pub fn make_folder(system: &dyn FileSystem, folder: &Path) -> Result<(), MakeFol
     for path in missing.into_iter().rev() {
         let failed = |is_made| move |source| MakeFolderError { path: path.to_path_buf(), is_made, source };
         match system.create_folder(path) {
-            // Another run made it meanwhile.
+            // Another process created it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
             made => made,
         }
@@ -50,7 +50,7 @@ pub fn make_folder(system: &dyn FileSystem, folder: &Path) -> Result<(), MakeFol
     Ok(())
 }
 
-/// The folder that has the name of this one; none for the root, and for the current folder under the empty name.
+/// Returns the parent of a folder, or `None` for the root and for the empty path.
 fn above(path: &Path) -> Option<&Path> {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Some(Path::new(".")),

@@ -1,18 +1,19 @@
 //! Publishes a file whole or not at all.
 //!
-//! A block must never be seen half written: not by a reader that opens the folder at the wrong moment, not
-//! after a crash, not after a disk that was full. [`publish`] writes a temporary file beside the target, makes
-//! it durable, reads it again, lets the caller verify it, and only then gives it its name, without replacing
-//! anything unless it was asked to. [`recover`] removes what dead writers left behind. A job that makes many files
-//! of many holds a [`FolderLock`], keeps what does not fit its memory in [`Spool`]s, and ends with [`remove_files`]. Every system call that
-//! changes a folder or a file goes through one trait, [`FileSystem`], so that each point of failure can be
-//! counted and tried; [`faults`] does that, for this crate's tests and for others'.
+//! A block must never be seen half written: not by a reader that opens the folder at the wrong moment, not after a
+//! crash, not after a disk that was full. [`publish`] writes a temporary file beside the target, makes it durable,
+//! reads it again, lets the caller verify it, and only then gives it its name, without replacing anything unless it was
+//! asked to. [`recover`] removes what dead writers left behind. A job that makes many files of many holds a
+//! [`FolderLock`], keeps what does not fit its memory in [`Spool`]s, and ends with [`remove_files`]. Every system call
+//! that changes a folder or a file goes through one trait, [`FileSystem`], so that each point of failure can be counted
+//! and tried; [`faults`] does that, for this crate's tests and for others'.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | `file_system` | [`FileSystem`], the seam of changing calls, and [`Disk`], the real one |
 //! | `target` | checks of the target before any work is done |
-//! | `temporary` | temporary files: their names, locks and removal |
+//! | `temporary` | temporary files: creation, locks and removal |
+//! | `temporary_name` | names of temporary files |
 //! | `publication` | [`publish`], the order of the calls |
 //! | `recovery` | [`recover`], removal of stale temporary files |
 //! | `listing` | [`names_in`], the names in a folder, without panics |
@@ -67,6 +68,7 @@ mod removal;
 mod spool;
 mod target;
 mod temporary;
+mod temporary_name;
 
 pub use error::{PublishError, Step};
 pub use file_system::{Disk, FileSystem};
@@ -78,4 +80,4 @@ pub use recovery::{Recovered, recover};
 pub use removal::{RemoveError, Removed, remove_files};
 pub use spool::{Contents, ContentsReader, Spool, SpoolError, SpoolStep};
 pub use target::Existing;
-pub use temporary::{TEMPORARY_PREFIX, is_temporary_name};
+pub use temporary_name::{TEMPORARY_PREFIX, is_temporary_name};

@@ -1,4 +1,4 @@
-//! One job at a time in a folder.
+//! Lock of a folder, for one job at a time.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::temporary::release;
 
-/// The right to be the only job that adds files to a folder and removes them.
+/// Exclusive lock of a folder, for a job that adds and removes files.
 ///
-/// It ends when this is dropped and when the process dies, and leaves nothing to clean up: on Unix the folder itself
-/// is locked, elsewhere an empty file `.chronoxide-lock` that stays. It keeps away other holders of the lock and nobody
-/// else: readers need none, and [`publish`](crate::publish) and [`recover`](crate::recover) do without.
+/// The lock ends when it is dropped or the process dies. On Unix the folder itself is locked; on other systems an empty
+/// file `.chronoxide-lock`, which remains. The lock excludes only other holders: readers,
+/// [`publish`](crate::publish) and [`recover`](crate::recover) do not take it.
 ///
 /// ```
 /// use chronoxide_publish::{FolderLock, LockError};
@@ -30,10 +30,11 @@ pub struct FolderLock {
 }
 
 impl FolderLock {
-    /// Takes the lock of a folder, without waiting.
+    /// Locks a folder, without waiting.
     ///
     /// # Errors
-    /// Another job has it, the folder cannot be opened, or its file system has no locks, as NFS may be mounted.
+    /// Another job holds the lock, the folder cannot be opened, or its file system has no locks, which is possible for
+    /// NFS.
     pub fn try_lock(folder: &Path) -> Result<Self, LockError> {
         let owned = || folder.to_path_buf();
         let file = open(folder).map_err(|source| LockError::Io { folder: owned(), source })?;
@@ -44,7 +45,7 @@ impl FolderLock {
         }
     }
 
-    /// The folder that is locked.
+    /// Returns the locked folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -62,28 +63,29 @@ fn open(folder: &Path) -> io::Result<File> {
     if file.metadata()?.is_dir() { Ok(file) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }
 
-/// A folder has no lock here. The file stays: who removed it could remove one that another job has just locked.
+/// Opens the lock file, because folders cannot be locked here. It is never removed: another job may have just locked
+/// it.
 #[cfg(not(unix))]
 fn open(folder: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(false).open(folder.join(".chronoxide-lock"))
 }
 
-/// Why a folder cannot be locked.
+/// Error of locking a folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Another job has the lock.
-    #[error("{}: another job works in this folder", folder.display())]
+    /// Another job holds the lock.
+    #[error("{}: another job is running in this folder", folder.display())]
     InUse {
         /// The folder.
         folder: PathBuf,
     },
-    /// The folder cannot be opened, or there is no lock to be had.
+    /// The folder cannot be opened, or its file system has no locks.
     #[error("{}: cannot lock this folder", folder.display())]
     Io {
         /// The folder.
         folder: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

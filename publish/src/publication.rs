@@ -1,4 +1,4 @@
-//! The order of the calls.
+//! Publication of a file: [`publish`].
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -9,30 +9,30 @@ use crate::file_system::FileSystem;
 use crate::target::{Existing, Target};
 use crate::temporary::Temporary;
 
-/// Bytes gathered before a system call. Larger pieces that the caller writes go through as they are.
+/// Size of the write buffer in bytes. Larger pieces bypass it.
 const BUFFER_LEN: usize = 256 * 1024;
 
-/// What a file is written to: bytes in their order, and then those that can be known only at the end.
+/// Writer of a file that can seek, for example to fill in a header at the end.
 ///
-/// The file ends where the last byte of it stands, wherever that was written from. Moving around changes nothing,
-/// but it writes out what is buffered: who needs to know the place after each piece had better count.
+/// The file ends after its last written byte, whatever the final position is. Seeking flushes the buffer: to know the
+/// position after each piece, count bytes instead.
 pub trait Output: Write + Seek {}
 
 impl<W: Write + Seek + ?Sized> Output for W {}
 
-/// What was published.
+/// Published file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Published {
-    /// The target.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The file's size in bytes.
+    /// Size of the file in bytes.
     pub byte_len: u64,
 }
 
-/// The written file, opened again, before it has its name.
+/// Written file, reopened for verification before it gets its name.
 ///
-/// Nobody changes it while the verifier looks at it, so it may be mapped.
+/// The file does not change during verification, so it may be mapped.
 #[derive(Debug)]
 pub struct Candidate<'a> {
     file: &'a File,
@@ -41,35 +41,35 @@ pub struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// The file, open to be read, at its beginning.
+    /// Returns the file, open for reading at its start.
     pub fn file(&self) -> &File {
         self.file
     }
 
-    /// The temporary name that the file has. It will not last.
+    /// Returns the temporary path of the file.
     pub fn path(&self) -> &Path {
         self.path
     }
 
-    /// The file's size in bytes.
+    /// Returns the size of the file in bytes.
     pub fn byte_len(&self) -> u64 {
         self.byte_len
     }
 }
 
-/// Publishes one file, whole or not at all.
+/// Publishes one file, completely or not at all.
 ///
-/// In this order: creates a temporary file in the target's folder, lets `write` fill it, makes it durable, opens
-/// it again and lets `verify` judge it, gives it the target's name, makes the folder durable. `write` gets a
-/// buffered writer that can go back, to fill in a header at the end; flushing it is not needed. A call that makes something durable is made once: after it has
-/// failed, the system may have dropped what it could not write, and a second call would succeed for no reason.
+/// The steps are: create a temporary file in the target's folder, call `write` to fill it, sync it to disk, reopen it
+/// and call `verify`, rename it to the target, sync the folder. `write` gets a buffered writer that can seek, and need
+/// not flush it. Syncs are not retried: after a failed sync the system may have dropped the data, and a second sync
+/// would succeed wrongly.
 ///
-/// The file gets the mode of any new file (`0o666` less the umask), or that of the file that it replaces.
+/// The file gets the mode of any new file (`0o666` less the umask), or the mode of the file that it replaces.
 ///
 /// # Errors
 ///
-/// After an error the target is what it was before, except as [`PublishError::may_be_in_place`] says, and the
-/// temporary file is removed. If that fails too, or the process dies, [`recover`](crate::recover) removes it.
+/// After an error the target is unchanged, except as documented at [`PublishError::may_be_in_place`], and the temporary
+/// file is removed. If the removal fails or the process dies, [`recover`](crate::recover) removes it.
 pub fn publish<E>(
     system: &dyn FileSystem,
     target: &Path,
@@ -83,7 +83,7 @@ pub fn publish<E>(
 
     let mut temporary = Temporary::create(system, &target.folder).map_err(failed(Step::Create))?;
     if let Some(mode) = &target.mode {
-        // Before the content, so that nobody reads what the replaced file's mode would have kept from them.
+        // Before the content is written: the mode of the replaced file may keep it secret.
         system.set_mode(&temporary.file, mode.clone()).map_err(failed(Step::SetMode))?;
     }
 
@@ -111,7 +111,8 @@ pub fn publish<E>(
     Ok(Published { path: path(), byte_len: found })
 }
 
-/// Lets the caller write through a buffer; returns how long the file should be, by what the system took.
+/// Calls `write` with a buffered writer. Returns the length that the file should have, by the bytes that the system
+/// accepted.
 fn fill(temporary: &Temporary<'_>, write: impl FnOnce(&mut dyn Output) -> io::Result<()>) -> io::Result<u64> {
     let mut out = BufWriter::with_capacity(BUFFER_LEN, temporary.writer());
     write(&mut out)?;

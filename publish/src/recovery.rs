@@ -6,28 +6,29 @@ use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
 use crate::listing::names_in;
-use crate::temporary::{Claim, is_temporary_name, release, try_claim};
+use crate::temporary::{Claim, release, try_claim};
+use crate::temporary_name::is_temporary_name;
 
-/// What [`recover`] found, each list in the order of the names.
+/// Result of [`recover`], each list sorted by name.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// Temporary files of dead writers, removed.
+    /// Removed temporary files of dead writers.
     pub removed: Vec<PathBuf>,
-    /// Temporary files that a living process writes, or that another recovery is about to remove.
+    /// Temporary files of living writers, or of another recovery that is removing them.
     pub in_use: Vec<PathBuf>,
-    /// Temporary files that could not be judged or not be removed, and why. They do no harm but take space.
+    /// Temporary files that could not be checked or removed, with the error. They only take space.
     pub left: Vec<(PathBuf, io::Error)>,
 }
 
-/// Removes the temporary files that dead writers have left in `folder`.
+/// Removes the temporary files that dead writers left in `folder`.
 ///
-/// Only ordinary files whose name [is ours](is_temporary_name) are touched, and only when nobody holds their
-/// lock, so this can run at any time, beside writers and beside itself, and can be killed and run again.
+/// Only regular files with a [temporary name](is_temporary_name) are removed, and only if their lock is free. The call
+/// is therefore safe at any time, concurrently with writers and other recoveries, and can be repeated after a kill.
 ///
 /// # Errors
 ///
-/// When the folder cannot be listed. A file that cannot be removed is no error, but listed.
+/// The folder cannot be listed. Files that cannot be removed are not an error; they are listed.
 pub fn recover(system: &dyn FileSystem, folder: &Path) -> io::Result<Recovered> {
     let mut paths = Vec::new();
     for name in names_in(folder)? {
@@ -43,7 +44,7 @@ pub fn recover(system: &dyn FileSystem, folder: &Path) -> io::Result<Recovered> 
             Ok(Outcome::Removed) => recovered.removed.push(path),
             Ok(Outcome::InUse) => recovered.in_use.push(path),
             Ok(Outcome::NotOurs) => {}
-            // Published, or removed by its writer or by another recovery, in the meantime.
+            // The file was published or removed in the meantime.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => recovered.left.push((path, error)),
         }
@@ -64,7 +65,7 @@ fn remove_if_stale(system: &dyn FileSystem, path: &Path) -> io::Result<Outcome> 
     }
     let file = File::open(path)?;
     match try_claim(&file) {
-        // The lock is held until the file is gone: its writer, if it has only just created it, sees that.
+        // The lock is held until the file is removed: a writer that has just created it notices that.
         Claim::Held => {
             let removed = system.unlink(path);
             release(&file);
@@ -72,7 +73,7 @@ fn remove_if_stale(system: &dyn FileSystem, path: &Path) -> io::Result<Outcome> 
         }
         Claim::InUse => Ok(Outcome::InUse),
         Claim::Unknown => {
-            Err(io::Error::new(io::ErrorKind::Unsupported, "there is no lock to tell whether its writer is alive"))
+            Err(io::Error::new(io::ErrorKind::Unsupported, "the file system has no locks, so the writer may be alive"))
         }
     }
 }

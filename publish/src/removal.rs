@@ -5,42 +5,46 @@ use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
 
-/// What [`remove_files`] did, each list in the order that was given.
+/// Result of [`remove_files`], each list in the given order.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Removed {
-    /// Files that are gone now.
+    /// Files that were removed.
     pub removed: Vec<PathBuf>,
-    /// Files that were gone before.
+    /// Files that did not exist.
     pub missing: Vec<PathBuf>,
 }
 
-/// Why not all files were removed, or not for good.
+/// Error of [`remove_files`]: not all files were removed, or their removal is not durable.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {}; {} removed, {} left", path.display(), self.what(), removed.len(), left.len())]
 pub struct RemoveError {
-    /// The file that cannot be removed, or the folder that cannot be synced.
+    /// File that cannot be removed, or folder that cannot be synced.
     pub path: PathBuf,
-    /// Files that are gone. Until their folder is synced, a loss of power may bring them back.
+    /// Files that were removed. Until their folder is synced, a power loss may restore them.
     pub removed: Vec<PathBuf>,
-    /// Files that were not tried, after the one that failed, which may be gone all the same. None if it was a folder.
+    /// File that failed, which may be removed nevertheless, and those after it. Empty if a folder cannot be synced.
     pub left: Vec<PathBuf>,
-    /// What the operating system says.
+    /// Error of the operating system.
     pub source: io::Error,
 }
 
 impl RemoveError {
     fn what(&self) -> &'static str {
-        if self.left.is_empty() { "cannot make the removal of files durable" } else { "cannot remove it" }
+        if self.left.is_empty() {
+            "cannot sync the folder to disk after removing files"
+        } else {
+            "cannot remove the file"
+        }
     }
 }
 
-/// Removes files one by one in this order, then makes their folders durable, each once.
+/// Removes files in the given order, then syncs each of their folders once.
 ///
-/// A file that is missing is no error, so this can be killed and run again. What each file is, is not looked at.
+/// A missing file is not an error, so the call can be repeated after a kill. Contents are not checked.
 ///
 /// # Errors
-/// Stops at the first error, and says what was removed and what was left.
+/// Stops at the first error. The error lists the removed and the remaining files.
 pub fn remove_files(system: &dyn FileSystem, paths: &[PathBuf]) -> Result<Removed, RemoveError> {
     let mut done = Removed::default();
     let mut folders: Vec<&Path> = Vec::new();
@@ -61,7 +65,7 @@ pub fn remove_files(system: &dyn FileSystem, paths: &[PathBuf]) -> Result<Remove
             folders.push(folder);
         }
     }
-    // Also those where nothing was removed: it may have been removed by a run that was killed before this.
+    // Folders without removed files too: a run that was killed may have removed files there.
     for folder in folders {
         if let Err(source) = system.sync_folder(folder) {
             let (path, left) = (folder.to_path_buf(), Vec::new());

@@ -1,4 +1,4 @@
-//! Scratch bytes of a job: in memory while they are few, else in a temporary file.
+//! Scratch data of a job, in memory or in a temporary file: [`Spool`].
 
 use std::fmt;
 use std::fs::File;
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use crate::file_system::FileSystem;
 use crate::temporary::Temporary;
 
-/// Bytes gathered before a system call, once there is a file: a job has many spools, and each has its own.
+/// Size of a write in bytes, once there is a file. A job has many spools, each with its own buffer.
 const PIECE_LEN: usize = 64 * 1024;
 
-/// Bytes that are appended, read any number of times in any order, and then forgotten.
+/// Scratch bytes that are appended and then read any number of times in any order.
 ///
-/// Up to a number of bytes they are kept in memory. Beyond, all of them go to a temporary file, locked and named as
-/// those of [`publish`](crate::publish) are, and 64 KiB at most are held back. The file is never made durable, and
-/// goes when the spool does; [`recover`](crate::recover) removes those of dead jobs.
+/// Up to a limit they are in memory. Beyond it all of them are in a temporary file, except for at most 64 KiB in a
+/// buffer. The file is locked and named like those of [`publish`](crate::publish). It is never synced, and is removed
+/// with the spool; [`recover`](crate::recover) removes the files of dead jobs.
 ///
 /// ```
 /// use chronoxide_publish::{Disk, Spool};
@@ -40,44 +40,44 @@ pub struct Spool<'a> {
     system: &'a dyn FileSystem,
     folder: PathBuf,
     memory_len: usize,
-    /// What comes after the file's part.
+    /// Bytes after those in the file.
     tail: Vec<u8>,
     spilled: Option<Temporary<'a>>,
-    /// Bytes of the file's part.
+    /// Number of bytes in the file.
     spilled_len: u64,
     failed: bool,
 }
 
 impl<'a> Spool<'a> {
-    /// An empty spool: no file before there are more than `memory_len` bytes, and then one in `folder`.
+    /// Creates an empty spool. Beyond `memory_len` bytes it creates a file in `folder`.
     pub fn new(system: &'a dyn FileSystem, folder: &Path, memory_len: usize) -> Self {
         let folder = folder.to_path_buf();
         Spool { system, folder, memory_len, tail: Vec::new(), spilled: None, spilled_len: 0, failed: false }
     }
 
-    /// How many bytes were appended: where the next one goes.
+    /// Returns the number of appended bytes, which is the offset of the next one.
     pub fn byte_len(&self) -> u64 {
         self.spilled_len + self.tail.len() as u64
     }
 
-    /// Whether there is a file.
+    /// Returns true if there is a file.
     pub fn is_spilled(&self) -> bool {
         self.spilled.is_some()
     }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// No file can be created, or not all be written. The spool takes and gives nothing more then.
+    /// The file cannot be created or written. All later calls fail.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), SpoolError> {
         if self.failed {
-            return Err(self.error(SpoolStep::Write, io::Error::other("writing has failed before")));
+            return Err(self.error(SpoolStep::Write, io::Error::other("an earlier write failed")));
         }
         let limit = if self.is_spilled() { PIECE_LEN } else { self.memory_len };
         if bytes.len() <= limit.saturating_sub(self.tail.len()) {
             let needed = self.tail.len() + bytes.len();
             if needed > self.tail.capacity() {
-                // A `Vec` would double beyond the limit.
+                // A `Vec` would double its capacity beyond the limit.
                 let capacity = needed.max(self.tail.capacity().saturating_mul(2).min(limit));
                 self.tail.reserve_exact(capacity - self.tail.len());
             }
@@ -89,14 +89,14 @@ impl<'a> Spool<'a> {
         appended
     }
 
-    /// Writes the tail and what comes after it, but for an end that is shorter than a piece.
+    /// Writes the tail and `bytes` to the file, except for a rest that is shorter than a piece.
     fn spill(&mut self, bytes: &[u8]) -> Result<(), SpoolError> {
         if self.spilled.is_none() {
             let created = Temporary::create(self.system, &self.folder);
             self.spilled = Some(created.map_err(|source| self.error(SpoolStep::Create, source))?);
         }
         let mut tail = mem::take(&mut self.tail);
-        // Short pieces are filled first, so that there is one call for each 64 KiB whatever the appends are.
+        // Fill short pieces first, so that writes are pieces of 64 KiB whatever the lengths of appends are.
         let fill = PIECE_LEN.saturating_sub(tail.len()).min(bytes.len());
         let (fill, rest) = bytes.split_at(fill);
         tail.extend_from_slice(fill);
@@ -108,7 +108,7 @@ impl<'a> Spool<'a> {
         let (whole, rest) = rest.split_at(whole);
         self.write(whole)?;
         tail.extend_from_slice(rest);
-        // What was gathered in memory before may have been much more.
+        // Before there was a file, the buffer may have been much larger.
         tail.shrink_to(PIECE_LEN);
         self.tail = tail;
         Ok(())
@@ -117,7 +117,7 @@ impl<'a> Spool<'a> {
     fn write(&mut self, mut bytes: &[u8]) -> Result<(), SpoolError> {
         while let (Some(temporary), false) = (&self.spilled, bytes.is_empty()) {
             let mut file = &temporary.file;
-            // Where reading at a place moves the file, this moves it back.
+            // Restores the position on systems where reading at an offset moves it.
             let moved = file.seek(SeekFrom::Start(self.spilled_len));
             match moved.and_then(|_| self.system.write(file, bytes)) {
                 Ok(0) => return Err(self.error(SpoolStep::Write, io::ErrorKind::WriteZero.into())),
@@ -132,16 +132,16 @@ impl<'a> Spool<'a> {
         Ok(())
     }
 
-    /// What was appended so far, to be read by any number of threads.
+    /// Returns the bytes so far. Any number of threads may read them.
     pub fn contents(&self) -> Contents<'_> {
         let file = self.spilled.as_ref().map(|temporary| &temporary.file);
         Contents { path: self.path(), file, file_len: self.spilled_len, tail: &self.tail, failed: self.failed }
     }
 
-    /// Removes the file, if there is one, and says how that went; dropping the spool does it in silence.
+    /// Removes the file, if there is one, and returns errors, which dropping the spool ignores.
     ///
     /// # Errors
-    /// The file cannot be removed. It does no harm but takes space; [`recover`](crate::recover) removes it.
+    /// The file cannot be removed. It only takes space; [`recover`](crate::recover) removes it.
     pub fn close(mut self) -> Result<(), SpoolError> {
         let Some(temporary) = self.spilled.take() else {
             return Ok(());
@@ -174,7 +174,7 @@ impl fmt::Debug for Spool<'_> {
     }
 }
 
-/// The bytes of a [`Spool`] as they are while nothing is appended.
+/// Bytes of a [`Spool`]. Nothing can be appended while it is borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct Contents<'a> {
     path: &'a Path,
@@ -185,20 +185,20 @@ pub struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub fn byte_len(&self) -> u64 {
         self.file_len + self.tail.len() as u64
     }
 
-    /// The temporary file, or the folder while there is none.
+    /// Returns the path of the temporary file, or of the folder if there is no file.
     pub fn path(&self) -> &'a Path {
         self.path
     }
 
-    /// Fills `out` with the bytes from `offset` on.
+    /// Fills `out` with the bytes starting at `offset`.
     ///
     /// # Errors
-    /// There are not that many, or the file cannot be read.
+    /// The range exceeds the bytes, or the file cannot be read.
     pub fn read_exact_at(&self, offset: u64, out: &mut [u8]) -> Result<(), SpoolError> {
         self.fill(offset, out).map_err(|source| SpoolError {
             path: self.path.to_path_buf(),
@@ -209,7 +209,7 @@ impl<'a> Contents<'a> {
 
     fn fill(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         if self.failed {
-            return Err(io::Error::other("writing has failed before"));
+            return Err(io::Error::other("an earlier write failed"));
         }
         let end = offset.checked_add(out.len() as u64).filter(|end| *end <= self.byte_len());
         if end.is_none() {
@@ -227,13 +227,13 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    /// Reads from the start of `range` to its end, or that of the bytes; put a buffer around it for small pieces.
+    /// Returns a reader of `range`, limited to the end of the bytes. It is not buffered.
     pub fn reader(&self, range: Range<u64>) -> ContentsReader<'a> {
         ContentsReader { contents: *self, range: range.start..range.end.min(self.byte_len()) }
     }
 }
 
-/// Reads a range of [`Contents`] from its start to its end.
+/// Reader of a range of [`Contents`].
 #[derive(Debug, Clone)]
 pub struct ContentsReader<'a> {
     contents: Contents<'a>,
@@ -244,7 +244,7 @@ impl Read for ContentsReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let left = self.range.end.saturating_sub(self.range.start);
         let len = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
-        // The error goes through with its path, which callers can have back from the `io::Error`.
+        // The error keeps its path: callers can get it from the `io::Error`.
         let read = self.contents.read_exact_at(self.range.start, &mut out[..len]);
         read.map_err(|error| io::Error::new(error.source.kind(), error))?;
         self.range.start += len as u64;
@@ -273,17 +273,17 @@ fn read_exact_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result
     Ok(())
 }
 
-/// What a [`Spool`] was doing when it failed.
+/// Operation of a [`Spool`] that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpoolStep {
-    /// Creating the temporary file in the folder.
+    /// Creating the temporary file.
     Create,
-    /// Writing to it.
+    /// Writing to the file.
     Write,
-    /// Reading from it, or from what was appended.
+    /// Reading bytes.
     Read,
-    /// Removing it.
+    /// Removing the file.
     Remove,
 }
 
@@ -299,14 +299,14 @@ impl fmt::Display for SpoolStep {
     }
 }
 
-/// Why scratch bytes cannot be kept, read or removed.
+/// Error of a [`Spool`].
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot {step}", path.display())]
 pub struct SpoolError {
-    /// The temporary file, or the folder while there is none.
+    /// Path of the temporary file, or of the folder if there is no file.
     pub path: PathBuf,
-    /// What was being done.
+    /// Operation that failed.
     pub step: SpoolStep,
-    /// What the operating system says.
+    /// Error of the operating system.
     pub source: io::Error,
 }

@@ -1,4 +1,4 @@
-//! Checks of the target before any work is done.
+//! Checks of the target before the work.
 
 use std::fs::{self, FileType, Metadata, Permissions};
 use std::io;
@@ -9,21 +9,21 @@ use crate::error::{PublishError, Step};
 /// What to do when the target exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Existing {
-    /// Leave it as it is and fail.
+    /// Fail, and leave the target unchanged.
     Refuse,
-    /// Put the new file in its place, in one step, with the old one's mode. Only ordinary files are replaced:
-    /// `/dev/null` stays a device and a symbolic link stays a link.
+    /// Replace the target atomically, and keep its mode. Only regular files are replaced: `/dev/null` stays a device,
+    /// and a symbolic link stays a link.
     Replace,
 }
 
-/// A target that looked possible when it was checked.
+/// Target that passed its checks.
 ///
-/// The check gives a clear error before the work instead of after it. What holds is decided by the renaming:
-/// a file that appears in the meantime is not replaced unless that was asked for.
+/// The checks give a clear error before the work instead of after it. The renaming has the last word: a file that
+/// appears in the meantime is replaced only with [`Existing::Replace`].
 pub(crate) struct Target<'a> {
     pub(crate) path: &'a Path,
     pub(crate) folder: PathBuf,
-    /// The mode that the new file takes over from the one that it replaces.
+    /// Mode of the replaced file, which the new file gets.
     pub(crate) mode: Option<Permissions>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// `Path` normalises `a/` and `a/.` to `a`; who wrote them meant a folder.
+/// Returns true for paths such as `a/` and `a/.`, which mean a folder. `Path` normalizes both to `a`.
 fn ends_in_separator_or_dot(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: u8| byte == b'/' || (cfg!(windows) && byte == b'\\');
@@ -86,8 +86,8 @@ fn describe(found: FileType) -> &'static str {
     }
 }
 
-/// A file that its owner closed to others stays closed to them. The owner can read the new one in any case,
-/// because it has to be verified.
+/// Returns the mode for the new file: that of the replaced file, and readable by the owner, because it must be
+/// verified.
 #[cfg(unix)]
 fn inherited_mode(found: &Metadata) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Temporary files: their names, locks and removal.
+//! Temporary files: creation, locks and removal.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -6,31 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::file_system::FileSystem;
 
-/// What the name of every temporary file begins with; twelve letters and digits follow.
-pub const TEMPORARY_PREFIX: &str = ".chronoxide-";
-
-/// 62^12 names: that two writers meet is no case to plan for, and `create_new` would see it.
-pub(crate) const RANDOM_LEN: usize = 12;
-
-/// Recovery can take a new file for a stale one between its creation and its lock. It happens once in a blue
-/// moon; many times in a row means that something else is wrong.
+/// Attempts to create a temporary file. Recovery can mistake a new file for a stale one between its creation and its
+/// lock. That is rare; many times in a row means another problem.
 const CREATION_ATTEMPTS: usize = 16;
 
-/// Whether a file of this name is one of our temporary files.
-///
-/// ```
-/// assert!(chronoxide_publish::is_temporary_name(".chronoxide-3kTz0aPq9LmX"));
-/// assert!(!chronoxide_publish::is_temporary_name("week.cx"));
-/// ```
-pub fn is_temporary_name(name: &str) -> bool {
-    name.strip_prefix(TEMPORARY_PREFIX)
-        .is_some_and(|random| random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-}
-
-/// A file on its way to a name. Dropped before that, it is removed as well as the system allows.
+/// Temporary file. Dropping it before it is renamed removes it, if possible.
 pub(crate) struct Temporary<'a> {
     system: &'a dyn FileSystem,
-    /// Open, and with it locked, until the file has its name or is gone.
+    /// Open and locked until the file is renamed or removed.
     pub(crate) file: File,
     pub(crate) path: PathBuf,
     named: bool,
@@ -42,7 +25,7 @@ impl<'a> Temporary<'a> {
             let (file, path) = system.create_temporary(folder)?;
             let temporary = Temporary { system, file, path, named: false };
             match try_claim(&temporary.file) {
-                // Recovery may have had the lock, removed the file and left, all before this.
+                // Recovery may have locked and removed the file before this.
                 Claim::Held if !exists(&temporary.path) => {}
                 Claim::Held | Claim::Unknown => return Ok(temporary),
                 Claim::InUse => {}
@@ -51,18 +34,18 @@ impl<'a> Temporary<'a> {
         Err(io::Error::other("recovery removed every file that was created"))
     }
 
-    /// Everything written to it goes through the seam, and stops for good at the first error.
+    /// Returns a writer through the file system. After the first error all writes fail.
     pub(crate) fn writer(&self) -> TemporaryWriter<'_> {
         TemporaryWriter { system: self.system, file: &self.file, position: 0, byte_len: 0, failed: false }
     }
 
-    /// Removes it before it is dropped, and says how that went.
+    /// Removes the file and returns the result, which dropping would ignore.
     pub(crate) fn remove(mut self) -> io::Result<()> {
         self.named = true;
         self.system.unlink(&self.path)
     }
 
-    /// The file has its name now.
+    /// Records that the file was renamed.
     pub(crate) fn set_named(&mut self) {
         self.named = true;
     }
@@ -71,7 +54,7 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.named {
-            // The first error is the one to report. What cannot be removed is left to recovery.
+            // An earlier error is already reported. Recovery removes the file if this fails.
             let _ = self.system.unlink(&self.path);
         }
         release(&self.file);
@@ -81,21 +64,21 @@ impl Drop for Temporary<'_> {
 pub(crate) struct TemporaryWriter<'a> {
     system: &'a dyn FileSystem,
     file: &'a File,
-    /// Where the next byte goes, by what the system said it took.
+    /// Position of the next byte, by the bytes that the system accepted.
     position: u64,
     byte_len: u64,
     failed: bool,
 }
 
 impl TemporaryWriter<'_> {
-    /// The end of the last byte that the system took.
+    /// Returns the end of the last byte that the system accepted.
     pub(crate) fn byte_len(&self) -> u64 {
         self.byte_len
     }
 
     fn check(&self) -> io::Result<()> {
-        // A `BufWriter` tries again what it holds when it is dropped, and a caller may overlook an error.
-        if self.failed { Err(io::Error::other("writing has failed before")) } else { Ok(()) }
+        // A dropped `BufWriter` writes its buffer again, and a caller may ignore an error.
+        if self.failed { Err(io::Error::other("an earlier write failed")) } else { Ok(()) }
     }
 }
 
@@ -121,7 +104,8 @@ impl Write for TemporaryWriter<'_> {
 }
 
 impl Seek for TemporaryWriter<'_> {
-    /// Counts from what was written, not from what the file holds: should the two differ, the lengths tell.
+    /// `SeekFrom::End` counts from the bytes written, not from the length of the file. If these differ, the length
+    /// check of publication fails.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.check()?;
         let position = match to {
@@ -136,20 +120,20 @@ impl Seek for TemporaryWriter<'_> {
     }
 }
 
-/// Whether a temporary file belongs to a living process.
+/// Result of trying to lock a temporary file.
 pub(crate) enum Claim {
-    /// It is ours now, until the file is closed.
+    /// The lock is held until the file is closed.
     Held,
-    /// Another process has it.
+    /// Another process holds the lock.
     InUse,
-    /// There is no lock to be had here, so nobody can tell.
+    /// The file system has no locks.
     Unknown,
 }
 
-/// Takes the lock of a temporary file, without waiting.
+/// Tries to lock a temporary file, without waiting.
 ///
-/// Some file systems have no locks (NFS without its daemon), and on Windows a lock keeps others from reading,
-/// verification included. There a writer goes on without one, and recovery removes nothing.
+/// Some file systems have no locks (NFS without its daemon), and on Windows a lock prevents reading, including
+/// verification. A writer then continues without a lock, and recovery removes nothing.
 pub(crate) fn try_claim(file: &File) -> Claim {
     if cfg!(not(unix)) {
         return Claim::Unknown;
@@ -161,8 +145,10 @@ pub(crate) fn try_claim(file: &File) -> Claim {
     }
 }
 
-/// Gives the lock of a file back. Closing would do, but for a process that is being started meanwhile: until it becomes another program it has whatever is
-/// open here, and the lock with it. What cannot be given back goes with the file.
+/// Releases the lock of a file.
+///
+/// Closing the file is not enough: a child process between fork and exec inherits the open file, and its lock. If
+/// unlocking fails, the lock ends when the last copy is closed.
 pub(crate) fn release(file: &File) {
     let _ = file.unlock();
 }
@@ -171,25 +157,21 @@ fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    #[cfg(unix)]
     use super::Temporary;
-    use super::is_temporary_name;
-    #[cfg(unix)]
     use crate::{
         Disk,
         faults::{Effect, Fault, Faults, Outcome},
         recover,
     };
 
-    #[cfg(unix)]
     #[test]
     fn a_writer_that_fails_leaves_its_file_to_recovery_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let system = Faults::with(Fault { at: 1, effect: Effect::Nothing, outcome: Outcome::Death });
         let temporary = Temporary::create(&system, folder.path()).expect("the first call works");
-        // What a process has that is being started at that moment.
+        // The copy of a child process between fork and exec.
         let inherited = temporary.file.try_clone().expect("one more file");
         let path = temporary.path.clone();
         drop(temporary);
@@ -197,24 +179,5 @@ mod tests {
         let recovered = recover(&Disk, folder.path()).expect("a folder");
         assert_eq!((recovered.removed, recovered.in_use), (vec![path], vec![]));
         drop(inherited);
-    }
-
-    #[test]
-    fn only_names_of_our_pattern_are_temporary() {
-        assert!(is_temporary_name(".chronoxide-0123456789ab"));
-        for other in [
-            "",
-            ".chronoxide-",
-            ".chronoxide-0123456789a",
-            ".chronoxide-0123456789abc",
-            ".chronoxide-0123456789a.",
-            ".chronoxide-0123456789\u{e9}",
-            "chronoxide-0123456789ab",
-            ".chronoxide_0123456789ab",
-            "x.chronoxide-0123456789ab",
-            ".chronoxide-lock",
-        ] {
-            assert!(!is_temporary_name(other), "{other:?}");
-        }
     }
 }

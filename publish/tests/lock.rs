@@ -54,7 +54,7 @@ fn what_is_no_folder_cannot_be_locked() {
         }
     }
     let message = LockError::InUse { folder: "blocks".into() }.to_string();
-    assert_eq!(message, "blocks: another job works in this folder");
+    assert_eq!(message, "blocks: another job is running in this folder");
 }
 
 /// The other process: takes the lock, says so, and waits to be killed.

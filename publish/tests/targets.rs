@@ -22,7 +22,7 @@ fn a_target_that_exists_stays_as_it_is() {
     fs::write(&target, "old").expect("the old file");
     let error = error(&target, Existing::Refuse);
     assert!(matches!(error, PublishError::Exists { .. }), "{error:?}");
-    let expected = format!("{}: exists already, and is left as it is", target.display());
+    let expected = format!("{}: already exists (use --force to replace it)", target.display());
     assert_eq!(error.to_string(), expected);
     assert_eq!(content_of(&target), Some(b"old".to_vec()));
 }

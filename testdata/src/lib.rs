@@ -6,6 +6,7 @@
 //! | [`allocation`] | an allocator that counts |
 //! | [`broken`] | a block for each rule of the format that breaks it |
 //! | [`captures`] | captures that real software wrote |
+//! | [`conformance`] | requirements of symbol tables and labelset stores, and models that meet them |
 //! | [`corpus`] | corpora of the fuzz targets |
 //! | [`exercise`] | the whole read API over any bytes |
 //! | [`flat`] | series as pairs of ids in memory, which benches compare with |
@@ -22,6 +23,7 @@
 pub mod allocation;
 pub mod broken;
 pub mod captures;
+pub mod conformance;
 pub mod corpus;
 pub mod editor;
 pub mod exercise;

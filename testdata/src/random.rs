@@ -7,7 +7,8 @@ use chronoxide_format::metadata::{MetricMetadata, MetricType, OwnedMetricMetadat
 
 use crate::plan::{KeysetPlan, Labelset, Plan, Source, key};
 
-/// Numbers that are the same for the same seed (SplitMix64).
+/// Pseudorandom numbers from a seed (SplitMix64; Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+/// 2014).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -27,6 +28,20 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         ((mixed ^ (mixed >> 31)) % end as u64) as usize
+    }
+
+    /// Returns a text of 1 to 4 characters from a small alphabet, so that texts repeat, share prefixes, and have characters
+    /// of several bytes.
+    pub fn text(&mut self) -> String {
+        let len = 1 + self.below(4);
+        (0..len).map(|_| ['a', 'b', '_', '\u{0}', 'é', '世', '🦀', '\u{10ffff}'][self.below(8)]).collect()
+    }
+
+    /// Returns a labelset of 1 to `max_count` labels, sorted by name.
+    pub fn labels(&mut self, max_count: usize) -> Vec<(String, String)> {
+        let count = 1 + self.below(max_count);
+        let labels: BTreeMap<_, _> = (0..count).map(|_| (self.text(), self.text())).collect();
+        labels.into_iter().collect()
     }
 
     /// True in so many of a hundred cases.

@@ -12,7 +12,7 @@ use chronoxide_compactor::{CompactOptions, Compacted, Compaction};
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::otlp::decode_otlp_proto;
-use chronoxide_ingest::{Collector, CollectorOptions, Job, JobOptions};
+use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestOptions};
 use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_labels::{LabelSetStore, Layout};
 use chronoxide_testdata::captures::{committed, real, text};
@@ -55,10 +55,10 @@ fn expected(path: &Path) -> Lines {
 }
 
 fn ingested(path: &Path, layout: Layout) -> Vec<u8> {
-    let collector = CollectorOptions { layout, ..CollectorOptions::default() };
-    let mut job = Job::new(JobOptions { collector, ..JobOptions::default() }, Vec::new());
-    job.read(Source::open(path).unwrap()).unwrap();
-    let (report, mut blocks) = job.finish().unwrap();
+    let assemble = AssembleOptions { layout, ..AssembleOptions::default() };
+    let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());
+    ingest.read(Source::open(path).unwrap()).unwrap();
+    let (report, mut blocks) = ingest.finish().unwrap();
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     blocks.remove(0)
 }
@@ -185,13 +185,13 @@ fn blocks_of_captures_keep_to_the_sizes_of_the_readme() {
 fn assert_workload_size(set: &str, count: u32) {
     let workload = Workload::new(Options { series: count.into(), ..Options::default() }).unwrap();
     for layout in LAYOUTS {
-        let options = CollectorOptions { layout, keep_metadata: false, ..CollectorOptions::default() };
-        let mut collector = Collector::new(options, Vec::new());
+        let options = AssembleOptions { layout, keep_metadata: false, ..AssembleOptions::default() };
+        let mut assembler = Assembler::new(options, Vec::new());
         for request in workload.requests() {
-            decode_otlp_proto(&request.encode_to_vec(), &mut collector).unwrap();
+            decode_otlp_proto(&request.encode_to_vec(), &mut assembler).unwrap();
         }
-        assert_eq!(collector.store().len(), count as usize, "{set}");
-        let (_, blocks) = collector.finish().unwrap();
+        assert_eq!(assembler.store().len(), count as usize, "{set}");
+        let (_, blocks) = assembler.finish().unwrap();
         assert_size(set, count, layout, blocks.iter().map(Vec::len).sum());
     }
 }

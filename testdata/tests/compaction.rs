@@ -7,7 +7,7 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::otlp::decode_otlp_proto;
-use chronoxide_ingest::{Collector, CollectorOptions};
+use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::LabelSetStore;
 use chronoxide_planner::Layout;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
@@ -20,16 +20,16 @@ const BLOCKS: u32 = 64;
 /// The series of a window, and a block that was made of them as ingest does it.
 fn window(series: u64, window: u32, layout: Layout) -> (BTreeSet<Labelset>, Vec<u8>) {
     let workload = Workload::new(Options { series, windows: window..window + 1, ..Options::default() }).unwrap();
-    let mut collector = Collector::new(CollectorOptions::default(), Vec::new());
+    let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
     let mut expected = BTreeSet::new();
     for request in workload.requests() {
         visit_labelsets(&request, |labels| {
             expected.insert(labels.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect());
         });
-        decode_otlp_proto(&request.encode_to_vec(), &mut collector).unwrap();
+        decode_otlp_proto(&request.encode_to_vec(), &mut assembler).unwrap();
     }
-    assert_eq!(collector.store().len(), expected.len());
-    (expected, collector.store().seal(layout, &BlockMeta::default()).unwrap().block)
+    assert_eq!(assembler.store().len(), expected.len());
+    (expected, assembler.store().seal(layout, &BlockMeta::default()).unwrap().block)
 }
 
 fn content(block: &[u8]) -> BTreeSet<Labelset> {

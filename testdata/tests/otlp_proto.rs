@@ -67,13 +67,13 @@ fn lists_are_read_to_a_depth() {
         }
         let attribute = KeyValue { key: "a".to_owned(), value: Some(value), ..KeyValue::default() };
         let resource = Resource { attributes: vec![attribute], ..Resource::default() };
-        let of_resource = ResourceMetrics { resource: Some(resource), ..ResourceMetrics::default() };
-        ExportMetricsServiceRequest { resource_metrics: vec![of_resource] }.encode_to_vec()
+        let resource_metrics = ResourceMetrics { resource: Some(resource), ..ResourceMetrics::default() };
+        ExportMetricsServiceRequest { resource_metrics: vec![resource_metrics] }.encode_to_vec()
     };
     let text = format!("{}1{}", "[".repeat(32), "]".repeat(32));
     assert_eq!(read(&nested(32)).0[1], format!("Resource \"a\" = {text:?}"));
     let error = decode_otlp_proto(&nested(33), &mut Parts::default()).unwrap_err().to_string();
-    assert!(error.starts_with("nested more than 32 deep, at byte "), "{error}");
+    assert!(error.starts_with("nested more than 32 levels deep at byte "), "{error}");
 }
 
 fn name() -> impl Strategy<Value = String> {
@@ -170,22 +170,22 @@ fn request() -> impl Strategy<Value = ExportMetricsServiceRequest> {
         ..ScopeMetrics::default()
     });
     let resource = attributes().prop_map(|attributes| Resource { attributes, ..Resource::default() });
-    let of_resource = (option::of(resource), vec(of_scope, 0..3)).prop_map(|(resource, scope_metrics)| {
+    let resource_metrics = (option::of(resource), vec(of_scope, 0..3)).prop_map(|(resource, scope_metrics)| {
         ResourceMetrics { resource, scope_metrics, ..ResourceMetrics::default() }
     });
-    vec(of_resource, 0..3).prop_map(|resource_metrics| ExportMetricsServiceRequest { resource_metrics })
+    vec(resource_metrics, 0..3).prop_map(|resource_metrics| ExportMetricsServiceRequest { resource_metrics })
 }
 
 /// What describes the scopes of each resource, moved to another place among them.
 fn with_late_resources(request: &ExportMetricsServiceRequest, place: prop::sample::Index) -> Vec<u8> {
     let mut out = Vec::new();
-    for of_resource in &request.resource_metrics {
+    for resource_metrics in &request.resource_metrics {
         let piece = |piece: ResourceMetrics| piece.encode_to_vec();
-        let scopes = of_resource.scope_metrics.iter();
+        let scopes = resource_metrics.scope_metrics.iter();
         let mut pieces: Vec<Vec<u8>> = scopes
             .map(|of_scope| piece(ResourceMetrics { scope_metrics: vec![of_scope.clone()], ..Default::default() }))
             .collect();
-        let resource = piece(ResourceMetrics { resource: of_resource.resource.clone(), ..Default::default() });
+        let resource = piece(ResourceMetrics { resource: resource_metrics.resource.clone(), ..Default::default() });
         pieces.insert(place.index(pieces.len() + 1), resource);
         let message = pieces.concat();
         out.push(0x0a);

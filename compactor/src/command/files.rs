@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::{Exit, Failure, existing, is_folder, tell};
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction};
@@ -57,7 +57,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     for (path, _) in others.iter().filter(|_| !arguments.quiet.is_set()) {
         let path = path.display().to_string();
         tell(|out| {
-            writeln!(out, "chronoxide-compact: {}: skipped: not between --min-time and --max-time", Harmless(&path))
+            writeln!(out, "chronoxide-compact: {}: skipped: not between --min-time and --max-time", TerminalSafe(&path))
         });
     }
     if chosen.is_empty() {

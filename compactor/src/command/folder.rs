@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, human, print, tell};
 use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Proof};
@@ -45,7 +45,9 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     let folder = blocks::map_folder(path).map_err(Error::from)?;
     if folder.lineages().is_empty() && folder.unreadable().is_empty() {
         let name = path.display().to_string();
-        tell(|out| writeln!(out, "chronoxide-compact: warning: {}: no blocks (*.cx) in this folder", Harmless(&name)));
+        tell(|out| {
+            writeln!(out, "chronoxide-compact: warning: {}: no blocks (*.cx) in this folder", TerminalSafe(&name))
+        });
     }
     let mut told = BTreeSet::new();
     let mut exit = warn_of_unreadable(folder.unreadable(), &mut told).or(warn_of_disputed(&folder));
@@ -113,7 +115,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
 fn tell_leftovers(leftovers: &Leftovers, arguments: &Arguments) -> Exit {
     for path in leftovers.deleted.iter().filter(|_| !arguments.quiet.is_set()) {
         let path = path.display().to_string();
-        tell(|out| writeln!(out, "{}: deleted; an earlier run merged it", Harmless(&path)));
+        tell(|out| writeln!(out, "{}: deleted; an earlier run merged it", TerminalSafe(&path)));
     }
     let mut exit = Exit::Ok;
     for Kept { blocks, outputs, reason, .. } in &leftovers.kept {
@@ -124,8 +126,8 @@ fn tell_leftovers(leftovers: &Leftovers, arguments: &Arguments) -> Exit {
                 writeln!(
                     out,
                     "chronoxide-compact: warning: {}: kept; not proved that {} holds its series: {}",
-                    Harmless(&path),
-                    Harmless(&output),
+                    TerminalSafe(&path),
+                    TerminalSafe(&output),
                     Message(reason)
                 )
             });
@@ -183,7 +185,7 @@ fn warn_of_disputed(folder: &Folder) -> Exit {
                 writeln!(
                     out,
                     "chronoxide-compact: warning: {}: claims to hold block {disputed}, which has more series; the claim is ignored, and the block is not merged",
-                    Harmless(&path)
+                    TerminalSafe(&path)
                 )
             });
         }
@@ -231,7 +233,7 @@ fn tell_absent(group: &Group<'_>, absent: &[BlockId]) -> Exit {
         let path = block.file.display().to_string();
         tell(|out| {
             let why = "merged, but cannot be opened again; not deleted";
-            writeln!(out, "chronoxide-compact: warning: {}: {why}", Harmless(&path))
+            writeln!(out, "chronoxide-compact: warning: {}: {why}", TerminalSafe(&path))
         });
         exit = Exit::Io;
     }

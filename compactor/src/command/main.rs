@@ -61,7 +61,7 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
         _ => files::compact(&arguments, &bar),
     });
     match done {
-        Err(_) if interruption.is_there() => {
+        Err(_) if interruption.is_set() => {
             tell_interrupted(&arguments)?;
             Ok(Exit::Interrupted)
         }

@@ -27,7 +27,7 @@ impl Bar {
 
     /// Returns true once SIGINT or SIGTERM was received.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.interruption.is_there()
+        self.interruption.is_set()
     }
 
     /// Hides the bar while `print` runs.
@@ -66,7 +66,7 @@ impl Observer for Bar {
         if !self.bar.is_hidden() {
             self.show(phase, done, of);
         }
-        !self.interruption.is_there()
+        !self.interruption.is_set()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::escape::{Escaped, Harmless};
+use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::{human, print, tell};
 use chronoxide_compactor::job::PublishedOutput;
 use chronoxide_compactor::strategy::times;
@@ -129,12 +129,12 @@ impl Report {
         let Summary { series_in, duplicates, dropped, other_shards, series_out, .. } = self.summary;
         let inputs = human::count_of(self.inputs as u64, "block");
         match &self.outputs[..] {
-            [output] => writeln!(out, "{}: {inputs} merged", Harmless(&output.path.display().to_string()))?,
+            [output] => writeln!(out, "{}: {inputs} merged", TerminalSafe(&output.path.display().to_string()))?,
             outputs => {
                 writeln!(out, "{inputs} merged into {}", outputs.len())?;
                 for output in outputs {
                     let path = output.path.display().to_string();
-                    writeln!(out, "  {}: {}", Harmless(&path), human::bytes(output.bytes))?;
+                    writeln!(out, "  {}: {}", TerminalSafe(&path), human::bytes(output.bytes))?;
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chronoxide_cli::escape::{Escaped, Harmless};
+use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::human::{self, count, count_of};
 use chronoxide_cli::style::Style;
 use chronoxide_format::view::TimeRange;
@@ -67,7 +67,7 @@ fn group_reason(reason: GroupReason) -> String {
 
 fn unmerged_reason(reason: UnmergedReason<'_>) -> String {
     match reason {
-        UnmergedReason::Copy { of } => format!("copy of {}", Harmless(&of.display().to_string())),
+        UnmergedReason::Copy { of } => format!("copy of {}", TerminalSafe(&of.display().to_string())),
         UnmergedReason::OutsideTimes => "not between --min-time and --max-time".to_owned(),
         UnmergedReason::NoTimes => "times unknown".to_owned(),
         UnmergedReason::Only => "no other block in its range".to_owned(),
@@ -94,7 +94,7 @@ fn times(range: TimeRange) -> String {
 /// Returns the cells of a block's row.
 fn cells(block: &Description) -> [String; 4] {
     [
-        Harmless(&block.file.display().to_string()).to_string(),
+        TerminalSafe(&block.file.display().to_string()).to_string(),
         block.extent().map_or_else(|| "time unknown".to_owned(), times),
         count_of_series(block.series),
         count_of(block.bytes, "byte"),

@@ -1,4 +1,4 @@
-//! Arguments to inputs: files, folders, patterns, standard input.
+//! Inputs that the arguments name: files, folders, patterns, standard input.
 
 use crate::summary::shown;
 use chronoxide_cli::{Exit, Failure, tell};
@@ -11,30 +11,29 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// An input of the command.
+/// Input of the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
-    /// A file, a block or a write-ahead log of Prometheus's TSDB, or `-`.
+    /// Path of a file, or of a block or a write-ahead log of Prometheus's TSDB, or `-`.
     pub(crate) path: PathBuf,
-    /// The folder that an argument names and that this was found in. What is found may have an unknown format.
+    /// Folder argument in which the input was found. The format of such an input may be unrecognized.
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Files and folders of a data folder of Prometheus that are not captures in their place.
+/// Entries of a data folder of Prometheus that are not inputs by themselves.
 const DATA_FOLDER_NAMES: [&str; 3] = ["lock", "queries.active", WAL_FOLDER];
 
-/// The inputs that arguments name, in the order of the arguments, those of a folder or a pattern in the order of their
-/// names.
+/// Returns the inputs that the arguments name, in order of arguments. Inputs of a folder or a pattern are sorted by name.
 ///
 /// # Errors
 ///
-/// A folder cannot be listed, a pattern is wrong, or one matches nothing.
+/// A folder cannot be listed, or a pattern is invalid or matches no file.
 pub(crate) fn expand(arguments: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for argument in arguments {
         let pattern = argument.to_str().filter(|text| text.contains(['*', '?', '[']));
         match pattern {
-            // A shell leaves a pattern that matches nothing as it is, and Windows all of them.
+            // Shells pass patterns without matches unchanged, and Windows passes all patterns unchanged.
             Some(pattern) if !argument.exists() => matches(pattern, &mut inputs)?,
             _ => list(argument, None, &mut inputs)?,
         }
@@ -44,7 +43,7 @@ pub(crate) fn expand(arguments: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 
 fn matches(pattern: &str, inputs: &mut Vec<Input>) -> Result<(), Failure> {
     let before = inputs.len();
-    // As shells have it.
+    // The behaviour of shells.
     let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::default() };
     let paths =
         glob::glob_with(pattern, options).map_err(|error| Failure::new(Exit::Usage, format!("{pattern}: {error}")))?;
@@ -52,17 +51,17 @@ fn matches(pattern: &str, inputs: &mut Vec<Input>) -> Result<(), Failure> {
         list(&path.map_err(|error| Failure::new(Exit::Io, error))?, None, inputs)?;
     }
     if inputs.len() == before {
-        return Err(Failure::new(Exit::Io, format!("{pattern}: nothing matches")));
+        return Err(Failure::new(Exit::Io, format!("{pattern}: no file matches")));
     }
     Ok(())
 }
 
-/// Adds a file, a block or a write-ahead log of Prometheus's TSDB, or what is in another folder. Hidden files and blocks in it are
-/// left alone: the folder may be where the output goes. `folder` is the argument that this was found in.
+/// Adds a file, a block or a write-ahead log of Prometheus's TSDB, or the contents of another folder. Hidden files and blocks
+/// in it are skipped: the folder may be the output folder. `folder` is the argument in which the path was found.
 fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(), Failure> {
     if !path.is_dir() || is_block(path) || is_wal(path) {
         if path != Path::new("-") {
-            // Better now than after hours of reading what comes before it.
+            // Fail now instead of after hours of reading earlier inputs.
             fs::metadata(path).map_err(|error| {
                 let name = path.display();
                 let names_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
@@ -73,7 +72,7 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
                 Failure::new(Exit::Io, message)
             })?;
         }
-        // Opening a pipe of a folder waits for a writer; one that is named may have one.
+        // Opening a pipe waits for a writer. Only a pipe that is an argument is expected to have one.
         if folder.is_some() && !path.is_dir() && !path.is_file() {
             let name = path.display().to_string();
             tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: skipped: not a file", shown(&name)));
@@ -98,7 +97,8 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
     if entries.is_empty() {
         let name = path.display().to_string();
         if has_blocks {
-            let message = format!("{name}: no captures in this folder, only blocks (chronoxide-compact merges blocks)");
+            let message =
+                format!("{name}: no captures in this folder, only blocks (use chronoxide-compact to merge blocks)");
             return Err(Failure::new(Exit::Unsupported, message));
         }
         tell(|out| writeln!(out, "chronoxide-ingest: warning: {}: no captures in this folder", shown(&name)));
@@ -119,8 +119,8 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
     if has_wal { list(&wal, Some(folder), inputs) } else { Ok(()) }
 }
 
-/// Returns true if an entry of a data folder of Prometheus is not an input of its own: locks, logs of queries, folders that were
-/// being written or deleted, snapshots of what the write-ahead log holds too, and that log, which comes last.
+/// Returns true if an entry of a data folder of Prometheus is not an input by itself: locks, query logs, folders that were
+/// being written or deleted, snapshots of the head, and the write-ahead log, which is read last.
 fn is_of_data_folder(entry: &Path) -> bool {
     let name = entry.file_name().and_then(OsStr::to_str).unwrap_or_default();
     DATA_FOLDER_NAMES.contains(&name) || name.contains(".tmp") || name.starts_with("chunk_snapshot.")

@@ -1,33 +1,36 @@
-//! `chronoxide-ingest`: captures to blocks.
+//! The command `chronoxide-ingest`: captures to blocks.
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | [`arguments`] | what the command understands |
+//! | [`arguments`] | arguments and help |
 //! | [`inputs`] | files, folders, patterns, standard input |
 //! | [`memory`] | shares of the memory limit |
-//! | [`output`] | where blocks go |
-//! | [`progress`] | how far a run is, on a terminal |
-//! | [`report`] | the report of a run as Markdown |
-//! | [`summary`] | what was done, for people and for programs |
+//! | [`output`] | published blocks |
+//! | [`progress`] | progress on a terminal |
+//! | [`publish`] | blocks and reports, verified before they get their names |
+//! | [`report`] | report of a run as Markdown |
+//! | [`summary`] | summary of a run as text and as JSON |
 
 mod arguments;
 mod inputs;
 mod memory;
 mod output;
 mod progress;
+mod publish;
 mod report;
 mod summary;
 
 use arguments::{Arguments, FormatChoice};
-use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, publish_text, run};
+use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, run};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
-use chronoxide_ingest::{CollectError, CollectorOptions, IngestError, Job, JobOptions};
+use chronoxide_ingest::{AssembleError, AssembleOptions, Ingest, IngestError, IngestOptions};
 use chronoxide_labels::SealError;
 use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};
 use progress::Bar;
+use publish::publish_text;
 use report::Statistics;
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
@@ -42,7 +45,7 @@ fn main() -> ExitCode {
 
 fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let memory = memory(&arguments)?;
-    let (window, options) = (memory.window, options(&arguments, memory)?);
+    let (zstd_window, options) = (memory.zstd_window, options(&arguments, memory)?);
     let inputs = inputs::expand(&arguments.inputs)?;
     refuse_same_files(&arguments, &inputs)?;
     let interruption = Interruption::watch()?;
@@ -51,27 +54,27 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let output = Output::new(&arguments.output, arguments.force, statistics, interruption.clone())?;
 
     let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json && !arguments.quiet.is_set());
-    let watched = interruption.clone();
+    let signal = interruption.clone();
     let written = output.written.clone();
-    let mut job = Job::new(options, output).watched_by(move |progress| {
-        watched.begin();
+    let mut ingest = Ingest::new(options, output).on_progress(move |progress| {
+        signal.begin();
         bar.show(progress);
-        if watched.is_there() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if signal.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     if arguments.report.is_some() {
-        job = job.timed();
+        ingest = ingest.timed();
     }
-    let read = read_inputs(&mut job, &inputs, arguments.format, window);
-    let timings = job.timings().cloned();
-    let counted = job.report().clone();
+    let read = read_inputs(&mut ingest, &inputs, arguments.format, zstd_window);
+    let timings = ingest.timings().cloned();
+    let counted = ingest.report().clone();
     let done = match read {
-        // A stream is ended so: what it brought is kept, where there may be several blocks.
-        Err(IngestError::Interrupted) if is_folder(&arguments.output) => job.finish(),
-        read => read.and_then(|()| job.finish()),
+        // Ctrl-C is how a stream ends: with several blocks, the data so far is kept.
+        Err(IngestError::Interrupted) if is_folder(&arguments.output) => ingest.finish(),
+        read => read.and_then(|()| ingest.finish()),
     };
     let (report, output) = match done {
         Ok(done) => done,
-        Err(_) if interruption.is_there() => {
+        Err(_) if interruption.is_set() => {
             tell_interrupted(written.lock().map_or(0, |written| written.len()), &arguments);
             if arguments.json {
                 let written = written.lock().map(|mut written| std::mem::take(&mut *written)).unwrap_or_default();
@@ -94,7 +97,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         publish_text(path, existing, &text)?;
     }
     let exit = match () {
-        () if interruption.is_there() => Exit::Interrupted,
+        () if interruption.is_set() => Exit::Interrupted,
         () if report.is_partial(arguments.allow_truncated) => Exit::Partial,
         () => Exit::Ok,
     };
@@ -112,79 +115,86 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Reads the inputs. At least one in each folder must have a known format.
+/// Reads the inputs. At least one in each folder must have a recognized format.
 fn read_inputs(
-    job: &mut Job<Output>,
+    ingest: &mut Ingest<Output>,
     inputs: &[Input],
     format: FormatChoice,
-    window: usize,
+    zstd_window: usize,
 ) -> Result<(), IngestError> {
     let mut known_folders = HashSet::new();
     for input in inputs {
-        if read_input(job, input, format, window)? {
+        if read_input(ingest, input, format, zstd_window)? {
             known_folders.extend(&input.folder);
         }
     }
     match inputs.iter().filter_map(|input| input.folder.as_ref()).find(|folder| !known_folders.contains(folder)) {
         Some(folder) => Err(IngestError::UnknownFormat {
             input: folder.display().to_string(),
-            found: "no file of this folder has a known format",
+            found: "no file in this folder has a recognized format",
         }),
         None => Ok(()),
     }
 }
 
-/// Reads one input. Returns false if it is a file of a folder and has an unknown format: it is passed over then.
-fn read_input(job: &mut Job<Output>, input: &Input, format: FormatChoice, window: usize) -> Result<bool, IngestError> {
+/// Reads one input. Returns false if it is a file of a folder and its format is not recognized; it is skipped then.
+fn read_input(
+    ingest: &mut Ingest<Output>,
+    input: &Input,
+    format: FormatChoice,
+    zstd_window: usize,
+) -> Result<bool, IngestError> {
     let path = &input.path;
     let is_folder = format == FormatChoice::TsdbBlock || format == FormatChoice::Auto && path.is_dir();
     let read = match () {
-        () if is_folder && is_wal(path) => job.read_wal(path),
-        () if is_folder => job.read_tsdb_block(path),
-        () => job.open(path, window).and_then(|source| job.read(source)),
+        () if is_folder && is_wal(path) => ingest.read_wal(path),
+        () if is_folder => ingest.read_tsdb_block(path),
+        () => ingest.open(path, zstd_window).and_then(|source| ingest.read(source)),
     };
     match read {
         Err(IngestError::UnknownFormat { found, .. }) if input.folder.is_some() => {
-            job.pass_over(path, found);
+            ingest.skip_unknown_file(path, found);
             Ok(false)
         }
         read => read.map(|()| true),
     }
 }
 
-/// The shares of the memory limit.
+/// Returns the shares of the memory limit.
 fn memory(arguments: &Arguments) -> Result<Memory, Failure> {
     Memory::new(arguments.memory_limit, arguments.max_record_size, is_folder(&arguments.output))
 }
 
-/// What the arguments say of the run.
-fn options(arguments: &Arguments, memory: Memory) -> Result<JobOptions, Failure> {
+/// Returns the options of the run.
+fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failure> {
     let is_folder = is_folder(&arguments.output);
     let many = [
         ("--window", arguments.window.is_some()),
         ("--max-series-per-block", arguments.max_series_per_block.is_some()),
     ];
     if let Some((option, _)) = many.iter().find(|(_, is_given)| *is_given && !is_folder) {
-        let message =
-            format!("{option} makes several blocks, which need a folder: --output {}/", arguments.output.display());
+        let message = format!(
+            "{option} makes several blocks; the output must be a folder: --output {}/",
+            arguments.output.display()
+        );
         return Err(Failure::new(Exit::Usage, message));
     }
-    Ok(JobOptions {
+    Ok(IngestOptions {
         format: arguments.format.format(),
-        max_record_len: memory.record,
+        max_record_len: memory.max_record_len,
         skip_broken_records: arguments.skip_bad_records,
         keep_float_labels: arguments.keep_float_labels,
-        collector: CollectorOptions {
+        assemble: AssembleOptions {
             layout: arguments.layout.into(),
             external_labels: arguments::sorted("--external-label", arguments.external_labels.clone())?,
-            user_pairs: arguments::sorted("--user-pair", arguments.user_pairs.clone())?,
+            annotations: arguments::sorted("--annotation", arguments.annotations.clone())?,
             window: arguments.window,
             separate_input_windows: is_folder,
             time: arguments.time,
             max_series: arguments.max_series_per_block.map_or(u32::MAX, u32::from),
             max_windows: arguments.max_windows,
             max_blocks: arguments.max_blocks,
-            max_memory: Some(memory.collector),
+            max_memory: Some(memory.assembling),
             one_block: !is_folder,
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
@@ -192,32 +202,32 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<JobOptions, Failure>
             type_and_unit_labels: arguments.type_and_unit_labels,
             keep_metadata: !arguments.no_metadata,
             compare_layouts: arguments.report.is_some(),
-            ..CollectorOptions::default()
+            ..AssembleOptions::default()
         },
     })
 }
 
-/// No output may be an input or another output: with --force it would be replaced.
+/// Refuses outputs that are inputs or other outputs: --force would replace them.
 fn refuse_same_files(arguments: &Arguments, inputs: &[Input]) -> Result<(), Failure> {
     let same =
         |path: &Path, other: &Path| matches!((path.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b);
     let outputs = [Some(&arguments.output), arguments.report.as_ref()];
     for output in outputs.into_iter().flatten() {
         if let Some(input) = inputs.iter().find(|input| same(&input.path, output)) {
-            let message = format!("{} would be replaced, and is an input", input.path.display());
+            let message = format!("{} is an input and would be replaced", input.path.display());
             return Err(Failure::new(Exit::Usage, message));
         }
     }
     if let [Some(output), Some(report)] = outputs
         && (output == report || same(output, report))
     {
-        let message = format!("{} would be both the block and the report", report.display());
+        let message = format!("{} cannot be both the block and the report", report.display());
         return Err(Failure::new(Exit::Usage, message));
     }
     Ok(())
 }
 
-/// Says that a run was interrupted, and which blocks it left. Nobody is left to tell if it cannot be written.
+/// Reports that the run was interrupted, and the number of blocks written.
 fn tell_interrupted(count: usize, arguments: &Arguments) {
     let output = summary::shown(&arguments.output.display().to_string());
     let written = match count {
@@ -228,18 +238,18 @@ fn tell_interrupted(count: usize, arguments: &Arguments) {
     let _ = writeln!(std::io::stderr(), "chronoxide-ingest: interrupted; {written}");
 }
 
-/// Says which blocks a run left that did not come to its end.
+/// Reports the number of blocks written before an error.
 fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
     let count = written.lock().map_or(0, |written| written.len()) as u64;
     if count > 0 {
         let (blocks, output) =
             (human::count_of(count, "block"), summary::shown(&arguments.output.display().to_string()));
         let were = if count == 1 { "was" } else { "were" };
-        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {blocks} {were} written to {output} before that");
+        let _ = writeln!(std::io::stderr(), "chronoxide-ingest: {blocks} {were} written to {output} before the error");
     }
 }
 
-/// An error of a run with its exit code.
+/// Adds the exit code to an error.
 fn failure(error: IngestError) -> Failure {
     use chronoxide_format::write::BuildError::{MetaLen, MetaOrder};
     let exit = match &error {
@@ -255,13 +265,13 @@ fn failure(error: IngestError) -> Failure {
             _ => Exit::Corrupt,
         },
         IngestError::UnknownFormat { .. } => Exit::Unsupported,
-        IngestError::Collect(error) => match error {
-            CollectError::Output(_) => Exit::Io,
-            // What the arguments say is checked by the builder, and the rest are counts.
-            CollectError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
-            CollectError::TooManyWindows { .. }
-            | CollectError::TooManyBlocks { .. }
-            | CollectError::MemoryLimit { .. } => Exit::Usage,
+        IngestError::Assemble(error) => match error {
+            AssembleError::Output(_) => Exit::Io,
+            // The builder checks external labels and annotations. Its other errors are counts.
+            AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
+            AssembleError::TooManyWindows { .. }
+            | AssembleError::TooManyBlocks { .. }
+            | AssembleError::MemoryLimit { .. } => Exit::Usage,
             _ => Exit::Unsupported,
         },
         _ => Exit::Corrupt,

@@ -3,35 +3,35 @@
 use chronoxide_cli::{Exit, Failure, human, memory};
 use chronoxide_ingest::DEFAULT_MAX_RECORD_LEN;
 
-/// The smallest limit: less is taken by the program, its threads and its buffers.
+/// Minimum limit. The program, its threads and its buffers need almost as much.
 const MIN_LIMIT: usize = 32 << 20;
 
-/// Default limit for folders, if the process may use more than twice as much: blocks are cut to keep to it.
+/// Maximum default limit for folders, where blocks are cut to stay below the limit.
 const FOLDER_LIMIT: usize = 1 << 30;
 
-/// Bytes for the program, its threads and the buffers of an input.
+/// Memory of the program, its threads and the buffers of an input, in bytes.
 const PROGRAM: usize = 16 << 20;
 
-/// Records that are in memory at a time: one that is read, those that wait, one that is decoded, and buffers that grow.
+/// Records in memory at a time: being read, waiting, being decoded, and in buffers that grow.
 const RECORDS_AT_A_TIME: usize = 6;
 
 /// Shares of the memory limit, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// For the longest record.
-    pub(crate) record: usize,
-    /// For what a zstd stream looks back over.
-    pub(crate) window: usize,
-    /// For what is collected, and for sealing it.
-    pub(crate) collector: usize,
+    /// Maximum length of a record.
+    pub(crate) max_record_len: usize,
+    /// Maximum window of a zstd stream.
+    pub(crate) zstd_window: usize,
+    /// Memory for assembling and sealing series.
+    pub(crate) assembling: usize,
 }
 
 impl Memory {
-    /// The shares of a limit and a length of records, as far as these were given.
+    /// Divides the memory limit. `limit` and `record` are the options of the user, if set.
     ///
     /// # Errors
     ///
-    /// Both were given, and records of this length take the memory for everything else; or the limit is too small.
+    /// The limit is too small, or records of the given length leave too little of the given limit.
     pub(crate) fn new(limit: Option<usize>, record: Option<usize>, is_folder: bool) -> Result<Self, Failure> {
         if let Some(limit) = limit.filter(|&limit| limit < MIN_LIMIT) {
             let (least, limit) = (human::bytes(MIN_LIMIT as u64), human::bytes(limit as u64));
@@ -49,10 +49,11 @@ impl Memory {
             let message = format!("--max-record-size of {record} needs a --memory-limit of at least {least}");
             return Err(Failure::new(Exit::Usage, message));
         }
-        // A default is no promise: records that were asked for get their memory.
-        let window = whole / 8;
-        let collector = (whole - PROGRAM.min(whole / 2)).saturating_sub(records).saturating_sub(window.min(128 << 20));
-        Ok(Self { record: chosen, window, collector: collector.max(whole / 4) })
+        // A default limit may be exceeded for a record length that the user set.
+        let zstd_window = whole / 8;
+        let assembling =
+            (whole - PROGRAM.min(whole / 2)).saturating_sub(records).saturating_sub(zstd_window.min(128 << 20));
+        Ok(Self { max_record_len: chosen, zstd_window, assembling: assembling.max(whole / 4) })
     }
 }
 
@@ -67,12 +68,12 @@ mod tests {
         for limit in [32, 64, 100, 512, 1_024, 100_000].map(|limit| limit * MIB) {
             for record in [None, Some(MIB), Some(limit / 32)] {
                 let shares = Memory::new(Some(limit), record, true).unwrap();
-                assert_eq!(shares.record, record.unwrap_or((64 * MIB).min(limit / 32)));
+                assert_eq!(shares.max_record_len, record.unwrap_or((64 * MIB).min(limit / 32)));
                 assert!(
-                    shares.record * 6 + shares.window.min(128 * MIB) + shares.collector <= limit,
+                    shares.max_record_len * 6 + shares.zstd_window.min(128 * MIB) + shares.assembling <= limit,
                     "{limit} {shares:?}"
                 );
-                assert!(shares.collector >= limit / 4, "{limit} {shares:?}");
+                assert!(shares.assembling >= limit / 4, "{limit} {shares:?}");
             }
         }
     }
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn defaults_depend_on_the_memory_and_folders_take_a_gigabyte_at_most() {
         let (file, folder) = (Memory::new(None, None, false).unwrap(), Memory::new(None, None, true).unwrap());
-        assert!(folder.collector <= 1 << 30 && folder.collector <= file.collector, "{file:?} {folder:?}");
-        assert!(file.collector as u64 <= chronoxide_cli::memory::usable().unwrap() / 2, "{file:?}");
+        assert!(folder.assembling <= 1 << 30 && folder.assembling <= file.assembling, "{file:?} {folder:?}");
+        assert!(file.assembling as u64 <= chronoxide_cli::memory::usable().unwrap() / 2, "{file:?}");
     }
 }

@@ -1,7 +1,8 @@
-//! Where blocks go: one file, or a folder.
+//! Published blocks: one file, or the files of a folder.
 
+use crate::publish::publish_block;
 use crate::report::Statistics;
-use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder, publish_block};
+use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::{BlockSink, SealedBlock};
 use chronoxide_publish::{Disk, Existing, make_folder, recover};
@@ -11,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// A block that was published.
+/// Published block.
 #[derive(Debug, Serialize)]
 pub(crate) struct Written {
     pub(crate) path: String,
@@ -22,14 +23,14 @@ pub(crate) struct Written {
     pub(crate) keysets: u64,
     pub(crate) keys: u64,
     pub(crate) symbols: u64,
-    /// Start and end of its times, in nanoseconds since 1970; the end is not in the range.
+    /// Half-open time range, in nanoseconds since 1970.
     pub(crate) time: Option<(i64, i64)>,
 }
 
-/// Blocks that were published, also for those who have to tell of them when a run fails.
+/// Published blocks, shared with the reporting of failed runs.
 pub(crate) type WrittenBlocks = Arc<Mutex<Vec<Written>>>;
 
-/// Publishes blocks as they come.
+/// Publishes blocks as they are sealed.
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
@@ -37,19 +38,18 @@ pub(crate) struct Output {
     existing: Existing,
     interruption: Interruption,
     pub(crate) written: WrittenBlocks,
-    /// What the report says of the blocks, if there is to be one.
+    /// Statistics for the report, if there is one.
     pub(crate) statistics: Option<Statistics>,
 }
 
 impl Output {
-    /// Refuses before the work what publishing would refuse after it. Makes the folder, for good, and removes the
-    /// temporary files that killed runs left in it.
+    /// Checks the output path before the work, creates the folder, and removes temporary files of killed runs.
     ///
-    /// The folder is not locked: this run only adds files, which a compaction of the folder does not mind.
+    /// The folder is not locked: a run only adds files, which does not disturb a compaction of the folder.
     ///
     /// # Errors
     ///
-    /// Standard output, a file that exists, a folder that cannot be made.
+    /// The path is standard output or an existing file, or the folder cannot be created.
     pub(crate) fn new(
         path: &Path,
         force: bool,
@@ -63,7 +63,7 @@ impl Output {
         } else {
             existing(path, force)?
         };
-        // What cannot be removed takes space and does no other harm.
+        // Files that cannot be removed only take space.
         let _ = recover(&Disk, if is_folder { path } else { folder_of(path) });
         Ok(Self {
             path: path.to_owned(),
@@ -75,21 +75,21 @@ impl Output {
         })
     }
 
-    /// The blocks that were published, in their order.
+    /// Returns the published blocks in order.
     pub(crate) fn take_written(&self) -> Vec<Written> {
         self.written.lock().map(|mut written| std::mem::take(&mut *written)).unwrap_or_default()
     }
 }
 
-/// The folder that has the name of a file.
+/// Returns the folder of a file.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 impl BlockSink for Output {
-    /// Publishes a block, under its id if there may be several. One that is there already, byte by byte, stays.
+    /// Publishes a block, in a folder under its id. An existing file with the same bytes is kept.
     fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if !self.is_folder && self.interruption.is_there() {
+        if !self.is_folder && self.interruption.is_set() {
             return Err("interrupted".into());
         }
         let block = &sealed.block;
@@ -97,8 +97,8 @@ impl BlockSink for Output {
         let meta = view.meta()?;
         let block_id = view.block_id().to_string();
         let path = if self.is_folder { self.path.join(format!("{block_id}.cx")) } else { self.path.clone() };
-        let is_there = self.is_folder && fs::read(&path).is_ok_and(|there| &there == block);
-        if !is_there {
+        let is_published = self.is_folder && fs::read(&path).is_ok_and(|found| &found == block);
+        if !is_published {
             publish_block(&path, self.existing, block)?;
         }
         if let Some(statistics) = &mut self.statistics {
@@ -116,7 +116,7 @@ impl BlockSink for Output {
             time: meta.time().map(|TimeRange { start, end }| (start, end)),
         };
         if let Ok(mut all) = self.written.lock() {
-            // The same block again, after a cut, is one file.
+            // Equal blocks of several cuts are one file.
             all.retain(|other| other.path != written.path);
             all.push(written);
         }

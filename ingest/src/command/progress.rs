@@ -1,4 +1,4 @@
-//! How far a run is, on a terminal.
+//! Progress on a terminal.
 
 use chronoxide_cli::can_start_thread;
 use chronoxide_cli::human;
@@ -6,7 +6,7 @@ use chronoxide_ingest::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// A bar on standard error; nothing if that is no terminal.
+/// Progress bar on standard error, hidden if it is not wanted.
 pub(crate) struct Bar {
     bar: ProgressBar,
     input: String,
@@ -56,7 +56,7 @@ impl Bar {
     }
 }
 
-/// The bar leaves the terminal as it was.
+/// Removes the bar from the terminal.
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();

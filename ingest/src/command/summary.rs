@@ -1,4 +1,4 @@
-//! What was done, for people and for programs.
+//! Summary of a run, as text and as JSON.
 
 use crate::arguments::Arguments;
 use crate::output::Written;
@@ -10,16 +10,16 @@ use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-/// What was done.
+/// Summary of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     output: String,
-    /// True if the run was interrupted: what came after that is missing.
+    /// True if the run was interrupted, so that later data is missing.
     interrupted: bool,
     layout: &'static str,
     bytes: u64,
     series: u64,
-    /// Bytes of the files for each series; none without series.
+    /// Bytes of the files per series, or `None` without series.
     bytes_per_series: Option<f64>,
     blocks: Vec<Written>,
     #[serde(rename = "input")]
@@ -27,7 +27,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Of the blocks and the report of a run.
+    /// Creates the summary of the blocks and the report of a run.
     pub(crate) fn new(arguments: &Arguments, blocks: Vec<Written>, report: Report) -> Self {
         let bytes = blocks.iter().map(|block| block.bytes).sum();
         let series = blocks.iter().map(|block| block.series).sum();
@@ -53,7 +53,7 @@ impl Summary {
         self.blocks.len()
     }
 
-    /// As one JSON object on standard output.
+    /// Prints the summary as one JSON object on standard output.
     pub(crate) fn print_json(&self) -> Result<(), Failure> {
         print(|out| {
             serde_json::to_writer_pretty(&mut *out, self)?;
@@ -62,29 +62,30 @@ impl Summary {
         Ok(())
     }
 
-    /// For people, on standard error. Nobody is left to tell if it cannot be written.
+    /// Prints the summary as text on standard error. Errors are ignored.
     pub(crate) fn tell(&self) {
-        let _ = write!(io::stderr().lock(), "{}", Told { summary: self, style: Style::stderr() });
+        let _ = write!(io::stderr().lock(), "{}", TextSummary { summary: self, style: Style::stderr() });
     }
 
-    /// The warnings, on standard error.
+    /// Prints the warnings on standard error.
     pub(crate) fn warn(&self) {
         let mut out = io::stderr().lock();
         for warning in &self.report.warnings {
             let _ = writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string()));
         }
         if self.report.more_warnings > 0 {
-            let _ = writeln!(out, "chronoxide-ingest: warning: {} more", human::count(self.report.more_warnings));
+            let _ =
+                writeln!(out, "chronoxide-ingest: warning: {} more warnings", human::count(self.report.more_warnings));
         }
     }
 }
 
-struct Told<'a> {
+struct TextSummary<'a> {
     summary: &'a Summary,
     style: Style,
 }
 
-impl Display for Told<'_> {
+impl Display for TextSummary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Summary { report, .. } = self.summary;
         let summary = self.summary;
@@ -101,7 +102,7 @@ impl Display for Told<'_> {
             }
         };
         let labels = summary.blocks.iter().map(|block| block.labels).sum();
-        let per_series = summary.bytes_per_series.map(|bytes| format!(", {} a series", human::per(bytes)));
+        let per_series = summary.bytes_per_series.map(|bytes| format!(", {} per series", human::per(bytes)));
         let size = human::bytes(summary.bytes) + per_series.as_deref().unwrap_or_default();
         writeln!(f, "{} in {size}", self.style.heading(heading))?;
         let line = |f: &mut fmt::Formatter<'_>, name: &str, text: String| {
@@ -132,10 +133,10 @@ impl Display for Told<'_> {
             f,
             "shadowed",
             list([
-                (shadowed.by_scope, "by a scope's attribute", "by scopes' attributes"),
-                (shadowed.by_point, "by a point's attribute", "by points' attributes"),
-                (shadowed.by_metric_name, "by a metric's name", "by metrics' names"),
-                (report.duplicate_keys.total(), "by another of its level", "by others of their level"),
+                (shadowed.by_scope, "by a scope attribute", "by scope attributes"),
+                (shadowed.by_point, "by a point attribute", "by point attributes"),
+                (shadowed.by_metric_name, "by a metric name", "by metric names"),
+                (report.duplicate_keys.total(), "by a duplicate key", "by duplicate keys"),
             ]),
         )?;
         line(
@@ -156,15 +157,15 @@ impl Display for Told<'_> {
                 (report.metrics_without_points, "metric without points", "metrics without points"),
                 (report.series_without_samples, "series without samples", "series without samples"),
                 (report.unknown_series_refs, "sample of an unknown series", "samples of unknown series"),
-                (report.unknown_files, "file of an unknown format", "files of unknown formats"),
+                (report.unknown_files, "file with an unrecognized format", "files with unrecognized formats"),
             ]),
         )?;
         let skipped = report.skipped;
         line(
             f,
-            "left out",
+            "skipped",
             list([
-                (skipped.broken_records, "broken record", "broken records"),
+                (skipped.broken_records, "malformed record", "malformed records"),
                 (report.torn_records, "record cut off at the end", "records cut off at the end"),
                 (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),
                 (skipped.too_many_labels, "series with too many labels", "series with too many labels"),
@@ -174,7 +175,7 @@ impl Display for Told<'_> {
     }
 }
 
-/// Text that may hold names of files and pieces of captures, without what could steer a terminal, and without quotes.
+/// Escapes characters that a terminal could interpret. Other characters, quotes included, are unchanged.
 pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {
@@ -187,12 +188,12 @@ pub(crate) fn shown(text: &str) -> String {
     shown
 }
 
-/// A count with its noun.
+/// Formats a count with its noun.
 fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", human::count(count), if count == 1 { one } else { many })
 }
 
-/// The counts that are not zero.
+/// Formats the counts that are not zero.
 fn list<const N: usize>(counts: [(u64, &str, &str); N]) -> String {
     let counts = counts.iter().filter(|count| count.0 > 0);
     counts.map(|&(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! Reading and decompressing on a thread of its own, ahead of decoding.
+//! Reading and decompressing on a separate thread, ahead of decoding.
 
 use super::record::{Record, RecordContent, Records};
 use super::source::Source;
@@ -8,21 +8,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes of records that are handed over at a time, or one record if it is longer.
+/// Target size of a batch in bytes. A longer record is a batch.
 const BATCH_LEN: usize = 1 << 20;
 
-/// Batches that wait to be decoded: with the one that is read and the one that is decoded, as many records of the
-/// greatest length are in memory at a time as there are batches.
+/// Maximum number of batches that wait for decoding. One more is being read, and one is being decoded: at most three
+/// records of the maximum length are in memory.
 const WAITING: usize = 1;
 
-/// Records, one behind the other.
+/// Batch of records.
 #[derive(Default)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     records: Vec<Entry>,
 }
 
-/// A record of a batch.
+/// Record of a batch.
 struct Entry {
     number: u64,
     offset: u64,
@@ -53,7 +53,7 @@ impl Batch {
         self.records.push(Entry { number: record.number, offset: record.offset, kind, bytes: start..self.bytes.len() });
     }
 
-    /// The records, in their order.
+    /// Returns the records in order.
     pub(crate) fn records(&self) -> impl Iterator<Item = Record<'_>> {
         self.records.iter().map(|entry| {
             let bytes = self.bytes.get(entry.bytes.clone()).unwrap_or_default();
@@ -69,55 +69,55 @@ impl Batch {
     }
 }
 
-/// What comes from the thread.
+/// Message of the reader thread.
 pub(crate) enum Ahead {
-    /// Records.
+    /// The next records.
     Batch(Batch),
-    /// Nothing yet.
+    /// No message within the timeout.
     Nothing,
-    /// The end of the input, and the source that was read.
+    /// End of the input, with its source and the number of blank lines.
     End(Box<Source>, u64),
 }
 
-/// Records that are read ahead.
+/// Reader of records on a separate thread.
 pub(crate) struct ReadAhead {
     batches: Receiver<Result<Ahead, IngestError>>,
     empty: SyncSender<Batch>,
 }
 
 impl ReadAhead {
-    /// Starts to read.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// The system has no room for a thread.
+    /// The thread cannot be started.
     pub(crate) fn new(records: Records) -> Result<Self, IngestError> {
         let (full, batches) = sync_channel(WAITING);
         let (empty, returned) = sync_channel(WAITING + 1);
-        // Detached: a run that is stopped does not wait for a terminal or a pipe that says nothing.
+        // Detached: a run that is stopped does not wait for a silent terminal or pipe.
         let reader = thread::Builder::new().name("read ahead".to_owned());
         reader.spawn(move || read(records, &full, &returned)).map_err(IngestError::Thread)?;
         Ok(Self { batches, empty })
     }
 
-    /// What comes next; nothing if that takes longer than `patience`.
-    pub(crate) fn next(&self, patience: Duration) -> Result<Ahead, IngestError> {
-        match self.batches.recv_timeout(patience) {
+    /// Waits for the next message, at most for `timeout`.
+    pub(crate) fn next(&self, timeout: Duration) -> Result<Ahead, IngestError> {
+        match self.batches.recv_timeout(timeout) {
             Ok(ahead) => ahead,
             Err(RecvTimeoutError::Timeout) => Ok(Ahead::Nothing),
             Err(RecvTimeoutError::Disconnected) => Err(IngestError::ReaderStopped),
         }
     }
 
-    /// Gives a batch back, so that its memory is used again.
+    /// Returns a batch to the thread, so that its memory is reused.
     pub(crate) fn give_back(&self, mut batch: Batch) {
         batch.bytes.clear();
         batch.records.clear();
-        // If there is no room for it, it is not needed.
+        // If the channel is full, the batch is not needed.
         let _ = self.empty.try_send(batch);
     }
 }
 
-/// Nobody waits for what cannot be sent.
+/// Reads records until the end. Stops silently if the receiver was dropped.
 fn read(mut records: Records, full: &SyncSender<Result<Ahead, IngestError>>, returned: &Receiver<Batch>) {
     loop {
         let mut batch = returned.try_recv().unwrap_or_default();
@@ -140,14 +140,14 @@ fn read(mut records: Records, full: &SyncSender<Result<Ahead, IngestError>>, ret
     }
 }
 
-/// Fills a batch; whether that was the last one. What was read before an error stays in it.
+/// Fills a batch. Returns true if it is the last one. Records before an error remain in the batch.
 fn fill(records: &mut Records, batch: &mut Batch) -> Result<bool, IngestError> {
     while batch.bytes.len() < BATCH_LEN && batch.records.len() < BATCH_LEN / 16 {
         match records.next_record()? {
             Some(record) => batch.push(record),
             None => return Ok(true),
         }
-        // What is there is not kept waiting for what may be long in coming.
+        // Send available records instead of waiting for more.
         if !records.source().has_buffered() {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! What the first bytes of a content say.
+//! Detection of format and framing by the first bytes of content.
 
 use super::depth::Depth;
 use super::frames;
@@ -7,29 +7,29 @@ use crate::prometheus::proto::looks_like_metric_families;
 use crate::prometheus::remote_write::looks_like_remote_write;
 use crate::prometheus::text::looks_like_text;
 
-/// A kind of record.
+/// Format of the records of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// `ExportMetricsServiceRequest`s of OTLP as JSON: one per line, or with their lengths before them.
+    /// `ExportMetricsServiceRequest`s of OTLP as JSON: one per line, or length-prefixed.
     OtlpJson,
-    /// `ExportMetricsServiceRequest`s of OTLP as protobuf: with their lengths before them, or one alone.
+    /// `ExportMetricsServiceRequest`s of OTLP as protobuf: length-prefixed, or a single one.
     OtlpProto,
     /// Objects of label to value: one per line, or in an array, or in the array of a response of Prometheus's series
     /// API.
     SeriesJson,
-    /// The text that Prometheus scrapes, line by line. Its timestamps count milliseconds, those of OpenMetrics seconds;
-    /// which it is shows in each of them.
+    /// Exposition text, line by line. Timestamps are milliseconds in the Prometheus format and seconds in OpenMetrics; the
+    /// notation of each timestamp shows which.
     PrometheusText,
-    /// The same, where it was said that timestamps count seconds.
+    /// Exposition text whose timestamps are seconds.
     OpenMetrics,
-    /// `io.prometheus.client.MetricFamily` messages as protobuf, each with its length before it.
+    /// `io.prometheus.client.MetricFamily` messages as protobuf, each after its length.
     PrometheusProto,
-    /// One request of remote write: protobuf within snappy.
+    /// One remote-write request: protobuf within snappy.
     RemoteWrite,
 }
 
 impl Format {
-    /// The name that `--format` knows.
+    /// Returns the name that `--format` uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,36 +44,37 @@ impl Format {
     }
 }
 
-/// How records stand in the content.
+/// Framing of the records in the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// One per line.
     Lines,
-    /// Each with its length before it, in four bytes.
+    /// Each after its length of four bytes.
     Frames,
-    /// Each with its length before it, as a varint.
+    /// Each after its length as a varint.
     Delimited,
-    /// One, which is the whole content.
+    /// The whole content is one record.
     Whole,
-    /// Values of JSON one after the other, over many lines.
+    /// Concatenated JSON values over many lines.
     Values,
-    /// In a JSON array.
+    /// Elements of a JSON array.
     Array,
-    /// In the array `data` of a JSON object.
+    /// Elements of the array `data` of a JSON object.
     Response,
 }
 
-/// What a content looks like that is of no format.
+/// Description of content with an unsupported format.
 pub(super) type Found = &'static str;
 
-/// The format of a content, by its first bytes. An object whose first field that is no string is called
-/// `resourceMetrics` is a request, one where it is an array called `data`, or comes after a `status`, is a response,
-/// and one with nothing but strings is a series.
+/// Detects format and framing by the first bytes of content.
 ///
-/// Nothing but white space is a content without records. `{}` says nothing, so that the next object decides; alone it
-/// is a request without resources.
+/// The first field of a JSON object that is not a string decides: an object is an OTLP request if that field is
+/// `resourceMetrics`, and a response if it is an array `data` or comes after `status`. An object of strings is a series.
+///
+/// Content of white space has no records. After `{}` the next object decides; a single `{}` is a request without
+/// resources.
 pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
-    // Before OTLP: a family of ten bytes begins with two of the bytes with which requests begin.
+    // Before OTLP: a family of ten bytes begins like a request.
     if looks_like_metric_families(head) {
         return Ok((Format::PrometheusProto, Framing::Delimited));
     }
@@ -95,11 +96,11 @@ pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
             found => found,
         }),
         Some(_) if looks_like_text(head) => Ok((Format::PrometheusText, Framing::Lines)),
-        Some(_) => Err("this is of no known format"),
+        Some(_) => Err("unrecognized format"),
     }
 }
 
-/// How records of a format stand in a content.
+/// Returns the framing of records of a known format.
 pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
     let is_framed = framed(head).is_some();
     match (format, detect(head)) {
@@ -108,7 +109,7 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
         (Format::OtlpJson, Ok((Format::SeriesJson, framing @ (Framing::Lines | Framing::Values)))) => framing,
         (Format::OtlpProto, _) if !is_framed && head.first() == Some(&0x0a) => Framing::Whole,
         (Format::OtlpProto, _) => Framing::Frames,
-        // No JSON begins with such a byte, also where the first message is cut off.
+        // JSON never begins with such a byte, so the message is framed even if it is cut off.
         (Format::OtlpJson, _) if head.first().is_some_and(|&first| first <= 3) => Framing::Frames,
         (Format::RemoteWrite, _) => Framing::Whole,
         (Format::PrometheusProto, _) => Framing::Delimited,
@@ -116,9 +117,9 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
     }
 }
 
-/// The format of messages with their lengths before them, if the content looks like that.
+/// Returns the format of length-prefixed messages, or `None` if the content does not look like them.
 fn framed(head: &[u8]) -> Option<Format> {
-    // Text has no such byte, and no message has 64 MiB or more unless that is allowed.
+    // Text has no such byte, and messages of 64 MiB or more are not allowed by default.
     if head.first().is_none_or(|&first| first > 3) {
         return None;
     }
@@ -130,13 +131,13 @@ fn framed(head: &[u8]) -> Option<Format> {
     }
 }
 
-/// Whether objects stand on lines of their own, or where they like.
+/// Returns the framing of JSON objects: one per line, or over many lines.
 fn objects(head: &[u8]) -> Framing {
     let mut depth = Depth::default();
     let mut lines = head.trim_ascii_start().iter().take_while(|&&byte| {
-        let goes_on = byte != b'\n' || depth.in_string;
+        let continues = byte != b'\n' || depth.in_string;
         depth.pass(byte);
-        goes_on
+        continues
     });
     let is_whole_line = lines.by_ref().count() < head.trim_ascii_start().len();
     if is_whole_line && !depth.is_outside() { Framing::Values } else { Framing::Lines }
@@ -147,7 +148,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The next byte that is no white space.
+    /// Skips white space and returns the next byte.
     fn token(&mut self) -> Option<u8> {
         let rest = self.rest.trim_ascii_start();
         let (&token, rest) = rest.split_first()?;
@@ -155,32 +156,31 @@ impl Scan<'_> {
         Some(token)
     }
 
-    /// The rest of a string whose first quote was read. Escapes stay as they are: no name that is looked for needs one.
+    /// Reads the rest of a string whose opening quote was read. Escapes stay as written: none of the expected names has one.
     fn string(&mut self) -> Option<&[u8]> {
-        let mut escaped = false;
+        let mut depth = Depth::IN_STRING;
         let end = self.rest.iter().position(|&byte| {
-            let ends = byte == b'"' && !escaped;
-            escaped = byte == b'\\' && !escaped;
-            ends
+            depth.pass(byte);
+            !depth.in_string
         })?;
         let (text, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest.get(1..)?;
         Some(text)
     }
 
-    /// The rest of an object whose brace was read, up to the first field that decides.
+    /// Reads an object after its opening brace, up to the first field that decides.
     fn object(&mut self) -> Result<(Format, Framing), Found> {
         let series = Ok((Format::SeriesJson, Framing::Lines));
         let (mut is_first, mut has_status, mut has_failed) = (true, false, false);
         loop {
             match self.token() {
                 Some(b'"') => {}
-                // An empty object says nothing; what follows it does.
+                // After an empty object the next one decides.
                 Some(b'}') if is_first => match self.token() {
                     Some(b'{') => continue,
                     _ => return Ok((Format::OtlpJson, Framing::Lines)),
                 },
-                // The end of what is looked at, or of an object of strings, or a mistake that will be found.
+                // The end of the examined bytes or of an object of strings, or a syntax error that decoding will report.
                 _ => return series,
             }
             is_first = false;
@@ -194,7 +194,7 @@ impl Scan<'_> {
                 (b"resourceMetrics" | b"resource_metrics", _) => {
                     return Ok((Format::OtlpJson, Framing::Lines));
                 }
-                // A refusal is an object of strings too, and no series.
+                // An error response is an object of strings too.
                 (b"errorType", Some(b'"')) if has_failed => {
                     return Ok((Format::SeriesJson, Framing::Response));
                 }
@@ -209,12 +209,12 @@ impl Scan<'_> {
                     }
                 }
                 (b"data", Some(b'[' | b'n')) => return Ok((Format::SeriesJson, Framing::Response)),
-                // Other servers of this API say more before the data, such as whether these are partial.
+                // Some servers of this API add fields before the data, for example whether it is partial.
                 _ if has_status => return Ok((Format::SeriesJson, Framing::Response)),
                 (b"resourceLogs" | b"resourceSpans" | b"resourceProfiles", _) => {
-                    return Err("this looks like OTLP, but not like metrics");
+                    return Err("OTLP data, but not metrics");
                 }
-                _ => return Err("this is JSON, but neither a request of OTLP metrics nor series"),
+                _ => return Err("JSON, but neither OTLP metrics nor series"),
             }
         }
     }
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contents_are_told_apart_by_their_first_bytes() {
+    fn formats_are_detected_by_the_first_bytes() {
         const OTLP: Result<(Format, Framing), Found> = Ok((Format::OtlpJson, Framing::Lines));
         const LINES: Result<(Format, Framing), Found> = Ok((Format::SeriesJson, Framing::Lines));
         const ARRAY: Result<(Format, Framing), Found> = Ok((Format::SeriesJson, Framing::Array));
@@ -251,8 +251,8 @@ mod tests {
             (r#"{"status":"error","errorType":"bad_data","error":"no"}"#, RESPONSE),
             (r#"{"status":"error","job":"api"}"#, LINES),
             (r#"{"status":"success","isPartial":false,"data":[{"#, RESPONSE),
-            (r#"{"resourceLogs":[]}"#, Err("this looks like OTLP, but not like metrics")),
-            (r#"{"a":1}"#, Err("this is JSON, but neither a request of OTLP metrics nor series")),
+            (r#"{"resourceLogs":[]}"#, Err("OTLP data, but not metrics")),
+            (r#"{"a":1}"#, Err("JSON, but neither OTLP metrics nor series")),
             ("# HELP up\n", Ok((Format::PrometheusText, Framing::Lines))),
             ("\0\0\x12\0{", Ok((Format::OtlpJson, Framing::Frames))),
             ("\0\0\0\0\0\0\x12\0{", Ok((Format::OtlpJson, Framing::Frames))),
@@ -263,13 +263,13 @@ mod tests {
             ("\x0f\n\x02up\x12\x05is up\x18\x01\x22\0", Ok((Format::PrometheusProto, Framing::Delimited))),
             ("\n\n\x04up_a\x18\x01\x22\0", Ok((Format::PrometheusProto, Framing::Delimited))),
             ("\x7f\n\x02up\x18", Ok((Format::PrometheusProto, Framing::Delimited))),
-            ("\x7f\n\x02u p\x18", Err("this is of no known format")),
+            ("\x7f\n\x02u p\x18", Err("unrecognized format")),
             ("\x01\0\0\0{\"resourceMetrics\"", Ok((Format::OtlpJson, Framing::Frames))),
             ("\n\n{\n\"resourceMetrics\":[\n", Ok((Format::OtlpJson, Framing::Values))),
             ("{\n  \"__name__\": \"up\"\n}\n", Ok((Format::SeriesJson, Framing::Values))),
             ("up 1\n", Ok((Format::PrometheusText, Framing::Lines))),
-            ("up is not it\n", Err("this is of no known format")),
-            ("\u{7f}ELF", Err("this is of no known format")),
+            ("up is not it\n", Err("unrecognized format")),
+            ("\u{7f}ELF", Err("unrecognized format")),
         ] {
             assert_eq!(detect(head.as_bytes()), expected, "{head:?}");
         }

@@ -1,20 +1,21 @@
-//! Records that are elements of a JSON array: a bare one, or `data` of a response of Prometheus's API.
+//! Records that are elements of a JSON array: of a bare array, or of `data` in a response of Prometheus's series API.
 //!
-//! A response can be larger than memory, so its elements are cut out one by one; what stands around them, the
-//! envelope, is kept and read as JSON at its end.
+//! A response can be larger than memory, so its elements are read one by one. The JSON around them, the envelope, is kept
+//! and parsed at its end.
 
 use super::depth::Depth;
-use super::record::Found;
+use super::found::Found;
 use super::source::Source;
 use crate::error::IngestError;
+use chronoxide_cli::human::size;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// Where in an array or a response the source stands.
+/// Position of the source in an array or a response.
 #[derive(Debug, Default)]
 pub(super) struct Elements {
     state: State,
-    /// What of a response was read, without its elements.
+    /// Bytes of the response so far, without its elements.
     envelope: Vec<u8>,
     in_response: bool,
 }
@@ -36,19 +37,19 @@ enum State {
     AfterArray,
 }
 
-/// What of a response stands around the series.
+/// Response without its series.
 #[derive(Deserialize)]
 struct Envelope {
     status: Option<String>,
     #[serde(rename = "errorType")]
     error_type: Option<String>,
     error: Option<String>,
-    /// Named so that a second `data` is refused.
+    /// Declared so that a second `data` is refused.
     data: Option<IgnoredAny>,
 }
 
 impl Elements {
-    /// Reads the next element into `buffer`, if it has at most `max_len` bytes; and where it starts.
+    /// Reads the next element into `buffer`, if it has at most `max_len` bytes. Returns its start too.
     pub(super) fn next(
         &mut self,
         source: &mut Source,
@@ -98,13 +99,13 @@ impl Elements {
         }
     }
 
-    /// Reads a response up to its array, or from its end on.
+    /// Reads a response up to its array, or from the end of the array.
     fn pass_envelope(&mut self, source: &mut Source, max_len: usize) -> Result<(), IngestError> {
         let mut depth = Depth::default();
         self.envelope.iter().for_each(|&byte| depth.pass(byte));
         while let Some(&byte) = source.fill()?.first() {
             if self.envelope.len() >= max_len {
-                return Err(mistake(source, format!("more than {max_len} bytes around the series")));
+                return Err(mistake(source, format!("more than {} outside of the series list", size(max_len as u64))));
             }
             let is_array = byte == b'[' && depth.open == 1 && !depth.in_string && ends_in_data(&self.envelope);
             depth.pass(byte);
@@ -119,7 +120,7 @@ impl Elements {
                 return self.check_envelope(source, had_array);
             }
         }
-        // The next look at the source finds its end.
+        // The next read finds the end of the source.
         Ok(())
     }
 
@@ -128,25 +129,25 @@ impl Elements {
             serde_json::from_slice(&self.envelope).map_err(|error| mistake(source, error.to_string()))?;
         if envelope.status.as_deref() == Some("success") {
             if !had_array && envelope.data.is_some() {
-                let reason = "its data are no list of series: is this the answer of a query?";
+                let reason = "`data` is not a list of series; is this the response of a query?";
                 return Err(mistake(source, reason.to_owned()));
             }
             return Ok(());
         }
         let parts = [envelope.status, envelope.error_type, envelope.error];
-        let said: Vec<String> = parts.into_iter().flatten().collect();
-        Err(mistake(source, format!("its status is not \"success\": {}", said.join(", "))))
+        let reasons: Vec<String> = parts.into_iter().flatten().collect();
+        Err(mistake(source, format!("`status` is not \"success\": {}", reasons.join(", "))))
     }
 }
 
-/// Whether the next thing is the value of a field `data`.
+/// Returns true if the next token is the value of a field `data`.
 fn ends_in_data(envelope: &[u8]) -> bool {
     let name = envelope.trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end);
     let before = name.and_then(|name| name.strip_suffix(b"\"data\"")).map(<[u8]>::trim_ascii_end);
     before.is_some_and(|before| matches!(before.last(), Some(b'{' | b',')))
 }
 
-/// The next byte that is no white space. It stays there.
+/// Skips white space and returns the next byte, which is not consumed.
 fn token(source: &mut Source) -> Result<Option<u8>, IngestError> {
     loop {
         let bytes = source.fill()?;
@@ -161,14 +162,14 @@ fn token(source: &mut Source) -> Result<Option<u8>, IngestError> {
     }
 }
 
-/// Reads one element: up to the comma, bracket or white space that follows it.
+/// Reads one element, up to the comma, bracket or white space after it.
 fn element(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
     let mut depth = Depth::default();
     let mut is_too_long = false;
     loop {
         let bytes = source.fill()?;
         if bytes.is_empty() {
-            // An element that is whole is taken; that its array is not is found when the next one is looked for.
+            // A complete element is taken. The next call finds that its array is not closed.
             let is_whole = depth.is_outside();
             return Ok(match () {
                 () if is_too_long => Found::TooLong,

@@ -1,20 +1,22 @@
-//! Records with their length before them, as the Collector's file exporter frames messages: 4 bytes, big-endian, then
-//! the message, which may be a zstd stream of its own; with a varint before them, as protobuf's own framing has it; and the record that is a whole input.
+//! Length-prefixed records, and inputs that are one record.
+//!
+//! The Collector's file exporter writes lengths as 4 bytes, big-endian; each message may be a zstd stream. Delimited
+//! protobuf messages have their lengths as varints.
 
-use super::record::Found;
+use super::found::Found;
 use super::source::{Compression, Source};
 use crate::error::IngestError;
 use std::io::Read;
 
-/// Bytes of the length.
+/// Bytes of a length prefix.
 pub(super) const LENGTH_LEN: usize = 4;
 
-/// Bytes of the longest varint of 64 bits.
+/// Maximum bytes of a 64-bit varint.
 const MAX_VARINT_LEN: usize = 10;
 
-/// Reads the next message into `buffer`, if it has at most `max_len` bytes.
+/// Reads the next message with a 4-byte length into `buffer`, if it has at most `max_len` bytes.
 ///
-/// The length sizes nothing: `buffer` grows with the bytes that are there.
+/// The length allocates nothing: `buffer` grows with the bytes that are read.
 pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
     let read = append(source, LENGTH_LEN as u64, buffer)?;
     let Ok(length) = buffer.as_slice().try_into().map(u32::from_be_bytes) else {
@@ -37,7 +39,7 @@ pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) ->
     Ok(Found::Whole)
 }
 
-/// Reads the next message whose length stands before it as a varint into `buffer`, if it has at most `max_len` bytes.
+/// Reads the next message with a varint length into `buffer`, if it has at most `max_len` bytes.
 pub(super) fn next_delimited(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
     let mut length = 0_u64;
     for place in 0..MAX_VARINT_LEN {
@@ -59,7 +61,7 @@ pub(super) fn next_delimited(source: &mut Source, max_len: usize, buffer: &mut V
     Ok(if read < length { Found::Torn { len: read, expected: Some(length) } } else { Found::Whole })
 }
 
-/// Reads all that is left into `buffer`, if it has at most `max_len` bytes.
+/// Reads the rest of the input into `buffer`, if it has at most `max_len` bytes.
 pub(super) fn whole(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<Found, IngestError> {
     let limit = max_len as u64;
     let read = append(source, limit, buffer)?;
@@ -71,7 +73,7 @@ pub(super) fn whole(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -
     Ok(if read == 0 { Found::End } else { Found::Unterminated })
 }
 
-/// Appends up to `len` bytes. Returns how many there were.
+/// Appends up to `len` bytes to `buffer`. Returns the number of bytes.
 fn append(source: &mut Source, len: u64, buffer: &mut Vec<u8>) -> Result<u64, IngestError> {
     let mut left = len;
     while left > 0 {
@@ -101,7 +103,7 @@ fn skip(source: &mut Source, len: u64) -> Result<(), IngestError> {
     Ok(())
 }
 
-/// Puts the content of a compressed message in its place.
+/// Replaces a compressed message by its content.
 fn decompress(max_len: usize, buffer: &mut Vec<u8>) -> Found {
     let mut content = Vec::new();
     let read = zstd::Decoder::with_buffer(buffer.as_slice())
@@ -120,9 +122,9 @@ fn decompress(max_len: usize, buffer: &mut Vec<u8>) -> Found {
     }
 }
 
-/// The first bytes of the first message, decompressed; nothing if there is no message, or a damaged one.
+/// Returns the first bytes of the first message, decompressed. Returns no bytes if there is no message or it is damaged.
 pub(super) fn first_message(head: &[u8]) -> Vec<u8> {
-    // A request without anything in it has no bytes, and says nothing.
+    // An empty request has no bytes, and shows no format.
     let (frames, _) = head.as_chunks::<LENGTH_LEN>();
     let empty = frames.iter().take_while(|length| **length == [0; LENGTH_LEN]).count();
     let head = head.get(empty * LENGTH_LEN..).unwrap_or_default();

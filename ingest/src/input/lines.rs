@@ -1,6 +1,6 @@
-//! Records that are lines.
+//! Records that are lines of text.
 
-use super::record::Found;
+use super::found::Found;
 use super::source::Source;
 use crate::error::IngestError;
 

@@ -1,24 +1,25 @@
-//! Inputs: opened, decompressed, recognised, and cut into records.
+//! Inputs: opening, decompression, detection of formats, and reading of records.
 //!
 //! | module | what is in it |
 //! | --- | --- |
 //! | `source` | [`Source`], a file or standard input, decompressed, that knows its position |
-//! | `detect` | what the first bytes say: compression, [`Format`], framing |
-//! | `record` | [`Records`], one record after the other |
-//! | `ahead` | reading on a thread of its own |
-//! | `lines` | records that are lines |
-//! | `frames` | records with their length before them, and the one that is a whole input |
-//! | `values` | records that are values of JSON over many lines |
+//! | `detect` | detection of [`Format`] and framing |
+//! | `record` | [`Records`], the records of an input |
+//! | `found` | results of reading a record |
+//! | `ahead` | reading on a separate thread |
+//! | `lines` | records that are lines of text |
+//! | `frames` | length-prefixed records, and inputs that are one record |
+//! | `values` | records that are JSON values over many lines |
 //! | `elements` | records that are elements of a JSON array |
-//! | `depth` | where values of JSON begin and end |
+//! | `depth` | nesting of JSON values |
 //!
-//! Nothing is kept of an input but the current record, and a record is bounded: memory does not depend on how
-//! much there is, or how much a small compressed file expands to.
+//! Memory is bounded by the maximum length of a record, whatever the length of an input or the ratio of its compression.
 
 mod ahead;
 mod depth;
 mod detect;
 mod elements;
+mod found;
 mod frames;
 mod lines;
 mod record;

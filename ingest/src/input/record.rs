@@ -1,45 +1,45 @@
-//! One record after the other.
+//! Records of an input: [`Records`].
 
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
+use super::found::Found;
 use super::source::Source;
 use super::{frames, lines, values};
 use crate::error::IngestError;
 use chronoxide_format::layout::MAGIC;
 
-/// One record of an input.
+/// Record of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Which record of the input, from 1. Blank lines are not counted.
+    /// Number of the record in the input, from 1. Blank lines are not counted.
     pub number: u64,
-    /// Where it starts, in bytes of the content.
+    /// Start of the record, in bytes of decompressed content.
     pub offset: u64,
-    /// What it is.
+    /// Content of the record.
     pub content: RecordContent<'a>,
 }
 
-/// What a record is.
+/// Content of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordContent<'a> {
     /// A whole record.
     Whole(&'a [u8]),
-    /// What stands at the end of the input without the newline that ends a record: a whole record, or one that
-    /// was being written.
+    /// Last bytes of the input without the delimiter that ends a record: a complete record, or a truncated one.
     Unterminated(&'a [u8]),
-    /// Start of a record that is known to be cut off at the end of the input.
+    /// Start of a record that the end of the input cuts off.
     Torn {
-        /// Bytes of it that are there.
+        /// Bytes that are there.
         len: u64,
-        /// Bytes that it should have, if its length prefix was read.
+        /// Length of the record, if its length prefix was read.
         expected: Option<u64>,
     },
-    /// A record with more bytes than are allowed, which were not kept.
+    /// Record that is longer than the limit. Its bytes were not kept.
     TooLong,
-    /// A record that cannot be decompressed, and why.
+    /// Record that cannot be decompressed, with the reason.
     Damaged(&'a str),
 }
 
-/// The records of an input, one after the other.
+/// Reader of the records of an input.
 pub struct Records {
     source: Source,
     format: Format,
@@ -51,32 +51,16 @@ pub struct Records {
     buffer: Vec<u8>,
 }
 
-/// What was found at the position of a record. Its bytes are in the buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    Whole,
-    Unterminated,
-    Torn {
-        len: u64,
-        expected: Option<u64>,
-    },
-    TooLong,
-    /// The buffer has the reason.
-    Damaged,
-    Blank,
-    End,
-}
-
 impl Records {
-    /// The records of an input; of this format, or of the one that its first bytes say. No record may have more than
-    /// `max_len` bytes.
+    /// Creates a reader. Without a format, it is detected by the first bytes. Records of more than `max_len` bytes are
+    /// skipped and reported as [`TooLong`](RecordContent::TooLong).
     ///
     /// # Errors
     ///
-    /// No format was said, and the first bytes are of none that is known.
+    /// No format is given and none is recognized, or the input is a block.
     pub fn new(source: Source, format: Option<Format>, max_len: usize) -> Result<Self, IngestError> {
         if source.head().starts_with(&MAGIC) {
-            let found = "this is a Chronoxide block, not a capture (chronoxide-compact merges blocks)";
+            let found = "this is a Chronoxide block, not a capture (use chronoxide-compact to merge blocks)";
             return Err(IngestError::UnknownFormat { input: source.name().to_owned(), found });
         }
         let (format, framing) = match format {
@@ -88,34 +72,34 @@ impl Records {
         Ok(Self { source, format, framing, elements, max_len, number: 0, blank_lines: 0, buffer: Vec::new() })
     }
 
-    /// The format of the records.
+    /// Returns the format of the records.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Where they come from.
+    /// Returns the source of the records.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Where they came from.
+    /// Returns the source of the records.
     pub(crate) fn into_source(self) -> Source {
         self.source
     }
 
-    /// Lines so far without anything but white space.
+    /// Returns the number of lines so far with only white space.
     #[must_use]
     pub fn blank_lines(&self) -> u64 {
         self.blank_lines
     }
 
-    /// The next record; `None` at the end.
+    /// Reads the next record. Returns `None` at the end.
     ///
     /// # Errors
     ///
-    /// The input cannot be read or decompressed, or what stands between the elements of an array is no JSON.
+    /// The input cannot be read or decompressed, or the JSON between the elements of an array is malformed.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, IngestError> {
         let (offset, found) = loop {
             self.buffer.clear();

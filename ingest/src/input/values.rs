@@ -1,11 +1,11 @@
-//! Records that are values of JSON one after the other, as writers for people lay them out, over many lines.
+//! Records that are concatenated JSON values, pretty-printed over many lines.
 
 use super::depth::Depth;
-use super::record::Found;
+use super::found::Found;
 use super::source::Source;
 use crate::error::IngestError;
 
-/// Reads the next value into `buffer`, if it has at most `max_len` bytes; and where it starts.
+/// Reads the next value into `buffer`, if it has at most `max_len` bytes. Returns its start too.
 pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -> Result<(u64, Found), IngestError> {
     let (mut depth, mut start, mut is_too_long) = (Depth::default(), None, false);
     loop {
@@ -29,7 +29,7 @@ pub(super) fn next(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) ->
         }
         let end = value.iter().position(|&byte| {
             depth.pass(byte);
-            // What is no object ends with its line.
+            // A value that is not an object or an array ends with its line.
             depth.is_outside() && matches!(byte, b'}' | b']' | b'\n')
         });
         let part = value.get(..end.map_or(value.len(), |end| end + 1)).unwrap_or_default();

@@ -78,7 +78,7 @@ mod value;
 
 pub use json::decode_otlp_json;
 pub use kind::MetricKind;
-pub use proto::{ProtoError, decode_otlp_proto, looks_like_request};
+pub use proto::{decode_otlp_proto, looks_like_request};
 pub use sink::{Level, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
 
 pub(crate) use json::Text;

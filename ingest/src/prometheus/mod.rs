@@ -13,6 +13,7 @@
 
 mod float;
 mod kind;
+mod label_pair;
 pub mod proto;
 pub mod remote_write;
 pub mod text;
@@ -21,6 +22,7 @@ pub mod wal;
 
 pub(crate) use float::open_metrics_float;
 pub(crate) use kind::FamilyType;
+pub(crate) use label_pair::label_pair;
 
 /// The label that holds the name of a metric.
 pub(crate) const NAME: &str = "__name__";

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub type Labels = BTreeMap<String, String>;
 
 /// The labelsets of a block, in the order of refs.
-pub fn of_block(block: &[u8]) -> Vec<Labels> {
+pub fn block_series(block: &[u8]) -> Vec<Labels> {
     let view = BlockView::open(block).unwrap();
     view.verify().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -108,15 +108,15 @@ pub fn otlp_proto(bytes: &[u8]) -> BTreeSet<Labels> {
         }
     }
     let mut all = BTreeSet::new();
-    for of_resource in ExportMetricsServiceRequest::decode(bytes).unwrap().resource_metrics {
-        let resource = attributes(&of_resource.resource.unwrap_or_default().attributes);
-        for of_scope in &of_resource.scope_metrics {
-            let scope = of_scope.scope.clone().unwrap_or_default();
+    for resource_metrics in ExportMetricsServiceRequest::decode(bytes).unwrap().resource_metrics {
+        let resource = attributes(&resource_metrics.resource.unwrap_or_default().attributes);
+        for scope_metrics in &resource_metrics.scope_metrics {
+            let scope = scope_metrics.scope.clone().unwrap_or_default();
             let mut base = resource.clone();
             base.extend(attributes(&scope.attributes));
             base.insert("otel_scope_name".to_owned(), scope.name);
             base.insert("otel_scope_version".to_owned(), scope.version);
-            for metric in &of_scope.metrics {
+            for metric in &scope_metrics.metrics {
                 for point in metric.data.iter().flat_map(points) {
                     let mut labels = base.clone();
                     labels.extend(attributes(point));

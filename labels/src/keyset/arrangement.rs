@@ -1,24 +1,24 @@
-//! Which slot of a keyset's rows each label goes to, remembered per order in which keys arrive.
+//! Cache of row slots: [`Arrangements`] maps lists of keys, in order of arrival, to slots of rows.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 use std::ops::Range;
 
-/// Key numbers that are remembered at least; see [`Arrangements::insert`].
+/// Minimum number of key numbers that are cached; see [`Arrangements::insert`].
 const LEAST_REMEMBERED: usize = 1 << 20;
 
-/// Remembers, for lists of keys in the order in which they arrived, the keyset and the slots.
+/// Cache of the keyset and the slots for lists of keys in order of arrival.
 ///
-/// The points of a capture list their labels in few orders, so most series come in one that was seen
-/// before: then nothing is sorted and no name is compared.
+/// The points of a capture list their labels in few orders. Most series arrive in a known order, which avoids sorting
+/// and comparing names.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Arrangements<H = RandomState> {
     index: HashTable<Arrangement>,
-    /// The key numbers of each arrangement as they arrived, one arrangement after the other. Bare numbers, because
-    /// a slice of them is hashed at one go and a slice of structs field by field.
+    /// Key numbers of all arrangements as they arrived, concatenated. Plain numbers instead of structs, because a slice
+    /// of numbers is hashed in one call.
     keys: Vec<u32>,
-    /// For each of them its slot: the position that it has in the byte order of names.
+    /// Slot of each key: its position in the byte order of names.
     slots: Vec<u16>,
     last: Option<Arrangement>,
     hasher: H,
@@ -27,14 +27,14 @@ pub(crate) struct Arrangements<H = RandomState> {
 #[derive(Debug, Clone)]
 struct Arrangement {
     keyset: u32,
-    /// Where its keys and slots are.
+    /// Range of its keys and slots.
     range: Range<usize>,
 }
 
 impl<H: BuildHasher> Arrangements<H> {
-    /// The keyset of a list of keys and the slot of each, if the list came in this order before.
+    /// Returns the keyset of a list of keys and the slot of each key, if the list arrived in this order before.
     pub(crate) fn get(&mut self, keys: &[u32]) -> Option<(u32, &[u16])> {
-        // The points of a metric stand together, so mostly it is the list that came last.
+        // The points of a metric are neighbours, so the last list is the most likely one.
         let own = |arrangement: &Arrangement| self.keys.get(arrangement.range.clone());
         if self.last.as_ref().and_then(own) != Some(keys) {
             let same = |arrangement: &Arrangement| own(arrangement) == Some(keys);
@@ -44,11 +44,10 @@ impl<H: BuildHasher> Arrangements<H> {
         Some((last.keyset, self.slots.get(last.range.clone())?))
     }
 
-    /// Remembers a list of keys that is not there.
+    /// Adds a list of keys that is not cached.
     ///
-    /// There are n! orders of n keys. So that a capture that tries them all does not fill the memory,
-    /// everything is forgotten when there are more than four orders for each of the `keyset_keys` keys of all
-    /// keysets together: nothing but time is lost.
+    /// There are n! orders of n keys. To bound the memory, the cache is cleared once it has more than four orders for
+    /// each of the `keyset_keys` keys of all keysets. Clearing costs only time.
     pub(crate) fn insert(&mut self, keys: &[u32], slots: &[u16], keyset: u32, keyset_keys: usize) {
         if self.keys.len() + keys.len() > LEAST_REMEMBERED.max(keyset_keys.saturating_mul(4)) {
             self.index.clear();

@@ -2,83 +2,82 @@
 
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
-use crate::symbols::{SymbolId, SymbolTable};
+use crate::symbols::{StoreSymbolId, SymbolTable};
 use chronoxide_planner::Origin;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// The number of a label name in one store, in the order of arrival.
+/// Number of a label name in one store, in order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyId(pub u32);
+pub struct StoreKeyId(pub u32);
 
-/// The number of a value among those of its label name in one store, in the order of arrival.
+/// Number of a value among the values of its label name in one store, in order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueCode(pub u32);
 
-/// A label of one store: a name and one of its values. Two labels of a store are equal if and only
-/// if these numbers are.
+/// Label of one store: a name and one of its values. Two labels of a store are equal if and only if both numbers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId {
-    /// The name.
-    pub key: KeyId,
-    /// The value, counted among those of the name.
+    /// Label name.
+    pub key: StoreKeyId,
+    /// Value, numbered among the values of the name.
     pub code: ValueCode,
 }
 
-impl KeyId {
-    /// The id as a position.
+impl StoreKeyId {
+    /// Returns the id as a position.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// All label names of a store, in the order of arrival.
+/// All label names of a store, in order of arrival.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Keys {
     keys: Vec<Key>,
-    /// Bytes of memory of all dictionaries together, kept so that nobody has to walk over them.
+    /// Memory of all dictionaries in bytes, kept so that no pass over them is needed.
     dictionary_bytes: usize,
-    /// Key numbers by the hash of the name. Names are few, so that looking them up here and not among
-    /// all symbols stays in the cache.
+    /// Key numbers by the hash of the name. Names are few: this table stays in the cache, which the table of all
+    /// symbols does not.
     index: HashTable<u32>,
 }
 
-/// A label name and the dictionary of its values.
+/// Label name with the dictionary of its values.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    pub(crate) name: SymbolId,
-    /// The value of each code.
-    pub(crate) values: Vec<SymbolId>,
-    /// Where its labels came from; none so far, or several.
+    pub(crate) name: StoreSymbolId,
+    /// Symbol of each code.
+    pub(crate) values: Vec<StoreSymbolId>,
+    /// Origin of its labels, [`Origin::Unknown`] if none or several were noted.
     origins: Origins,
-    /// (Symbol, code) by the hash of the value. It is keyed by the string and not by its symbol: one
-    /// lookup in a small table instead of one in the large one and then another.
-    index: HashTable<(SymbolId, u32)>,
+    /// (Symbol, code) by the hash of the value. The key is the string instead of its symbol: one lookup in a small
+    /// table replaces two, one of them in the large table of symbols.
+    index: HashTable<(StoreSymbolId, u32)>,
 }
 
 impl Keys {
-    /// The names with their dictionaries, in the order of arrival.
+    /// Returns the names with their dictionaries, in order of arrival.
     pub(crate) fn as_slice(&self) -> &[Key] {
         &self.keys
     }
 
-    /// The key of a name, if there is one.
-    pub(crate) fn get(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, name: &str) -> Option<KeyId> {
+    /// Returns the key of a name, or `None` if the name is unknown.
+    pub(crate) fn get(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, name: &str) -> Option<StoreKeyId> {
         self.get_hashed(symbols, symbols.hash(name), name)
     }
 
-    fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, name: &str) -> Option<KeyId> {
+    fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, name: &str) -> Option<StoreKeyId> {
         let same = |&key: &u32| self.keys.get(key as usize).is_some_and(|key| symbols.text(key.name.0) == name);
-        self.index.find(hash, same).copied().map(KeyId)
+        self.index.find(hash, same).copied().map(StoreKeyId)
     }
 
-    /// The key of a name, which is added if it is new.
+    /// Returns the key of a name, and adds the name if it is new.
     pub(crate) fn intern(
         &mut self,
         symbols: &mut ArenaSymbolTable<impl BuildHasher>,
         name: &str,
-    ) -> Result<KeyId, LabelError> {
+    ) -> Result<StoreKeyId, LabelError> {
         let hash = symbols.hash(name);
         if let Some(key) = self.get_hashed(symbols, hash, name) {
             return Ok(key);
@@ -90,11 +89,11 @@ impl Keys {
         self.index.insert_unique(hash, key, |&other| {
             symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0)))
         });
-        Ok(KeyId(key))
+        Ok(StoreKeyId(key))
     }
 
-    /// Notes where a label of a key comes from.
-    pub(crate) fn note_origin(&mut self, key: KeyId, origin: Origin) {
+    /// Records an origin of the labels of a key.
+    pub(crate) fn note_origin(&mut self, key: StoreKeyId, origin: Origin) {
         if let Some(key) = self.keys.get_mut(key.index()) {
             match origin {
                 Origin::Resource => key.origins.resource = true,
@@ -104,21 +103,21 @@ impl Keys {
         }
     }
 
-    /// The code of a value of a key, if it has one.
+    /// Returns the code of a value of a key, or `None` if the value is unknown.
     pub(crate) fn get_value(
         &self,
         symbols: &ArenaSymbolTable<impl BuildHasher>,
-        key: KeyId,
+        key: StoreKeyId,
         value: &str,
     ) -> Option<ValueCode> {
         self.keys.get(key.index())?.get_hashed(symbols, symbols.hash(value), value)
     }
 
-    /// The code of a value of a key, which is added if it is new.
+    /// Returns the code of a value of a key, and adds the value if it is new.
     pub(crate) fn intern_value(
         &mut self,
         symbols: &mut ArenaSymbolTable<impl BuildHasher>,
-        key: KeyId,
+        key: StoreKeyId,
         value: &str,
     ) -> Result<ValueCode, LabelError> {
         let unknown = LabelError::Unknown { what: Counted::Key, number: key.0 };
@@ -136,12 +135,12 @@ impl Keys {
         Ok(ValueCode(code))
     }
 
-    /// The name of a key.
-    pub(crate) fn name<'a>(&self, symbols: &'a ArenaSymbolTable<impl BuildHasher>, key: KeyId) -> Option<&'a str> {
+    /// Returns the name of a key.
+    pub(crate) fn name<'a>(&self, symbols: &'a ArenaSymbolTable<impl BuildHasher>, key: StoreKeyId) -> Option<&'a str> {
         symbols.resolve(self.keys.get(key.index())?.name)
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub(crate) fn value<'a>(&self, symbols: &'a ArenaSymbolTable<impl BuildHasher>, label: LabelId) -> Option<&'a str> {
         let key = self.keys.get(label.key.index())?;
         symbols.resolve(*key.values.get(label.code.0 as usize)?)
@@ -152,7 +151,7 @@ impl Keys {
     }
 }
 
-/// From where labels of a key came.
+/// Origins of the labels of a key so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Origins {
     resource: bool,
@@ -160,7 +159,7 @@ struct Origins {
 }
 
 impl Key {
-    /// Where its labels come from, if it is one place.
+    /// Returns the origin if there is exactly one.
     pub(crate) fn origin(&self) -> Origin {
         match self.origins {
             Origins { resource: true, point: false } => Origin::Resource,
@@ -170,11 +169,11 @@ impl Key {
     }
 
     fn memory_used(&self) -> usize {
-        self.values.capacity() * size_of::<SymbolId>() + self.index.allocation_size()
+        self.values.capacity() * size_of::<StoreSymbolId>() + self.index.allocation_size()
     }
 
     fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, value: &str) -> Option<ValueCode> {
-        let same = |&(symbol, _): &(SymbolId, u32)| symbols.text(symbol.0) == value;
+        let same = |&(symbol, _): &(StoreSymbolId, u32)| symbols.text(symbol.0) == value;
         self.index.find(hash, same).map(|&(_, code)| ValueCode(code))
     }
 }

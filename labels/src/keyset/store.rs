@@ -1,7 +1,7 @@
-//! The store: symbols, keys, keysets, and the place of each series.
+//! [`KeysetStore`]: symbols, keys, keysets, and the place of each series.
 
 use super::arrangement::Arrangements;
-use super::keys::{KeyId, Keys, LabelId, ValueCode};
+use super::keys::{Keys, LabelId, StoreKeyId, ValueCode};
 use super::rows::Keyset;
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
@@ -13,15 +13,14 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// A labelset store with a value dictionary per label key and, per list of keys, rows of value codes.
+/// Labelset store with a value dictionary per label key, and rows of value codes per list of keys.
 ///
-/// A series costs 4 bytes per label, 20 more, and what its new strings cost. Nothing is allocated per
-/// series, and what is hashed and compared per series is codes, not strings.
+/// A series costs 4 bytes per label, 20 more bytes, and the cost of its new strings. No series is allocated separately,
+/// and series are hashed and compared by codes instead of strings.
 ///
-/// There are two ways in. [`insert`](LabelSetStore::insert) takes strings. Who has labels that many
-/// series share interns them once ([`intern_label`](Self::intern_label)) and then stores series as
-/// lists of numbers ([`insert_ids`](Self::insert_ids)), in any order: sorting is remembered per order
-/// of keys.
+/// [`insert`](LabelSetStore::insert) takes strings. For labels that many series share,
+/// [`intern_label`](Self::intern_label) interns them once, and [`insert_ids`](Self::insert_ids) inserts series as lists of
+/// labels in any order; the sorting is cached per order of keys.
 ///
 /// ```
 /// use chronoxide_labels::{KeysetStore, LabelSetStore};
@@ -39,19 +38,19 @@ pub struct KeysetStore<H = RandomState> {
     symbols: ArenaSymbolTable<H>,
     keys: Keys,
     keysets: Vec<Keyset>,
-    /// Keyset numbers by their keys in the byte order of names.
+    /// Keyset numbers by their keys, in the byte order of names.
     keyset_index: HashTable<u32>,
-    /// Keys of all keysets together.
+    /// Number of keys of all keysets.
     keyset_keys: usize,
     arrangements: Arrangements<H>,
-    /// Bytes of memory of all keysets together, kept so that nobody has to walk over them.
+    /// Memory of all keysets in bytes, kept so that no pass over them is needed.
     keyset_bytes: usize,
-    /// Codes of all series together.
+    /// Number of codes of all series.
     code_count: usize,
     /// Keyset and row of each series.
     places: Vec<Place>,
-    /// The series that is expected next. Sources repeat their series in the same order, so that it mostly is the one
-    /// behind that of the last call: its row is at hand, and need not be hashed and looked up.
+    /// Expected next series. Sources repeat their series in the same order, so it is mostly the successor of the last
+    /// one: its row can be compared without hashing and a lookup.
     expected: StoreRef,
     hasher: H,
     scratch: Scratch,
@@ -63,20 +62,20 @@ struct Place {
     row: u32,
 }
 
-/// Counts of what a store holds, from which the memory for sealing it follows.
+/// Counts of a store, which determine the memory of sealing it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoreCounts {
-    /// Bytes of memory that the store uses.
+    /// Memory of the store in bytes.
     pub(crate) store_bytes: usize,
     pub(crate) keys: usize,
     pub(crate) keysets: usize,
-    /// Keys of all keysets together.
+    /// Number of keys of all keysets.
     pub(crate) keyset_keys: usize,
-    /// Labels of all series together.
+    /// Number of labels of all series.
     pub(crate) codes: usize,
 }
 
-/// Buffers that are kept from series to series.
+/// Buffers that are reused for each series.
 #[derive(Debug, Default, Clone)]
 struct Scratch {
     ids: Vec<LabelId>,
@@ -85,7 +84,7 @@ struct Scratch {
 }
 
 impl KeysetStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -93,52 +92,50 @@ impl KeysetStore {
 }
 
 impl<H: BuildHasher> KeysetStore<H> {
-    /// The key of a label name, which is added if it is new.
+    /// Returns the key of a label name, and adds the name if it is new.
     ///
     /// # Errors
     ///
-    /// The name is empty or too long, or there are 2^32 - 1 keys or symbols. Positions are 0.
-    pub fn intern_name(&mut self, name: &str) -> Result<KeyId, LabelError> {
+    /// The name is empty or too long, or there are 2^32 - 1 keys or symbols. The position in the error is 0.
+    pub fn intern_name(&mut self, name: &str) -> Result<StoreKeyId, LabelError> {
         check_name(name, 0)?;
         self.keys.intern(&mut self.symbols, name)
     }
 
-    /// The label of a key and a value, which is added if it is new. Labels that no series has do not
-    /// reach a block.
+    /// Returns the label of a key and a value, and adds it if it is new. Labels without series do not reach a block.
     ///
     /// # Errors
     ///
     /// The value is empty or too long, the key is not of this store, or there are 2^32 - 1 values of this key or
-    /// symbols. Positions are 0.
-    pub fn intern_value(&mut self, key: KeyId, value: &str) -> Result<LabelId, LabelError> {
+    /// symbols. The position in the error is 0.
+    pub fn intern_value(&mut self, key: StoreKeyId, value: &str) -> Result<LabelId, LabelError> {
         check_value(value, 0)?;
         Ok(LabelId { key, code: self.keys.intern_value(&mut self.symbols, key, value)? })
     }
 
-    /// The label of a name and a value, which is added if it is new.
+    /// Returns the label of a name and a value, and adds it if it is new.
     ///
     /// # Errors
     ///
-    /// As [`intern_name`](Self::intern_name) and [`intern_value`](Self::intern_value).
+    /// Errors of [`intern_name`](Self::intern_name) and [`intern_value`](Self::intern_value).
     pub fn intern_label(&mut self, name: &str, value: &str) -> Result<LabelId, LabelError> {
         let key = self.intern_name(name)?;
         self.intern_value(key, value)
     }
 
-    /// Notes where labels of a key come from, for the planner of factored blocks: a key whose labels come from resources alone
-    /// describes what reports.
-    pub fn note_origin(&mut self, key: KeyId, origin: Origin) {
+    /// Records an origin of the labels of a key for the planner: a key whose labels come only from resources describes
+    /// the sender.
+    pub fn note_origin(&mut self, key: StoreKeyId, origin: Origin) {
         self.keys.note_origin(key, origin);
     }
 
-    /// The ref of the series with these labels, which is added if it is new; and whether it was. Labels may come
-    /// in any order. For a known series in a known order of keys this costs two lookups and no comparison of
-    /// strings.
+    /// Inserts a series with these labels, in any order. Returns its ref, and true if it is new.
+    ///
+    /// For a known series in a known order of keys this costs two lookups and no comparison of strings.
     ///
     /// # Errors
     ///
-    /// There are no labels or too many of them, two have the same key, a label is not of this store, or a count has
-    /// run out.
+    /// There are no labels or too many, two have the same key, a label is not of this store, or a count is exhausted.
     pub fn insert_ids(&mut self, labels: &[LabelId]) -> Result<(StoreRef, bool), LabelError> {
         let mut scratch = std::mem::take(&mut self.scratch);
         let result = self.insert_arranged(labels, &mut scratch.keys, &mut scratch.codes);
@@ -183,7 +180,7 @@ impl<H: BuildHasher> KeysetStore<H> {
             self.expected = StoreRef(series.0.wrapping_add(1));
             return Ok((series, false));
         }
-        // A known row has known codes, so only new ones are checked.
+        // Only new rows are checked: the codes of a known row are valid.
         for label in labels {
             if self.keys.value(&self.symbols, *label).is_none() {
                 return Err(LabelError::Unknown { what: Counted::Value, number: label.code.0 });
@@ -199,13 +196,13 @@ impl<H: BuildHasher> KeysetStore<H> {
         Ok((series, true))
     }
 
-    /// Sorts a list of keys that arrives in an order not seen before, and remembers it.
+    /// Sorts a list of keys that arrived in a new order, and caches the result.
     fn arrange(&mut self, keys: &[u32]) -> Result<(), LabelError> {
         check_count(keys.len())?;
         let mut sorted = Vec::with_capacity(keys.len());
         for (position, &key) in (0u16..).zip(keys) {
             let unknown = LabelError::Unknown { what: Counted::Key, number: key };
-            sorted.push((self.keys.name(&self.symbols, KeyId(key)).ok_or(unknown)?, position, KeyId(key)));
+            sorted.push((self.keys.name(&self.symbols, StoreKeyId(key)).ok_or(unknown)?, position, StoreKeyId(key)));
         }
         sorted.sort_unstable();
         for pair in sorted.windows(2) {
@@ -215,7 +212,7 @@ impl<H: BuildHasher> KeysetStore<H> {
                 return Err(LabelError::DuplicateName { position: usize::from(*position) });
             }
         }
-        let canonical: Box<[KeyId]> = sorted.iter().map(|&(_, _, key)| key).collect();
+        let canonical: Box<[StoreKeyId]> = sorted.iter().map(|&(_, _, key)| key).collect();
         let mut slots = vec![0; keys.len()];
         for (slot, &(_, position, _)) in (0u16..).zip(&sorted) {
             if let Some(place) = slots.get_mut(usize::from(position)) {
@@ -227,13 +224,13 @@ impl<H: BuildHasher> KeysetStore<H> {
         Ok(())
     }
 
-    /// The number of the keyset of these keys, if there is one.
-    fn get_keyset(&self, keys: &[KeyId]) -> Option<u32> {
+    /// Returns the number of the keyset with these keys, if any.
+    fn get_keyset(&self, keys: &[StoreKeyId]) -> Option<u32> {
         let same = |&keyset: &u32| self.keysets.get(keyset as usize).is_some_and(|keyset| keyset.keys() == keys);
         self.keyset_index.find(self.hasher.hash_one(keys), same).copied()
     }
 
-    fn intern_keyset(&mut self, keys: Box<[KeyId]>) -> Result<u32, LabelError> {
+    fn intern_keyset(&mut self, keys: Box<[StoreKeyId]>) -> Result<u32, LabelError> {
         if let Some(keyset) = self.get_keyset(&keys) {
             return Ok(keyset);
         }
@@ -250,37 +247,37 @@ impl<H: BuildHasher> KeysetStore<H> {
         Ok(keyset)
     }
 
-    /// The name of a key, if it is of this store.
+    /// Returns the name of a key, or `None` if it is not of this store.
     #[must_use]
-    pub fn name(&self, key: KeyId) -> Option<&str> {
+    pub fn name(&self, key: StoreKeyId) -> Option<&str> {
         self.keys.name(&self.symbols, key)
     }
 
-    /// The value of a label, if it is of this store.
+    /// Returns the value of a label, or `None` if it is not of this store.
     #[must_use]
     pub fn value(&self, label: LabelId) -> Option<&str> {
         self.keys.value(&self.symbols, label)
     }
 
-    /// How many label names there are.
+    /// Returns the number of label names.
     #[must_use]
     pub fn key_count(&self) -> usize {
         self.keys.as_slice().len()
     }
 
-    /// How many lists of keys there are.
+    /// Returns the number of lists of keys.
     #[must_use]
     pub fn keyset_count(&self) -> usize {
         self.keysets.len()
     }
 
-    /// How many distinct strings there are, names and values together.
+    /// Returns the number of distinct strings, names and values.
     #[must_use]
     pub fn symbol_count(&self) -> usize {
         self.symbols.len()
     }
 
-    /// Counts of what the store holds. Costs no pass over it.
+    /// Returns the counts of the store without a pass over it.
     pub(crate) fn counts(&self) -> StoreCounts {
         StoreCounts {
             store_bytes: self.memory_used(),
@@ -299,7 +296,7 @@ impl<H: BuildHasher> KeysetStore<H> {
         &self.keys
     }
 
-    /// The keyset and the row of a series.
+    /// Returns the keyset and the row of a series.
     pub(crate) fn place(&self, series: usize) -> Option<(u32, u32)> {
         self.places.get(series).map(|place| (place.keyset, place.row))
     }
@@ -326,7 +323,7 @@ impl<H: BuildHasher> LabelSetStore for KeysetStore<H> {
 
     fn find(&self, labels: &[(&str, &str)]) -> Result<Option<StoreRef>, LabelError> {
         labelset::check(labels)?;
-        let mut keys = [KeyId(0); MAX_LABELS];
+        let mut keys = [StoreKeyId(0); MAX_LABELS];
         let mut codes = [0; MAX_LABELS];
         for ((&(name, value), key), code) in labels.iter().zip(&mut keys).zip(&mut codes) {
             let Some(found) = self.keys.get(&self.symbols, name) else {

@@ -1,4 +1,4 @@
-//! A store as the bytes of a block.
+//! Sealing of a store into the bytes of a block.
 
 use super::order::BlockKey;
 use super::selection::Selection;
@@ -10,49 +10,50 @@ use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_planner::{Content, KeysetRows, Layout, plan};
 
-/// A store as a block.
+/// Sealed store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
-    /// The bytes of the block.
+    /// Bytes of the block.
     pub block: Vec<u8>,
-    /// The block's ref of each series, by its number in the store: a permutation.
+    /// Series ref in the block for each series of the store, by its number: a permutation.
     pub refs: Vec<SeriesRef>,
 }
 
-/// Why a store cannot be sealed.
+/// Error of sealing a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
-    /// The builder refuses a part: what the meta data say, or a count.
+    /// The block builder refused metadata, or a count exceeds the format.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A name is longer than the policy that the block would record.
-    #[error("a label name has {len} bytes, and the block's policy says at most {limit}")]
+    /// A name is longer than the block's label policy allows.
+    #[error("label name of {len} bytes exceeds the policy's limit of {limit}")]
     NameBreaksPolicy {
-        /// Bytes of the name.
+        /// Length of the name in bytes.
         len: u32,
-        /// The policy's limit.
+        /// Limit of the policy.
         limit: u32,
     },
-    /// A value is longer than the policy that the block would record.
-    #[error("a label value has {len} bytes, and the block's policy says at most {limit}")]
+    /// A value is longer than the block's label policy allows.
+    #[error("label value of {len} bytes exceeds the policy's limit of {limit}")]
     ValueBreaksPolicy {
-        /// Bytes of the value.
+        /// Length of the value in bytes.
         len: u32,
-        /// The policy's limit.
+        /// Limit of the policy.
         limit: u32,
     },
 }
 
 impl KeysetStore {
-    /// The series of this store as a block of this layout.
+    /// Seals the series of this store into a block.
     ///
-    /// The bytes depend on the series, on where their labels come from as far as the store was told, on the layout and on the meta data, and on nothing
-    /// else: not on the order of arrival, nor on what was interned and not used. The store stays as it is. The block records the version of
-    /// the planner, whatever the meta data say.
+    /// The bytes depend only on the series, the recorded origins of labels, the layout and the metadata. They do not
+    /// depend on the order of arrival, or on labels that no series has. The store is not changed. The block records the
+    /// version of the planner, whatever `meta` contains.
     ///
-    /// Costs one pass over all codes, sorting the symbols and, keyset by keyset, the rows; a factored block some passes more. Holds the block and twice the
-    /// rows of the largest keyset, for a factored block twice the rows of all.
+    /// Costs one pass over all codes, sorting the symbols, and sorting the rows of each keyset; a factored block costs
+    /// a few more passes. Memory holds the block and twice the rows of the largest keyset, or for a factored block
+    /// twice all rows.
     ///
     /// ```
     /// use chronoxide_format::{write::BlockMeta, view::BlockView};
@@ -72,21 +73,21 @@ impl KeysetStore {
     ///
     /// # Errors
     ///
-    /// The meta data are not in order, names or values are longer than their policy says, or a count of the format has
-    /// run out.
+    /// The metadata is not sorted, names or values are longer than its label policy allows, or a count exceeds the
+    /// format.
     pub fn seal(&self, layout: Layout, meta: &BlockMeta) -> Result<Sealed, SealError> {
         let (block, refs) = self.seal_selection(&Selection::ALL, layout, meta)?;
         Ok(Sealed { block, refs })
     }
 
-    /// The series whose bit is set, by their number in the store, as a block. Otherwise as [`seal`](Self::seal): it
-    /// is the block of a store that has only these.
+    /// Seals the series whose bit is set, by their number in the store. The block equals that of a store with only
+    /// these series; see [`seal`](Self::seal).
     ///
     /// # Errors
     ///
-    /// As [`seal`](Self::seal).
+    /// Errors of [`seal`](Self::seal).
     pub fn seal_selected(&self, selected: &BitSlice, layout: Layout, meta: &BlockMeta) -> Result<Vec<u8>, SealError> {
-        Ok(self.seal_selection(&Selection::of(self, selected), layout, meta)?.0)
+        Ok(self.seal_selection(&Selection::from_bits(self, selected), layout, meta)?.0)
     }
 
     fn seal_selection(
@@ -119,16 +120,16 @@ impl KeysetStore {
     }
 }
 
-/// A block builder that holds names and values to the policy.
+/// Block builder that checks names and values against the policy.
 struct Target {
     builder: BlockBuilder,
     policy: LabelPolicy,
-    /// Bytes of each symbol.
+    /// Length of each symbol.
     lens: Vec<u32>,
     key_count: u32,
-    /// The keysets of a block that is to be factored: they are written when all are there.
+    /// Keysets of a factored block, which are written when all are known.
     content: Option<Content>,
-    /// Series of these.
+    /// Number of their series.
     series: u32,
 }
 
@@ -143,7 +144,7 @@ impl BlockTarget for Target {
 
     fn symbol(&mut self, text: &str) -> Result<(), SealError> {
         self.builder.push_symbol(text)?;
-        // The builder takes no symbol whose length does not fit.
+        // The builder refuses symbols whose length does not fit.
         self.lens.push(text.len() as u32);
         Ok(())
     }
@@ -161,7 +162,7 @@ impl BlockTarget for Target {
         self.builder.push_key(SymbolId(key.name), &values)?;
         self.key_count += 1;
         if let Some(content) = &mut self.content {
-            // The builder takes no more than fit.
+            // The builder refuses more series than fit.
             content.value_counts.push(values.len() as u32);
             content.origins.push(key.origin);
         }

@@ -1,29 +1,29 @@
-//! The memory that sealing a store takes.
+//! Memory of sealing a store.
 
 use crate::keyset::{KeysetStore, StoreCounts};
 use chronoxide_planner::Layout;
 
-/// What sealing takes on top of the store, as tenths of the store: ranks, sorted rows, the sections, the block. Measured
-/// for stores of many shapes (`labels/tests/memory.rs`): 12 to 21.
+/// Memory of sealing on top of the store, in tenths of the store: ranks, sorted rows, sections, the block. Measured for
+/// stores of many shapes (`labels/tests/memory.rs`): 12 to 21.
 const TENTHS_OF_STORE: usize = 22;
 
-/// Bytes that the allocator adds for each key and each keyset, which have allocations of their own.
+/// Bytes that the allocator adds for each key and each keyset, which are allocated separately.
 const ALLOCATIONS: usize = 100;
 
-/// Bytes for the planner: for each keyset, each key of a keyset and each label of a series.
+/// Bytes for the planner per keyset, per key of a keyset, and per label of a series.
 const PLANNER_PER_KEYSET: usize = 150;
 const PLANNER_PER_KEYSET_KEY: usize = 40;
 const PLANNER_PER_CODE: usize = 4;
 
-/// Bytes that small stores take too.
+/// Minimum memory of sealing, for small stores.
 const SMALL: usize = 1 << 20;
 
 impl KeysetStore {
-    /// Returns the bytes of memory in use at the peak of [sealing](Self::seal) all series of this store, the store and
-    /// the block included, at most: an estimate from counts, which costs no pass over the store.
+    /// Returns an upper estimate of the memory in bytes at the peak of [sealing](Self::seal) this store, including the
+    /// store and the block. It is computed from counts, without a pass over the store.
     ///
-    /// Equal stores give equal estimates, so that a caller that seals before a limit is reached does so at the same
-    /// place of the same input.
+    /// Equal stores give equal estimates: a caller that seals before it reaches a limit cuts the same input at the same
+    /// place.
     #[must_use]
     pub fn peak_memory(&self, layout: Layout) -> usize {
         let StoreCounts { store_bytes, keys, keysets, keyset_keys, codes } = self.counts();

@@ -1,13 +1,13 @@
-//! Sealing: a store as a block.
+//! Sealing of a store into a block.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `order` | which symbols, keys and values are used, and the ranks they get |
-//! | `rows` | the rows of one keyset, remapped to ranks and sorted |
-//! | `selection` | which series are sealed |
-//! | `write` | the walk over both into whatever takes a block's parts |
-//! | `memory` | [`KeysetStore::peak_memory`](crate::KeysetStore::peak_memory): the memory that sealing takes |
-//! | `block` | [`KeysetStore::seal`](crate::KeysetStore::seal): a block builder as what takes them |
+//! | `order` | used symbols, keys and values, and their ranks |
+//! | `rows` | rows of one keyset, remapped to ranks and sorted |
+//! | `selection` | the set of series to seal |
+//! | `write` | the walk over a store in the order of a block |
+//! | `memory` | [`KeysetStore::peak_memory`](crate::KeysetStore::peak_memory): the memory of sealing |
+//! | `block` | [`KeysetStore::seal`](crate::KeysetStore::seal): the walk into a block builder |
 
 mod block;
 mod memory;

@@ -1,51 +1,52 @@
-//! What of a store is used, and its order in a block.
+//! Used parts of a store, and their order in a block.
 
 use super::selection::Selection;
 use crate::keyset::KeysetStore;
-use crate::symbols::SymbolId;
+use crate::symbols::StoreSymbolId;
 use chronoxide_planner::Origin;
 
-/// The number that stands for "not used".
+/// Rank of unused parts.
 const UNUSED: u32 = u32::MAX;
 
-/// The ranks that the parts of a store have in a block. Ids of the store on the left, of the block on
-/// the right; labels that no series has are in neither.
+/// Ranks of the parts of a store in a block: maps ids of the store to ids of the block. Labels without series have no
+/// rank.
 pub(crate) struct BlockOrder {
-    /// The used symbols in byte order: the block's symbol ids count these.
-    pub(crate) symbols: Vec<SymbolId>,
-    /// The used keys in the order of their names: the block's key ids count these.
+    /// Used symbols in byte order. The position is the symbol id in the block.
+    pub(crate) symbols: Vec<StoreSymbolId>,
+    /// Used keys sorted by name. The position is the key id in the block.
     pub(crate) keys: Vec<BlockKey>,
-    /// The keysets that have series, in the order of their lists of block keys.
+    /// Keysets that have series, sorted by their lists of block keys.
     pub(crate) keysets: Vec<BlockKeyset>,
-    /// For each key of the store, the block's value code of each of its codes.
+    /// Value code in the block, for each key of the store and each of its codes.
     pub(crate) code_ranks: Vec<Vec<u32>>,
 }
 
-/// A key as the block has it, in symbol ids of the block.
+/// Key of the block, in symbol ids of the block.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BlockKey {
     pub(crate) name: u32,
-    /// Its values: value codes count these.
+    /// Values of the key. The position is the value code.
     pub(crate) values: Vec<u32>,
-    /// Where its labels come from.
+    /// Origin of its labels.
     pub(crate) origin: Origin,
 }
 
-/// A keyset as the block has it.
+/// Keyset of the block.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BlockKeyset {
-    /// Its keys, in key ids of the block.
+    /// Keys, as key ids of the block.
     pub(crate) keys: Vec<u32>,
-    /// Its position among the keysets of the store.
+    /// Position among the keysets of the store.
     pub(crate) source: usize,
 }
 
 impl BlockOrder {
-    /// The order of the selected series of a store. Costs one pass over all codes, and sorting the used symbols.
+    /// Computes the order of the selected series of a store. Costs one pass over all codes, and sorting the used
+    /// symbols.
     pub(crate) fn new(store: &KeysetStore, selection: &Selection) -> Self {
         let mut code_ranks = used_codes(store, selection);
         let (symbols, symbol_ranks) = rank_symbols(store, &code_ranks);
-        let rank = |symbol: SymbolId| symbol_ranks.get(symbol.index()).copied().unwrap_or(UNUSED);
+        let rank = |symbol: StoreSymbolId| symbol_ranks.get(symbol.index()).copied().unwrap_or(UNUSED);
 
         // Keys by the rank of their names. A key is used if one of its values is.
         let mut by_name = Vec::new();
@@ -71,7 +72,7 @@ impl BlockOrder {
         let mut keysets = Vec::new();
         for (source, keyset) in store.keysets().iter().enumerate() {
             if selection.count(source, keyset) > 0 {
-                let rank = |key: &crate::KeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
+                let rank = |key: &crate::StoreKeyId| key_ranks.get(key.index()).copied().unwrap_or(UNUSED);
                 keysets.push(BlockKeyset { keys: keyset.keys().iter().map(rank).collect(), source });
             }
         }
@@ -81,16 +82,16 @@ impl BlockOrder {
     }
 }
 
-/// For each key, 0 for each code that a selected series has, and [`UNUSED`] for others.
+/// Returns 0 for each code of each key that a selected series has, and [`UNUSED`] for others.
 fn used_codes(store: &KeysetStore, selection: &Selection) -> Vec<Vec<u32>> {
     let mut used: Vec<Vec<u32>> = store.keys().as_slice().iter().map(|key| vec![UNUSED; key.values.len()]).collect();
     for (number, keyset) in store.keysets().iter().enumerate() {
         for (column, key) in keyset.keys().iter().enumerate() {
-            let Some(of_key) = used.get_mut(key.index()) else {
+            let Some(used_codes) = used.get_mut(key.index()) else {
                 continue;
             };
             for (_, codes) in selection.rows(number, keyset) {
-                if let Some(code) = codes.get(column).and_then(|&code| of_key.get_mut(code as usize)) {
+                if let Some(code) = codes.get(column).and_then(|&code| used_codes.get_mut(code as usize)) {
                     *code = 0;
                 }
             }
@@ -99,10 +100,10 @@ fn used_codes(store: &KeysetStore, selection: &Selection) -> Vec<Vec<u32>> {
     used
 }
 
-/// The used symbols in byte order, and the rank of each symbol of the store.
-fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<SymbolId>, Vec<u32>) {
+/// Returns the used symbols in byte order, and the rank of each symbol of the store.
+fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<StoreSymbolId>, Vec<u32>) {
     let mut used = vec![false; store.symbol_count()];
-    let mut mark = |symbol: SymbolId| {
+    let mut mark = |symbol: StoreSymbolId| {
         if let Some(used) = used.get_mut(symbol.index()) {
             *used = true;
         }
@@ -120,7 +121,7 @@ fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<SymbolId>,
         }
     }
 
-    // The first 8 bytes stand beside the id: most comparisons end there and read no text.
+    // The first 8 bytes are next to the id: most comparisons end there and read no text.
     let text = |id: u32| store.symbols().text(id).as_bytes();
     let first_bytes = |id: u32| {
         let mut first = [0; 8];
@@ -137,12 +138,12 @@ fn rank_symbols(store: &KeysetStore, used_codes: &[Vec<u32>]) -> (Vec<SymbolId>,
             *place = rank;
         }
     }
-    (sorted.into_iter().map(|(_, id)| SymbolId(id)).collect(), ranks)
+    (sorted.into_iter().map(|(_, id)| StoreSymbolId(id)).collect(), ranks)
 }
 
-/// The used values of a key in the order of the block's symbols. `codes` has 0 for the used codes and
-/// gets their ranks.
-fn rank_values(codes: &mut [u32], values: &[SymbolId], rank: impl Fn(SymbolId) -> u32) -> Vec<u32> {
+/// Returns the used values of a key in order of the block's symbols. `codes` contains 0 for the used codes, which
+/// become their ranks.
+fn rank_values(codes: &mut [u32], values: &[StoreSymbolId], rank: impl Fn(StoreSymbolId) -> u32) -> Vec<u32> {
     let used = codes.iter().zip(values).enumerate().filter(|&(_, (&code, _))| code != UNUSED);
     let mut sorted: Vec<(u32, usize)> = used.map(|(code, (_, &symbol))| (rank(symbol), code)).collect();
     sorted.sort_unstable();

@@ -1,22 +1,22 @@
-//! The rows of one keyset as a block has them.
+//! Rows of one keyset in the order of a block.
 
 use super::selection::Selection;
 use crate::keyset::Keyset;
 use crate::store::StoreRef;
 
-/// Buffers for one keyset's rows, kept from keyset to keyset.
+/// Buffers for the rows of a keyset, reused for each keyset.
 #[derive(Debug, Default)]
 pub(crate) struct SortedRows {
     /// Codes of the block, row by row, rows in increasing order.
     pub(crate) codes: Vec<u32>,
-    /// The series of each row.
+    /// Series of each row.
     pub(crate) series: Vec<StoreRef>,
     remapped: Vec<u32>,
     order: Vec<(u64, u32)>,
     columns: Vec<Column>,
 }
 
-/// The codes of a column lie between these.
+/// Smallest and largest code of a column.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     least: u32,
@@ -24,7 +24,8 @@ struct Column {
 }
 
 impl SortedRows {
-    /// Remaps and sorts the selected rows of the keyset with this number. `code_ranks` has the block's codes by key and code of the store.
+    /// Remaps and sorts the selected rows of the keyset with this number. `code_ranks` contains the block's code for
+    /// each key and code of the store.
     pub(crate) fn fill(&mut self, number: usize, keyset: &Keyset, selection: &Selection, code_ranks: &[Vec<u32>]) {
         let width = keyset.keys().len();
         self.remap(number, keyset, selection, code_ranks);
@@ -61,8 +62,8 @@ impl SortedRows {
         }
     }
 
-    /// Fills `order` with the rows in increasing order. The 64 most significant bits of each row, columns that do not
-    /// change left out, stand beside its number: comparing two rows mostly ends there.
+    /// Fills `order` with the rows in increasing order. The 64 most significant bits of each row, without constant
+    /// columns, are next to its number: most comparisons of rows end there.
     fn sort(&mut self, width: usize) {
         let Self { remapped, order, columns, .. } = self;
         order.clear();
@@ -74,7 +75,7 @@ impl SortedRows {
             for (&code, column) in row.iter().zip(&*columns) {
                 let bits = u32::BITS - (column.most - column.least).leading_zeros();
                 let taken = bits.min(room);
-                // The high bits of the code, if the last ones have no room.
+                // The high bits of the code, if its low bits do not fit.
                 packed = (packed << taken) | u64::from(code - column.least) >> (bits - taken);
                 room -= taken;
                 if room == 0 {

@@ -1,10 +1,10 @@
-//! Which series of a store are sealed.
+//! Set of series to seal: [`Selection`].
 
 use crate::keyset::{Keyset, KeysetStore};
 use crate::store::StoreRef;
 use bitvec::slice::BitSlice;
 
-/// A set of series: all, or the rows of each keyset.
+/// Set of series: all, or rows of each keyset.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection(Option<Vec<Vec<u32>>>);
 
@@ -12,9 +12,9 @@ impl Selection {
     /// All series.
     pub(crate) const ALL: Self = Self(None);
 
-    /// The series whose bit is set. Those behind the last bit are not selected. Costs as many steps as there are keysets
-    /// and selected series, so that many small parts of a store can be sealed.
-    pub(crate) fn of(store: &KeysetStore, bits: &BitSlice) -> Self {
+    /// Selects the series whose bit is set. Series beyond the last bit are not selected. The cost is proportional to
+    /// the number of keysets and selected series, so that many small parts of a store can be sealed.
+    pub(crate) fn from_bits(store: &KeysetStore, bits: &BitSlice) -> Self {
         let mut rows = vec![Vec::new(); store.keysets().len()];
         for number in bits.iter_ones() {
             if let Some((keyset, row)) = store.place(number)
@@ -26,12 +26,12 @@ impl Selection {
         Self(Some(rows))
     }
 
-    /// How many series of a keyset are selected.
+    /// Returns the number of selected series of a keyset.
     pub(crate) fn count(&self, number: usize, keyset: &Keyset) -> usize {
         self.0.as_ref().map_or(keyset.len(), |rows| rows.get(number).map_or(0, Vec::len))
     }
 
-    /// The selected rows of a keyset, by its number in the store: the ref of each series and its codes.
+    /// Returns the selected rows of a keyset, by its number in the store: the ref of each series and its codes.
     pub(crate) fn rows<'a>(&'a self, number: usize, keyset: &'a Keyset) -> impl Iterator<Item = (StoreRef, &'a [u32])> {
         let all = self.0.is_none().then(|| keyset.rows());
         let some = self.0.as_ref().and_then(|rows| rows.get(number));

@@ -1,4 +1,4 @@
-//! The walk over a store in the order of a block.
+//! Walk over a store in the order of a block.
 
 use super::order::{BlockKey, BlockOrder};
 use super::rows::SortedRows;
@@ -6,27 +6,27 @@ use super::selection::Selection;
 use crate::keyset::KeysetStore;
 use chronoxide_format::SeriesRef;
 
-/// What takes the parts of a block, in the order in which a block has them: all symbols, all keys, all keysets. Numbers
-/// are the block's.
+/// Sink of the parts of a block, in the order of a block: all symbols, all keys, all keysets. Ids are those of the
+/// block.
 pub(crate) trait BlockTarget {
-    /// Why a part was not taken.
+    /// Error of refusing a part.
     type Error;
 
-    /// The next symbol in byte order.
+    /// Takes the next symbol, in byte order.
     fn symbol(&mut self, text: &str) -> Result<(), Self::Error>;
 
-    /// The next key in the order of names, with its values.
+    /// Takes the next key with its values, sorted by name.
     fn key(&mut self, key: &BlockKey) -> Result<(), Self::Error>;
 
-    /// The next keyset in the order of lists of keys, with its rows of value codes; the number of its first series among those of all
-    /// keysets in this order.
+    /// Takes the next keyset with its rows of value codes, sorted by lists of keys. Returns the number of its first
+    /// series in the block.
     fn keyset(&mut self, keys: &[u32], rows: &[u32]) -> Result<u32, Self::Error>;
 }
 
-/// Writes the selected series of a store into `target`. Returns the block's series ref of each ref of the store; those
-/// that are not selected get 0.
+/// Writes the selected series of a store into `target`. Returns the block's series ref of each ref of the store, and 0
+/// for series that are not selected.
 ///
-/// Holds two copies of the largest keyset's rows beside what it returns.
+/// Memory holds two copies of the rows of the largest keyset besides the result.
 pub(crate) fn write<T: BlockTarget>(
     store: &KeysetStore,
     selection: &Selection,
@@ -60,12 +60,12 @@ pub(crate) fn write<T: BlockTarget>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::{ModelStore, Random};
     use crate::store::{LabelSetStore, StoreRef};
+    use chronoxide_testdata::random::Random;
     use std::collections::BTreeSet;
     use std::convert::Infallible;
 
-    /// Keeps the parts and holds them to the order that a block must have.
+    /// Collects the parts, and asserts the order of a block.
     #[derive(Debug, Default, PartialEq, Eq)]
     struct Parts {
         symbols: Vec<String>,
@@ -110,7 +110,7 @@ mod tests {
     type Labels = Vec<(String, String)>;
 
     impl Parts {
-        /// The labels of each series in the order of block refs, and which symbols they use.
+        /// Returns the labels of each series in order of block refs, and the used symbols.
         fn series(&self) -> (Vec<Labels>, BTreeSet<&str>) {
             let mut used = BTreeSet::new();
             let mut all = Vec::new();
@@ -137,25 +137,42 @@ mod tests {
         (parts, refs.iter().map(|series| series.0).collect())
     }
 
-    fn insert(store: &mut impl LabelSetStore, labels: &[(String, String)]) {
+    fn insert(store: &mut KeysetStore, labels: &[(String, String)]) {
         let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         store.insert(&labels).unwrap();
     }
 
-    /// `Parts` asserts the order; this adds that nothing is lost, added or unused.
-    fn assert_equals_model(store: &KeysetStore, model: &ModelStore, seed: u64) {
+    /// Store, and its distinct labelsets in order of arrival.
+    #[derive(Default)]
+    struct Modelled {
+        store: KeysetStore,
+        model: Vec<Labels>,
+        known: BTreeSet<Labels>,
+    }
+
+    impl Modelled {
+        fn insert(&mut self, labels: Labels) {
+            insert(&mut self.store, &labels);
+            if self.known.insert(labels.clone()) {
+                self.model.push(labels);
+            }
+        }
+    }
+
+    /// Asserts that no series is lost, added or unused. `Parts` asserts the order.
+    fn assert_equals_model(Modelled { store, model, .. }: &Modelled, seed: u64) {
         let (parts, refs) = written(store);
         let (series, used) = parts.series();
         assert_eq!(series.len(), model.len(), "seed {seed}");
         assert_eq!(refs.len(), model.len(), "seed {seed}");
-        for (labels, &block_ref) in model.series().iter().zip(&refs) {
+        for (labels, &block_ref) in model.iter().zip(&refs) {
             assert_eq!(&series[block_ref as usize], labels, "seed {seed}");
         }
         let distinct: BTreeSet<u32> = refs.iter().copied().collect();
         assert_eq!(distinct.len(), refs.len(), "seed {seed}: refs are a permutation");
         assert_eq!(parts.symbols.iter().map(String::as_str).collect::<BTreeSet<_>>(), used, "seed {seed}");
         let values: usize = parts.keys.iter().map(|key| key.1.len()).sum();
-        let pairs: BTreeSet<_> = model.series().iter().flatten().collect();
+        let pairs: BTreeSet<_> = model.iter().flatten().collect();
         assert_eq!(values, pairs.len(), "seed {seed}: each pair of name and value stands once");
     }
 
@@ -163,33 +180,30 @@ mod tests {
     fn random_stores_are_written_whole_and_in_order() {
         for seed in 0..40 {
             let mut random = Random::new(seed);
-            let (mut store, mut model) = (KeysetStore::new(), ModelStore::default());
+            let mut modelled = Modelled::default();
             for _ in 0..random.below(1_500) {
-                let labels = random.labels(1 + seed % 9);
-                insert(&mut store, &labels);
-                insert(&mut model, &labels);
+                modelled.insert(random.labels(1 + seed as usize % 9));
             }
-            assert_equals_model(&store, &model, seed);
+            assert_equals_model(&modelled, seed);
         }
     }
 
     #[test]
     fn rows_that_differ_only_after_64_bits_are_sorted() {
         let mut random = Random::new(7);
-        let (mut store, mut model) = (KeysetStore::new(), ModelStore::default());
+        let mut modelled = Modelled::default();
         for _ in 0..4_000 {
-            let labels: Vec<(String, String)> = (0..40)
+            let labels = (0..40)
                 .map(|key| {
                     let values = if key < 20 { 9 } else { 3 };
-                    // The first columns change in the first series only, but then they need their bits.
+                    // The first columns change only in the first series, but then need their bits.
                     let value = if key < 20 && random.below(30) > 0 { 0 } else { random.below(values) };
                     (format!("k{key:02}"), value.to_string())
                 })
                 .collect();
-            insert(&mut store, &labels);
-            insert(&mut model, &labels);
+            modelled.insert(labels);
         }
-        assert_equals_model(&store, &model, 7);
+        assert_equals_model(&modelled, 7);
     }
 
     #[test]

@@ -5,56 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use chronoxide_format::bits::width;
-
 use super::factored::Factored;
+use super::map::{Map, Place, User, bits};
 use super::renumber::insert;
 use crate::content::Content;
 use crate::plan::Part;
-
-/// What the records of a map take, about, in bits.
-const MAP_BITS: u64 = 72;
-
-/// A place that refers to a table or a dictionary by codes.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    /// Column of a shared table: the table and the column.
-    Table(usize, usize),
-    /// Column of a keyset's table: the keyset and the column.
-    Keyset(usize, usize),
-    /// The members of a pool.
-    Pool(usize),
-}
-
-/// A place where a map saves bits.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct User {
-    pub place: Place,
-    /// The bits that it saves there.
-    gain: u64,
-}
-
-/// A map that there may be, or is.
-#[derive(Debug)]
-pub(super) struct Map {
-    /// What it maps to.
-    pub part: Part,
-    /// The rows that it has of that, increasing.
-    pub codes: Vec<u32>,
-    /// The places that use just these.
-    pub users: Vec<User>,
-}
-
-impl Map {
-    /// Whether its users together save more than it takes.
-    fn pays(&self) -> bool {
-        let span = bits(self.codes[self.codes.len() - 1] - self.codes[0]);
-        // A map in a shared table is one step more for each label, so that it has to save much.
-        let worth = |user: &User| if let Place::Table(..) = user.place { user.gain / 8 } else { user.gain };
-        let gain: u64 = self.users.iter().map(worth).sum();
-        gain > self.codes.len() as u64 * span + MAP_BITS
-    }
-}
 
 /// What a column of a keyset's table has, for whoever has its rows elsewhere.
 #[derive(Debug, Clone)]
@@ -80,8 +35,8 @@ impl ColumnCodes {
 impl Factored {
     /// Adds maps where they save bits: one for each set of codes that some places use, if these together save more than it takes. Keys have so many values.
     ///
-    /// Columns of keysets that are not among `of_keysets` stay as they are. Tables get new numbers: a map stands before what refers to it.
-    pub fn add_maps(&mut self, value_counts: &[u32], of_keysets: impl IntoIterator<Item = ColumnCodes>) {
+    /// Columns of keysets that are not among `keyset_columns` stay as they are. Tables get new numbers: a map stands before what refers to it.
+    pub fn add_maps(&mut self, value_counts: &[u32], keyset_columns: impl IntoIterator<Item = ColumnCodes>) {
         let mut users: BTreeMap<(Part, Vec<u32>), Vec<User>> = BTreeMap::new();
         let mut add = |place, part, codes: Vec<u32>, uses| {
             if let Some(user) = user(place, &codes, uses, self.row_count(part, value_counts)) {
@@ -92,7 +47,7 @@ impl Factored {
             let (codes, uses) = distinct(codes_at(self, place));
             add(place, part, codes, uses);
         }
-        for ColumnCodes { keyset, column, codes, uses } in of_keysets {
+        for ColumnCodes { keyset, column, codes, uses } in keyset_columns {
             add(Place::Keyset(keyset, column), self.keysets[keyset].parts[column], codes, uses);
         }
         let maps = users.into_iter().map(|((part, codes), users)| Map { part, codes, users }).filter(Map::pays);
@@ -112,9 +67,9 @@ impl Factored {
             let part = self.keysets[codes.keyset].parts[codes.column];
             codes.may_gain(self.row_count(part, &content.value_counts))
         };
-        let of_keysets: Vec<ColumnCodes> =
+        let keyset_columns: Vec<ColumnCodes> =
             columns.map(|(keyset, number)| column(keyset, number)).filter(is_worth).collect();
-        self.add_maps(&content.value_counts, of_keysets);
+        self.add_maps(&content.value_counts, keyset_columns);
     }
 }
 
@@ -159,11 +114,6 @@ fn codes_at(factored: &Factored, place: Place) -> Vec<u32> {
         }
         Place::Pool(pool) => factored.pools[pool].lists.concat(),
     }
-}
-
-/// The bits of a field whose largest value is this.
-fn bits(largest: u32) -> u64 {
-    width(largest.into()).into()
 }
 
 #[cfg(test)]

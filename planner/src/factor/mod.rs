@@ -12,6 +12,7 @@
 
 mod factored;
 mod interned;
+mod map;
 mod maps;
 mod renumber;
 mod shape;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::factored::{Factored, FactoredTable};
-use super::maps::{Map, Place};
+use super::map::{Map, Place};
 use crate::plan::Part;
 
 /// Inserts maps: those of dictionaries first, then each table followed by its maps. Their users refer to them.

@@ -14,7 +14,7 @@ pub(super) struct Leaves {
 
 impl Leaves {
     /// Those of all columns together.
-    pub(super) fn of_all(columns: &[Self]) -> Self {
+    pub(super) fn sum(columns: &[Self]) -> Self {
         Self {
             count: columns.iter().map(|column| column.count).sum(),
             first_key: columns.iter().map(|column| column.first_key).min().unwrap_or(0),
@@ -41,7 +41,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// A table with these rows, whose columns have these domains and leaves.
-    pub(super) fn of(rows: &[u32], domains: &[u64], leaves: &[Leaves]) -> Self {
+    pub(super) fn from_rows(rows: &[u32], domains: &[u64], leaves: &[Leaves]) -> Self {
         let ranges = ranges(rows, domains.len());
         Self {
             rows: (rows.len() / domains.len()) as u64,

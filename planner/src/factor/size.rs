@@ -26,7 +26,7 @@ pub(crate) fn plain_bytes(content: &Content, dictionary_bytes: u64) -> u64 {
     let shape = |keyset: &crate::content::KeysetRows| {
         let domains: Vec<u64> = keyset.keys.iter().map(|&key| u64::from(key) + 1).collect();
         let leaves: Vec<Leaves> = keyset.keys.iter().map(|&first_key| Leaves { count: 1, first_key }).collect();
-        Shape::of(&keyset.rows, &domains, &leaves)
+        Shape::from_rows(&keyset.rows, &domains, &leaves)
     };
     let shapes: Vec<Shape> = content.keysets.iter().map(shape).collect();
     table_bytes(&shapes, dictionary_bytes) + keyset_record_bytes(content, 0)
@@ -87,26 +87,26 @@ impl Factored {
     fn shapes(&self, content: &Content) -> Vec<Shape> {
         let key_count = content.value_counts.len() as u64;
         let table_count = key_count + (self.tables.len() + self.keysets.len()) as u64;
-        let mut of_tables: Vec<Leaves> = Vec::with_capacity(self.tables.len());
-        let leaves = |of_tables: &[Leaves], part: Part| match part {
+        let mut table_leaves: Vec<Leaves> = Vec::with_capacity(self.tables.len());
+        let leaves = |table_leaves: &[Leaves], part: Part| match part {
             Part::Key(first_key) => Leaves { count: 1, first_key },
-            Part::Table(table) => of_tables[table],
+            Part::Table(table) => table_leaves[table],
         };
         let domain = |&part: &Part| 1 + table_number(part, key_count);
         let mut shapes = Vec::with_capacity(self.tables.len() + self.keysets.len());
         for table in &self.tables {
-            let columns: Vec<Leaves> = table.parts.iter().map(|&part| leaves(&of_tables, part)).collect();
-            shapes.push(Shape::of(&table.rows, &table.parts.iter().map(domain).collect::<Vec<_>>(), &columns));
-            of_tables.push(Leaves::of_all(&columns));
+            let columns: Vec<Leaves> = table.parts.iter().map(|&part| leaves(&table_leaves, part)).collect();
+            shapes.push(Shape::from_rows(&table.rows, &table.parts.iter().map(domain).collect::<Vec<_>>(), &columns));
+            table_leaves.push(Leaves::sum(&columns));
         }
         for keyset in &self.keysets {
             let mut domains: Vec<u64> = keyset.parts.iter().map(domain).collect();
-            let mut columns: Vec<Leaves> = keyset.parts.iter().map(|&part| leaves(&of_tables, part)).collect();
+            let mut columns: Vec<Leaves> = keyset.parts.iter().map(|&part| leaves(&table_leaves, part)).collect();
             if let Some(pool) = keyset.pool {
                 domains.push(1 + table_count + pool as u64);
-                columns.push(leaves(&of_tables, self.pools[pool].part));
+                columns.push(leaves(&table_leaves, self.pools[pool].part));
             }
-            shapes.push(Shape::of(&keyset.rows, &domains, &columns));
+            shapes.push(Shape::from_rows(&keyset.rows, &domains, &columns));
         }
         shapes
     }
@@ -174,7 +174,7 @@ mod tests {
 
         #[test]
         fn bytes_are_those_of_the_block(series in labelsets()) {
-            let model = Model::of(&series);
+            let model = Model::from_labelsets(&series);
             // What is learned, before anything is dropped that does not pay.
             let learned = crate::factor(&model.content, &crate::learn::learn(&model.content));
             let found = sizes(&write(&model, &learned).0);
@@ -190,7 +190,7 @@ mod tests {
 
         #[test]
         fn keysets_are_worse_where_their_own_bytes_are_more(series in labelsets()) {
-            let model = Model::of(&series);
+            let model = Model::from_labelsets(&series);
             let learned = crate::factor(&model.content, &crate::learn::learn(&model.content));
             let own = sizes(&write(&model, &learned).0).keysets;
             let plain = sizes(&plain_block(&model)).keysets;

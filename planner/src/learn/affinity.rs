@@ -5,7 +5,7 @@ use foldhash::HashMap;
 use crate::content::Origin;
 
 /// Pairs of keys that are remembered, at most: what is known of them is a hint, and blocks may have many keys.
-const MOST_PAIRS: usize = 1 << 22;
+const MAX_PAIRS: usize = 1 << 22;
 
 /// How often, by series, two keys were in one group.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl<'c> Affinity<'c> {
 
     /// Notes that these keys, which increase, were in one group.
     pub(crate) fn note(&mut self, keys: &[u32], series: usize) {
-        if self.series.len() + keys.len() * keys.len() / 2 > MOST_PAIRS {
+        if self.series.len() + keys.len() * keys.len() / 2 > MAX_PAIRS {
             return;
         }
         for (place, &left) in keys.iter().enumerate() {
@@ -34,11 +34,11 @@ impl<'c> Affinity<'c> {
     }
 
     /// How much a key belongs to others, all of these together.
-    pub(crate) fn of(&self, key: u32, others: &[u32]) -> f64 {
-        others.iter().map(|&other| self.of_pair(key, other)).sum()
+    pub(crate) fn with_all(&self, key: u32, others: &[u32]) -> f64 {
+        others.iter().map(|&other| self.with_key(key, other)).sum()
     }
 
-    fn of_pair(&self, key: u32, other: u32) -> f64 {
+    fn with_key(&self, key: u32, other: u32) -> f64 {
         let origin = |key: u32| self.origins.get(key as usize).copied().unwrap_or_default();
         let same = origin(key) != Origin::Unknown && origin(key) == origin(other);
         let noted = self.series.get(&(key.min(other), key.max(other)));
@@ -56,8 +56,8 @@ mod tests {
         let mut affinity = Affinity::new(&origins);
         affinity.note(&[1, 2, 9], 5);
         affinity.note(&[1, 2], 2);
-        assert_eq!(affinity.of(0, &[1, 2, 3, 9]), 1.0, "one is of the same origin");
-        assert_eq!(affinity.of(2, &[0, 1, 3, 9]), 1.0 + 7.0 + 5.0);
-        assert_eq!(affinity.of(3, &[9]), 0.0, "where both come from nobody said");
+        assert_eq!(affinity.with_all(0, &[1, 2, 3, 9]), 1.0, "one is of the same origin");
+        assert_eq!(affinity.with_all(2, &[0, 1, 3, 9]), 1.0 + 7.0 + 5.0);
+        assert_eq!(affinity.with_all(3, &[9]), 0.0, "where both come from nobody said");
     }
 }

@@ -9,19 +9,19 @@ use super::sample::{Sample, bits};
 use std::rc::Rc;
 
 /// Groups that are compared in pairs, at most.
-const MOST_GROUPS: usize = 48;
+const MAX_GROUPS: usize = 48;
 
 /// The groups of the columns that vary. `columns` are those of the keyset, each alone.
 pub(crate) fn agglomerate(sample: &Sample<'_>, columns: &[Rc<Group>]) -> Vec<Group> {
     let varying = columns.iter().filter(|group| group.distinct() > 1);
     let mut groups = join_equivalent(varying.map(|group| Group::clone(group)).collect());
     let (mut counting, mut numbering) = (Counting::default(), Numbering::default());
-    if groups.len() > MOST_GROUPS {
+    if groups.len() > MAX_GROUPS {
         join_determined(sample, &mut groups, &mut counting, &mut numbering);
     }
     // Those with most values have most to gain.
     groups.sort_by_key(|group| std::cmp::Reverse(group.distinct()));
-    let rest = groups.split_off(groups.len().min(MOST_GROUPS));
+    let rest = groups.split_off(groups.len().min(MAX_GROUPS));
     join_best(sample, &mut groups, &mut counting, &mut numbering);
     groups.extend(rest);
     groups

@@ -8,7 +8,7 @@ use super::sample::Sample;
 use crate::content::KeysetRows;
 
 /// Known groups that are tried on a keyset, at most.
-const MOST_KNOWN: usize = 3;
+const MAX_KNOWN: usize = 3;
 
 /// Where a split leaves this share of the plain bits, it is good enough.
 const GOOD_SHARE: f64 = 0.2;
@@ -88,7 +88,7 @@ pub(crate) fn entity_splits(keyset: &KeysetRows, entities: &[Vec<u32>]) -> Vec<S
 /// Splits into a known group and the rest.
 fn known_splits(sample: &Sample<'_>, learned: &Learned<'_>) -> Vec<Split> {
     let mut splits = Vec::new();
-    for group in learned.known.inside(&sample.keyset.keys).into_iter().take(MOST_KNOWN) {
+    for group in learned.known.inside(&sample.keyset.keys).into_iter().take(MAX_KNOWN) {
         let inside = sample.columns_of(&group.keys);
         let rest = sample.others(&inside);
         if rest.is_empty() {

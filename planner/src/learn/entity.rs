@@ -11,9 +11,9 @@ use super::sample::bits;
 use crate::content::{Content, Origin};
 
 /// Keys that are tried as what names an entity, at most.
-const MOST_TRIED: usize = 6;
+const MAX_TRIED: usize = 6;
 /// Entities of a block, at most.
-const MOST_ENTITIES: usize = 6;
+const MAX_ENTITIES: usize = 6;
 /// Series that are looked at for a key, about.
 const SAMPLED_SERIES: u64 = 1 << 16;
 
@@ -31,14 +31,14 @@ pub(crate) fn find_entities(content: &Content) -> Vec<Vec<u32>> {
         .filter(|&key| series[key as usize] >= 2 * u64::from(content.value_counts[key as usize]))
         .collect();
     candidates.sort_by_key(|&key| std::cmp::Reverse(weight(key)));
-    candidates.truncate(MOST_TRIED);
+    candidates.truncate(MAX_TRIED);
     let mut determined: Vec<(u32, Vec<u32>)> = (candidates.iter().zip(sampled_rows(content, &candidates, &series)))
         .map(|(&key, sampled)| (key, determined_by(content, key, &sampled)))
         .collect();
 
     // What the input says describes a resource is taken for granted.
     let mut entities: Vec<Vec<u32>> = if resource.is_empty() { Vec::new() } else { vec![resource] };
-    while entities.len() < MOST_ENTITIES {
+    while entities.len() < MAX_ENTITIES {
         let gain = |(key, others): &(u32, Vec<u32>)| -> u64 {
             let bits: u64 = others
                 .iter()

@@ -9,9 +9,9 @@ use super::group::Group;
 use super::sample::Sample;
 
 /// Groups of a keyset that are tried as lists, at most.
-const MOST_TRIED: usize = 12;
+const MAX_TRIED: usize = 12;
 /// Groups of which pairs are, at most.
-const MOST_PAIRED: usize = 6;
+const MAX_PAIRED: usize = 6;
 
 /// A column that does not change, and so tells nothing of where it belongs.
 struct Constant {
@@ -30,7 +30,7 @@ pub(super) fn found_splits(sample: &mut Sample<'_>, affinity: &Affinity<'_>) -> 
     let keys: Vec<Vec<u32>> = groups.iter().map(|group| sample.keys_of(group)).collect();
     let constant = |column: usize| {
         let key = sample.keyset.keys[column];
-        Constant { column, affinities: keys.iter().map(|keys| affinity.of(key, keys)).collect() }
+        Constant { column, affinities: keys.iter().map(|keys| affinity.with_all(key, keys)).collect() }
     };
     let constants: Vec<Constant> =
         columns.iter().filter(|group| group.distinct() == 1).map(|group| constant(group.columns[0])).collect();
@@ -41,10 +41,10 @@ pub(super) fn found_splits(sample: &mut Sample<'_>, affinity: &Affinity<'_>) -> 
 
 /// Which groups may form the list: each one of the first, each pair of them, and all but these.
 fn subsets(count: usize) -> Vec<Vec<usize>> {
-    let tried = count.min(MOST_TRIED);
+    let tried = count.min(MAX_TRIED);
     let mut chosen: Vec<Vec<usize>> = (0..tried).map(|number| vec![number]).collect();
-    for first in 0..tried.min(MOST_PAIRED) {
-        chosen.extend((first + 1..tried.min(MOST_PAIRED)).map(|second| vec![first, second]));
+    for first in 0..tried.min(MAX_PAIRED) {
+        chosen.extend((first + 1..tried.min(MAX_PAIRED)).map(|second| vec![first, second]));
     }
     let others = |chosen: &Vec<usize>| (0..count).filter(|number| !chosen.contains(number)).collect();
     let complements: Vec<Vec<usize>> = chosen.iter().map(others).collect();

@@ -6,7 +6,7 @@ use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
 /// Pairs of codes are counted in a bitmap up to this many bits: it stays in the second-level cache.
-const MOST_BITMAP_BITS: usize = 1 << 20;
+const MAX_BITMAP_BITS: usize = 1 << 20;
 
 /// Some columns of a keyset and the combinations of codes that its rows have in them.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl Group {
     }
 
     /// The group of these columns, from the name of what each row has in them.
-    pub(crate) fn of_rows(columns: Vec<usize>, names: &[u64], numbering: &mut Numbering) -> Self {
+    pub(crate) fn from_names(columns: Vec<usize>, names: &[u64], numbering: &mut Numbering) -> Self {
         let (codes, names) = numbering.number(names.iter().copied());
         Self { columns, codes, names }
     }
@@ -111,7 +111,7 @@ pub(crate) struct Counting {
 impl Counting {
     fn count(&mut self, left: &Group, right: &Group) -> usize {
         let bits = left.distinct().saturating_mul(right.distinct());
-        if bits > MOST_BITMAP_BITS.min(left.codes.len() * 256) {
+        if bits > MAX_BITMAP_BITS.min(left.codes.len() * 256) {
             let pairs =
                 left.codes.iter().zip(&right.codes).map(|(&left, &right)| u64::from(left) << 32 | u64::from(right));
             return self.numbering.number(pairs).1.len();
@@ -139,8 +139,8 @@ mod tests {
         let mut numbering = Numbering::default();
         let (left, right) = ([5, 5, 9, 9, 5, 7], [1, 2, 1, 1, 1, 3]);
         let names = |key, codes: [u32; 6]| codes.map(|code| label_name(key, code));
-        let a = Group::of_rows(vec![2], &names(2, left), &mut numbering);
-        let b = Group::of_rows(vec![0], &names(0, right), &mut numbering);
+        let a = Group::from_names(vec![2], &names(2, left), &mut numbering);
+        let b = Group::from_names(vec![0], &names(0, right), &mut numbering);
         let joined = a.join(&b, &mut numbering);
         let model: BTreeSet<_> = left.into_iter().zip(right).collect();
         assert_eq!((a.distinct(), b.distinct(), joined.distinct()), (3, 3, model.len()));

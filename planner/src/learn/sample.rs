@@ -7,9 +7,9 @@ use super::group::{Group, Numbering, label_name};
 use crate::content::KeysetRows;
 
 /// Rows that are looked at, at most.
-const MOST_ROWS: usize = 1 << 13;
+const MAX_ROWS: usize = 1 << 13;
 /// Codes that are looked at, at most: fewer rows of wider keysets.
-const MOST_CODES: usize = 1 << 18;
+const MAX_CODES: usize = 1 << 18;
 
 /// The sampled rows of a keyset.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl<'c> Sample<'c> {
     /// that still leaves rows to each of them.
     pub(crate) fn new(keyset: &'c KeysetRows, value_counts: &[u32]) -> Self {
         let code_bits = keyset.keys.iter().map(|&key| bits(value_counts[key as usize] as usize)).collect();
-        let limit = MOST_ROWS.min((MOST_CODES / keyset.keys.len().max(1)).max(256));
+        let limit = MAX_ROWS.min((MAX_CODES / keyset.keys.len().max(1)).max(256));
         let mut sample = Self {
             keyset,
             rows: None,
@@ -128,7 +128,7 @@ impl<'c> Sample<'c> {
                 columns.iter().fold(0u64, |sum, &column| sum.wrapping_add(label_name(keys[column], row[column])))
             })
             .collect();
-        let group = Rc::new(Group::of_rows(columns.to_vec(), &names, &mut self.numbering));
+        let group = Rc::new(Group::from_names(columns.to_vec(), &names, &mut self.numbering));
         self.groups.insert(columns.to_vec(), Rc::clone(&group));
         group
     }
@@ -149,7 +149,7 @@ impl<'c> Sample<'c> {
         let names: Vec<u64> = (self.whole_names.iter().zip(&group.codes))
             .map(|(whole, &code)| whole.wrapping_sub(group.names[code as usize]))
             .collect();
-        let group = Rc::new(Group::of_rows(columns.clone(), &names, &mut self.numbering));
+        let group = Rc::new(Group::from_names(columns.clone(), &names, &mut self.numbering));
         self.groups.insert(columns, Rc::clone(&group));
         group
     }

@@ -10,7 +10,7 @@ use chronoxide_planner::plan;
 /// The block of what was planned, verified, has the series.
 fn assert_planned(series: impl Iterator<Item = Labelset>) {
     let series: BTreeSet<Labelset> = series.collect();
-    let model = Model::of(&series);
+    let model = Model::from_labelsets(&series);
     let (_, factored) = plan(&model.content);
     let (block, _) = write(&model, &factored);
     let view = BlockView::open(&block).unwrap();

@@ -57,7 +57,7 @@ fn origin(name: &str) -> Origin {
 
 #[test]
 fn pods_with_the_same_points_are_a_table_and_a_list() {
-    let model = Model::of(&fleet(16, &REQUESTS));
+    let model = Model::from_labelsets(&fleet(16, &REQUESTS));
     let (table, pool) = pod_table();
     // Name, method and the list: four points, and each on all pods.
     let rows = vec![0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0];
@@ -71,7 +71,7 @@ fn pods_with_the_same_points_are_a_table_and_a_list() {
 #[test]
 fn keysets_share_the_table_and_the_list() {
     let gauges: [&[(&str, &str)]; 2] = [&[("__name__", "cpu")], &[("__name__", "memory")]];
-    let model = Model::of(&fleet(16, &[&REQUESTS[..], &gauges].concat()));
+    let model = Model::from_labelsets(&fleet(16, &[&REQUESTS[..], &gauges].concat()));
     let (table, pool) = pod_table();
     // Names are now cpu, duration, memory and requests.
     let rows = vec![1, 0, 0, 1, 1, 0, 3, 0, 0, 3, 1, 0];
@@ -84,6 +84,6 @@ fn keysets_share_the_table_and_the_list() {
 #[test]
 fn what_few_labels_would_save_does_not_pay_for_a_table() {
     // Twelve rows of six bits are nine bytes; the record of a table is about as long.
-    let model = Model::of(&fleet(3, &REQUESTS));
+    let model = Model::from_labelsets(&fleet(3, &REQUESTS));
     assert_eq!(plan(&model.content).0, Plan::plain(&model.content));
 }

@@ -48,18 +48,18 @@ proptest! {
 
     #[test]
     fn blocks_hold_the_content_and_are_no_larger_than_without_a_plan(series in labelsets()) {
-        assert_sound(&Model::of(&series));
+        assert_sound(&Model::from_labelsets(&series));
     }
 
     #[test]
     fn origins_of_keys_leave_blocks_sound(series in labelsets(), numbers in prop::collection::vec(0_u8..3, 14)) {
-        assert_sound(&Model::of(&series).with_origins(|name| origin(&numbers, name)));
+        assert_sound(&Model::from_labelsets(&series).with_origins(|name| origin(&numbers, name)));
     }
 
     #[test]
     fn the_same_content_is_planned_in_the_same_way(series in labelsets(), numbers in prop::collection::vec(0_u8..3, 14)) {
-        let model = Model::of(&series).with_origins(|name| origin(&numbers, name));
-        let again = Model::of(&series.iter().rev().cloned().collect()).with_origins(|name| origin(&numbers, name));
+        let model = Model::from_labelsets(&series).with_origins(|name| origin(&numbers, name));
+        let again = Model::from_labelsets(&series.iter().rev().cloned().collect()).with_origins(|name| origin(&numbers, name));
         let (first, second) = (plan(&model.content), plan(&again.content));
         prop_assert_eq!(&first, &second);
         prop_assert_eq!(write(&model, &first.1), write(&again, &second.1));
@@ -68,18 +68,18 @@ proptest! {
 
 #[test]
 fn no_content_is_a_block_without_series() {
-    assert_sound(&Model::of(&BTreeSet::new()));
+    assert_sound(&Model::from_labelsets(&BTreeSet::new()));
 }
 
 #[test]
 fn one_label_is_a_block_of_one_series() {
-    assert_sound(&Model::of(&BTreeSet::from([labelset(&[("job", "api")])])));
+    assert_sound(&Model::from_labelsets(&BTreeSet::from([labelset(&[("job", "api")])])));
 }
 
 #[test]
 fn keysets_of_one_key_need_no_tables() {
     let series = (0..300).map(|number| labelset(&[(["a", "b", "c"][number % 3], &number.to_string())]));
-    let model = Model::of(&series.collect());
+    let model = Model::from_labelsets(&series.collect());
     assert_sound(&model);
     assert_eq!(plan(&model.content).1.tables, []);
 }
@@ -104,6 +104,6 @@ fn hard_workloads_are_no_larger_than_without_a_plan() {
         let series = workload(set, sizes.get(set.name()).copied().unwrap_or(10_000));
         assert!(series.len() >= 1_000, "{}", set.name());
         println!("{}: {} series", set.name(), series.len());
-        assert_sound(&Model::of(&series));
+        assert_sound(&Model::from_labelsets(&series));
     }
 }

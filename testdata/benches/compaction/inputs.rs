@@ -3,7 +3,7 @@
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::otlp::decode_otlp_proto;
-use chronoxide_ingest::{Collector, CollectorOptions};
+use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::{KeysetStore, LabelSetStore};
 use chronoxide_planner::Layout;
 use chronoxide_testdata::random::Random;
@@ -44,15 +44,15 @@ pub fn all(series: u64, layout: Layout) -> [Inputs; 2] {
     })
 }
 
-fn collected(series: u64, window: u32) -> Collector {
+fn collected(series: u64, window: u32) -> Assembler {
     let windows = window..window + 1;
     let workload = Workload::new(Options { series, windows, ..Options::default() }).expect("a workload");
-    let options = CollectorOptions { keep_metadata: false, ..CollectorOptions::default() };
-    let mut collector = Collector::new(options, Vec::new());
+    let options = AssembleOptions { keep_metadata: false, ..AssembleOptions::default() };
+    let mut assembler = Assembler::new(options, Vec::new());
     for request in workload.requests() {
-        decode_otlp_proto(&request.encode_to_vec(), &mut collector).expect("a whole request");
+        decode_otlp_proto(&request.encode_to_vec(), &mut assembler).expect("a whole request");
     }
-    collector
+    assembler
 }
 
 fn sealed(store: &KeysetStore, layout: Layout) -> Vec<u8> {

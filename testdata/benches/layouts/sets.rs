@@ -4,7 +4,7 @@ use std::path::Path;
 
 use chronoxide_ingest::otlp::{decode_otlp_json, decode_otlp_proto};
 use chronoxide_ingest::series_json::decode_series_json;
-use chronoxide_ingest::{Collector, CollectorOptions};
+use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::{KeysetStore, LabelSetStore};
 use chronoxide_testdata::captures::{real, text};
 use chronoxide_workload::{Options, Set, Workload};
@@ -20,42 +20,42 @@ const CAPTURES: [(&str, &str, usize); 4] = [
 /// A data set, collected as `chronoxide-ingest` does, which knows where labels come from.
 pub struct DataSet {
     pub name: String,
-    collector: Collector,
+    assembler: Assembler,
 }
 
 impl DataSet {
-    fn new(name: impl Into<String>, series: usize, collect: impl FnOnce(&mut Collector)) -> Self {
-        let options = CollectorOptions { keep_metadata: false, ..CollectorOptions::default() };
-        let mut collector = Collector::new(options, Vec::new());
-        collect(&mut collector);
+    fn new(name: impl Into<String>, series: usize, collect: impl FnOnce(&mut Assembler)) -> Self {
+        let options = AssembleOptions { keep_metadata: false, ..AssembleOptions::default() };
+        let mut assembler = Assembler::new(options, Vec::new());
+        collect(&mut assembler);
         let name = name.into();
-        assert_eq!(collector.store().len(), series, "series of {name}");
-        Self { name, collector }
+        assert_eq!(assembler.store().len(), series, "series of {name}");
+        Self { name, assembler }
     }
 
     fn generated(name: impl Into<String>, set: Set, series: u32) -> Self {
         let workload = Workload::new(Options { set, series: series.into(), ..Options::default() }).expect("a workload");
-        Self::new(name, series as usize, |collector| {
+        Self::new(name, series as usize, |assembler| {
             for request in workload.requests() {
-                decode_otlp_proto(&request.encode_to_vec(), collector).expect("a whole request");
+                decode_otlp_proto(&request.encode_to_vec(), assembler).expect("a whole request");
             }
         })
     }
 
     fn capture(name: &str, path: &Path, series: usize) -> Self {
         let decode = match path.parent().is_some_and(|folder| folder.ends_with("otlp")) {
-            true => decode_otlp_json::<Collector>,
-            false => decode_series_json::<Collector>,
+            true => decode_otlp_json::<Assembler>,
+            false => decode_series_json::<Assembler>,
         };
-        Self::new(name, series, |collector| {
+        Self::new(name, series, |assembler| {
             for line in text(path).lines().filter(|line| !line.trim().is_empty()) {
-                decode(line.as_bytes(), collector).expect("a whole line");
+                decode(line.as_bytes(), assembler).expect("a whole line");
             }
         })
     }
 
     pub fn store(&self) -> &KeysetStore {
-        self.collector.store()
+        self.assembler.store()
     }
 }
 

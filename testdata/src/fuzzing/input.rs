@@ -12,7 +12,7 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::error::DecodeError;
 use chronoxide_ingest::input::{Format, RecordContent, Records, Source};
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
-use chronoxide_ingest::{Collector, CollectorOptions, IngestError, Job, JobOptions};
+use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestError, IngestOptions};
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout, StoreRef};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -29,9 +29,9 @@ pub fn otlp_json(bytes: &[u8]) {
     let options = program.byte();
     let line = program.0;
     let policy = policy(options);
-    let options_of_run = CollectorOptions { policy, ..CollectorOptions::default() };
-    let mut collector = Collector::new(options_of_run, Vec::new());
-    let collected = decode_otlp_json(line, &mut collector);
+    let options_of_run = AssembleOptions { policy, ..AssembleOptions::default() };
+    let mut assembler = Assembler::new(options_of_run, Vec::new());
+    let collected = decode_otlp_json(line, &mut assembler);
     let decoded = decode_otlp_json(line, &mut Ignore);
     match &collected {
         Ok(()) => {
@@ -41,8 +41,8 @@ pub fn otlp_json(bytes: &[u8]) {
         Err(DecodeError::Sink(error)) => panic!("one line does not fill a store: {error}"),
         Err(_) => assert!(decoded.is_err(), "what was decoded was not collected"),
     }
-    assert_eq!(collector.store().len() as u64, collector.report().series, "series are counted wrongly");
-    sealed_series(collector.store(), policy, options);
+    assert_eq!(assembler.store().len() as u64, assembler.report().series, "series are counted wrongly");
+    sealed_series(assembler.store(), policy, options);
 }
 
 /// One byte of options, then a capture, which may be compressed: read, collected, sealed and verified.
@@ -54,15 +54,15 @@ pub fn series_json(bytes: &[u8]) {
     let options = program.byte();
     let capture = program.0;
     let formats = [None, Some(Format::SeriesJson), Some(Format::OtlpProto), Some(Format::OtlpJson)];
-    let job_options = JobOptions {
+    let ingest_options = IngestOptions {
         format: formats[usize::from(options >> 2 & 3)],
-        collector: CollectorOptions { policy: policy(options), layout: layout(options), ..CollectorOptions::default() },
+        assemble: AssembleOptions { policy: policy(options), layout: layout(options), ..AssembleOptions::default() },
         max_record_len: if options & 16 == 0 { 4096 } else { 64 },
         skip_broken_records: options & 32 != 0,
-        ..JobOptions::default()
+        ..IngestOptions::default()
     };
     if options & 64 != 0 {
-        let [mut small, mut large] = [5, 1024].map(|buffer_len| records(capture, &job_options, buffer_len));
+        let [mut small, mut large] = [5, 1024].map(|buffer_len| records(capture, &ingest_options, buffer_len));
         if [&small, &large].into_iter().any(|(_, end)| end == DAMAGED) {
             // How far a damaged stream can be read is the decompressor's choice.
             let len = small.0.len().min(large.0.len());
@@ -72,16 +72,16 @@ pub fn series_json(bytes: &[u8]) {
         assert_eq!(small, large, "records depend on where buffers end");
         return;
     }
-    let mut job = Job::new(job_options.clone(), Vec::new());
-    let is_read = source(capture, 256).and_then(|source| job.read(source)).is_ok();
-    let (report, blocks) = job.finish().expect("a capture does not fill a block");
+    let mut ingest = Ingest::new(ingest_options.clone(), Vec::new());
+    let is_read = source(capture, 256).and_then(|source| ingest.read(source)).is_ok();
+    let (report, blocks) = ingest.finish().expect("a capture does not fill a block");
     let sealed: BTreeSet<Labelset> = blocks.iter().flat_map(|block| block_series(block)).collect();
     assert_eq!(sealed.len() as u64, report.series, "series are counted wrongly");
     let is_plain = report.points == 0 && report.skipped.broken_records == 0 && report.torn_records == 0;
     if is_read
         && is_plain
-        && matches!(job_options.format, None | Some(Format::SeriesJson))
-        && let Some(expected) = plain_lines(capture, &job_options)
+        && matches!(ingest_options.format, None | Some(Format::SeriesJson))
+        && let Some(expected) = plain_lines(capture, &ingest_options)
     {
         assert_eq!(sealed, expected, "a simple reading finds other series");
     }
@@ -143,7 +143,7 @@ fn sealed_series(store: &KeysetStore, policy: LabelPolicy, options: u8) -> BTree
 }
 
 /// The series of a capture whose lines are all objects of strings, read in the simplest way.
-fn plain_lines(capture: &[u8], options: &JobOptions) -> Option<BTreeSet<Labelset>> {
+fn plain_lines(capture: &[u8], options: &IngestOptions) -> Option<BTreeSet<Labelset>> {
     let text = std::str::from_utf8(capture).ok()?;
     let mut all = BTreeSet::new();
     for line in text.split('\n').filter(|line| !line.trim_ascii().is_empty()) {
@@ -151,7 +151,7 @@ fn plain_lines(capture: &[u8], options: &JobOptions) -> Option<BTreeSet<Labelset
             return None;
         }
         let Ok(Value::Object(object)) = serde_json::from_str(line) else { return None };
-        if object.keys().any(|name| name.len() > options.collector.policy.max_name_len() as usize) {
+        if object.keys().any(|name| name.len() > options.assemble.policy.max_name_len() as usize) {
             // Names may become the same by being cut; which of them is the last is lost here.
             return None;
         }
@@ -163,7 +163,7 @@ fn plain_lines(capture: &[u8], options: &JobOptions) -> Option<BTreeSet<Labelset
                 _ => return None,
             };
             if !name.is_empty() && !value.is_empty() {
-                labels.insert(name, options.collector.policy.value(&value).into_owned());
+                labels.insert(name, options.assemble.policy.value(&value).into_owned());
             }
         }
         if !labels.is_empty() && labels.len() <= 512 {
@@ -177,7 +177,7 @@ fn plain_lines(capture: &[u8], options: &JobOptions) -> Option<BTreeSet<Labelset
 const DAMAGED: &str = "damaged";
 
 /// The records of an input as text, up to the first error; and how it ends.
-fn records(capture: &[u8], options: &JobOptions, buffer_len: usize) -> (Vec<String>, String) {
+fn records(capture: &[u8], options: &IngestOptions, buffer_len: usize) -> (Vec<String>, String) {
     let mut found = Vec::new();
     let mut read = || {
         let mut records = Records::new(source(capture, buffer_len)?, options.format, options.max_record_len)?;

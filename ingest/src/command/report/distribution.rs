@@ -1,8 +1,8 @@
-//! Counts of whole numbers, and what they are like.
+//! Distribution of integers: [`Distribution`].
 
 use std::collections::BTreeMap;
 
-/// How often each number came.
+/// Distribution of integers, as the count of each.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Distribution(BTreeMap<u64, u64>);
 
@@ -15,7 +15,7 @@ impl Distribution {
         self.0.values().sum()
     }
 
-    /// The sum of all numbers.
+    /// Returns the sum of all numbers.
     pub(crate) fn sum(&self) -> u128 {
         self.0.iter().map(|(&number, &times)| u128::from(number) * u128::from(times)).sum()
     }
@@ -24,14 +24,14 @@ impl Distribution {
         self.sum() as f64 / self.count().max(1) as f64
     }
 
-    /// The standard deviation of all numbers, which are no sample.
+    /// Returns the standard deviation of the population.
     pub(crate) fn deviation(&self) -> f64 {
         let mean = self.mean();
         let squares: f64 = self.0.iter().map(|(&number, &times)| (number as f64 - mean).powi(2) * times as f64).sum();
         (squares / self.count().max(1) as f64).sqrt()
     }
 
-    /// The least number that is not less than this share of all, in percent.
+    /// Returns the smallest number that is at least as large as `percent` of all numbers.
     pub(crate) fn percentile(&self, percent: u64) -> u64 {
         let wanted = u128::from(self.count()) * u128::from(percent);
         let mut passed = 0;
@@ -54,7 +54,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn it_is_what_the_sorted_list_says(mut numbers in proptest::collection::vec(0..1_000_u64, 1..60)) {
+        fn it_agrees_with_the_sorted_list(mut numbers in proptest::collection::vec(0..1_000_u64, 1..60)) {
             let mut distribution = Distribution::default();
             numbers.iter().for_each(|&number| distribution.add(number, 1));
             numbers.sort_unstable();

@@ -4,7 +4,7 @@ use super::distribution::Distribution;
 use super::statistics::Statistics;
 use crate::arguments::Arguments;
 use crate::output::Written;
-use chronoxide_cli::escape::Harmless;
+use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::human;
 use chronoxide_ingest::timings::Percentiles;
 use chronoxide_ingest::{Report, Timings};
@@ -12,7 +12,7 @@ use chronoxide_labels::Layout;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// Label names with the most values that are listed.
+/// Number of label names that are listed, by number of values.
 const TOP_KEYS: usize = 20;
 
 /// Writes the report.
@@ -24,15 +24,15 @@ pub(crate) fn write(
     timings: &Timings,
     blocks: &[Written],
 ) -> io::Result<()> {
-    writeln!(out, "# What `chronoxide-ingest` read and wrote\n")?;
+    writeln!(out, "# Report of `chronoxide-ingest`\n")?;
     let inputs: Vec<String> = arguments.inputs.iter().map(|input| code(&input.display().to_string())).collect();
-    writeln!(out, "From {} to {}.\n", inputs.join(", "), code(&arguments.output.display().to_string()))?;
+    writeln!(out, "Inputs: {}. Output: {}.\n", inputs.join(", "), code(&arguments.output.display().to_string()))?;
     read(out, report)?;
     labels(out, statistics)?;
     cardinalities(out, statistics)?;
     sizes(out, statistics, blocks)?;
     times(out, timings)?;
-    left_out(out, report)
+    skipped(out, report)
 }
 
 fn read(out: &mut dyn Write, report: &Report) -> io::Result<()> {
@@ -40,21 +40,21 @@ fn read(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let time = report.time.map_or_else(|| "unknown".to_owned(), |(start, end)| human::times(start, end));
     table(
         out,
-        "What was read",
-        &["what", "count"],
+        "Input",
+        &["item", "count"],
         [
             row("inputs", report.inputs),
-            row("bytes, decompressed", report.content_bytes),
-            row("messages (requests, lines, series)", report.records),
-            row("metric records", report.metrics),
+            row("bytes after decompression", report.content_bytes),
+            row("records (requests, lines, series)", report.records),
+            row("occurrences of metrics", report.metrics),
             row("points", report.points),
-            row("of gauges", kinds.gauge),
-            row("of sums", kinds.sum),
-            row("of histograms", kinds.histogram),
-            row("of exponential histograms", kinds.exponential_histogram),
-            row("of summaries", kinds.summary),
+            row("points of gauges", kinds.gauge),
+            row("points of sums", kinds.sum),
+            row("points of histograms", kinds.histogram),
+            row("points of exponential histograms", kinds.exponential_histogram),
+            row("points of summaries", kinds.summary),
             row("distinct series", report.series),
-            vec!["times of points".to_owned(), time],
+            vec!["time range of points".to_owned(), time],
         ],
     )
 }
@@ -66,12 +66,12 @@ fn labels(out: &mut dyn Write, statistics: &Statistics) -> io::Result<()> {
         "Labels",
         &header,
         [
-            distribution("labels a series", &statistics.labels_per_series),
-            distribution("bytes of a label name", &statistics.name_lens),
-            distribution("bytes of a value", &statistics.value_lens),
+            distribution("labels per series", &statistics.labels_per_series),
+            distribution("bytes per label name", &statistics.name_lens),
+            distribution("bytes per value", &statistics.value_lens),
         ],
     )?;
-    writeln!(out, "Names and values are counted once in each block, values once for each name.\n")
+    writeln!(out, "Each block counts a name once, and a value once per name.\n")
 }
 
 fn cardinalities(out: &mut dyn Write, statistics: &Statistics) -> io::Result<()> {
@@ -82,8 +82,8 @@ fn cardinalities(out: &mut dyn Write, statistics: &Statistics) -> io::Result<()>
     let rest = keys.iter().skip(TOP_KEYS);
     writeln!(
         out,
-        "{} further names have {} values. In the block with most of them there are {} values of all names together, and \
-         {} distinct strings, names included.\n",
+        "{} further names have {} values. The block with the most values has {} of them; the block with the most distinct \
+         strings, names included, has {}.\n",
         human::count(rest.len() as u64),
         human::count(rest.map(|(_, values)| **values).sum()),
         human::count(statistics.most_values),
@@ -104,15 +104,15 @@ fn sizes(out: &mut dyn Write, statistics: &Statistics, blocks: &[Written]) -> io
         totals.iter_mut().zip(bytes).for_each(|(total, bytes)| *total += bytes);
         rows.push(cells(name, bytes));
     }
-    rows.push(cells("together", &totals));
+    rows.push(cells("total", &totals));
     let names = Layout::ALL.map(|layout| format!("bytes, {}", layout.name()));
     let [factored, bitpacked, fixed] = names.each_ref().map(String::as_str);
-    let header = ["section", factored, "a series", bitpacked, "a series", fixed, "a series"];
+    let header = ["section", factored, "per series", bitpacked, "per series", fixed, "per series"];
     table(out, "Blocks", &header, rows)?;
     let memory = statistics.most_store_memory;
     writeln!(
         out,
-        "{} of {} series. The store that they were collected in used at most {} of memory, {} a series.\n",
+        "{} of {} series. The store used at most {} of memory, {} bytes per series.\n",
         human::count_of(blocks.len() as u64, "block"),
         human::count(series),
         human::bytes(memory),
@@ -129,37 +129,40 @@ fn times(out: &mut dyn Write, timings: &Timings) -> io::Result<()> {
     };
     let header = ["microseconds", "count", "mean", "deviation", "50%", "90%", "99%", "100%"];
     let (records, points) = (timings.records(), timings.points());
-    table(out, "Time to decode and store", &header, [one("a message", &records), one("a point", &points)])?;
-    writeln!(out, "The points of a message share its time evenly. Reading and decompressing are not in it.\n")
+    table(out, "Time to decode and store", &header, [one("per record", &records), one("per point", &points)])?;
+    writeln!(
+        out,
+        "The time of a record is divided evenly among its points. Reading and decompressing are not included.\n"
+    )
 }
 
-fn left_out(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+fn skipped(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let Report { skipped, shadowed, .. } = report;
     let collapsed = report.points.saturating_sub(report.series);
     table(
         out,
-        "What did not become a label or a series",
-        &["what", "count"],
+        "Skipped and dropped",
+        &["item", "count"],
         [
-            row("broken records, skipped", skipped.broken_records),
-            row("records cut off at the end", report.torn_records),
-            row("compressed inputs cut off", report.truncated_inputs),
+            row("malformed records, skipped", skipped.broken_records),
+            row("truncated records, skipped", report.torn_records),
+            row("truncated compressed inputs", report.truncated_inputs),
             row("blank lines", report.blank_lines),
-            row("points of metrics without a name", skipped.points_without_name),
-            row("series with too many labels", skipped.too_many_labels),
-            row("series without labels", skipped.series_without_labels),
+            row("points of metrics without a name, skipped", skipped.points_without_name),
+            row("series with too many labels, skipped", skipped.too_many_labels),
+            row("series without labels, skipped", skipped.series_without_labels),
             row("metrics without points", report.metrics_without_points),
             row("points without a value, kept", report.points_without_recorded_value),
             row("points without a time, kept", report.points_without_time),
-            row("points of series that were known", collapsed),
-            row("attributes shadowed by a scope's", shadowed.by_scope),
-            row("attributes shadowed by a point's", shadowed.by_point),
-            row("attributes shadowed by a metric's own labels", shadowed.by_metric_name),
-            row("attributes shadowed by another of their level", report.duplicate_keys.total()),
+            row("points of known series", collapsed),
+            row("attributes shadowed by scope attributes", shadowed.by_scope),
+            row("attributes shadowed by point attributes", shadowed.by_point),
+            row("attributes shadowed by metric names", shadowed.by_metric_name),
+            row("attributes shadowed by duplicate keys", report.duplicate_keys.total()),
             row("empty values, dropped", report.empty_values.total()),
             row("attributes without a key, dropped", report.empty_keys),
-            row("names cut", report.names_cut),
-            row("values cut", report.values_cut),
+            row("names truncated", report.names_cut),
+            row("values truncated", report.values_cut),
         ],
     )?;
     for warning in &report.warnings {
@@ -183,7 +186,7 @@ fn microseconds(nanoseconds: f64) -> String {
     format!("{:.3}", nanoseconds / 1_000.0)
 }
 
-/// A table under a heading. Columns but the first stand to the right.
+/// Writes a table under a heading. All columns but the first are right-aligned.
 fn table(
     out: &mut dyn Write,
     heading: &str,
@@ -203,11 +206,11 @@ fn line<T: Display>(out: &mut dyn Write, cells: &[T]) -> io::Result<()> {
     writeln!(out, "| {} |", cells.join(" | "))
 }
 
-/// Text of a capture between backticks, where Markdown has no markup. What could end the cell or the text becomes
-/// U+FFFD; what a terminal or a browser might act on (control and directional characters) is escaped.
+/// Formats text of a capture as Markdown code. Characters that would end the code or the cell become U+FFFD. Control and
+/// directional characters, which a terminal or a browser might interpret, are escaped.
 fn code(text: &str) -> String {
-    let harmless = Harmless(text).to_string();
-    let text: String = harmless.chars().map(|char| if matches!(char, '`' | '|') { '\u{fffd}' } else { char }).collect();
+    let safe = TerminalSafe(text).to_string();
+    let text: String = safe.chars().map(|char| if matches!(char, '`' | '|') { '\u{fffd}' } else { char }).collect();
     format!("`{text}`")
 }
 
@@ -216,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_acts_on_markdown_or_a_terminal() {
+    fn text_is_escaped_for_markdown_and_terminals() {
         for (text, expected) in [
             ("pod", "`pod`"),
             ("a\u{202e}b\u{2066}c\u{200f}", "`a\\u202eb\\u2066c\\u200f`"),

@@ -1,10 +1,10 @@
-//! The report of a run as Markdown: what the captures held, what their labels are like, where bytes and time went.
+//! Report of a run as Markdown: input, labels, bytes and times.
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | `distribution` | counts of whole numbers |
-//! | `statistics` | what the labels of blocks are like |
-//! | `markdown` | the tables |
+//! | `distribution` | distribution of integers |
+//! | `statistics` | statistics of the labels and sections of blocks |
+//! | `markdown` | tables of the report |
 
 mod distribution;
 mod markdown;

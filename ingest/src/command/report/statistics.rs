@@ -1,4 +1,4 @@
-//! What the labels of blocks are like.
+//! Statistics of the labels and sections of blocks.
 
 use super::distribution::Distribution;
 use chronoxide_format::view::BlockView;
@@ -7,27 +7,27 @@ use chronoxide_ingest::SealedBlock;
 use chronoxide_labels::Layout;
 use std::collections::BTreeMap;
 
-/// What the labels of blocks are like, and where the bytes go. Distinct strings are counted block by block.
+/// Statistics of the labels and sections of blocks. Each block counts its distinct strings.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     pub(crate) labels_per_series: Distribution,
     pub(crate) name_lens: Distribution,
     pub(crate) value_lens: Distribution,
-    /// For each label name, the values that the block with most of them has.
+    /// Number of values of each label name, in the block with the most.
     pub(crate) cardinalities: BTreeMap<String, u64>,
-    /// Values of all label names together, in the block with most of them.
+    /// Number of values of all label names, in the block with the most.
     pub(crate) most_values: u64,
-    /// Distinct strings, likewise.
+    /// Number of distinct strings, in the block with the most.
     pub(crate) most_symbols: u64,
-    /// Series of the store, and bytes of memory that it used, at most.
+    /// Maximum number of series and bytes of memory of the store.
     pub(crate) most_store_series: u64,
     pub(crate) most_store_memory: u64,
-    /// Bytes of each section, in the order of the file, for each of [`Layout::ALL`].
+    /// Bytes of each section, in file order, for each of [`Layout::ALL`].
     pub(crate) sections: Vec<(String, [u64; 3])>,
 }
 
 impl Statistics {
-    /// Adds a block in all layouts. Costs one look at each value and keyset.
+    /// Adds a block in all layouts. Costs one read of each value and keyset.
     pub(crate) fn add(&mut self, sealed: &SealedBlock) -> Result<()> {
         self.most_store_series = self.most_store_series.max(sealed.store_series as u64);
         self.most_store_memory = self.most_store_memory.max(sealed.store_memory as u64);

@@ -1,7 +1,7 @@
 //! Attribute values.
 
 use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
-use super::wire::{Fields, ProtoError};
+use crate::protobuf::{Fields, ProtoError};
 use std::borrow::Cow;
 
 /// Lists within lists, at most: as deep as JSON can be read, nearly.
@@ -59,10 +59,10 @@ fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoErr
     while let Some(field) = fields.next()? {
         held = match (field.number, held) {
             (1, _) => Held::Value(Value::Text(Cow::Borrowed(field.text()?))),
-            (2, _) => Held::Value(Value::Json(Cow::Borrowed(if field.varint()? == 0 { "false" } else { "true" }))),
+            (2, _) => Held::Value(Value::Json(Cow::Borrowed(if field.bool()? { "true" } else { "false" }))),
             // Negative numbers are 64 bits wide, two's complement.
-            (3, _) => Held::Value(int_value(field.varint()?.cast_signed())),
-            (4, _) => Held::Value(double_value(f64::from_bits(field.fixed64()?))),
+            (3, _) => Held::Value(int_value(field.int64()?)),
+            (4, _) => Held::Value(double_value(field.double()?)),
             (5, Held::Array(pieces)) => Held::Array(append(Some(pieces), field.message()?, field.bytes()?)),
             (5, _) => Held::Array(append(None, field.message()?, field.bytes()?)),
             (6, Held::Pairs(pieces)) => Held::Pairs(append(Some(pieces), field.message()?, field.bytes()?)),

@@ -7,8 +7,8 @@
 use super::super::kind::MetricKind;
 use super::super::sink::{Level, Needs, OtlpSink, Point};
 use super::value::key_value;
-use super::wire::{Field, Fields, ProtoError};
 use crate::error::DecodeError;
+use crate::protobuf::{Field, Fields, ProtoError};
 use chronoxide_format::metadata::{MetricMetadata, Temporality};
 
 /// Reads one `ExportMetricsServiceRequest` and gives its parts to `sink`.
@@ -193,10 +193,10 @@ impl<S: OtlpSink> Walk<'_, S> {
                     field.each_fixed64(|bound| self.bucket_bounds.push(f64::from_bits(bound)))?;
                 }
                 (Summary, 6) if self.needs.buckets => {
-                    let (mut quantile, mut of_quantile) = (0.0, field.message()?);
-                    while let Some(field) = of_quantile.next()? {
+                    let (mut quantile, mut quantile_fields) = (0.0, field.message()?);
+                    while let Some(field) = quantile_fields.next()? {
                         if field.number == 1 {
-                            quantile = f64::from_bits(field.fixed64()?);
+                            quantile = field.double()?;
                         }
                     }
                     self.quantiles.push(quantile);
@@ -244,10 +244,10 @@ fn describe(kind: MetricKind, mut pieces: Fields<'_>, metadata: &mut MetricMetad
                 match (kind, field.number) {
                     (Sum | Histogram | ExponentialHistogram, 2) => {
                         // An enum has 32 bits, and a value that is not known says nothing.
-                        let code = u8::try_from(field.varint()? as u32).ok();
+                        let code = u8::try_from(field.uint32()?).ok();
                         metadata.temporality = code.and_then(Temporality::from_code).unwrap_or_default();
                     }
-                    (Sum, 3) => metadata.is_monotonic = field.varint()? != 0,
+                    (Sum, 3) => metadata.is_monotonic = field.bool()?,
                     _ => {}
                 }
             }

@@ -1,6 +1,8 @@
-//! What can be wrong with a metric family.
+//! Errors of malformed metric families.
 
-/// Why a metric family was not taken. `E` is the error of the sink.
+use crate::protobuf::ProtoError;
+
+/// Error of decoding a metric family. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExpositionError<E> {
@@ -12,13 +14,13 @@ pub enum ExpositionError<E> {
     Sink(E),
 }
 
-/// What is wrong with a metric family. Metrics count from 0.
+/// Reason why a metric family is malformed. Metrics count from 0.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FamilyError {
     /// The record is not a `MetricFamily`.
     #[error("not a metric family")]
-    Message(#[source] prost::DecodeError),
+    Message(#[source] ProtoError),
     /// The family has no name.
     #[error("the metric family has no name")]
     NoName,
@@ -27,21 +29,21 @@ pub enum FamilyError {
     Metric {
         /// Name of the family.
         family: String,
-        /// Which metric.
+        /// Number of the metric.
         number: usize,
-        /// What is wrong.
-        source: prost::DecodeError,
+        /// Reason.
+        source: ProtoError,
     },
-    /// A time is not within the 64-bit nanoseconds around 1970.
+    /// A timestamp does not fit into 64-bit nanoseconds.
     #[error(
         "metric {number} of the family {family:?} is at {milliseconds} ms, which is not between the years 1677 and 2262"
     )]
     TimeRange {
         /// Name of the family.
         family: String,
-        /// Which metric.
+        /// Number of the metric.
         number: usize,
-        /// The time.
+        /// Timestamp.
         milliseconds: i64,
     },
 }

@@ -3,26 +3,24 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | `schema` | the part of the messages that series come from |
-//! | `head` | whether a content looks like such messages |
-//! | `error` | what can be wrong with a family |
+//! | `message` | the messages that series need |
+//! | `detect` | detection of such messages by content |
+//! | `error` | errors of malformed families |
 //!
 //! A family has the series that Prometheus 3 makes of it: `_bucket` with `le`, `+Inf` included, `_sum` and `_count` for a classic
 //! histogram; `quantile`, `_sum` and `_count` for a summary; one for every other metric. A histogram that has native buckets is one
 //! series, also if it has classic buckets, unless classic series are asked for. Values, exemplars and created timestamps are not read.
 
+mod detect;
 mod error;
-mod head;
-mod schema;
+mod message;
 
+pub use detect::looks_like_metric_families;
 pub use error::{ExpositionError, FamilyError};
-pub use head::looks_like_metric_families;
 
 use super::{FamilyType, MILLISECOND, NAME, open_metrics_float};
 use crate::series::SeriesSink;
-use prost::Message;
-use prost::bytes::Bytes;
-use schema::{Histogram, LabelPair, Metric, MetricFamily, family_type};
+use message::{Metric, MetricFamily};
 
 /// Decodes a metric family, without the length before it, and gives its parts to `sink`. If `classic_histograms`, histograms with
 /// native and classic buckets have the series of the classic ones.
@@ -35,24 +33,24 @@ pub fn decode_metric_family<S: SeriesSink>(
     classic_histograms: bool,
     sink: &mut S,
 ) -> Result<(), ExpositionError<S::Error>> {
-    let family = MetricFamily::decode(Bytes::copy_from_slice(message)).map_err(FamilyError::Message)?;
+    let family = MetricFamily::parse(message).map_err(FamilyError::Message)?;
     if family.name.is_empty() {
         return Err(FamilyError::NoName.into());
     }
-    let family_type = family_type(family.family_type);
-    let metadata = family_type.metadata(&family.name, &family.unit, &family.help);
+    let family_type = family.family_type();
+    let metadata = family_type.metadata(family.name, family.unit, family.help);
     sink.metadata(&metadata).map_err(ExpositionError::Sink)?;
-    for (number, bytes) in family.metrics.iter().enumerate() {
-        let malformed = |source| FamilyError::Metric { family: family.name.clone(), number, source };
-        let metric = Metric::decode(bytes.clone()).map_err(malformed)?;
+    for (number, &fields) in family.metrics.iter().enumerate() {
+        let malformed = |source| FamilyError::Metric { family: family.name.to_owned(), number, source };
+        let metric = Metric::parse(fields).map_err(malformed)?;
         let milliseconds = metric.timestamp_ms;
-        let out_of_range = || FamilyError::TimeRange { family: family.name.clone(), number, milliseconds };
+        let out_of_range = || FamilyError::TimeRange { family: family.name.to_owned(), number, milliseconds };
         let time = match milliseconds {
-            // As where there is none.
+            // Protobuf writes 0 and a missing field alike.
             0 => None,
             _ => Some(milliseconds.checked_mul(MILLISECOND).ok_or_else(out_of_range)?),
         };
-        let mut series = MetricSeries { name: &family.name, labels: &metric.labels, time, sink };
+        let mut series = MetricSeries { name: family.name, labels: &metric.labels, time, sink };
         give(family_type, &metric, classic_histograms, &mut series).map_err(ExpositionError::Sink)?;
     }
     Ok(())
@@ -60,19 +58,18 @@ pub fn decode_metric_family<S: SeriesSink>(
 
 fn give<S: SeriesSink>(
     family_type: FamilyType,
-    metric: &Metric,
+    metric: &Metric<'_>,
     classic_histograms: bool,
     series: &mut MetricSeries<'_, S>,
 ) -> Result<(), S::Error> {
     match family_type {
         FamilyType::Histogram | FamilyType::GaugeHistogram => {
-            let none = Histogram::default();
-            let histogram = metric.histogram.as_ref().unwrap_or(&none);
-            let has_classic = classic_histograms && !histogram.buckets.is_empty();
+            let histogram = &metric.histogram;
+            let has_classic = classic_histograms && !histogram.upper_bounds.is_empty();
             if histogram.is_native() && !has_classic {
                 return series.give("", None);
             }
-            for bound in histogram.buckets.iter().map(|bucket| bucket.upper_bound) {
+            for &bound in &histogram.upper_bounds {
                 if bound != f64::INFINITY {
                     series.give("_bucket", Some(("le", &open_metrics_float(bound))))?;
                 }
@@ -80,8 +77,8 @@ fn give<S: SeriesSink>(
             series.give("_bucket", Some(("le", "+Inf")))?;
         }
         FamilyType::Summary => {
-            for quantile in metric.summary.iter().flat_map(|summary| &summary.quantiles) {
-                series.give("", Some(("quantile", &open_metrics_float(quantile.quantile))))?;
+            for &quantile in &metric.quantiles {
+                series.give("", Some(("quantile", &open_metrics_float(quantile))))?;
             }
         }
         _ => return series.give("", None),
@@ -93,7 +90,7 @@ fn give<S: SeriesSink>(
 /// The series of one metric.
 struct MetricSeries<'a, S> {
     name: &'a str,
-    labels: &'a [LabelPair],
+    labels: &'a [(&'a str, &'a str)],
     time: Option<i64>,
     sink: &'a mut S,
 }
@@ -108,8 +105,8 @@ impl<S: SeriesSink> MetricSeries<'_, S> {
         } else {
             sink.label(NAME, &format!("{}{suffix}", self.name))?;
         }
-        for pair in self.labels {
-            sink.label(&pair.name, &pair.value)?;
+        for (name, value) in self.labels {
+            sink.label(name, value)?;
         }
         if let Some((name, value)) = label {
             sink.label(name, value)?;

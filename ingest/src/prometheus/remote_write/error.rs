@@ -1,44 +1,47 @@
-//! What can be wrong with a request.
+//! Errors of malformed requests.
 
-/// Why a request was not taken. `E` is what the sink says.
+use crate::protobuf::ProtoError;
+use chronoxide_cli::human::size;
+
+/// Error of decoding a request. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteWriteError<E> {
-    /// The request is broken.
+    /// The request is malformed.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// The sink did not take a part.
+    /// The sink refused a part.
     #[error(transparent)]
     Sink(E),
 }
 
-/// What is wrong with a request. Series count from 0.
+/// Reason why a request is malformed. Series count from 0.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The body is no snappy block.
-    #[error("no snappy block")]
+    /// The body is not a snappy block.
+    #[error("invalid snappy block")]
     Snappy(#[source] snap::Error),
-    /// The request has more bytes than it may have.
-    #[error("the request has {len} bytes, and at most {limit} are allowed")]
+    /// The request is longer than the limit.
+    #[error("the request has {}, more than {} (--max-record-size)", size(*len as u64), size(*limit as u64))]
     TooLong {
-        /// Bytes that the body says it expands to.
+        /// Uncompressed length that the body states.
         len: usize,
-        /// The most that are allowed.
+        /// Maximum length.
         limit: usize,
     },
-    /// The body says that it expands to more than snappy can expand it to.
-    #[error("{body_len} bytes of snappy cannot expand to {len}")]
+    /// The body states a longer content than snappy can compress to it.
+    #[error("{body_len} bytes of snappy cannot expand to {len} bytes")]
     Expansion {
-        /// Bytes that the body says it expands to.
+        /// Uncompressed length that the body states.
         len: usize,
-        /// Bytes of the body.
+        /// Length of the body.
         body_len: usize,
     },
-    /// What is compressed is no request.
-    #[error("no request of remote write")]
-    Message(#[source] prost::DecodeError),
-    /// It has fields of both versions.
+    /// The content is not a remote-write request.
+    #[error("invalid remote-write request")]
+    Message(#[source] ProtoError),
+    /// The request has fields of both versions.
     #[error("the request has {v1_count} parts of version 1 and {v2_count} of version 2")]
     Mixed {
         /// Parts that version 1 alone has.
@@ -46,60 +49,60 @@ pub enum RequestError {
         /// Parts that version 2 alone has.
         v2_count: usize,
     },
-    /// A part cannot be read.
-    #[error("{part} {number} of the request is broken")]
+    /// A part is malformed.
+    #[error("{part} {number} of the request is malformed")]
     Part {
-        /// What it should be.
+        /// Kind of the part.
         part: &'static str,
-        /// Which one it is, from 0.
+        /// Number of the part, from 0.
         number: usize,
-        /// What is wrong.
-        source: prost::DecodeError,
+        /// Reason.
+        source: ProtoError,
     },
-    /// The first symbol is not the empty string, which refs that nobody set refer to.
-    #[error("symbol 0 has {len} bytes, and must be empty")]
+    /// The first symbol is not the empty string, to which unset references refer.
+    #[error("symbol 0 has {len} bytes; it must be empty")]
     FirstSymbol {
-        /// Bytes of the symbol.
+        /// Length of the symbol.
         len: usize,
     },
     /// A symbol is not UTF-8.
-    #[error("symbol {symbol} is not UTF-8 from its byte {offset} on")]
+    #[error("symbol {symbol} is not valid UTF-8 at its byte {offset}")]
     SymbolText {
-        /// Which symbol, from 0.
+        /// Number of the symbol, from 0.
         symbol: usize,
-        /// The first byte of it that is not UTF-8.
+        /// Offset of the first invalid byte.
         offset: usize,
     },
     /// A series has a name without a value.
-    #[error("series {series} has {count} references to names and values, which must be an even number")]
+    #[error("series {series} has {count} references to names and values; the number must be even")]
     OddRefs {
-        /// Which series.
+        /// Number of the series.
         series: usize,
-        /// References that it has.
+        /// Number of references.
         count: usize,
     },
-    /// A series refers to a symbol that is not there.
-    #[error("series {series} refers to symbol {symbol} of {symbol_count}")]
+    /// A series refers to a symbol that does not exist.
+    #[error("series {series} refers to symbol {symbol}, but there are {symbol_count} symbols")]
     SymbolRef {
-        /// Which series.
+        /// Number of the series.
         series: usize,
-        /// The reference.
+        /// Number of the symbol.
         symbol: u32,
-        /// Symbols that are there.
+        /// Number of symbols.
         symbol_count: usize,
     },
-    /// A time is not within the 64-bit nanoseconds around 1970.
+    /// A timestamp does not fit into 64-bit nanoseconds.
     #[error("series {series} has a point at {milliseconds} ms, which is not between the years 1677 and 2262")]
     TimeRange {
-        /// Which series.
+        /// Number of the series.
         series: usize,
-        /// The time.
+        /// Timestamp.
         milliseconds: i64,
     },
 }
 
 impl RequestError {
-    /// Returns true if the body may be the beginning of a request: snappy needs more bytes than are there.
+    /// Returns true if the body may be a truncated request: snappy needs more bytes.
     pub(crate) fn is_cut_off(&self) -> bool {
         match self {
             Self::Snappy(snap::Error::Literal { len, src_len, .. }) => len > src_len,

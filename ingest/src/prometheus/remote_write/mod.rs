@@ -1,42 +1,43 @@
-//! Requests of Prometheus's remote write, versions [1.0][v1] and [2.0][v2]: a snappy block around protobuf.
+//! Requests of Prometheus's remote write, versions [1.0][v1] and [2.0][v2]: protobuf within a snappy block.
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | `schema` | the part of the protocol that series come from |
-//! | `head` | whether a body looks like a request |
-//! | `error` | what can be wrong with a request |
+//! | `message` | the messages of the protocol that series need |
+//! | `detect` | detection of a request by content |
+//! | `error` | errors of malformed requests |
 //!
-//! Which version it is shows in the fields that are there; what a request was sent with is not needed. Values, exemplars
-//! and start timestamps are not looked at. The metadata of version 2 belongs to a series and not to a family: its name is
-//! that of the series, without the suffix that classic histograms and summaries have (`_bucket`, `_sum`, `_count`).
-//! That a label stands twice, which no sender should do, is left to the sink.
+//! The fields of a request show its version; HTTP headers are not needed. Values, exemplars and start timestamps are
+//! skipped. In version 2 metadata belongs to a series instead of a family: the family's name is the name of the series
+//! without the suffix of a classic histogram or summary (`_bucket`, `_sum`, `_count`). Duplicate labels, which senders
+//! must not send, are left to the sink.
 //!
 //! [v1]: https://prometheus.io/docs/specs/prw/remote_write_spec/
 //! [v2]: https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
 
+mod detect;
 mod error;
-mod head;
-mod schema;
+mod message;
 
+pub use detect::looks_like_remote_write;
 pub use error::{RemoteWriteError, RequestError};
-pub use head::looks_like_remote_write;
 
 use super::{FamilyType, MILLISECOND, NAME};
+use crate::protobuf::{Fields, ProtoError};
 use crate::series::SeriesSink;
-use prost::Message;
-use prost::bytes::Bytes;
-use schema::{Histogram, MetadataV1, MetadataV2, Request, Sample, SeriesV1, SeriesV2};
+use message::{MetadataV1, MetadataV2, Request, SeriesV1, SeriesV2, Symbols, Timestamps};
 
-/// A copy of 64 bytes takes three, and nothing takes less; this is rounded up.
-const MOST_EXPANSION: usize = 22;
+/// Upper limit of the ratio by which snappy compresses: its best code makes 64 bytes of 3, rounded up.
+const MAX_EXPANSION: usize = 22;
 
-/// Reads the body of a request and gives its parts to `sink`. Memory is a small multiple of what the body expands to, of
-/// which at most `max_len` bytes are allowed, and of which it never says more than there is.
+/// Decodes the body of a request and gives its parts to `sink`.
+///
+/// Memory is a small multiple of the uncompressed length, which must not exceed `max_len` bytes. A length that the body
+/// states allocates nothing before it is plausible.
 ///
 /// # Errors
 ///
-/// The body is no snappy block around a request, or expands to more than `max_len` bytes, or a part is broken, or the sink
-/// did not take a part. Parts before a broken one went to the sink, and nothing of that part did.
+/// The body is not a snappy block with a request, expands to more than `max_len` bytes, has a malformed part, or the sink
+/// refuses a part. The sink gets the parts before a malformed one, and nothing of the malformed one.
 pub fn decode_remote_write<S: SeriesSink>(
     body: &[u8],
     max_len: usize,
@@ -46,11 +47,11 @@ pub fn decode_remote_write<S: SeriesSink>(
     if len > max_len {
         return Err(RequestError::TooLong { len, limit: max_len }.into());
     }
-    if len > body.len().saturating_mul(MOST_EXPANSION) {
+    if len > body.len().saturating_mul(MAX_EXPANSION) {
         return Err(RequestError::Expansion { len, body_len: body.len() }.into());
     }
     let content = snap::raw::Decoder::new().decompress_vec(body).map_err(RequestError::Snappy)?;
-    let request = Request::decode(Bytes::from(content)).map_err(RequestError::Message)?;
+    let request = Request::parse(&content).map_err(RequestError::Message)?;
     let v1_count = request.series_v1.len() + request.metadata_v1.len();
     let v2_count = request.series_v2.len() + request.symbols_v2.len();
     match (v1_count, v2_count) {
@@ -60,27 +61,26 @@ pub fn decode_remote_write<S: SeriesSink>(
     }
 }
 
-fn version_1<S: SeriesSink>(request: &Request, sink: &mut S) -> Result<(), RemoteWriteError<S::Error>> {
-    for (number, bytes) in request.metadata_v1.iter().enumerate() {
-        let part: MetadataV1 = decoded("metadata", number, bytes)?;
-        let metadata = FamilyType::from_number(part.family_type).metadata(&part.family_name, &part.unit, &part.help);
+fn version_1<S: SeriesSink>(request: &Request<'_>, sink: &mut S) -> Result<(), RemoteWriteError<S::Error>> {
+    for (number, &fields) in request.metadata_v1.iter().enumerate() {
+        let part = parse("metadata", number, fields, MetadataV1::parse)?;
+        let metadata = part.family_type.metadata(part.family_name, part.unit, part.help);
         sink.metadata(&metadata).map_err(RemoteWriteError::Sink)?;
     }
-    for (number, bytes) in request.series_v1.iter().enumerate() {
-        let part: SeriesV1 = decoded("series", number, bytes)?;
-        let times = times(number, &part.samples, &part.histograms)?;
-        let labels = part.labels.iter().map(|label| (label.name.as_str(), label.value.as_str()));
-        give(labels, times, sink).map_err(RemoteWriteError::Sink)?;
+    for (number, &fields) in request.series_v1.iter().enumerate() {
+        let part = parse("series", number, fields, SeriesV1::parse)?;
+        let times = times(number, &part.timestamps)?;
+        give(&part.labels, times, sink).map_err(RemoteWriteError::Sink)?;
     }
     Ok(())
 }
 
-fn version_2<S: SeriesSink>(request: &Request, sink: &mut S) -> Result<(), RemoteWriteError<S::Error>> {
-    let symbols = Symbols::read(&request.symbols_v2)?;
+fn version_2<S: SeriesSink>(request: &Request<'_>, sink: &mut S) -> Result<(), RemoteWriteError<S::Error>> {
+    let symbols = Symbols::parse(&request.symbols_v2)?;
     let mut last = None;
-    for (number, bytes) in request.series_v2.iter().enumerate() {
-        let part: SeriesV2 = decoded("series", number, bytes)?;
-        let times = times(number, &part.samples, &part.histograms)?;
+    for (number, &fields) in request.series_v2.iter().enumerate() {
+        let part = parse("series", number, fields, SeriesV2::parse)?;
+        let times = times(number, &part.timestamps)?;
         let (pairs, []) = part.labels_refs.as_chunks::<2>() else {
             return Err(RequestError::OddRefs { series: number, count: part.labels_refs.len() }.into());
         };
@@ -88,70 +88,44 @@ fn version_2<S: SeriesSink>(request: &Request, sink: &mut S) -> Result<(), Remot
         for &[name, value] in pairs {
             labels.push((symbols.get(number, name)?, symbols.get(number, value)?));
         }
-        if let Some(metadata) = part.metadata.filter(|metadata| *metadata != MetadataV2::default()) {
+        if part.metadata != MetadataV2::default() {
             let name = labels.iter().find(|(name, _)| *name == NAME).map_or("", |(_, value)| *value);
-            let kind = FamilyType::from_number(metadata.family_type);
-            let name = if part.histograms.is_empty() { kind.family_of(name) } else { name };
-            let (unit, help) = (symbols.get(number, metadata.unit_ref)?, symbols.get(number, metadata.help_ref)?);
-            // Series of one family mostly stand together.
+            let kind = FamilyType::from_number(part.metadata.family_type);
+            let name = if part.timestamps.histograms.is_empty() { kind.family_of(name) } else { name };
+            let unit = symbols.get(number, part.metadata.unit_ref)?;
+            let help = symbols.get(number, part.metadata.help_ref)?;
+            // Series of one family are mostly neighbours.
             let metadata = kind.metadata(name, unit, help);
             if !name.is_empty() && last != Some(metadata) {
                 sink.metadata(&metadata).map_err(RemoteWriteError::Sink)?;
                 last = Some(metadata);
             }
         }
-        give(labels.into_iter(), times, sink).map_err(RemoteWriteError::Sink)?;
+        give(&labels, times, sink).map_err(RemoteWriteError::Sink)?;
     }
     Ok(())
 }
 
-fn decoded<M: Message + Default>(part: &'static str, number: usize, bytes: &Bytes) -> Result<M, RequestError> {
-    M::decode(bytes.clone()).map_err(|source| RequestError::Part { part, number, source })
+/// Parses part `number` of its kind.
+fn parse<'a, T>(
+    part: &'static str,
+    number: usize,
+    fields: Fields<'a>,
+    parse: impl FnOnce(Fields<'a>) -> Result<T, ProtoError>,
+) -> Result<T, RequestError> {
+    parse(fields).map_err(|source| RequestError::Part { part, number, source })
 }
 
-/// The symbols of a request.
-struct Symbols<'a>(Vec<&'a str>);
-
-impl<'a> Symbols<'a> {
-    fn read(symbols: &'a [Bytes]) -> Result<Self, RequestError> {
-        if let Some(first) = symbols.first()
-            && !first.is_empty()
-        {
-            return Err(RequestError::FirstSymbol { len: first.len() });
-        }
-        let mut texts = Vec::with_capacity(symbols.len());
-        for (number, symbol) in symbols.iter().enumerate() {
-            let text = std::str::from_utf8(symbol).map_err(|error| {
-                let offset = error.valid_up_to();
-                RequestError::SymbolText { symbol: number, offset }
-            })?;
-            texts.push(text);
-        }
-        Ok(Self(texts))
-    }
-
-    fn get(&self, series: usize, symbol: u32) -> Result<&'a str, RequestError> {
-        let found = usize::try_from(symbol).ok().and_then(|symbol| self.0.get(symbol));
-        found.copied().ok_or(RequestError::SymbolRef { series, symbol, symbol_count: self.0.len() })
-    }
-}
-
-/// The times of points, in nanoseconds.
-fn times(series: usize, samples: &[Sample], histograms: &[Histogram]) -> Result<Vec<i64>, RequestError> {
-    let samples = samples.iter().map(|sample| sample.timestamp);
-    let all = samples.chain(histograms.iter().map(|histogram| histogram.timestamp));
-    let nanoseconds = |milliseconds: i64| {
+/// Converts timestamps to nanoseconds, samples before histograms.
+fn times(series: usize, timestamps: &Timestamps) -> Result<Vec<i64>, RequestError> {
+    let nanoseconds = |&milliseconds: &i64| {
         milliseconds.checked_mul(MILLISECOND).ok_or(RequestError::TimeRange { series, milliseconds })
     };
-    all.map(nanoseconds).collect()
+    timestamps.samples.iter().chain(&timestamps.histograms).map(nanoseconds).collect()
 }
 
 /// Gives a series to `sink`.
-fn give<'a, S: SeriesSink>(
-    labels: impl Iterator<Item = (&'a str, &'a str)>,
-    times: Vec<i64>,
-    sink: &mut S,
-) -> Result<(), S::Error> {
+fn give<S: SeriesSink>(labels: &[(&str, &str)], times: Vec<i64>, sink: &mut S) -> Result<(), S::Error> {
     sink.series_begins()?;
     for (name, value) in labels {
         sink.label(name, value)?;

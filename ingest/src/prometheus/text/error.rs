@@ -27,13 +27,13 @@ pub enum LineError {
         found: String,
     },
     /// A name, a label value or a text is not UTF-8.
-    #[error("at byte {offset} of the line: not UTF-8")]
+    #[error("at byte {offset} of the line: not valid UTF-8")]
     Utf8 {
         /// The first byte that is not.
         offset: usize,
     },
     /// A label stands twice, or `__name__` stands beside the name of the metric.
-    #[error("at byte {offset} of the line: the label {name:?} stands twice")]
+    #[error("at byte {offset} of the line: duplicate label {name:?}")]
     DuplicateLabel {
         /// Where the name of the second one starts.
         offset: usize,
@@ -55,6 +55,6 @@ pub enum LineError {
         offset: usize,
     },
     /// A line after `# EOF`.
-    #[error("a line after # EOF")]
+    #[error("unexpected line after # EOF")]
     AfterEnd,
 }

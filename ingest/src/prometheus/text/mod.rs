@@ -7,7 +7,7 @@
 //! | `number` | values, and decimal text as nanoseconds |
 //! | `timestamp` | [`TimestampUnit`], in what timestamps count |
 //! | `family` | what was said about a metric family |
-//! | `head` | whether a content looks like this text |
+//! | `detect` | detection of this text by content |
 //! | `error` | what can be wrong with a line |
 //!
 //! [`TextDecoder`] takes one line after the other and holds none. It has a parser of its own because the crates that there
@@ -64,15 +64,15 @@
 //! ```
 
 mod cursor;
+mod detect;
 mod error;
 mod family;
-mod head;
 mod line;
 mod number;
 mod timestamp;
 
+pub use detect::looks_like_text;
 pub use error::{LineError, TextError};
-pub use head::looks_like_text;
 pub use timestamp::TimestampUnit;
 
 use super::{FamilyType, open_metrics_float};

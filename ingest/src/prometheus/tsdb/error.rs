@@ -15,91 +15,93 @@ pub enum TsdbError<E> {
     Sink(E),
 }
 
-/// What is wrong with a block. Offsets count from the start of its index.
+/// Reason why a block cannot be read. Offsets count from the start of its index.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TsdbBlockError {
     /// A file of the block cannot be opened.
     #[error("{}: cannot open", path.display())]
     Open {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// `meta.json` is not what it should be.
-    #[error("{}: no description of a block", path.display())]
+    /// `meta.json` is malformed.
+    #[error("{}: invalid block metadata", path.display())]
     Meta {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         source: serde_json::Error,
     },
-    /// `meta.json` has another version.
-    #[error("{}: version {version} of blocks, and only 1 is known", path.display())]
+    /// `meta.json` has an unsupported version.
+    #[error("{}: unsupported block version {version}; only 1 is supported", path.display())]
     MetaVersion {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The version that it has.
+        /// Version of the file.
         version: u64,
     },
     /// The index cannot be read.
     #[error("cannot read the index at byte {offset}")]
     Read {
-        /// Where reading failed.
+        /// Position of the error.
         offset: u64,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The index starts with other bytes than an index does.
-    #[error("no index of a block: it starts with {found:#010x}, not with 0xbaaad700")]
+    /// The index starts with other bytes than the magic number.
+    #[error("not a block index: it starts with {found:#010x} instead of 0xbaaad700")]
     Magic {
-        /// The first four bytes.
+        /// First four bytes.
         found: u32,
     },
-    /// The index has a version that is not known.
-    #[error("version {version} of the index, and only 1, 2 and 3 are known")]
+    /// The index has an unsupported version.
+    #[error("unsupported index version {version}; only 1, 2 and 3 are supported")]
     Version {
-        /// The version that it has.
+        /// Version of the file.
         version: u8,
     },
-    /// A checksum is not that of the bytes.
-    #[error("the {part} at byte {offset} of the index has the checksum {found:#010x}, and {expected:#010x} is written")]
+    /// A stored checksum does not match the bytes.
+    #[error(
+        "checksum mismatch of the {part} at byte {offset} of the index: {expected:#010x} stored, {found:#010x} computed"
+    )]
     Checksum {
-        /// What is damaged.
+        /// Damaged part.
         part: &'static str,
-        /// Where it starts.
+        /// Start of the part.
         offset: u64,
-        /// The checksum that is written.
+        /// Stored checksum.
         expected: u32,
-        /// The checksum of the bytes.
+        /// Checksum of the bytes.
         found: u32,
     },
-    /// Something is not where or what it should be.
+    /// The index is malformed.
     #[error("byte {offset} of the index: {reason}")]
     Damaged {
-        /// Where it is.
+        /// Position of the error.
         offset: u64,
-        /// What is wrong.
+        /// Reason.
         reason: &'static str,
     },
-    /// A series refers to a symbol that is not there.
-    #[error("the series at byte {offset} of the index refers to symbol {symbol}, which is not there")]
+    /// A series refers to a symbol that does not exist.
+    #[error("the series at byte {offset} of the index refers to symbol {symbol}, which does not exist")]
     SymbolRef {
-        /// Where the series starts.
+        /// Start of the series.
         offset: u64,
-        /// The reference.
+        /// Number of the symbol.
         symbol: u64,
     },
-    /// A time is not within the 64-bit nanoseconds around 1970.
+    /// A timestamp does not fit into 64-bit nanoseconds.
     #[error(
         "the series at byte {offset} of the index has a chunk at {milliseconds} ms, which is not between the years 1677 \
          and 2262"
     )]
     TimeRange {
-        /// Where the series starts.
+        /// Start of the series.
         offset: u64,
-        /// The time.
+        /// Timestamp.
         milliseconds: i64,
     },
 }

@@ -70,7 +70,7 @@ impl<R: Read + Seek> Input<R> {
         loop {
             let [byte] = self.array()?;
             read.push(byte);
-            if byte < 0x80 || read.len() > MOST_VARINT_LEN {
+            if byte < 0x80 || read.len() > MAX_VARINT_LEN {
                 return uvarint(read)
                     .map(|(value, _)| value)
                     .ok_or(TsdbBlockError::Damaged { offset: start, reason: LONG });
@@ -80,7 +80,7 @@ impl<R: Read + Seek> Input<R> {
 }
 
 /// Bytes of the longest integer.
-const MOST_VARINT_LEN: usize = 10;
+const MAX_VARINT_LEN: usize = 10;
 
 /// What is wrong with one that is longer, or is cut.
 const LONG: &str = "an integer that is cut or has more than 64 bits";
@@ -88,7 +88,7 @@ const LONG: &str = "an integer that is cut or has more than 64 bits";
 /// An integer of seven bits a byte, and what follows it.
 fn uvarint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0_u64;
-    for (place, &byte) in bytes.iter().enumerate().take(MOST_VARINT_LEN) {
+    for (place, &byte) in bytes.iter().enumerate().take(MAX_VARINT_LEN) {
         let bits = u64::from(byte & 0x7f);
         let shifted = bits << (7 * place);
         if shifted >> (7 * place) != bits {

@@ -9,7 +9,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// More than this no description of a block has.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What `meta.json` of a block says.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -51,7 +51,7 @@ impl TsdbMeta {
     /// Reads the file at this path.
     pub(super) fn read(path: &Path) -> Result<Self, TsdbBlockError> {
         let file = File::open(path).map_err(|source| TsdbBlockError::Open { path: path.to_owned(), source })?;
-        let meta: Self = serde_json::from_reader(BufReader::new(file.take(MOST_BYTES)))
+        let meta: Self = serde_json::from_reader(BufReader::new(file.take(MAX_BYTES)))
             .map_err(|source| TsdbBlockError::Meta { path: path.to_owned(), source })?;
         if meta.version == 1 {
             Ok(meta)

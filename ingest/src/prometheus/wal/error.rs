@@ -1,5 +1,6 @@
 //! What can be wrong with the files of a head.
 
+use chronoxide_cli::human::size;
 use chronoxide_labels::LabelError;
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ pub enum WalError {
     Open {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file is damaged or cannot be read.
@@ -21,28 +22,28 @@ pub enum WalError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason.
         source: WalFileError,
     },
-    /// Segments are missing between two that are there.
+    /// Segments are missing between two others.
     #[error("{}: segment {missing:08} is missing before {}", folder.display(), next)]
     MissingSegment {
         /// The folder of the segments.
         folder: PathBuf,
-        /// Number of the first segment that is missing.
+        /// Number of the first missing segment.
         missing: u64,
-        /// File name of the next segment that is there.
+        /// File name of the next segment.
         next: String,
     },
     /// The labels of the series of the head do not fit into the memory limit.
-    #[error("the series of the log need {used} bytes of memory, more than half of the memory limit (--memory-limit)")]
+    #[error("the series of the log need {}, more than half of the memory limit (--memory-limit)", size(*used as u64))]
     Memory {
         /// Bytes in use when reading stopped.
         used: usize,
     },
 }
 
-/// What is wrong with a file of a head. Offsets count from its start.
+/// Reason why a file of a head cannot be read. Offsets count from its start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WalFileError {
@@ -51,7 +52,7 @@ pub enum WalFileError {
     Read {
         /// Where reading failed.
         offset: u64,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The file ends within a record or chunk. This is normal for the last file of a log that was being written.
@@ -61,13 +62,13 @@ pub enum WalFileError {
         offset: u64,
     },
     /// A checksum does not match the bytes.
-    #[error("checksum mismatch at byte {offset}: {expected:#010x} is written, the bytes have {found:#010x}")]
+    #[error("checksum mismatch at byte {offset}: {expected:#010x} stored, {found:#010x} computed")]
     Checksum {
         /// Where the fragment or chunk starts.
         offset: u64,
-        /// The checksum that is written.
+        /// Stored checksum.
         expected: u32,
-        /// The checksum of the bytes.
+        /// Checksum of the bytes.
         found: u32,
     },
     /// A page, fragment or chunk is malformed.
@@ -75,7 +76,7 @@ pub enum WalFileError {
     Damaged {
         /// Where the fragment, record or chunk starts.
         offset: u64,
-        /// What is wrong.
+        /// Reason.
         reason: &'static str,
     },
     /// A record cannot be decompressed.
@@ -83,23 +84,23 @@ pub enum WalFileError {
     Compression {
         /// Where the record starts.
         offset: u64,
-        /// What the decompressor says.
+        /// Error of the decompressor.
         reason: String,
     },
     /// A record is longer than allowed.
-    #[error("the record at byte {offset} has more than {limit} bytes (--max-record-size)")]
+    #[error("the record at byte {offset} is longer than {} (--max-record-size)", size(*limit as u64))]
     TooLong {
         /// Where the record starts.
         offset: u64,
-        /// The most bytes that a record may have.
+        /// Maximum length of a record, in bytes.
         limit: usize,
     },
-    /// A record has a right checksum and a malformed content.
+    /// A record has a correct checksum and malformed content.
     #[error("the record at byte {offset} is malformed")]
     Record {
         /// Where the record starts.
         offset: u64,
-        /// What is wrong.
+        /// Reason.
         source: RecordError,
     },
     /// A file of head chunks has a version that is not supported.
@@ -119,7 +120,7 @@ pub enum RecordError {
     Field {
         /// Where the field is.
         offset: usize,
-        /// What is wrong with it.
+        /// Reason.
         reason: &'static str,
     },
     /// A time is not within the 64-bit nanoseconds around 1970.

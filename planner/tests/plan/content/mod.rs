@@ -33,7 +33,7 @@ pub struct Model {
 
 impl Model {
     /// Content of these labelsets, about whose keys nobody said where they come from.
-    pub fn of(labelsets: &BTreeSet<Labelset>) -> Self {
+    pub fn from_labelsets(labelsets: &BTreeSet<Labelset>) -> Self {
         let mut values: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
         for (name, value) in labelsets.iter().flatten() {
             values.entry(name).or_default().insert(value);

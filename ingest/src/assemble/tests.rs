@@ -1,23 +1,23 @@
-//! What a collector makes of requests and series.
+//! What an assembler makes of requests and series.
 
-use super::{Collector, CollectorOptions};
+use super::{AssembleOptions, Assembler};
 use crate::otlp::{decode_otlp_json, decode_otlp_proto};
 use crate::report::{Levels, Shadowed, Skipped};
 use crate::series_json::decode_series_json;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_labels::LabelSetStore;
 
-fn collected(records: &[&str]) -> Collector {
-    let mut collector = Collector::new(CollectorOptions::default(), Vec::new());
+fn collected(records: &[&str]) -> Assembler {
+    let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
     for record in records {
-        decode_otlp_json(record.as_bytes(), &mut collector).unwrap();
+        decode_otlp_json(record.as_bytes(), &mut assembler).unwrap();
     }
-    collector
+    assembler
 }
 
 /// The series as text, in the order of arrival.
-fn series(collector: &Collector) -> Vec<String> {
-    let store = collector.store();
+fn series(assembler: &Assembler) -> Vec<String> {
+    let store = assembler.store();
     let all = 0..store.len() as u32;
     all.map(|number| {
         let mut labels = Vec::new();
@@ -44,16 +44,16 @@ fn the_more_specific_attribute_wins_and_the_metric_name_always() {
     let resource = attributes(&[("a", "resource"), ("b", "resource"), ("c", "resource"), ("__name__", "resource")]);
     let scope = attributes(&[("b", "scope"), ("c", "scope"), ("otel_scope_name", "attribute")]);
     let point = attributes(&[("c", "point"), ("__name__", "point"), ("otel_scope_version", "point")]);
-    let collector = collected(&[&request(
+    let assembler = collected(&[&request(
         &resource,
         &format!(r#""name":"meter","version":"1",{scope}"#),
         &format!(r#"{{"name":"metric","gauge":{{"dataPoints":[{{{point}}}]}}}}"#),
     )]);
     assert_eq!(
-        series(&collector),
+        series(&assembler),
         ["__name__=metric a=resource b=scope c=point otel_scope_name=meter otel_scope_version=point"]
     );
-    let report = collector.report();
+    let report = assembler.report();
     assert_eq!(report.shadowed, Shadowed { by_scope: 2, by_point: 2, by_metric_name: 2 });
     assert_eq!(report.duplicate_keys, Levels { scope: 1, ..Levels::default() });
 }
@@ -72,7 +72,7 @@ fn the_order_of_fields_does_not_matter() {
 
 #[test]
 fn nothing_leaks_from_one_resource_scope_or_point_to_the_next() {
-    let collector = collected(&[
+    let assembler = collected(&[
         r#"{"resourceMetrics":[
         {"resource":{"attributes":[{"key":"r","value":{"stringValue":"1"}}]},"scopeMetrics":[
             {"scope":{"name":"s"},"metrics":[{"name":"m","gauge":{"dataPoints":[{"attributes":[{"key":"p","value":{"intValue":"1"}}]},{}]}}]},
@@ -81,7 +81,7 @@ fn nothing_leaks_from_one_resource_scope_or_point_to_the_next() {
         r#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"o","histogram":{"dataPoints":[{}]}}]}]}]}"#,
     ]);
     assert_eq!(
-        series(&collector),
+        series(&assembler),
         [
             "__name__=m otel_scope_name=s p=1 r=1",
             "__name__=m otel_scope_name=s r=1",
@@ -90,7 +90,7 @@ fn nothing_leaks_from_one_resource_scope_or_point_to_the_next() {
             "__name__=o"
         ]
     );
-    let report = collector.report();
+    let report = assembler.report();
     assert_eq!((report.points, report.series, report.metrics_without_points), (6, 5, 1));
     assert_eq!(report.skipped, Skipped { points_without_name: 1, ..Skipped::default() });
     assert_eq!(report.points_without_time, 5);
@@ -98,13 +98,13 @@ fn nothing_leaks_from_one_resource_scope_or_point_to_the_next() {
 
 #[test]
 fn an_empty_value_is_no_label_and_hides_what_it_shadows() {
-    let collector = collected(&[
+    let assembler = collected(&[
         r#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"a","value":{"stringValue":"r"}},{"key":"b"},{"key":"","value":{"stringValue":"x"}}]},
         "scopeMetrics":[{"scope":{"name":"","version":""},"metrics":[{"name":"m","gauge":{"dataPoints":[
             {"attributes":[{"key":"a","value":{"stringValue":""}},{"key":"b","value":{"stringValue":"p"}}]}, {}]}}]}]}]}"#,
     ]);
-    assert_eq!(series(&collector), ["__name__=m b=p", "__name__=m a=r"]);
-    let report = collector.report();
+    assert_eq!(series(&assembler), ["__name__=m b=p", "__name__=m a=r"]);
+    let report = assembler.report();
     assert_eq!(report.empty_values, Levels { resource: 1, scope: 0, point: 1 });
     assert_eq!((report.empty_keys, report.shadowed.by_point), (1, 1));
 }
@@ -116,11 +116,11 @@ fn long_names_and_values_are_cut_and_may_meet() {
     let value = "v".repeat(2_049);
     let resource = attributes(&[(&cut, "short"), ("v", &value)]);
     let point = attributes(&[(&long, "long")]);
-    let collector =
+    let assembler =
         collected(&[&request(&resource, "", &format!(r#"{{"name":"m","gauge":{{"dataPoints":[{{{point}}}]}}}}"#))]);
     let value = LabelPolicy::default().value(&value).into_owned();
-    assert_eq!(series(&collector), [format!("__name__=m {cut}=long v={value}")]);
-    let report = collector.report();
+    assert_eq!(series(&assembler), [format!("__name__=m {cut}=long v={value}")]);
+    let report = assembler.report();
     assert_eq!((report.names_cut, report.values_cut, report.shadowed.by_point), (1, 1, 1));
 }
 
@@ -135,8 +135,8 @@ fn points_are_counted_by_kind_time_and_flag() {
         ));
     }
     metrics.push(r#"{"name":"m9","gauge":{"dataPoints":[{"timeUnixNano":"18446744073709551615"}]}}"#.to_owned());
-    let collector = collected(&[&request("", "", &metrics.join(","))]);
-    let report = collector.report();
+    let assembler = collected(&[&request("", "", &metrics.join(","))]);
+    let report = assembler.report();
     let kinds = report.points_by_kind;
     assert_eq!((kinds.gauge, kinds.sum, kinds.histogram, kinds.exponential_histogram, kinds.summary), (2, 1, 1, 1, 1));
     assert_eq!((report.points_without_recorded_value, report.points_without_time), (2, 1));
@@ -148,15 +148,15 @@ fn too_many_labels_cost_one_series_and_not_the_record() {
     let many: Vec<(String, String)> = (0..512).map(|key| (format!("k{key}"), "v".to_owned())).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     let points = format!(r#"{{{}}},{{{}}}"#, attributes(&many), attributes(&many[..511]));
-    let collector = collected(&[&request("", "", &format!(r#"{{"name":"m","gauge":{{"dataPoints":[{points}]}}}}"#))]);
-    assert_eq!(collector.report().series, 1);
-    assert_eq!(collector.report().skipped, Skipped { too_many_labels: 1, ..Skipped::default() });
-    assert!(collector.report().is_partial(false));
+    let assembler = collected(&[&request("", "", &format!(r#"{{"name":"m","gauge":{{"dataPoints":[{points}]}}}}"#))]);
+    assert_eq!(assembler.report().series, 1);
+    assert_eq!(assembler.report().skipped, Skipped { too_many_labels: 1, ..Skipped::default() });
+    assert!(assembler.report().is_partial(false));
 }
 
 #[test]
 fn series_keep_the_last_of_equal_names_and_drop_empty_values() {
-    let mut collector = Collector::new(CollectorOptions::default(), Vec::new());
+    let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
     for record in [
         r#"{"a":"1","b":"2","a":"3"}"#,
         r#"{"b":"2","a":"3"}"#,
@@ -165,10 +165,10 @@ fn series_keep_the_last_of_equal_names_and_drop_empty_values() {
         "{}",
         r#"{"":"x"}"#,
     ] {
-        decode_series_json(record.as_bytes(), &mut collector).unwrap();
+        decode_series_json(record.as_bytes(), &mut assembler).unwrap();
     }
-    assert_eq!(series(&collector), ["a=3 b=2"]);
-    let report = collector.report();
+    assert_eq!(series(&assembler), ["a=3 b=2"]);
+    let report = assembler.report();
     assert_eq!((report.duplicate_keys.point, report.empty_values.point, report.empty_keys), (2, 2, 1));
     assert_eq!(report.skipped.series_without_labels, 3);
 }
@@ -182,13 +182,13 @@ fn what_was_cut_off_in_a_record_is_not_taken_for_what_follows() {
         let resource = field(0x0a, &field(0x0a, attribute));
         field(0x0a, &[resource, field(0x12, &field(0x12, &metric))].concat())
     };
-    let mut collector = Collector::new(CollectorOptions::default(), Vec::new());
+    let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
     // The value is not UTF-8, so that the attribute is looked for and never kept.
     let broken = attribute(b"a", b"\xff");
-    decode_otlp_proto(&request(&broken), &mut collector).unwrap_err();
-    decode_series_json(br#"{"b":"1"}"#, &mut collector).unwrap();
-    decode_otlp_proto(&request(&broken), &mut collector).unwrap_err();
-    decode_otlp_proto(&request(&attribute(b"c", b"2")), &mut collector).unwrap();
-    decode_otlp_proto(&request(&attribute(b"c", b"2")), &mut collector).unwrap();
-    assert_eq!(series(&collector), ["b=1", "__name__=m c=2"]);
+    decode_otlp_proto(&request(&broken), &mut assembler).unwrap_err();
+    decode_series_json(br#"{"b":"1"}"#, &mut assembler).unwrap();
+    decode_otlp_proto(&request(&broken), &mut assembler).unwrap_err();
+    decode_otlp_proto(&request(&attribute(b"c", b"2")), &mut assembler).unwrap();
+    decode_otlp_proto(&request(&attribute(b"c", b"2")), &mut assembler).unwrap();
+    assert_eq!(series(&assembler), ["b=1", "__name__=m c=2"]);
 }

@@ -1,8 +1,8 @@
-//! A run over inputs: each record decoded, what is broken counted or refused.
+//! A run over inputs: [`Ingest`].
 
 mod wal;
 
-use crate::collector::{BlockSink, Collector, CollectorOptions};
+use crate::assemble::{AssembleOptions, Assembler, BlockSink};
 use crate::decode::{Decoder, is_cut_off};
 use crate::error::{BrokenRecord, IngestError};
 use crate::input::{Ahead, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
@@ -15,103 +15,103 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most bytes of a record unless told otherwise: 64 MiB.
+/// Default maximum length of a record: 64 MiB.
 pub const DEFAULT_MAX_RECORD_LEN: usize = 64 << 20;
 
-/// How long a silent input is waited for before somebody may stop the run.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Time between two progress reports while an input is silent.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Series of a block of Prometheus between two times that somebody is told how far the run is.
-const SERIES_PER_TELL: u64 = 1 << 12;
+/// Series of a TSDB block between two progress reports.
+const SERIES_PER_PROGRESS_REPORT: u64 = 1 << 12;
 
-/// How inputs are read.
+/// Options of [`Ingest`].
 #[derive(Debug, Clone)]
-pub struct JobOptions {
-    /// The format of all inputs; by their first bytes if none.
+pub struct IngestOptions {
+    /// Format of all inputs. If `None`, it is detected for each input.
     pub format: Option<Format>,
-    /// The most bytes of a record. Three records are the most that is held of an input.
+    /// Maximum length of a record in bytes. At most three records of an input are in memory.
     pub max_record_len: usize,
-    /// Whether broken records are left out and counted. They stop the run otherwise.
+    /// If true, skip and count malformed records; if false, stop at the first.
     ///
-    /// Costs a second reading of each record, so that a broken one is left out whole.
+    /// Skipping costs a second decoding of each record, so that no part of a malformed one is kept.
     pub skip_broken_records: bool,
-    /// Whether values of `le` and `quantile` of exposition text stay as they are written. Otherwise they are written as
-    /// Prometheus 3 stores them: `1` becomes `1.0`.
+    /// If true, keep values of `le` and `quantile` in exposition text as written. If false, store them like Prometheus 3: `1`
+    /// becomes `1.0`.
     pub keep_float_labels: bool,
-    /// How series are collected and cut into blocks.
-    pub collector: CollectorOptions,
+    /// How series are assembled into blocks.
+    pub assemble: AssembleOptions,
 }
 
-impl Default for JobOptions {
+impl Default for IngestOptions {
     fn default() -> Self {
         Self {
             format: None,
             max_record_len: DEFAULT_MAX_RECORD_LEN,
             skip_broken_records: false,
             keep_float_labels: false,
-            collector: CollectorOptions::default(),
+            assemble: AssembleOptions::default(),
         }
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// The current input.
+    /// Name of the current input.
     pub input: &'a str,
-    /// How far it was read.
+    /// Position in the current input.
     pub position: &'a Position,
-    /// What was counted so far.
+    /// Counts so far.
     pub report: &'a Report,
 }
 
-/// Who is told how far a run is, some times a second, and may stop it.
-type Watcher = Box<dyn FnMut(&Progress<'_>) -> ControlFlow<()>>;
+/// Callback that gets the progress several times per second, and may stop the run.
+type OnProgress = Box<dyn FnMut(&Progress<'_>) -> ControlFlow<()>>;
 
 /// A run over inputs.
 ///
 /// ```
 /// use chronoxide_format::view::BlockView;
-/// use chronoxide_ingest::{Job, JobOptions, input::Source};
+/// use chronoxide_ingest::{Ingest, IngestOptions, input::Source};
 ///
 /// let capture = "{\"__name__\":\"up\",\"job\":\"cart\"}\n{\"__name__\":\"up\",\"job\":\"checkout\"}\n";
-/// let mut job = Job::new(JobOptions::default(), Vec::new());
-/// job.read(Source::new("capture".to_owned(), capture.as_bytes())?)?;
-/// let (report, blocks) = job.finish()?;
+/// let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
+/// ingest.read(Source::new("capture".to_owned(), capture.as_bytes())?)?;
+/// let (report, blocks) = ingest.finish()?;
 /// assert_eq!((report.records, report.series), (2, 2));
 /// assert_eq!(BlockView::open(&blocks[0]).unwrap().series_count().unwrap(), 2);
 /// # Ok::<(), chronoxide_ingest::IngestError>(())
 /// ```
-pub struct Job<B = Vec<Vec<u8>>> {
-    options: JobOptions,
-    collector: Collector<B>,
-    watcher: Option<Watcher>,
+pub struct Ingest<B = Vec<Vec<u8>>> {
+    options: IngestOptions,
+    assembler: Assembler<B>,
+    on_progress: Option<OnProgress>,
     timings: Option<Timings>,
 }
 
-impl<B: BlockSink> Job<B> {
-    /// A run that has read nothing. Blocks go to `blocks`.
+impl<B: BlockSink> Ingest<B> {
+    /// Creates a run that gives its blocks to `blocks`.
     #[must_use]
-    pub fn new(options: JobOptions, blocks: B) -> Self {
-        let collector = Collector::new(options.collector.clone(), blocks);
-        Self { options, collector, watcher: None, timings: None }
+    pub fn new(options: IngestOptions, blocks: B) -> Self {
+        let assembler = Assembler::new(options.assemble.clone(), blocks);
+        Self { options, assembler, on_progress: None, timings: None }
     }
 
-    /// Has `watcher` told how far the run is; it may stop it.
+    /// Sets a callback for the progress. It stops the run by returning [`ControlFlow::Break`].
     #[must_use]
-    pub fn watched_by(mut self, watcher: impl FnMut(&Progress<'_>) -> ControlFlow<()> + 'static) -> Self {
-        self.watcher = Some(Box::new(watcher));
+    pub fn on_progress(mut self, callback: impl FnMut(&Progress<'_>) -> ControlFlow<()> + 'static) -> Self {
+        self.on_progress = Some(Box::new(callback));
         self
     }
 
-    /// Measures how long each record takes, which costs some 50 ns a record.
+    /// Measures the time of each record. This costs about 50 ns per record.
     #[must_use]
     pub fn timed(mut self) -> Self {
         self.timings = Some(Timings::default());
         self
     }
 
-    /// How long records and points took so far, if they are [measured](Self::timed).
+    /// Returns the times of records and points so far, if they are [measured](Self::timed).
     #[must_use]
     pub fn timings(&self) -> Option<&Timings> {
         self.timings.as_ref()
@@ -119,11 +119,12 @@ impl<B: BlockSink> Job<B> {
 
     /// Opens a file, or standard input if the path is `-`, as [`Source::open_within`] does.
     ///
-    /// A pipe is opened on another thread: the watcher can stop the run while the pipe has no writer or no content.
+    /// A pipe is opened on another thread, so that the progress callback can stop the run while the pipe has no writer or no
+    /// content.
     ///
     /// # Errors
     ///
-    /// The file cannot be opened, its first bytes cannot be read or decompressed, or the watcher stopped the run.
+    /// The file cannot be opened, its first bytes cannot be read or decompressed, or the callback stopped the run.
     pub fn open(&mut self, path: &Path, max_window_len: usize) -> Result<Source, IngestError> {
         if path.is_file() {
             return Source::open_within(path, max_window_len);
@@ -135,23 +136,23 @@ impl<B: BlockSink> Job<B> {
         thread::Builder::new().name("open".to_owned()).spawn(open).map_err(IngestError::Thread)?;
         let (name, position) = (path.display().to_string(), Position::unknown());
         loop {
-            match source.recv_timeout(PATIENCE) {
+            match source.recv_timeout(POLL_INTERVAL) {
                 Ok(source) => return source,
-                Err(RecvTimeoutError::Timeout) => self.tell(&name, &position)?,
+                Err(RecvTimeoutError::Timeout) => self.report_progress(&name, &position)?,
                 Err(RecvTimeoutError::Disconnected) => return Err(IngestError::ReaderStopped),
             }
         }
     }
 
-    /// Reads one input to its end, on another thread than it is decoded on unless it is small.
+    /// Reads one input to its end. Large inputs are read on a separate thread.
     ///
-    /// The last record may be cut off: a capture is often copied while it is written. It is left out, counted, and
-    /// warned of.
+    /// The last record may be cut off, since captures are often copied while they are written. It is skipped and counted, with
+    /// a warning.
     ///
     /// # Errors
     ///
-    /// The input cannot be read, is of no known format, or has a broken record; the series cannot be stored, or a block
-    /// not be sealed or taken; or the watcher stopped the run. What was read before stays in the run.
+    /// The input cannot be read, its format is not recognized, or a record is malformed; a series cannot be stored, or a block
+    /// cannot be sealed or is refused; or the progress callback stopped the run. Series before the error are kept.
     pub fn read(&mut self, source: Source) -> Result<(), IngestError> {
         let is_at_hand = source.is_at_hand();
         let position = source.position();
@@ -160,19 +161,19 @@ impl<B: BlockSink> Job<B> {
         let name = records.source().name().to_owned();
         let records_before = self.seen();
         let mut decoder = Decoder::new(format, self.options.max_record_len, self.options.keep_float_labels);
-        self.collector.input_has_no_window()?;
+        self.assembler.input_has_no_window()?;
 
         let (source, blank_lines) = if is_at_hand {
             while let Some(record) = records.next_record()? {
                 self.take_timed(record, &mut decoder, &name)?;
             }
-            self.tell(&name, &position)?;
+            self.report_progress(&name, &position)?;
             let blank_lines = records.blank_lines();
             (records.into_source(), blank_lines)
         } else {
             let ahead = ReadAhead::new(records)?;
             loop {
-                match ahead.next(PATIENCE)? {
+                match ahead.next(POLL_INTERVAL)? {
                     Ahead::Batch(batch) => {
                         for record in batch.records() {
                             self.take_timed(record, &mut decoder, &name)?;
@@ -182,14 +183,14 @@ impl<B: BlockSink> Job<B> {
                     Ahead::Nothing => {}
                     Ahead::End(source, blank_lines) => break (*source, blank_lines),
                 }
-                self.tell(&name, &position)?;
+                self.report_progress(&name, &position)?;
             }
         };
 
-        decoder.finish(&mut self.collector).or_else(|error| error.split().map(drop))?;
-        self.collector.input_ends();
+        decoder.finish(&mut self.assembler).or_else(|error| error.split().map(drop))?;
+        self.assembler.input_ends();
 
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.inputs += 1;
         report.blank_lines += blank_lines;
         report.content_bytes += source.offset();
@@ -198,45 +199,45 @@ impl<B: BlockSink> Job<B> {
             report.warn(Warning::TruncatedInput { input: name.clone(), offset: source.offset() });
         }
         if self.seen() == records_before {
-            self.collector.report_mut().warn(Warning::NoRecords { input: name, format });
+            self.assembler.report_mut().warn(Warning::NoRecords { input: name, format });
         }
         Ok(())
     }
 
-    /// Reads the series of a [block of Prometheus's TSDB](crate::prometheus::tsdb). A series has points in all of the time
-    /// that a chunk of it spans.
+    /// Reads the series of a [block of Prometheus's TSDB](crate::prometheus::tsdb). Each chunk counts as a point over its whole
+    /// time range.
     ///
     /// # Errors
     ///
-    /// The block cannot be read or is damaged; otherwise as [`read`](Self::read).
+    /// The block cannot be read or is damaged. Other errors are those of [`read`](Self::read).
     pub fn read_tsdb_block(&mut self, folder: &Path) -> Result<(), IngestError> {
         let name = folder.display().to_string();
         let broken = |source| IngestError::TsdbBlock { input: name.clone(), source };
         let mut block = TsdbBlock::open(folder).map_err(broken)?;
         let position = Position::start_of(block.index().file_len());
         match block.meta().window() {
-            Some(window) => self.collector.input_has_window(window)?,
-            None => self.collector.input_has_no_window()?,
+            Some(window) => self.assembler.input_has_window(window)?,
+            None => self.assembler.input_has_no_window()?,
         }
-        let points_before = self.collector.report().points;
+        let points_before = self.assembler.report().points;
         let mut count = 0_u64;
         loop {
             let before = block.index().offset();
-            match block.next_series(&mut self.collector) {
+            match block.next_series(&mut self.assembler) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(TsdbError::Block(error)) => return Err(broken(error)),
                 Err(TsdbError::Sink(error)) => return Err(error.into()),
             }
             let after = block.index().offset();
-            self.collector.record_ends((after - before) as usize)?;
+            self.assembler.record_ends((after - before) as usize)?;
             count += 1;
-            if count.is_multiple_of(SERIES_PER_TELL) {
+            if count.is_multiple_of(SERIES_PER_PROGRESS_REPORT) {
                 position.advance_to(after);
-                self.tell(&name, &position)?;
+                self.report_progress(&name, &position)?;
             }
         }
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.inputs += 1;
         report.content_bytes += position.file_len().unwrap_or_default();
         // Chunks are not points.
@@ -248,41 +249,41 @@ impl<B: BlockSink> Job<B> {
         Ok(())
     }
 
-    /// Counts and warns of a file of a folder that is not read, because it is of an unknown format.
-    pub fn pass_over(&mut self, path: &Path, found: &str) {
-        let report = self.collector.report_mut();
+    /// Counts a file of a folder that is skipped because its format is not recognized, with a warning.
+    pub fn skip_unknown_file(&mut self, path: &Path, found: &str) {
+        let report = self.assembler.report_mut();
         report.unknown_files += 1;
         report.warn(Warning::UnknownFile { path: path.display().to_string(), found: found.to_owned() });
     }
 
-    /// Seals what is left. Returns what was counted, and the blocks.
+    /// Seals the remaining series. Returns the report and the sink of the blocks.
     ///
     /// # Errors
     ///
-    /// A block cannot be sealed, or is not taken.
+    /// A block cannot be sealed or is refused.
     pub fn finish(self) -> Result<(Report, B), IngestError> {
-        Ok(self.collector.finish()?)
+        Ok(self.assembler.finish()?)
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn report(&self) -> &Report {
-        self.collector.report()
+        self.assembler.report()
     }
 
-    fn tell(&mut self, input: &str, position: &Position) -> Result<(), IngestError> {
-        let Some(watcher) = &mut self.watcher else {
+    fn report_progress(&mut self, input: &str, position: &Position) -> Result<(), IngestError> {
+        let Some(callback) = &mut self.on_progress else {
             return Ok(());
         };
-        match watcher(&Progress { input, position, report: self.collector.report() }) {
+        match callback(&Progress { input, position, report: self.assembler.report() }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(IngestError::Interrupted),
         }
     }
 
-    /// Records so far, whatever became of them.
+    /// Returns the number of records so far, including skipped ones.
     fn seen(&self) -> u64 {
-        let report = self.collector.report();
+        let report = self.assembler.report();
         report.records + report.skipped.broken_records + report.torn_records
     }
 
@@ -290,10 +291,10 @@ impl<B: BlockSink> Job<B> {
         if self.timings.is_none() {
             return self.take(record, decoder, input);
         }
-        let (started, before) = (Instant::now(), self.collector.report().points);
+        let (started, before) = (Instant::now(), self.assembler.report().points);
         self.take(record, decoder, input)?;
         let took = started.elapsed();
-        let points = self.collector.report().points - before;
+        let points = self.assembler.report().points - before;
         if let Some(timings) = &mut self.timings {
             timings.add(took, points);
         }
@@ -316,11 +317,11 @@ impl<B: BlockSink> Job<B> {
                 return self.broken(record, input, BrokenRecord::Compression { reason: reason.to_owned() });
             }
         };
-        if is_unterminated && decoder.may_lie(bytes) {
+        if is_unterminated && decoder.may_end_in_number(bytes) {
             self.torn(record, bytes.len() as u64, None, input);
             return Ok(());
         }
-        // The collector keeps what it got, so a record that may be left out is read without it first.
+        // The assembler keeps all parts it gets, so a record that may be skipped is checked first.
         if (self.options.skip_broken_records || is_unterminated)
             && let Err(error) = decoder.check(bytes)
         {
@@ -330,8 +331,8 @@ impl<B: BlockSink> Job<B> {
             }
             return self.broken(record, input, error.into());
         }
-        match decoder.record(bytes, &mut self.collector) {
-            Ok(()) => Ok(self.collector.record_ends(bytes.len())?),
+        match decoder.record(bytes, &mut self.assembler) {
+            Ok(()) => Ok(self.assembler.record_ends(bytes.len())?),
             Err(error) => match error.split() {
                 Ok(error) if is_unterminated && is_cut_off(&error, bytes) => {
                     self.torn(record, bytes.len() as u64, None, input);
@@ -344,7 +345,7 @@ impl<B: BlockSink> Job<B> {
     }
 
     fn torn(&mut self, record: Record<'_>, len: u64, expected: Option<u64>, input: &str) {
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.torn_records += 1;
         let (input, Record { number, offset, .. }) = (input.to_owned(), record);
         report.warn(Warning::TornRecord { input, number, offset, len, expected });
@@ -355,7 +356,7 @@ impl<B: BlockSink> Job<B> {
         if !self.options.skip_broken_records {
             return Err(IngestError::Record { input, number, offset, source });
         }
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.skipped.broken_records += 1;
         report.warn(Warning::SkippedRecord { input, number, offset, reason: source.to_string() });
         Ok(())

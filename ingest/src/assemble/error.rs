@@ -1,59 +1,60 @@
-//! Why collecting stops.
+//! Errors of assembling series into blocks.
 
+use chronoxide_cli::human::size;
 use chronoxide_labels::{LabelError, SealError};
 use std::error::Error;
 
-/// Why collecting stopped.
+/// Error of assembling series into blocks.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum CollectError {
+pub enum AssembleError {
     /// The labels do not fit into a store.
     #[error(transparent)]
     Labels(#[from] LabelError),
-    /// The series do not fit into a block, or what is to be said of it does not.
+    /// The series or the metadata of a block do not fit into a block.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// A block was not taken.
+    /// The sink of blocks refused a block.
     #[error(transparent)]
     Output(Box<dyn Error + Send + Sync>),
     /// Points lie in more windows than the options allow.
     #[error(
-        "points lie in more than {limit} windows, the first of which starts at {} and the last at {}: use a longer \
-         window (--window), or allow more of them (--max-windows)",
+        "points lie in more than {limit} windows, from {} to {}: use a longer window (--window), or allow more windows \
+         (--max-windows)",
         time(starts.0), time(starts.1)
     )]
     TooManyWindows {
-        /// Windows that are allowed.
+        /// Maximum number of windows.
         limit: usize,
         /// Starts of the first and the last window, in nanoseconds since 1970.
         starts: (i64, i64),
     },
     /// More blocks would be made than the options allow.
     #[error(
-        "{count} blocks would be made, and {limit} are allowed: use a longer window (--window) or more memory \
-         (--memory-limit), or allow more of them (--max-blocks)"
+        "{count} blocks would exceed the limit of {limit}: use a longer window (--window), more memory (--memory-limit), \
+         or allow more blocks (--max-blocks)"
     )]
     TooManyBlocks {
-        /// Blocks that would be made.
+        /// Number of blocks, including those not yet sealed.
         count: u64,
-        /// Blocks that are allowed.
+        /// Maximum number of blocks.
         limit: u64,
     },
     /// One block needs more memory than the options allow.
     #[error(
-        "one block of all inputs does not fit into the memory limit, which leaves {limit} bytes for series and for \
-         sealing them; it is reached after {series} series: write to a folder (--output DIR/), which gets several \
-         blocks, or raise --memory-limit"
+        "one block of all inputs does not fit into the memory limit: {series} series need more than the {} that it leaves \
+         for them; write several blocks to a folder (--output DIR/), or raise --memory-limit",
+        size(*limit as u64)
     )]
     MemoryLimit {
-        /// Bytes that are allowed.
+        /// Maximum memory of series and their sealing, in bytes.
         limit: usize,
         /// Series so far.
         series: usize,
     },
 }
 
-/// A time as RFC 3339.
+/// Formats a time as RFC 3339.
 fn time(nanoseconds: i64) -> String {
     jiff::Timestamp::from_nanosecond(nanoseconds.into()).map_or(nanoseconds.to_string(), |time| time.to_string())
 }

@@ -1,34 +1,32 @@
-//! The oracle: a symbol table and a store over `BTreeMap`.
+//! Models: a symbol table and a labelset store over `BTreeMap`.
 
-use crate::error::{Counted, LabelError};
-use crate::labelset;
-use crate::store::{LabelSetStore, StoreRef};
-use crate::symbols::{SymbolId, SymbolTable};
 use std::collections::BTreeMap;
 
-/// A symbol table that is obviously right.
+use chronoxide_labels::{Counted, LabelError, LabelSetStore, StoreRef, StoreSymbolId, SymbolTable, labelset};
+
+/// Symbol table over `BTreeMap`, the model of every other one.
 #[derive(Debug, Default, Clone)]
 pub struct ModelSymbolTable {
-    ids: BTreeMap<String, SymbolId>,
+    ids: BTreeMap<String, StoreSymbolId>,
     texts: Vec<String>,
 }
 
 impl SymbolTable for ModelSymbolTable {
-    fn intern(&mut self, text: &str) -> Result<SymbolId, LabelError> {
+    fn intern(&mut self, text: &str) -> Result<StoreSymbolId, LabelError> {
         if let Some(&id) = self.ids.get(text) {
             return Ok(id);
         }
-        let id = SymbolId(Counted::Symbol.next(self.texts.len())?);
+        let id = StoreSymbolId(number(self.texts.len(), Counted::Symbol)?);
         self.ids.insert(text.to_owned(), id);
         self.texts.push(text.to_owned());
         Ok(id)
     }
 
-    fn get(&self, text: &str) -> Option<SymbolId> {
+    fn get(&self, text: &str) -> Option<StoreSymbolId> {
         self.ids.get(text).copied()
     }
 
-    fn resolve(&self, id: SymbolId) -> Option<&str> {
+    fn resolve(&self, id: StoreSymbolId) -> Option<&str> {
         self.texts.get(id.index()).map(String::as_str)
     }
 
@@ -43,7 +41,7 @@ impl SymbolTable for ModelSymbolTable {
 
 type Labels = Vec<(String, String)>;
 
-/// A labelset store that is obviously right.
+/// Labelset store over `BTreeMap`, the model of every other one.
 #[derive(Debug, Default, Clone)]
 pub struct ModelStore {
     refs: BTreeMap<Labels, StoreRef>,
@@ -51,11 +49,16 @@ pub struct ModelStore {
 }
 
 impl ModelStore {
-    /// The labels of each series, in the order of refs.
+    /// Returns the labels of each series, in order of refs.
     #[must_use]
     pub fn series(&self) -> &[Vec<(String, String)>] {
         &self.series
     }
+}
+
+/// Returns the number after `count` numbered items. A store has at most 2^32 - 1 items of a kind.
+fn number(count: usize, what: Counted) -> Result<u32, LabelError> {
+    u32::try_from(count).ok().filter(|&number| number < u32::MAX).ok_or(LabelError::Full { what })
 }
 
 fn owned(labels: &[(&str, &str)]) -> Labels {
@@ -69,7 +72,7 @@ impl LabelSetStore for ModelStore {
         if let Some(&series) = self.refs.get(&labels) {
             return Ok((series, false));
         }
-        let series = StoreRef(Counted::Series.next(self.series.len())?);
+        let series = StoreRef(number(self.series.len(), Counted::Series)?);
         self.refs.insert(labels.clone(), series);
         self.series.push(labels);
         Ok((series, true))
@@ -93,8 +96,8 @@ impl LabelSetStore for ModelStore {
     }
 
     fn memory_used(&self) -> usize {
-        let of_label = |(name, value): &(String, String)| name.len() + value.len() + 2 * size_of::<String>();
-        let of_series = |labels: &Labels| size_of::<Labels>() + labels.iter().map(of_label).sum::<usize>();
-        2 * self.series.iter().map(of_series).sum::<usize>()
+        let label_size = |(name, value): &(String, String)| name.len() + value.len() + 2 * size_of::<String>();
+        let series_size = |labels: &Labels| size_of::<Labels>() + labels.iter().map(label_size).sum::<usize>();
+        2 * self.series.iter().map(series_size).sum::<usize>()
     }
 }

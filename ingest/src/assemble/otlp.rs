@@ -1,16 +1,16 @@
-//! What a collector makes of the parts of OTLP.
+//! What an assembler makes of the parts of OTLP.
 
+use super::assembler::Assembler;
 use super::blocks::BlockSink;
-use super::collect::Collector;
-use super::error::CollectError;
+use super::error::AssembleError;
 use super::windows::Times;
 use crate::names;
 use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
 use chronoxide_format::metadata::MetricMetadata;
-use chronoxide_labels::{KeyId, LabelError};
+use chronoxide_labels::{LabelError, StoreKeyId};
 
-impl<B: BlockSink> OtlpSink for Collector<B> {
-    type Error = CollectError;
+impl<B: BlockSink> OtlpSink for Assembler<B> {
+    type Error = AssembleError;
 
     fn needs(&self) -> Needs {
         Needs {
@@ -20,7 +20,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         }
     }
 
-    fn resource(&mut self) -> Result<(), CollectError> {
+    fn resource(&mut self) -> Result<(), AssembleError> {
         // Of a record that ended within an attribute.
         self.recall.drop_pending();
         self.end_resource()?;
@@ -30,15 +30,15 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         self.look_at_work()
     }
 
-    fn scope(&mut self) -> Result<(), CollectError> {
+    fn scope(&mut self) -> Result<(), AssembleError> {
         self.scope.clear();
-        self.translated.scope_begins();
+        self.untranslated.scope_begins();
         self.base_is_current = false;
         Ok(())
     }
 
     #[inline]
-    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), CollectError> {
+    fn attribute(&mut self, level: Level, key: &str, value: &str) -> Result<(), AssembleError> {
         if self.options.prometheus_names {
             self.put_attribute(level, key, value);
             return Ok(());
@@ -47,7 +47,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
     }
 
     #[inline]
-    fn encoded_attribute(&mut self, level: Level, bytes: &[u8]) -> Result<bool, CollectError> {
+    fn encoded_attribute(&mut self, level: Level, bytes: &[u8]) -> Result<bool, AssembleError> {
         if self.options.prometheus_names {
             return Ok(false);
         }
@@ -58,7 +58,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         Ok(known.is_some())
     }
 
-    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), CollectError> {
+    fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
         self.windows.metric_begins();
         self.metric.clear();
         if !metadata.name.is_empty() {
@@ -79,13 +79,13 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         Ok(())
     }
 
-    fn point_begins(&mut self) -> Result<(), CollectError> {
+    fn point_begins(&mut self) -> Result<(), AssembleError> {
         self.point.clear();
-        self.translated.point_begins();
+        self.untranslated.point_begins();
         self.look_at_work()
     }
 
-    fn point(&mut self, point: &Point<'_>) -> Result<(), CollectError> {
+    fn point(&mut self, point: &Point<'_>) -> Result<(), AssembleError> {
         let report = &mut self.report;
         report.points += 1;
         report.points_by_kind.add(point.kind);
@@ -115,7 +115,7 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         };
 
         if self.options.prometheus_names {
-            self.translated.add_times(times);
+            self.untranslated.add_times(times);
         }
 
         match point.kind {
@@ -144,13 +144,13 @@ impl<B: BlockSink> OtlpSink for Collector<B> {
         }
     }
 
-    fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), CollectError> {
+    fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), AssembleError> {
         self.report.metrics += 1;
         self.report.metrics_without_points += u64::from(point_count == 0);
         let Some(&name) = self.metric.first().filter(|_| point_count > 0) else {
             return Ok(());
         };
-        // Borrowed from the metadata where it can be: what is kept borrows the collector.
+        // Borrowed from the metadata where it can be: what is kept borrows the assembler.
         let translated = self.options.prometheus_names.then(|| self.store.value(name).unwrap_or_default().to_owned());
         let name = translated.as_deref().unwrap_or(metadata.name);
         if let Some(number) = self.intern_metadata(&MetricMetadata { name, ..*metadata }) {
@@ -168,7 +168,7 @@ fn decimal(number: f64) -> String {
     if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned()
 }
 
-impl<B: BlockSink> Collector<B> {
+impl<B: BlockSink> Assembler<B> {
     /// Puts the labels of resource and scope together.
     fn update_base(&mut self) {
         self.base.clear();
@@ -194,20 +194,20 @@ impl<B: BlockSink> Collector<B> {
 
     /// Puts the labels of the current point together: those of its metric first, and without that of one key.
     #[inline]
-    fn compose(&mut self, left_out: Option<KeyId>) {
+    fn compose(&mut self, left_out: Option<StoreKeyId>) {
         let Self { labels, metric, point, base, report, .. } = self;
         labels.clear();
         labels.extend_from_slice(metric);
-        let is_of_metric = |key: KeyId| Some(key) == left_out || metric.iter().any(|label| label.key == key);
+        let belongs_to_metric = |key: StoreKeyId| Some(key) == left_out || metric.iter().any(|label| label.key == key);
         for &(key, label) in &point.list {
-            if is_of_metric(key) {
+            if belongs_to_metric(key) {
                 report.shadowed.by_metric_name += 1;
             } else {
                 labels.extend(label);
             }
         }
         for &label in &*base {
-            if is_of_metric(label.key) {
+            if belongs_to_metric(label.key) {
                 report.shadowed.by_metric_name += 1;
             } else if point.position(label.key).is_some() {
                 report.shadowed.by_point += 1;
@@ -223,7 +223,7 @@ impl<B: BlockSink> Collector<B> {
         suffix: &str,
         label: Option<(&str, &str)>,
         times: Option<Times>,
-    ) -> Result<(), CollectError> {
+    ) -> Result<(), AssembleError> {
         let label = label.map(|(name, value)| self.intern_label(name, value)).transpose()?;
         self.compose(label.map(|label| label.key));
         self.labels.extend(label);

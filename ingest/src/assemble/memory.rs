@@ -1,6 +1,6 @@
 //! Memory that collecting and sealing take.
 
-use super::collect::Collector;
+use super::assembler::Assembler;
 use super::windows::Times;
 use chronoxide_labels::StoreRef;
 
@@ -8,7 +8,7 @@ use chronoxide_labels::StoreRef;
 /// section, the block, the block as it is read again), and buffers that have grown to twice their content.
 const METADATA_COPIES: usize = 8;
 
-impl<B> Collector<B> {
+impl<B> Assembler<B> {
     /// Returns true if sealing what was collected may take all the memory that the options allow.
     ///
     /// The decision rests on counts alone, not on what the allocator did: the same inputs are cut at the same places.

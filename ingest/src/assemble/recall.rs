@@ -3,7 +3,7 @@
 //! Streams repeat the same attributes with every scrape, byte by byte. One look at the bytes is then all that an
 //! attribute costs: they need not be decoded, nor checked, nor looked up as a name and again as a value.
 
-use chronoxide_labels::{KeyId, LabelId};
+use chronoxide_labels::{LabelId, StoreKeyId};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -37,7 +37,7 @@ impl Recall {
     /// The attribute with these bytes, if it is known. If not, they are those of the attribute that is
     /// [kept](Self::keep) next.
     #[inline]
-    pub(super) fn get(&mut self, bytes: &[u8]) -> Option<(KeyId, LabelId)> {
+    pub(super) fn get(&mut self, bytes: &[u8]) -> Option<(StoreKeyId, LabelId)> {
         let hash = self.hasher.hash_one(bytes);
         let same = |known: &Known| known.bytes(&self.bytes) == bytes;
         if let Some(known) = self.index.find(hash, same) {
@@ -99,7 +99,7 @@ mod tests {
     use chronoxide_labels::ValueCode;
 
     fn label(number: u32) -> LabelId {
-        LabelId { key: KeyId(number % 7), code: ValueCode(number) }
+        LabelId { key: StoreKeyId(number % 7), code: ValueCode(number) }
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Reading the head of Prometheus's TSDB.
+//! Reads the head of Prometheus's TSDB.
 
-use super::Job;
-use crate::collector::BlockSink;
+use super::Ingest;
+use crate::assemble::BlockSink;
 use crate::error::IngestError;
 use crate::input::Position;
 use crate::prometheus::wal::{
@@ -11,29 +11,29 @@ use crate::report::Warning;
 use std::fs::File;
 use std::path::Path;
 
-/// Records between two reports of the progress.
-const RECORDS_PER_TELL: u64 = 1 << 8;
+/// Records between two progress reports.
+const RECORDS_PER_PROGRESS_REPORT: u64 = 1 << 8;
 
-/// Divisor of the memory for collecting and sealing: the labels of a head may take half of it.
+/// Divisor of the memory for assembling and sealing: the labels of a head may use half of it.
 const MEMORY_SHARE: usize = 2;
 
-impl<B: BlockSink> Job<B> {
-    /// Reads the [head of Prometheus's TSDB](crate::prometheus::wal) whose write-ahead log is in this folder, with the folders
-    /// beside it that belong to it.
+impl<B: BlockSink> Ingest<B> {
+    /// Reads the [head of Prometheus's TSDB](crate::prometheus::wal) whose write-ahead log is in this folder, with the sibling
+    /// folders that belong to it.
     ///
-    /// The last segment and the last file of head chunks may end within a record, as they do when they are copied while
-    /// Prometheus runs: that record is left out, counted, and warned of.
+    /// The last segment and the last file of head chunks may end within a record, since they are often copied while
+    /// Prometheus runs. That record is skipped and counted, with a warning.
     ///
     /// # Errors
     ///
-    /// A file cannot be read or is damaged, the labels of the head do not fit into the memory limit; otherwise as
+    /// A file cannot be read or is damaged, or the labels of the head exceed the memory limit. Other errors are those of
     /// [`read`](Self::read).
     pub fn read_wal(&mut self, folder: &Path) -> Result<(), IngestError> {
         let name = folder.display().to_string();
         let broken = |source| IngestError::Wal { input: name.clone(), source };
         let files = HeadFiles::find(folder).map_err(broken)?;
         let position = Position::start_of(files.total_len());
-        let options = &self.options.collector;
+        let options = &self.options.assemble;
         let mut reading = Reading {
             head: Head::new(options.policy, options.window),
             input: name.clone(),
@@ -41,8 +41,8 @@ impl<B: BlockSink> Job<B> {
             done_len: 0,
             records: 0,
         };
-        self.collector.input_has_no_window()?;
-        let points_before = self.collector.report().points;
+        self.assembler.input_has_no_window()?;
+        let points_before = self.assembler.report().points;
         for file in &files.segments {
             self.read_segment(file, &mut reading)?;
             reading.done_len += file.len;
@@ -52,14 +52,14 @@ impl<B: BlockSink> Job<B> {
             reading.done_len += file.len;
         }
         let records = reading.records;
-        let counts = reading.head.finish(&mut self.collector).map_err(|error| failure(&name, folder, 0, error))?;
-        self.collector.set_outside_memory(0);
-        self.collector.input_ends();
+        let counts = reading.head.finish(&mut self.assembler).map_err(|error| failure(&name, folder, 0, error))?;
+        self.assembler.set_outside_memory(0);
+        self.assembler.input_ends();
         self.count(&name, counts);
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.inputs += 1;
         report.content_bytes += files.total_len();
-        // The times of series are not points.
+        // The timestamps of series are not points.
         report.points = points_before;
         if records == 0 {
             report.warn(Warning::NoSeries { input: name });
@@ -72,7 +72,7 @@ impl<B: BlockSink> Job<B> {
         loop {
             let len = match segment.next_record() {
                 Ok(Some(record)) => {
-                    let taken = reading.head.take_record(record, &mut self.collector);
+                    let taken = reading.head.take_record(record, &mut self.assembler);
                     let len = record.len();
                     let offset = segment.record_offset();
                     taken.map_err(|error| failure(&reading.input, &file.path, offset, error))?;
@@ -81,13 +81,13 @@ impl<B: BlockSink> Job<B> {
                 Ok(None) => return Ok(()),
                 Err(error) => return self.broken_file(error, file, reading),
             };
-            self.collector.set_outside_memory(reading.head.memory_used());
+            self.assembler.set_outside_memory(reading.head.memory_used());
             self.refuse_memory(reading)?;
-            self.collector.record_ends(len)?;
+            self.assembler.record_ends(len)?;
             reading.records += 1;
-            if reading.records.is_multiple_of(RECORDS_PER_TELL) {
+            if reading.records.is_multiple_of(RECORDS_PER_PROGRESS_REPORT) {
                 reading.position.advance_to(reading.done_len + segment.offset());
-                self.tell(&reading.input, &reading.position)?;
+                self.report_progress(&reading.input, &reading.position)?;
             }
         }
     }
@@ -101,24 +101,24 @@ impl<B: BlockSink> Job<B> {
         loop {
             match chunks.next_chunk() {
                 Ok(Some(chunk)) => {
-                    let taken = reading.head.take_chunk(chunk, &mut self.collector);
+                    let taken = reading.head.take_chunk(chunk, &mut self.assembler);
                     taken.map_err(|error| failure(&reading.input, &file.path, chunks.offset(), error))?;
                 }
                 Ok(None) => return Ok(()),
                 Err(error) => return self.broken_file(error, file, reading),
             }
             count += 1;
-            if count.is_multiple_of(RECORDS_PER_TELL) {
+            if count.is_multiple_of(RECORDS_PER_PROGRESS_REPORT) {
                 reading.position.advance_to(reading.done_len + chunks.offset());
-                self.tell(&reading.input, &reading.position)?;
+                self.report_progress(&reading.input, &reading.position)?;
             }
         }
     }
 
-    /// Decides about a file that cannot be read to its end: the last file of a log may be torn.
+    /// Handles a file that cannot be read to its end. The last file of a log may be truncated.
     fn broken_file(&mut self, error: WalFileError, file: &HeadFile, reading: &Reading) -> Result<(), IngestError> {
         let path = file.path.display().to_string();
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         match error {
             WalFileError::Torn { offset } if file.is_last => {
                 report.torn_records += 1;
@@ -135,10 +135,11 @@ impl<B: BlockSink> Job<B> {
         }
     }
 
-    /// The labels of a head cannot be written down before its samples were read, so that no cut helps.
+    /// Fails if the labels of the head use too much memory. Cutting a block does not help: labels are needed until all samples
+    /// were read.
     fn refuse_memory(&self, reading: &Reading) -> Result<(), IngestError> {
         let used = reading.head.memory_used();
-        match self.options.collector.max_memory {
+        match self.options.assemble.max_memory {
             Some(most) if used > most / MEMORY_SHARE => {
                 Err(IngestError::Wal { input: reading.input.clone(), source: WalError::Memory { used } })
             }
@@ -147,7 +148,7 @@ impl<B: BlockSink> Job<B> {
     }
 
     fn count(&mut self, input: &str, counts: HeadCounts) {
-        let report = self.collector.report_mut();
+        let report = self.assembler.report_mut();
         report.samples += counts.samples;
         report.series_without_samples += counts.series_without_samples;
         report.names_cut += counts.names_cut;
@@ -164,12 +165,12 @@ impl<B: BlockSink> Job<B> {
     }
 }
 
-/// How far reading a head is.
+/// State of reading a head.
 struct Reading {
     head: Head,
     input: String,
     position: Position,
-    /// Bytes of the files that were read to their ends.
+    /// Bytes of the files that were read completely.
     done_len: u64,
     records: u64,
 }
@@ -188,7 +189,7 @@ fn open(file: &HeadFile, input: &str) -> Result<File, IngestError> {
     })
 }
 
-fn failure(input: &str, path: &Path, offset: u64, error: HeadError<crate::CollectError>) -> IngestError {
+fn failure(input: &str, path: &Path, offset: u64, error: HeadError<crate::AssembleError>) -> IngestError {
     match error {
         HeadError::Sink(error) => error.into(),
         HeadError::Record(source) => IngestError::Wal {

@@ -1,110 +1,112 @@
-//! The fields of a message, one after the other.
+//! Messages of protobuf, read field by field without a model in memory.
 //!
-//! The [encoding][encoding]: each field has a key, which is its number and the form of what follows.
+//! A message is a slice of bytes: [`Fields`] walks over its fields, and a [`Field`] that is a message gives the [`Fields`]
+//! within it. Each field has a key: its number and its wire type ([encoding]). Generated decoders build a tree with a
+//! `String` for each text instead, most of which ingest knows already: see the `decode` group of the crate's benches.
 //!
 //! [encoding]: https://protobuf.dev/programming-guides/encoding/
 
 use std::str::Utf8Error;
 
-/// Groups within groups that are skipped, at most; nobody has written any in twenty years.
+/// Maximum depth of nested groups that are skipped. Groups are deprecated, and writers do not nest them.
 const MAX_GROUP_DEPTH: usize = 100;
 
-/// Why bytes are no such message. Positions count from the start of the record.
+/// Error of a malformed message. Offsets count bytes from the start of the record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtoError {
-    /// The bytes end within a field, though the message around it does not.
-    #[error("a field ends after its message, at byte {offset}")]
+    /// A nested message ends within a field.
+    #[error("the field at byte {offset} extends beyond the end of its message")]
     EndsEarly {
-        /// Where the field starts.
+        /// Start of the field.
         offset: usize,
     },
     /// The record ends within a field.
-    #[error("the record ends within a field, at byte {offset}")]
+    #[error("the record ends within the field at byte {offset}")]
     CutOff {
-        /// Where the field starts.
+        /// Start of the field.
         offset: usize,
     },
-    /// A number has more than 64 bits.
-    #[error("a number of more than 64 bits, at byte {offset}")]
+    /// A varint has more than 64 bits.
+    #[error("the field at byte {offset} has a varint of more than 64 bits")]
     Number {
-        /// Where the field starts.
+        /// Start of the field.
         offset: usize,
     },
-    /// A key that says nothing: field 0, or a form that does not exist.
-    #[error("no field has the key {key}, at byte {offset}")]
+    /// A key is invalid: its field number is 0 or too large, or its wire type does not exist.
+    #[error("invalid field key {key} at byte {offset}")]
     Key {
-        /// Where the field starts.
+        /// Start of the field.
         offset: usize,
-        /// The key.
+        /// Value of the key.
         key: u64,
     },
-    /// A field of another form than the protocol gives it.
-    #[error("field {number} is of another form, at byte {offset}")]
+    /// A field has another wire type than the protocol defines.
+    #[error("field {number}, which ends at byte {offset}, has an unexpected wire type")]
     Form {
-        /// Where the field ends.
+        /// End of the field.
         offset: usize,
-        /// Its number.
+        /// Number of the field.
         number: u32,
     },
-    /// Text that is not UTF-8.
-    #[error("text that is not UTF-8, before byte {offset}")]
+    /// A text is not valid UTF-8.
+    #[error("the text that ends at byte {offset} is not valid UTF-8")]
     Utf8 {
-        /// Where the text ends.
+        /// End of the text.
         offset: usize,
-        /// What is wrong with it.
+        /// Place of the first invalid byte.
         source: Utf8Error,
     },
-    /// Lists within lists, or groups within groups.
-    #[error("nested more than {limit} deep, at byte {offset}")]
+    /// Lists or groups are nested too deeply.
+    #[error("nested more than {limit} levels deep at byte {offset}")]
     TooDeep {
-        /// Where the last one starts.
+        /// Start of the innermost value.
         offset: usize,
-        /// The limit.
+        /// Maximum depth.
         limit: usize,
     },
 }
 
-/// What a field holds.
+/// Value of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Content<'a> {
+pub(crate) enum Content<'a> {
     Varint(u64),
     Fixed64(u64),
     Fixed32(u32),
     Bytes(&'a [u8]),
-    /// A group, which was skipped.
+    /// Group, whose fields were skipped.
     Group,
 }
 
-/// A field.
+/// Field of a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field<'a> {
-    pub(super) number: u32,
+pub(crate) struct Field<'a> {
+    pub(crate) number: u32,
     content: Content<'a>,
-    /// Where it ends.
+    /// End of the field, as an offset in the record.
     end: usize,
 }
 
-/// The rest of a message.
+/// Remaining fields of a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     rest: &'a [u8],
-    /// Where the rest starts in the record.
+    /// Start of the remaining bytes, as an offset in the record.
     offset: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(bytes: &'a [u8], offset: usize) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], offset: usize) -> Self {
         Self { rest: bytes, offset }
     }
 
-    pub(super) fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The next field; `None` at the end.
+    /// Returns the next field, or `None` at the end of the message.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<Field<'a>>, ProtoError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Field<'a>>, ProtoError> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -156,7 +158,7 @@ impl<'a> Fields<'a> {
 
     #[inline]
     fn varint(&mut self, offset: usize) -> Result<u64, ProtoError> {
-        // Most numbers here have one byte.
+        // Most varints here have one byte.
         if let Some((&byte, rest)) = self.rest.split_first()
             && byte < 0x80
         {
@@ -201,41 +203,66 @@ impl<'a> Fields<'a> {
 
 impl<'a> Field<'a> {
     #[inline]
-    pub(super) fn bytes(&self) -> Result<&'a [u8], ProtoError> {
+    pub(crate) fn bytes(&self) -> Result<&'a [u8], ProtoError> {
         match self.content {
             Content::Bytes(bytes) => Ok(bytes),
             _ => Err(self.form()),
         }
     }
 
-    /// A message within the message.
+    /// Returns the fields of the nested message.
     #[inline]
-    pub(super) fn message(&self) -> Result<Fields<'a>, ProtoError> {
+    pub(crate) fn message(&self) -> Result<Fields<'a>, ProtoError> {
         let bytes = self.bytes()?;
         Ok(Fields::new(bytes, self.end - bytes.len()))
     }
 
     #[inline]
-    pub(super) fn text(&self) -> Result<&'a str, ProtoError> {
+    pub(crate) fn text(&self) -> Result<&'a str, ProtoError> {
         std::str::from_utf8(self.bytes()?).map_err(|source| ProtoError::Utf8 { offset: self.end, source })
     }
 
-    pub(super) fn varint(&self) -> Result<u64, ProtoError> {
+    pub(crate) fn varint(&self) -> Result<u64, ProtoError> {
         match self.content {
             Content::Varint(value) => Ok(value),
             _ => Err(self.form()),
         }
     }
 
-    pub(super) fn fixed64(&self) -> Result<u64, ProtoError> {
+    /// Returns a `bool`.
+    pub(crate) fn bool(&self) -> Result<bool, ProtoError> {
+        Ok(self.varint()? != 0)
+    }
+
+    /// Returns an `int32`. Protobuf keeps the low 32 bits of a longer number.
+    pub(crate) fn int32(&self) -> Result<i32, ProtoError> {
+        Ok(self.varint()? as i32)
+    }
+
+    /// Returns a `uint32`. Protobuf keeps the low 32 bits of a longer number.
+    pub(crate) fn uint32(&self) -> Result<u32, ProtoError> {
+        Ok(self.varint()? as u32)
+    }
+
+    /// Returns an `int64`.
+    pub(crate) fn int64(&self) -> Result<i64, ProtoError> {
+        Ok(self.varint()?.cast_signed())
+    }
+
+    /// Returns a `double`.
+    pub(crate) fn double(&self) -> Result<f64, ProtoError> {
+        self.fixed64().map(f64::from_bits)
+    }
+
+    pub(crate) fn fixed64(&self) -> Result<u64, ProtoError> {
         match self.content {
             Content::Fixed64(value) => Ok(value),
             _ => Err(self.form()),
         }
     }
 
-    /// Eight-byte numbers, packed into one field or one for each.
-    pub(super) fn each_fixed64(&self, mut each: impl FnMut(u64)) -> Result<(), ProtoError> {
+    /// Calls `each` with the numbers of a repeated 8-byte field, packed or not.
+    pub(crate) fn each_fixed64(&self, mut each: impl FnMut(u64)) -> Result<(), ProtoError> {
         match self.content {
             Content::Fixed64(value) => each(value),
             Content::Bytes(bytes) => {
@@ -250,9 +277,36 @@ impl<'a> Field<'a> {
         Ok(())
     }
 
+    /// Calls `each` with the numbers of a repeated varint field, packed or not.
+    pub(crate) fn each_varint(&self, mut each: impl FnMut(u64)) -> Result<(), ProtoError> {
+        match self.content {
+            Content::Varint(value) => each(value),
+            Content::Bytes(bytes) => {
+                let mut numbers = Fields::new(bytes, self.end - bytes.len());
+                while !numbers.rest.is_empty() {
+                    each(numbers.varint(numbers.offset)?);
+                }
+            }
+            _ => return Err(self.form()),
+        }
+        Ok(())
+    }
+
     fn form(&self) -> ProtoError {
         ProtoError::Form { offset: self.end, number: self.number }
     }
+}
+
+/// Returns the varint at the start of `bytes` and the bytes after it, or `None` if it does not end within `max_len` bytes.
+pub(crate) fn leading_varint(bytes: &[u8], max_len: usize) -> Option<(u64, &[u8])> {
+    let mut value = 0;
+    for (position, &byte) in bytes.iter().enumerate().take(max_len) {
+        value |= u64::from(byte & 0x7f) << (7 * position);
+        if byte < 0x80 {
+            return Some((value, bytes.get(position + 1..)?));
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -269,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_one_of_five_forms() {
+    fn every_wire_type_is_read() {
         let bytes = b"\x08\x96\x01\x12\x02hi\x19\x01\0\0\0\0\0\0\x80\x25\x07\0\0\0\x2b\x08\x01\x33\x34\x2c\x30\x01";
         let expected = [
             (1, Content::Varint(150)),
@@ -290,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_is_refused() {
+    fn invalid_fields_are_refused() {
         assert_eq!(all(b"\x08\x01\0\0"), Err(ProtoError::Key { offset: 2, key: 0 }));
         assert_eq!(all(b"\x0e"), Err(ProtoError::Key { offset: 0, key: 14 }));
         assert_eq!(all(b"\x0c"), Err(ProtoError::Key { offset: 0, key: 12 }), "a group that did not begin ends");
@@ -316,6 +370,20 @@ mod tests {
         for len in [1, 7, 9, 15, 17] {
             assert!(matches!(numbers(len), Err(ProtoError::Form { number: 1, .. })), "{len}");
         }
+    }
+
+    #[test]
+    fn repeated_varints_are_read_packed_or_not() {
+        let numbers = |bytes: &[u8]| {
+            let mut numbers = Vec::new();
+            let field = Fields::new(bytes, 0).next().unwrap().unwrap();
+            field.each_varint(|number| numbers.push(number)).map(|()| numbers)
+        };
+        assert_eq!(numbers(b"\x08\x96\x01"), Ok(vec![150]));
+        assert_eq!(numbers(b"\x0a\x04\x01\x96\x01\x02"), Ok(vec![1, 150, 2]));
+        assert_eq!(numbers(b"\x0a\x00"), Ok(vec![]));
+        assert_eq!(numbers(b"\x0a\x02\x01\x96"), Err(ProtoError::EndsEarly { offset: 3 }));
+        assert!(matches!(numbers(b"\x0d\0\0\0\0"), Err(ProtoError::Form { number: 1, .. })));
     }
 
     #[test]

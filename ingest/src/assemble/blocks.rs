@@ -1,34 +1,34 @@
-//! Blocks as they are sealed, and who takes them.
+//! Sealed blocks, and their sink.
 
 use chronoxide_labels::Layout;
 use std::error::Error;
 
-/// A block, and what it was made of.
+/// Sealed block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedBlock {
-    /// The block.
+    /// Bytes of the block.
     pub block: Vec<u8>,
-    /// Its layout.
+    /// Layout of the block.
     pub layout: Layout,
-    /// The same series in the other layouts, if [asked for](super::CollectorOptions::compare_layouts).
+    /// Blocks of these series in the other layouts, with [`compare_layouts`](super::AssembleOptions::compare_layouts).
     pub others: Vec<(Layout, Vec<u8>)>,
-    /// Series that the store had, which may be more than those of the block.
+    /// Number of series in the store, which may be more than in the block.
     pub store_series: usize,
-    /// Bytes of memory that the store used.
+    /// Memory of the store in bytes.
     pub store_memory: usize,
 }
 
-/// Takes blocks as they are sealed.
+/// Sink of sealed blocks.
 pub trait BlockSink {
     /// Takes a block.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from being taken; it ends the run.
+    /// Any error ends the run.
     fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// Keeps them in memory.
+/// Keeps blocks in memory.
 impl BlockSink for Vec<Vec<u8>> {
     fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.push(sealed.block);

@@ -1,8 +1,8 @@
-//! What a collector makes of series.
+//! What an assembler makes of series.
 
+use super::assembler::Assembler;
 use super::blocks::BlockSink;
-use super::collect::Collector;
-use super::error::CollectError;
+use super::error::AssembleError;
 use crate::otlp::Level;
 use crate::series::SeriesSink;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
@@ -14,10 +14,10 @@ const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_create
 /// Bytes of memory for what is said of one metric, beside its texts.
 const SAID_OVERHEAD: usize = 256;
 
-impl<B: BlockSink> SeriesSink for Collector<B> {
-    type Error = CollectError;
+impl<B: BlockSink> SeriesSink for Assembler<B> {
+    type Error = AssembleError;
 
-    fn series_begins(&mut self) -> Result<(), CollectError> {
+    fn series_begins(&mut self) -> Result<(), AssembleError> {
         self.recall.drop_pending();
         self.point.clear();
         self.metric.clear();
@@ -27,20 +27,20 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
     }
 
     #[inline]
-    fn label(&mut self, name: &str, value: &str) -> Result<(), CollectError> {
+    fn label(&mut self, name: &str, value: &str) -> Result<(), AssembleError> {
         if self.options.type_and_unit_labels && name == "__name__" {
             self.add_type_and_unit(value)?;
         }
         Ok(self.set(Level::Point, name, value)?)
     }
 
-    fn points(&mut self, first: i64, last: i64) -> Result<(), CollectError> {
+    fn points(&mut self, first: i64, last: i64) -> Result<(), AssembleError> {
         // A range is half-open, so its end must fit too.
         self.series_times.push((first.min(i64::MAX - 1), last.min(i64::MAX - 1)));
         Ok(())
     }
 
-    fn series_ends(&mut self) -> Result<(), CollectError> {
+    fn series_ends(&mut self) -> Result<(), AssembleError> {
         if self.point.is_overfull {
             self.report.skipped.too_many_labels += 1;
             return Ok(());
@@ -63,7 +63,7 @@ impl<B: BlockSink> SeriesSink for Collector<B> {
         result
     }
 
-    fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), CollectError> {
+    fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
         self.report.metrics += 1;
         self.last_said = OwnedMetricMetadata::from(*metadata);
         if self.options.type_and_unit_labels {
@@ -81,7 +81,7 @@ fn said_len(metadata: &MetricMetadata<'_>) -> usize {
     SAID_OVERHEAD + 2 * metadata.name.len() + metadata.unit.len() + metadata.description.len()
 }
 
-impl<B: BlockSink> Collector<B> {
+impl<B: BlockSink> Assembler<B> {
     /// Remembers what is said of a metric for labels of its series.
     fn remember(&mut self, metadata: &MetricMetadata<'_>) {
         self.said_bytes += said_len(metadata);
@@ -103,7 +103,7 @@ impl<B: BlockSink> Collector<B> {
     }
 
     /// Gives the series type and unit, if its metric is one of those of which something was said.
-    fn add_type_and_unit(&mut self, name: &str) -> Result<(), CollectError> {
+    fn add_type_and_unit(&mut self, name: &str) -> Result<(), AssembleError> {
         self.metric.clear();
         let said = std::mem::take(&mut self.said);
         let family = SUFFIXES.iter().find_map(|suffix| said.get(name.strip_suffix(suffix)?));

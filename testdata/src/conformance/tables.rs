@@ -1,14 +1,15 @@
-//! What a symbol table must do.
+//! Requirements of a symbol table.
+
+use chronoxide_labels::{StoreSymbolId, SymbolTable};
 
 use super::model::ModelSymbolTable;
-use super::random::Random;
-use crate::symbols::{SymbolId, SymbolTable};
+use crate::random::Random;
 
 /// Checks a symbol table against the model.
 ///
 /// # Panics
 ///
-/// The table does something else. The message names the seed.
+/// Panics if the table differs from the model. The message names the seed.
 pub fn check_symbol_table<T: SymbolTable>(make: impl Fn() -> T, seed: u64) {
     empty_table(make());
     strings_that_are_easily_confused(make());
@@ -18,22 +19,22 @@ pub fn check_symbol_table<T: SymbolTable>(make: impl Fn() -> T, seed: u64) {
 fn empty_table<T: SymbolTable>(table: T) {
     assert_eq!((table.len(), table.is_empty()), (0, true));
     assert_eq!(table.get(""), None);
-    assert_eq!(table.resolve(SymbolId(0)), None);
-    assert_eq!(table.resolve(SymbolId(u32::MAX)), None);
+    assert_eq!(table.resolve(StoreSymbolId(0)), None);
+    assert_eq!(table.resolve(StoreSymbolId(u32::MAX)), None);
 }
 
-/// Strings that one arena without separators, or a hash of too little, would mix up.
+/// Strings that an arena without separators or a hash of a prefix would mix up.
 fn strings_that_are_easily_confused<T: SymbolTable>(mut table: T) {
     let long = "x".repeat(65_535);
     let longer = format!("{long}x");
     let texts = ["ab", "c", "a", "bc", "abc", "", "\0", "a\0", "é", "e\u{301}", "🦀", &long, &longer];
     for (id, text) in (0u32..).zip(texts) {
-        assert_eq!(table.intern(text), Ok(SymbolId(id)), "{text:.20?} is new");
+        assert_eq!(table.intern(text), Ok(StoreSymbolId(id)), "{text:.20?} is new");
     }
     for (id, text) in (0u32..).zip(texts) {
-        assert_eq!(table.intern(text), Ok(SymbolId(id)), "{text:.20?} is known");
-        assert_eq!(table.get(text), Some(SymbolId(id)));
-        assert_eq!(table.resolve(SymbolId(id)), Some(text));
+        assert_eq!(table.intern(text), Ok(StoreSymbolId(id)), "{text:.20?} is known");
+        assert_eq!(table.get(text), Some(StoreSymbolId(id)));
+        assert_eq!(table.resolve(StoreSymbolId(id)), Some(text));
     }
     assert_eq!(table.len(), texts.len());
 }
@@ -48,7 +49,7 @@ fn random_strings<T: SymbolTable>(mut table: T, seed: u64) {
         if random.below(3) > 0 {
             assert_eq!(table.intern(&text), model.intern(&text), "seed {seed}, step {step}: intern {text:?}");
         }
-        let id = SymbolId(random.below(model.len() as u64 + 2) as u32);
+        let id = StoreSymbolId(random.below(model.len() + 2) as u32);
         assert_eq!(table.resolve(id), model.resolve(id), "seed {seed}, step {step}: resolve {id:?}");
         assert_eq!(table.len(), model.len(), "seed {seed}, step {step}");
     }

@@ -2,12 +2,12 @@
 
 use super::attributes::Attributes;
 use super::blocks::{BlockSink, SealedBlock};
-use super::error::CollectError;
+use super::error::AssembleError;
 use super::input_window::InputWindow;
 use super::metrics::Metrics;
-use super::options::CollectorOptions;
-use super::prometheus_labels::PrometheusLabels;
+use super::options::AssembleOptions;
 use super::recall::Recall;
+use super::untranslated::Untranslated;
 use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
 use crate::otlp::Level;
@@ -17,7 +17,7 @@ use bitvec::vec::BitVec;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{KeyId, KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin};
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin, StoreKeyId};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -35,9 +35,9 @@ const BYTES_PER_LOOK: usize = 1 << 16;
 /// Labels of resources and scopes are interned once for all their points, so that a known point costs its own
 /// attributes and two lookups.
 #[derive(Debug, Default)]
-pub struct Collector<B = Vec<Vec<u8>>> {
+pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) store: KeysetStore,
-    pub(super) options: CollectorOptions,
+    pub(super) options: AssembleOptions,
     pub(super) report: Report,
     pub(super) resource: Attributes,
     pub(super) scope: Attributes,
@@ -52,7 +52,7 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) windows: Windows,
     pub(super) metrics: Metrics,
     pub(super) names: names::Cache,
-    pub(super) translated: PrometheusLabels,
+    pub(super) untranslated: Untranslated,
     pub(super) recall: Recall,
     /// What the current input said of metrics, by their names, for labels of the series that follow.
     pub(super) said: HashMap<Box<str>, OwnedMetricMetadata>,
@@ -64,7 +64,7 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     pub(super) series_times: Vec<Times>,
     /// The window of the inputs since the last cut.
     input_window: InputWindow,
-    /// Bytes that a reader holds beside the collector.
+    /// Bytes that a reader holds beside the assembler.
     pub(super) outside_memory: usize,
     /// Bytes of records since the last look at the memory.
     unlooked: usize,
@@ -73,11 +73,11 @@ pub struct Collector<B = Vec<Vec<u8>>> {
     blocks: B,
 }
 
-impl<B: BlockSink> Collector<B> {
-    /// A collector without series.
+impl<B: BlockSink> Assembler<B> {
+    /// An assembler without series.
     #[must_use]
-    pub fn new(options: CollectorOptions, blocks: B) -> Self {
-        let mut collector = Self {
+    pub fn new(options: AssembleOptions, blocks: B) -> Self {
+        let mut assembler = Self {
             store: KeysetStore::new(),
             report: Report::default(),
             resource: Attributes::default(),
@@ -90,7 +90,7 @@ impl<B: BlockSink> Collector<B> {
             windows: Windows::new(options.window, options.max_windows),
             metrics: Metrics::default(),
             names: names::Cache::default(),
-            translated: PrometheusLabels::default(),
+            untranslated: Untranslated::default(),
             recall: Recall::default(),
             said: HashMap::new(),
             said_bytes: 0,
@@ -103,10 +103,10 @@ impl<B: BlockSink> Collector<B> {
             options,
             blocks,
         };
-        collector.resource.clear();
-        collector.scope.clear();
-        collector.point.clear();
-        collector
+        assembler.resource.clear();
+        assembler.scope.clear();
+        assembler.point.clear();
+        assembler
     }
 
     /// What was counted so far.
@@ -130,7 +130,7 @@ impl<B: BlockSink> Collector<B> {
     /// # Errors
     ///
     /// A block cannot be sealed, or is not taken.
-    pub fn finish(mut self) -> Result<(Report, B), CollectError> {
+    pub fn finish(mut self) -> Result<(Report, B), AssembleError> {
         self.end_resource()?;
         self.cut()?;
         let count = self.windows.untimed_count();
@@ -144,7 +144,7 @@ impl<B: BlockSink> Collector<B> {
     }
 
     /// A record of this many bytes was read: no attribute of it matters any more.
-    pub(crate) fn record_ends(&mut self, len: usize) -> Result<(), CollectError> {
+    pub(crate) fn record_ends(&mut self, len: usize) -> Result<(), AssembleError> {
         self.end_resource()?;
         self.report.records += 1;
         self.unlooked += len;
@@ -165,7 +165,7 @@ impl<B: BlockSink> Collector<B> {
 
     /// Looks at the memory if many attributes were interned, for which there need not be series.
     #[inline]
-    pub(super) fn look_at_work(&mut self) -> Result<(), CollectError> {
+    pub(super) fn look_at_work(&mut self) -> Result<(), AssembleError> {
         if self.work >= ATTRIBUTES_PER_LOOK {
             self.work = 0;
             if self.is_memory_used() {
@@ -182,22 +182,22 @@ impl<B: BlockSink> Collector<B> {
         self.last_said = OwnedMetricMetadata::default();
     }
 
-    /// Sets how many bytes a reader holds beside the collector, which count as memory in use.
+    /// Sets how many bytes a reader holds beside the assembler, which count as memory in use.
     pub(crate) fn set_outside_memory(&mut self, bytes: usize) {
         self.outside_memory = bytes;
     }
 
     /// An input begins whose series are of this window.
-    pub(crate) fn input_has_window(&mut self, range: TimeRange) -> Result<(), CollectError> {
+    pub(crate) fn input_has_window(&mut self, range: TimeRange) -> Result<(), AssembleError> {
         self.begin_window(InputWindow::Known(range))
     }
 
     /// An input begins that has no window.
-    pub(crate) fn input_has_no_window(&mut self) -> Result<(), CollectError> {
+    pub(crate) fn input_has_no_window(&mut self) -> Result<(), AssembleError> {
         self.begin_window(InputWindow::Unknown)
     }
 
-    fn begin_window(&mut self, window: InputWindow) -> Result<(), CollectError> {
+    fn begin_window(&mut self, window: InputWindow) -> Result<(), AssembleError> {
         let is_other = self.input_window != window && self.input_window != InputWindow::NoInput;
         if self.options.separate_input_windows && self.options.window.is_none() && is_other {
             self.cut_and_restart()?;
@@ -214,10 +214,10 @@ impl<B: BlockSink> Collector<B> {
     }
 
     /// Seals what is in a window, window by window. Series that are in none stay out.
-    fn cut(&mut self) -> Result<(), CollectError> {
+    fn cut(&mut self) -> Result<(), AssembleError> {
         let (count, limit) = (self.report.blocks + self.windows.len() as u64, self.options.max_blocks);
         if count > limit {
-            return Err(CollectError::TooManyBlocks { count, limit });
+            return Err(AssembleError::TooManyBlocks { count, limit });
         }
         let (length, metrics) = (self.windows.length(), std::mem::take(&mut self.metrics));
         let (windows, everywhere) = self.windows.take();
@@ -238,13 +238,13 @@ impl<B: BlockSink> Collector<B> {
     }
 
     fn meta(&self) -> BlockMeta {
-        let CollectorOptions { policy, external_labels, user_pairs, .. } = &self.options;
-        let (external_labels, user_pairs) = (external_labels.clone(), user_pairs.clone());
-        BlockMeta { external_labels, annotations: user_pairs, policy: *policy, ..BlockMeta::default() }
+        let AssembleOptions { policy, external_labels, annotations, .. } = &self.options;
+        let (external_labels, annotations) = (external_labels.clone(), annotations.clone());
+        BlockMeta { external_labels, annotations, policy: *policy, ..BlockMeta::default() }
     }
 
     /// Makes a block of some series and gives it away.
-    fn seal(&mut self, series: &BitSlice, meta: &BlockMeta) -> Result<(), CollectError> {
+    fn seal(&mut self, series: &BitSlice, meta: &BlockMeta) -> Result<(), AssembleError> {
         let layout = self.options.layout;
         let others = Layout::ALL.into_iter().filter(|&other| self.options.compare_layouts && other != layout);
         let sealed = SealedBlock {
@@ -252,20 +252,20 @@ impl<B: BlockSink> Collector<B> {
             layout,
             others: others
                 .map(|other| Ok((other, self.store.seal_selected(series, other, meta)?)))
-                .collect::<Result<_, CollectError>>()?,
+                .collect::<Result<_, AssembleError>>()?,
             store_series: self.store.len(),
             store_memory: self.store.memory_used(),
         };
         self.report.blocks += 1;
-        self.blocks.take(sealed).map_err(CollectError::Output)
+        self.blocks.take(sealed).map_err(AssembleError::Output)
     }
 
     /// Makes blocks of what was collected, and goes on with a new store.
-    fn cut_and_restart(&mut self) -> Result<(), CollectError> {
+    fn cut_and_restart(&mut self) -> Result<(), AssembleError> {
         if self.options.one_block
             && let Some(limit) = self.options.max_memory
         {
-            return Err(CollectError::MemoryLimit { limit, series: self.store.len() });
+            return Err(AssembleError::MemoryLimit { limit, series: self.store.len() });
         }
         self.cut()?;
         // Otherwise it could be what fills the memory, again and again.
@@ -287,7 +287,7 @@ impl<B: BlockSink> Collector<B> {
         self.recall = Recall::default();
         let old = std::mem::take(&mut self.store);
         let store = std::cell::RefCell::new(&mut self.store);
-        let key = |key: KeyId| store.borrow_mut().intern_name(old.name(key).unwrap_or_default());
+        let key = |key: StoreKeyId| store.borrow_mut().intern_name(old.name(key).unwrap_or_default());
         let label = |label: LabelId| {
             let (name, value) = (old.name(label.key).unwrap_or_default(), old.value(label).unwrap_or_default());
             store.borrow_mut().intern_label(name, value)
@@ -334,7 +334,7 @@ impl<B: BlockSink> Collector<B> {
 
     /// Sets an attribute of the current resource, scope or point.
     #[inline]
-    pub(super) fn set_label(&mut self, level: Level, key: KeyId, label: Option<LabelId>) {
+    pub(super) fn set_label(&mut self, level: Level, key: StoreKeyId, label: Option<LabelId>) {
         let origin = if level == Level::Resource { Origin::Resource } else { Origin::Point };
         self.store.note_origin(key, origin);
         let attributes = self.level(level);
@@ -352,13 +352,13 @@ impl<B: BlockSink> Collector<B> {
         }
     }
 
-    pub(super) fn intern_name(&mut self, name: &str) -> Result<KeyId, LabelError> {
+    pub(super) fn intern_name(&mut self, name: &str) -> Result<StoreKeyId, LabelError> {
         let name = self.options.policy.name(name);
         self.report.names_cut += u64::from(matches!(name, Cow::Owned(_)));
         self.store.intern_name(&name)
     }
 
-    pub(super) fn intern_value(&mut self, key: KeyId, value: &str) -> Result<LabelId, LabelError> {
+    pub(super) fn intern_value(&mut self, key: StoreKeyId, value: &str) -> Result<LabelId, LabelError> {
         let value = self.options.policy.value(value);
         self.report.values_cut += u64::from(matches!(value, Cow::Owned(_)));
         self.store.intern_value(key, &value)
@@ -384,7 +384,7 @@ impl<B: BlockSink> Collector<B> {
     }
 
     /// Stores the series of the collected labels, with points at these times.
-    pub(super) fn insert(&mut self, times: impl IntoIterator<Item = Option<Times>>) -> Result<(), CollectError> {
+    pub(super) fn insert(&mut self, times: impl IntoIterator<Item = Option<Times>>) -> Result<(), AssembleError> {
         let mut inserted = self.store.insert_ids(&self.labels);
         if matches!(inserted, Ok((_, true))) && self.is_full() {
             // The new series is in no window yet, so that it is not in the blocks that are sealed now.
@@ -404,7 +404,7 @@ impl<B: BlockSink> Collector<B> {
                     let limit = self.options.max_windows;
                     self.windows
                         .add(series, times)
-                        .map_err(|TooManyWindows { starts }| CollectError::TooManyWindows { limit, starts })?;
+                        .map_err(|TooManyWindows { starts }| AssembleError::TooManyWindows { limit, starts })?;
                 }
                 if self.windows.memory_used() > before && self.is_memory_used() {
                     self.cut_and_restart()?;

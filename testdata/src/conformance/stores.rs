@@ -1,19 +1,18 @@
-//! What a labelset store must do.
+//! Requirements of a labelset store.
+
+use chronoxide_labels::{Counted, LabelError, LabelSetStore, MAX_LABELS, MAX_SYMBOL_LEN, StoreRef};
 
 use super::model::ModelStore;
-use super::random::Random;
-use crate::error::{Counted, LabelError};
-use crate::labelset::{MAX_LABELS, MAX_SYMBOL_LEN};
-use crate::store::{LabelSetStore, StoreRef};
+use crate::random::Random;
 
 /// Checks a labelset store against the model.
 ///
 /// # Panics
 ///
-/// The store does something else. The message names the seed.
+/// Panics if the store differs from the model. The message names the seed.
 pub fn check_labelset_store<S: LabelSetStore>(make: impl Fn() -> S, seed: u64) {
     empty_store(&make());
-    what_is_no_labelset_is_refused(make());
+    invalid_labelsets_are_refused(make());
     limits_are_inclusive(make());
     labelsets_that_are_easily_confused(make());
     repeated_series(make());
@@ -40,7 +39,7 @@ fn empty_store<S: LabelSetStore>(store: &S) {
     assert_eq!(labels_of(store, StoreRef(0)), Err(unknown(0)));
 }
 
-fn what_is_no_labelset_is_refused<S: LabelSetStore>(mut store: S) {
+fn invalid_labelsets_are_refused<S: LabelSetStore>(mut store: S) {
     let long = "x".repeat(MAX_SYMBOL_LEN + 1);
     let names: Vec<String> = (0..=MAX_LABELS).map(|number| format!("{number:04}")).collect();
     let many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "v")).collect();
@@ -76,8 +75,7 @@ fn limits_are_inclusive<S: LabelSetStore>(mut store: S) {
     assert_eq!(labels_of(&store, StoreRef(0)).map(|labels| labels.len()), Ok(MAX_LABELS));
 }
 
-/// Labelsets that joined strings, sets of values without their keys, or codes without their keyset
-/// would mix up.
+/// Labelsets that a store would mix up if it compared joined strings, values without keys, or codes without keysets.
 fn labelsets_that_are_easily_confused<S: LabelSetStore>(mut store: S) {
     let labelsets: [&[(&str, &str)]; 10] = [
         &[("a", "b")],
@@ -103,8 +101,8 @@ fn labelsets_that_are_easily_confused<S: LabelSetStore>(mut store: S) {
     }
 }
 
-/// Series of several keysets whose value codes are equal, each after each other one and again: what a store remembers of the last series must not
-/// be taken for the next.
+/// Inserts series of several keysets with equal value codes, in every order of three and some twice in a row: a store
+/// that caches its last series must not take it for the next.
 fn repeated_series<S: LabelSetStore>(mut store: S) {
     let labelsets: [&[(&str, &str)]; 9] = [
         &[("a", "0")],
@@ -149,7 +147,7 @@ fn random_labelsets<S: LabelSetStore>(mut store: S, seed: u64) {
         if random.below(4) > 0 {
             assert_eq!(store.insert(&labels), model.insert(&labels), "seed {seed}, step {step}: insert {labels:?}");
         }
-        let series = StoreRef(random.below(model.len() as u64 + 2) as u32);
+        let series = StoreRef(random.below(model.len() + 2) as u32);
         assert_eq!(labels_of(&store, series), labels_of(&model, series), "seed {seed}, step {step}: {series:?}");
         assert_eq!(store.len(), model.len(), "seed {seed}, step {step}");
     }

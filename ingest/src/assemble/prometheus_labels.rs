@@ -1,9 +1,9 @@
-//! The labels of Prometheus's OTLP receiver: [`PrometheusLabels`].
+//! Labels as Prometheus's OTLP receiver makes them.
 
+use super::assembler::Assembler;
 use super::blocks::BlockSink;
-use super::collect::Collector;
-use super::error::CollectError;
-use super::windows::Times;
+use super::error::AssembleError;
+use super::untranslated::Untranslated;
 use crate::otlp::Level;
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_labels::{LabelError, Origin};
@@ -26,46 +26,12 @@ const TARGET_INFO: MetricMetadata<'static> = MetricMetadata {
     description: "Target metadata",
 };
 
-/// Attributes as they came, which are translated when their level is complete: values of names that become the same are joined in
-/// the order of the names before.
-#[derive(Debug, Default)]
-pub(super) struct PrometheusLabels {
-    resource: Vec<(String, String)>,
-    scope: Vec<(String, String)>,
-    point: Vec<(String, String)>,
-    /// Labels of resource and scope that win over attributes of points.
-    strong: Vec<String>,
-    /// True if the resource has a point.
-    has_points: bool,
-    /// First and last time of the points of the resource.
-    times: Option<Times>,
-}
-
-impl PrometheusLabels {
-    pub(super) fn scope_begins(&mut self) {
-        self.scope.clear();
-    }
-
-    pub(super) fn point_begins(&mut self) {
-        self.point.clear();
-    }
-
-    /// The resource has a point at these times.
-    pub(super) fn add_times(&mut self, times: Option<Times>) {
-        self.has_points = true;
-        if let Some((first, last)) = times {
-            let (least, most) = self.times.unwrap_or((first, last));
-            self.times = Some((least.min(first), most.max(last)));
-        }
-    }
-}
-
 /// The last value of a key.
 fn get<'a>(attributes: &'a [(String, String)], key: &str) -> Option<&'a str> {
     attributes.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
-impl<B: BlockSink> Collector<B> {
+impl<B: BlockSink> Assembler<B> {
     /// Keeps an attribute until its level is complete.
     pub(super) fn put_attribute(&mut self, level: Level, key: &str, value: &str) {
         if key.is_empty() {
@@ -76,30 +42,30 @@ impl<B: BlockSink> Collector<B> {
             self.report.empty_values.add(level);
         }
         let attributes = match level {
-            Level::Resource => &mut self.translated.resource,
-            Level::Scope => &mut self.translated.scope,
-            Level::Point => &mut self.translated.point,
+            Level::Resource => &mut self.untranslated.resource,
+            Level::Scope => &mut self.untranslated.scope,
+            Level::Point => &mut self.untranslated.point,
         };
         attributes.push((key.to_owned(), value.to_owned()));
     }
 
     /// Puts the labels together that resource and scope give to all points.
     pub(super) fn translate_base(&mut self) -> Result<(), LabelError> {
-        let translated = std::mem::take(&mut self.translated);
+        let untranslated = std::mem::take(&mut self.untranslated);
         let mut labels = BTreeMap::new();
-        for (key, value) in &translated.resource {
+        for (key, value) in &untranslated.resource {
             if self.options.promote_resource_attributes.contains(key) && !value.is_empty() {
                 labels.insert(self.names.label(key).to_string(), (value.clone(), Origin::Resource));
             }
         }
-        let mut strong = self.identity(&translated.resource);
-        let is_named = get(&translated.scope, SCOPE_FIELDS[0]).is_some_and(|name| !name.is_empty());
-        for (key, value) in translated.scope.iter().filter(|_| is_named) {
+        let mut strong = self.identity(&untranslated.resource);
+        let is_named = get(&untranslated.scope, SCOPE_FIELDS[0]).is_some_and(|name| !name.is_empty());
+        for (key, value) in untranslated.scope.iter().filter(|_| is_named) {
             let name = if SCOPE_FIELDS.contains(&key.as_str()) { key.clone() } else { format!("otel_scope_{key}") };
             strong.insert(self.names.label(&name).to_string(), (value.clone(), Origin::Point));
         }
         strong.retain(|_, (value, _)| !value.is_empty());
-        self.translated = PrometheusLabels { strong: strong.keys().cloned().collect(), ..translated };
+        self.untranslated = Untranslated { strong: strong.keys().cloned().collect(), ..untranslated };
         labels.append(&mut strong);
         self.base.clear();
         for (name, (value, origin)) in labels {
@@ -113,33 +79,33 @@ impl<B: BlockSink> Collector<B> {
 
     /// Sets the attributes of the current point.
     pub(super) fn translate_point(&mut self) -> Result<(), LabelError> {
-        let mut attributes = std::mem::take(&mut self.translated.point);
+        let mut attributes = std::mem::take(&mut self.untranslated.point);
         for (name, value) in self.joined(&mut attributes) {
-            if self.translated.strong.binary_search(&name).is_err() {
+            if self.untranslated.strong.binary_search(&name).is_err() {
                 self.set(Level::Point, &name, &value)?;
             }
         }
-        self.translated.point = attributes;
+        self.untranslated.point = attributes;
         Ok(())
     }
 
     /// A resource ends: its own attributes become a series, if it had points and is named.
-    pub(super) fn end_resource(&mut self) -> Result<(), CollectError> {
+    pub(super) fn end_resource(&mut self) -> Result<(), AssembleError> {
         if !self.options.prometheus_names {
             return Ok(());
         }
-        let mut translated = std::mem::take(&mut self.translated);
-        let identity = self.identity(&translated.resource);
-        if !translated.has_points || identity.is_empty() {
+        let mut untranslated = std::mem::take(&mut self.untranslated);
+        let identity = self.identity(&untranslated.resource);
+        if !untranslated.has_points || identity.is_empty() {
             return Ok(());
         }
-        translated
+        untranslated
             .resource
             .retain(|(key, _)| ![SERVICE_NAME, SERVICE_NAMESPACE, SERVICE_INSTANCE].contains(&key.as_str()));
-        if translated.resource.is_empty() {
+        if untranslated.resource.is_empty() {
             return Ok(());
         }
-        let mut labels = self.joined(&mut translated.resource);
+        let mut labels = self.joined(&mut untranslated.resource);
         labels.extend(identity.into_iter().map(|(name, (value, _))| (name, value)));
         labels.insert("__name__".to_owned(), TARGET_INFO.name.to_owned());
         self.windows.metric_begins();
@@ -149,7 +115,7 @@ impl<B: BlockSink> Collector<B> {
             self.store.note_origin(label.key, Origin::Resource);
             self.labels.push(label);
         }
-        let times = translated.times.or(self.said_times());
+        let times = untranslated.times.or(self.said_times());
         self.insert([times])?;
         if let Some(number) = self.intern_metadata(&TARGET_INFO) {
             self.windows.metric_ends(number);

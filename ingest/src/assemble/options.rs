@@ -1,0 +1,82 @@
+//! Options of assembling series into blocks.
+
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::TimeRange;
+use chronoxide_labels::Layout;
+use std::num::NonZeroU64;
+
+/// Default of [`AssembleOptions::max_windows`]. A year has 8,760 hours.
+pub const DEFAULT_MAX_WINDOWS: usize = 10_000;
+
+/// Default of [`AssembleOptions::max_blocks`].
+pub const DEFAULT_MAX_BLOCKS: u64 = 20_000;
+
+/// Options of [`Assembler`](super::Assembler).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AssembleOptions {
+    /// Maximum lengths of names and values.
+    pub policy: LabelPolicy,
+    /// Layout of the blocks.
+    pub layout: Layout,
+    /// External labels of each block, sorted by name.
+    pub external_labels: Vec<(String, String)>,
+    /// Annotations of each block, sorted by key.
+    pub annotations: Vec<(String, String)>,
+    /// Length of a window in nanoseconds. Windows start at its multiples since 1970. If `None`, blocks are not cut by time.
+    pub window: Option<NonZeroU64>,
+    /// If true, each input with a window, such as a block of Prometheus's TSDB, gets its own blocks with that window. If false,
+    /// the window of a block is the union of the windows of its inputs, if all have one. Ignored if `window` is set.
+    pub separate_input_windows: bool,
+    /// Time of series without timestamps.
+    pub time: Option<TimeRange>,
+    /// Maximum number of series per block.
+    pub max_series: u32,
+    /// Maximum number of windows. Exceeding it is an error.
+    pub max_windows: usize,
+    /// Maximum number of blocks. Exceeding it is an error.
+    pub max_blocks: u64,
+    /// Maximum memory of assembling and sealing in bytes, including the block. Series are sealed before the limit is exceeded.
+    /// No limit if `None`.
+    pub max_memory: Option<usize>,
+    /// If true, reaching `max_memory` is an error: everything goes into one block.
+    pub one_block: bool,
+    /// If true, expand histograms and summaries to classic Prometheus series: `_bucket` with `le`, `_sum`, `_count`, and one
+    /// series per `quantile`. Exponential histograms remain one series, as in Prometheus.
+    pub classic_histograms: bool,
+    /// If true, series of OTLP get the [names](crate::names) and labels of Prometheus's OTLP receiver: see
+    /// [labels of Prometheus](super#labels-of-prometheus).
+    pub prometheus_names: bool,
+    /// Resource attributes that `prometheus_names` adds to each series.
+    pub promote_resource_attributes: Vec<String>,
+    /// If true, add the labels `__type__` and `__unit__` of Prometheus to series whose type and unit are known.
+    pub type_and_unit_labels: bool,
+    /// If true, store type, unit, description, temporality and monotonicity of metrics in blocks.
+    pub keep_metadata: bool,
+    /// If true, also seal each block in the other layouts, for comparison.
+    pub compare_layouts: bool,
+}
+
+impl Default for AssembleOptions {
+    fn default() -> Self {
+        Self {
+            policy: LabelPolicy::default(),
+            layout: Layout::default(),
+            external_labels: Vec::new(),
+            annotations: Vec::new(),
+            window: None,
+            separate_input_windows: false,
+            time: None,
+            max_series: u32::MAX,
+            max_windows: DEFAULT_MAX_WINDOWS,
+            max_blocks: DEFAULT_MAX_BLOCKS,
+            max_memory: None,
+            one_block: false,
+            classic_histograms: false,
+            prometheus_names: false,
+            promote_resource_attributes: Vec::new(),
+            type_and_unit_labels: false,
+            keep_metadata: true,
+            compare_layouts: false,
+        }
+    }
+}
