@@ -114,7 +114,7 @@ fn an_empty_block_that_claims_all_others_hides_and_deletes_none_of_them() {
     }
 }
 
-/// It has as many series as it needs to be believed by readers, but not those of the blocks that it claims.
+/// The block has enough series for readers to believe its claim, but not the series of the claimed blocks.
 #[test]
 fn a_block_with_other_series_deletes_nothing_that_it_claims() {
     for held in [0..0, 0..100] {
@@ -239,7 +239,7 @@ fn inputs_of_a_run_that_left_series_out_are_hidden_but_kept() {
     let inputs: Vec<String> = (0..6).map(|number| blocks.path(&format!("{number}.cx"))).map(text).collect();
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let (small, elsewhere) = (text(blocks.path("small.cx")), tempfile::tempdir().unwrap());
-    // As a run that was killed before it deleted them leaves them.
+    // Restores the inputs, as a run leaves them that was killed before it deleted them.
     for number in 0..6 {
         fs::copy(blocks.path(&format!("{number}.cx")), elsewhere.path().join(format!("{number}.cx"))).unwrap();
     }

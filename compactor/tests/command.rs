@@ -40,7 +40,7 @@ impl Folder {
         self.text(name)
     }
 
-    /// What is in the folder, by name.
+    /// Returns the files of the folder by name.
     fn content(&self) -> BTreeMap<String, Vec<u8>> {
         let files = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap());
         let file = |entry: fs::DirEntry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap());
@@ -236,7 +236,7 @@ fn every_broken_block_is_refused_by_name_and_nothing_is_written() {
         let code = if unsupported || features { 4 } else { 3 };
         assert_refused(&folder, &[&a, &input, "-o", &out], code, &format!("error: {input}: "));
     }
-    // What an output says of itself it says of sound blocks only: not even --force replaces it by less.
+    // A damaged input is never merged: even --force does not replace the output.
     folder.write("out.cx", "precious");
     let input = folder.write("broken.cx", &golden_bytes("plain-bitpacked")[..400]);
     assert_refused(&folder, &[&a, &input, "-o", &out, "--force"], 3, "broken.cx: ");

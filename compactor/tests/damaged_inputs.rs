@@ -191,13 +191,13 @@ fn options(number: usize, random: &mut Random) -> CompactOptions {
     options
 }
 
-/// What became of a case.
+/// Outcome of a case.
 enum Outcome {
-    /// By the rule that the block breaks.
+    /// Refused with the rule that the block breaks.
     Refused(Rule),
-    /// It is sound, but does not go with the others.
+    /// The block is sound, but differs from the others where blocks must be equal.
     Differs,
-    /// It is sound, and its series are in the outputs.
+    /// The block is sound, and its series are in the outputs.
     Merged,
 }
 

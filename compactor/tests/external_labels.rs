@@ -105,7 +105,7 @@ fn labels_are_set_where_an_input_has_none_of_that_name() {
         merge([&without, &with], &options(&[("cluster", "eu"), ("b", "1")])).unwrap(),
         owned(&[("b", "1"), ("cluster", "eu")])
     );
-    // What an input says stands.
+    // Labels of the input win.
     assert!(differs(merge([&with, &other], &options(&[("cluster", "eu")]))));
     assert!(differs(merge([&with, &without], &options(&[("cluster", "us")]))));
 }

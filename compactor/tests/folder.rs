@@ -57,7 +57,7 @@ impl Blocks {
         self.names().into_iter().map(|name| (name.clone(), fs::read(self.path().join(name)).unwrap())).collect()
     }
 
-    /// The blocks that count, and all their series, each of which must be in one of them.
+    /// Returns the number of live blocks and their series. Each series must be in exactly one of them.
     fn live(&self) -> (usize, BTreeSet<Labelset>) {
         let folder = Folder::read(self.path(), Checks::Eager).unwrap();
         let mut all = BTreeSet::new();
@@ -147,7 +147,7 @@ fn a_folder_is_merged_in_place_until_nothing_is_left_to_merge() {
         assert!(!stderr.contains("hidden"), "{stderr}");
     }
 
-    // What is merged already is deleted by a later run that may, as after one that was killed before it could.
+    // A later run with --delete-inputs deletes inputs that are merged already, as after a run that was killed.
     let (_, stderr) = assert_exit(&blocks.run(&["--delete-inputs"]), 0);
     assert!(stderr.contains("nothing to merge"), "{stderr}");
     assert_eq!(stderr.matches(": deleted; an earlier run merged it").count(), before.len() - 3);
@@ -284,7 +284,7 @@ fn a_part_of_a_block_beside_it_does_not_stand_for_it() {
     assert_exit(&blocks.run(&["--delete-inputs"]), 0);
     assert_eq!(blocks.names().len(), 2);
 
-    // Where the input goes, the part takes its place.
+    // Without the input, the part counts.
     let other = blocks.path().join("other.cx");
     let made = run(&[input, "-o", other.to_str().unwrap(), "--drop-label", "pod", "--delete-inputs"]);
     assert_exit(&made, 0);

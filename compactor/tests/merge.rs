@@ -55,9 +55,9 @@ fn merge(blocks: &[&[u8]]) -> Compacted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Plain(Layout),
-    /// By the plan of the largest input.
+    /// Adopts the plan of the largest input.
     Adopting,
-    /// By a plan of its own.
+    /// Plans afresh.
     Replanned,
 }
 
@@ -126,7 +126,7 @@ proptest! {
             let summary = &merged.summary;
             prop_assert_eq!((summary.series_in, summary.series_out), (series_in as u64, union.len() as u64));
             prop_assert_eq!((summary.duplicates, summary.dropped), ((series_in - union.len()) as u64, 0));
-            // What a plain block of the union would be, but for what it says of its origin.
+            // Returns a plain block of the union, without lineage.
             let metrics = inputs.iter().flat_map(|input| input.metrics.iter()).collect();
             let meta = BlockMeta { metrics, ..BlockMeta::default() };
             let plain = build(&union, &Plan::default(), way.layout().row_form(), &meta).unwrap();
@@ -217,7 +217,7 @@ proptest! {
         let bit = at.index(inputs[which].bytes.len() * 8);
         inputs[which].bytes[bit / 8] ^= 1 << (bit % 8);
         let views: Result<Vec<BlockView<'_>>, _> = inputs.iter().map(|input| BlockView::open(&input.bytes)).collect();
-        // What does not even open cannot be merged by mistake.
+        // A block that does not open cannot be merged.
         if let Ok(views) = views {
             match Compaction::new(&views, &CompactOptions::default()).into_memory() {
                 Err(CompactError::Input { input, .. }) => prop_assert_eq!(input, which),

@@ -97,7 +97,7 @@ fn fingerprint<'a>(blocks: impl IntoIterator<Item = &'a Vec<u8>>) -> Fingerprint
     blocks.into_iter().map(|block| BlockView::open(block).unwrap().verify().unwrap().fingerprint).sum()
 }
 
-/// What all outputs of a job say of it and of its inputs.
+/// Checks the lineage of all outputs of a job.
 fn check_meta(inputs: &[Input], outputs: &[Vec<u8>]) {
     let metrics: MetricSet = inputs.iter().flat_map(|input| input.metrics.iter()).collect();
     let parents: BTreeSet<BlockId> =
@@ -328,7 +328,7 @@ fn parts_of_a_list_are_never_two_rows_of_an_output() {
     }
 }
 
-/// So many rows that keysets are merged in several pieces.
+/// Enough rows to merge keysets in several pieces.
 #[test]
 fn many_rows_are_spread_and_cut_as_few_are() {
     let mut random = Random::new(12);

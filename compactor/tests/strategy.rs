@@ -204,7 +204,7 @@ fn neighbours_are_merged_as_far_as_the_limit_allows() {
     assert_eq!(groups(&choose(&blocks, &options)), [[0, 1], [3, 4]]);
 }
 
-/// What merging a group gives: times as the compactor merges them, anything possible for the rest.
+/// Returns a description of the merged group: times as the compactor merges them, arbitrary values for the rest.
 fn merged(blocks: &[&Description], number: usize, share: u64) -> Description {
     let union = |times: Vec<Option<TimeRange>>| {
         let times = times.into_iter().collect::<Option<Vec<TimeRange>>>()?;
@@ -286,7 +286,7 @@ prop_compose! {
     }
 }
 
-/// Whether both ends lie in one multiple of a length.
+/// Returns true if both ends lie in one multiple of a length.
 fn is_within(extent: TimeRange, length: i64) -> bool {
     (extent.start as i128).div_euclid(length.into()) == (i128::from(extent.end) - 1).div_euclid(length.into())
 }

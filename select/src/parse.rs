@@ -1,4 +1,4 @@
-//! From text to a [`Selector`].
+//! Parses a [`Selector`].
 
 use std::str::FromStr;
 
@@ -9,19 +9,19 @@ use crate::quoted::{QuoteError, quote, unquote};
 use crate::re2::{self, PatternError};
 use crate::selector::{METRIC_NAME, Matcher, Selector};
 
-/// Why a text is no selector. Its `Display` is the reason and, where there is one place, the number of the character there, counted from 1; whoever
-/// prints it shows the [`text`](Self::text), as clap does.
+/// Error of parsing a selector. `Display` gives the reason and, if known, the position as a character number starting
+/// at 1. It does not show the [`text`](Self::text), which clap prints itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}{}", self.place())]
 pub struct SelectorError {
     text: String,
-    /// Bytes before the place.
+    /// Byte offset of the error.
     at: Option<usize>,
     reason: Reason,
 }
 
 impl SelectorError {
-    /// What was to be a selector.
+    /// Returns the text that was parsed.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -32,7 +32,7 @@ impl SelectorError {
     }
 }
 
-/// What is wrong.
+/// Reason of the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Reason {
     #[error("a selector is expected, such as up{{job=\"api\"}} or {{pod=~\"canary-.*\"}}")]
@@ -75,12 +75,12 @@ impl FromStr for Selector {
 /// A selector in the dialect of `promql-parser`.
 struct Rewritten {
     text: String,
-    /// The regular expressions as the user wrote them, in order.
+    /// Regular expressions as the user wrote them, in order.
     patterns: Vec<String>,
 }
 
-/// Writes strings so that `promql-parser` reads what Prometheus would, regular expressions for the crate `regex`, and refuses
-/// characters that no selector has outside of strings.
+/// Rewrites strings so that `promql-parser` reads them as Prometheus does, and regular expressions for the crate
+/// `regex`. Refuses characters that no selector has outside of strings.
 fn rewrite(text: &str) -> Result<Rewritten, (usize, Reason)> {
     let mut rewritten = Rewritten { text: String::with_capacity(text.len()), patterns: Vec::new() };
     let mut at = 0;
@@ -129,7 +129,7 @@ fn selector(rewritten: &str, patterns: Vec<String>) -> Result<Selector, Reason> 
             Err(Reason::NoSelector { what: "a string or a number alone" })
         }
         Ok(_) => Err(Reason::NoSelector { what: "anything else of PromQL" }),
-        // The parser sees to it, with regular expressions that are anchored as ours are; its words do not say what to do.
+        // The parser checks this too, with anchored regular expressions. Its message does not say what to do.
         Err(message) if message == "vector selector must contain at least one non-empty matcher" => {
             Err(Reason::MatchesAll)
         }

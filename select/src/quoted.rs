@@ -1,11 +1,12 @@
-//! Strings in quotes, as Prometheus reads them.
+//! Quoted strings, as Prometheus reads them.
 //!
-//! `promql-parser` reads `\xe2\x82\xac` as three characters where Prometheus has three bytes of one, and refuses `\d` between backticks, where
-//! nothing is escaped. So strings are read here, and handed to it in a form that both read alike.
+//! `promql-parser` reads `\xe2\x82\xac` as three characters, while Prometheus reads three bytes of one character. It
+//! also refuses `\d` between backticks, where nothing is escaped. Strings are therefore read here, and passed on in a
+//! form that both read alike.
 
 use std::str::Chars;
 
-/// What is wrong with a string.
+/// Error of reading a quoted string.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum QuoteError {
     #[error("the string has no end")]
@@ -20,12 +21,13 @@ pub(crate) enum QuoteError {
     NotUtf8,
 }
 
-/// Reads the string at the beginning of `text`, which begins with `quote`; gives it and the bytes that it took.
+/// Reads the string at the beginning of `text`, which begins with `quote`. Returns the string and its length in bytes,
+/// quotes included.
 pub(crate) fn unquote(text: &str, quote: char) -> Result<(String, usize), QuoteError> {
     let inner = &text[quote.len_utf8()..];
     if quote == '`' {
         let end = inner.find('`').ok_or(QuoteError::Unterminated)?;
-        // As in Go, where raw strings may come from files with either kind of line ends.
+        // Go removes carriage returns from raw strings too.
         return Ok((inner[..end].replace('\r', ""), end + 2));
     }
     let mut chars = inner.chars();
@@ -42,7 +44,7 @@ pub(crate) fn unquote(text: &str, quote: char) -> Result<(String, usize), QuoteE
     Ok((string, text.len() - chars.as_str().len()))
 }
 
-/// What follows a backslash.
+/// Reads the escape after a backslash.
 fn escape(chars: &mut Chars<'_>, quote: char, bytes: &mut Vec<u8>) -> Result<(), QuoteError> {
     let char = chars.next().ok_or(QuoteError::Unterminated)?;
     let byte = match char {
@@ -73,7 +75,7 @@ fn byte(number: u32) -> Result<u8, QuoteError> {
     u8::try_from(number).map_err(|_| QuoteError::Digits)
 }
 
-/// A number of exactly `count` more digits.
+/// Reads a number with exactly `count` more digits.
 fn digits(chars: &mut Chars<'_>, first: u32, count: u32, radix: u32) -> Result<u32, QuoteError> {
     (0..count).try_fold(first, |number, _| {
         let digit = chars.next().and_then(|char| char.to_digit(radix)).ok_or(QuoteError::Digits)?;
@@ -81,7 +83,7 @@ fn digits(chars: &mut Chars<'_>, first: u32, count: u32, radix: u32) -> Result<u
     })
 }
 
-/// A string between double quotes, with no escapes but those that every reader of PromQL reads alike.
+/// Returns a string in double quotes, with only those escapes that every reader of PromQL reads alike.
 pub(crate) fn quote(string: &str) -> String {
     let mut quoted = String::with_capacity(string.len() + 2);
     quoted.push('"');
@@ -105,7 +107,8 @@ mod tests {
         unquote(text, text.chars().next().unwrap())
     }
 
-    /// The expectations are those of Go's `strconv.Unquote`, of which Prometheus's function is a copy that also takes single quotes around many characters.
+    /// Expected values are those of Go's `strconv.Unquote`. Prometheus's function is a copy that also accepts single
+    /// quotes around several characters.
     #[test]
     fn strings_are_read_as_go_reads_them() {
         for (text, expected) in [

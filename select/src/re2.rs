@@ -11,7 +11,7 @@ use regex::Regex;
 /// The largest number in a repetition.
 const MAX_REPETITION: u32 = 1_000;
 
-/// What is wrong with a regular expression.
+/// Error of a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternError {
     #[error("\\{0} is no escape of a regular expression")]
@@ -37,7 +37,7 @@ pub(crate) enum PatternError {
 /// Compiles what [`translate`] gives, so that it must match the whole of a value.
 pub(crate) fn compile_translated(translated: &str) -> Result<Regex, PatternError> {
     let compiled = |pattern: &str| Regex::new(pattern).map_err(reason);
-    // By itself first: `a)|(b` would become right between other parentheses.
+    // Compiled without anchors first: `a)|(b` would become valid between other parentheses.
     compiled(translated)?;
     // Prometheus wraps it in `^(?s:` and `)$`; outside of `(?m)` these are the ends of the value.
     compiled(&format!(r"\A(?s:{translated})\z"))

@@ -1,4 +1,4 @@
-//! Selectors and their matchers.
+//! Selectors and matchers.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use regex::Regex;
 
 use crate::quoted::quote;
 
-/// The label that holds the name of a metric.
+/// Label that holds the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";
 
-/// How a [`Matcher`] compares.
+/// Comparison of a [`Matcher`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `=`
@@ -24,7 +24,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// As it stands in a selector.
+    /// Returns the operator as text.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -35,16 +35,16 @@ impl Operator {
     }
 }
 
-/// What a selector asks of one label.
+/// A condition on the value of one label.
 ///
-/// A label that is absent has the empty value: [`matches("")`](Self::matches) says what the matcher makes of it.
+/// An absent label has the empty value: see [`matches("")`](Self::matches).
 #[derive(Debug, Clone)]
 pub struct Matcher {
     name: String,
     operator: Operator,
-    /// The text between the quotes; of a regular expression as the user wrote it.
+    /// Text between the quotes; a regular expression as the user wrote it.
     value: String,
-    /// The compiled regular expression of the operators that have one.
+    /// Compiled regular expression of `=~` and `!~`.
     regex: Option<Regex>,
 }
 
@@ -54,30 +54,30 @@ impl Matcher {
         Self { name, operator, value, regex: None }
     }
 
-    /// With a regular expression that is anchored at both ends.
+    /// Creates a matcher with a regular expression that is anchored at both ends.
     pub(crate) fn pattern(name: String, is_match: bool, value: String, regex: Regex) -> Self {
         let operator = if is_match { Operator::Matches } else { Operator::MatchesNot };
         Self { name, operator, value, regex: Some(regex) }
     }
 
-    /// The name of the label.
+    /// Returns the name of the label.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How it compares.
+    /// Returns the operator.
     pub fn operator(&self) -> Operator {
         self.operator
     }
 
-    /// What it compares with: a value, or a regular expression as it was given.
+    /// Returns the value to compare with, or the regular expression as it was given.
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// Whether a label with this value satisfies the matcher; the empty value is that of an absent label.
+    /// Returns true if a label with this value satisfies the matcher. An absent label has the empty value.
     ///
-    /// Time is linear in the length of the value.
+    /// Costs time linear in the length of the value.
     pub fn matches(&self, value: &str) -> bool {
         let is_same = match &self.regex {
             Some(regex) => regex.is_match(value),
@@ -98,13 +98,13 @@ impl fmt::Display for Matcher {
     }
 }
 
-/// Whether a label name needs no quotes.
+/// Returns true if a label name needs no quotes.
 fn is_plain(name: &str) -> bool {
     let letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
     name.bytes().next().is_some_and(letter) && name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit())
 }
 
-/// A selector: a series is selected if all of its [`Matcher`]s are satisfied.
+/// A selector: matches a series if all [`Matcher`]s are satisfied.
 ///
 /// ```
 /// use chronoxide_select::Selector;
@@ -124,14 +124,15 @@ impl Selector {
         Self { matchers }
     }
 
-    /// What it asks for, at least one matcher; several may be about the same label.
+    /// Returns the matchers, at least one. Several may name the same label.
     pub fn matchers(&self) -> &[Matcher] {
         &self.matchers
     }
 
-    /// Whether a series is selected that has these labels, in any order.
+    /// Returns true if the selector matches a series with these labels, in any order.
     ///
-    /// The plain model: what answers for whole blocks asks each [`Matcher`] once per distinct value and must agree with this.
+    /// This is the reference implementation. Code that evaluates whole blocks asks each [`Matcher`] once per distinct
+    /// value and must agree with it.
     pub fn matches_labels<'a, I>(&self, labels: I) -> bool
     where
         I: IntoIterator<Item = (&'a str, &'a str)>,
@@ -144,9 +145,10 @@ impl Selector {
         })
     }
 
-    /// The selector for blocks of this label policy: names and values are cut as theirs are, so that `=` and `!=` mean whole strings.
+    /// Returns the selector for blocks with this label policy: names and values are cut as in these blocks, so that `=`
+    /// and `!=` compare whole strings.
     ///
-    /// Regular expressions stay as they are, and see what is left of a value that was cut.
+    /// Regular expressions are not changed, and see the stored form of a value that was cut.
     #[must_use]
     pub fn under(&self, policy: &LabelPolicy) -> Self {
         let cut = |matcher: &Matcher| Matcher {
@@ -162,7 +164,7 @@ impl Selector {
 }
 
 impl fmt::Display for Selector {
-    /// In one way for one list of matchers: `up{job="api"}` is written `{job="api",__name__="up"}`.
+    /// Writes equal lists of matchers in the same way: `up{job="api"}` becomes `{job="api",__name__="up"}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
         for (at, matcher) in self.matchers.iter().enumerate() {

@@ -238,7 +238,7 @@ proptest! {
         series in prop::collection::vec(prop::collection::btree_map("[abc.]", "[ab.*|\"\\\\{]{1,2}", 0..4), 1..6),
     ) {
         let text = format!("{{{}}}", matchers.iter().map(ModelMatcher::text).collect::<Vec<_>>().join(","));
-        // What is satisfied without any label is refused, and only that.
+        // Only selectors that match a series without labels are refused.
         let is_empty = matchers.iter().all(|matcher| matcher.holds(&BTreeMap::new()));
         match text.parse::<Selector>() {
             Err(error) => prop_assert!(is_empty, "{text}: {error}"),

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 #[derive(Debug)]
 pub struct Counting;
 
-/// What a piece of work allocated.
+/// Allocations of a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Allocations and reallocations.
@@ -34,7 +34,7 @@ thread_local! {
     static PEAK: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Of all threads together.
+/// Counts of all threads.
 static LIVE_OF_PROCESS: AtomicI64 = AtomicI64::new(0);
 static PEAK_OF_PROCESS: AtomicI64 = AtomicI64::new(0);
 

@@ -404,7 +404,7 @@ fn set_last(bytes: &mut Vec<u8>) {
     *last(bytes) = 1;
 }
 
-/// Where the symbols of a block start, and the arena's length.
+/// Returns the starts of the symbols of a block, and the length of the arena.
 fn starts(block: &[u8]) -> Vec<u64> {
     let view = BlockView::open(block).expect("a golden block");
     let mut starts = vec![0];

@@ -68,7 +68,7 @@ impl BlockEditor {
         &mut section.expect("the section was not taken away").bytes
     }
 
-    /// Whether the block has this section.
+    /// Returns true if the block has this section.
     pub fn has(&self, kind: SectionKind) -> bool {
         self.sections.iter().any(|section| section.kind == kind.code())
     }

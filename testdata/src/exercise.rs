@@ -25,7 +25,8 @@ pub fn read_everything(bytes: &[u8]) -> Tally {
     read_some(bytes, FIRST, bytes.len() < 10_000)
 }
 
-/// As [`read_everything`], for the first few things of each kind; and as text, if wanted, which costs more than the rest.
+/// Like [`read_everything`], for the first few things of each kind; also as text, if requested, which costs more than
+/// the rest.
 pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
     let mut tally = Tally::default();
     let Ok(view) = BlockView::open(bytes) else {
@@ -54,7 +55,7 @@ pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
     tally
 }
 
-/// What the planner gained, if there are not too many series to look at.
+/// Reads the gains of the planner, unless there are too many series.
 fn gains(view: &BlockView<'_>) -> std::result::Result<(), InspectError> {
     if view.series_count()? > MAX_SERIES {
         return Ok(());
@@ -62,7 +63,7 @@ fn gains(view: &BlockView<'_>) -> std::result::Result<(), InspectError> {
     plan_entries(view, &Plan::from_view(view)?, Some(3), &mut |_| Ok(()))
 }
 
-/// What was met.
+/// Counts of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Labels that were read.

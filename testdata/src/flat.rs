@@ -55,7 +55,7 @@ impl FlatPairs {
     ///
     /// # Panics
     ///
-    /// There are not so many series.
+    /// The series is out of range.
     pub fn touch(&self, series: u32) -> u64 {
         let start = if series == 0 { 0 } else { self.series_ends[series as usize - 1] };
         let pairs = &self.pairs[start as usize..self.series_ends[series as usize] as usize];

@@ -20,7 +20,7 @@ pub struct Golden {
     pub name: &'static str,
     /// The block.
     pub bytes: Vec<u8>,
-    /// What is in it.
+    /// Description of the content.
     pub series: BTreeSet<Labelset>,
 }
 
@@ -118,7 +118,7 @@ fn keyset(names: &[&str], columns: &[Source], list: Option<Source>) -> (Vec<Stri
     (names, KeysetPlan { columns: columns.to_vec(), list })
 }
 
-/// What describes a pod is one row of a shared table.
+/// Labels that describe a pod are one row of a shared table.
 pub(crate) fn shared() -> Plan {
     Plan {
         tables: vec![vec![key("node"), key("pod"), key("zone")]],
@@ -225,7 +225,7 @@ fn many_series() -> BTreeSet<Labelset> {
         .collect()
 }
 
-/// What the planner makes of pods in two keysets: a table of pods, one of points, and lists of both.
+/// The planner's result for pods in two keysets: a table of pods, one of points, and lists of both.
 fn planned() -> Golden {
     let mut series: BTreeSet<Labelset> = BTreeSet::new();
     for pod in 0..40_u32 {
@@ -252,7 +252,7 @@ fn planned() -> Golden {
     factored("planned", series)
 }
 
-/// The same in small: few enough bytes for every test of damage.
+/// A small version, with few enough bytes for every test of damage.
 fn planned_small() -> Golden {
     let mut series: BTreeSet<Labelset> = BTreeSet::new();
     for pod in 0..12_u32 {

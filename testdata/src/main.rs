@@ -15,7 +15,7 @@ use chronoxide_testdata::remap::golden::golden_remaps;
 
 /// Makes the golden and the broken blocks and remaps of the format
 ///
-/// Files that exist are left alone, whatever is in them: a golden file changes only by being deleted and made again, in a commit of its own.
+/// Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit.
 #[derive(clap::Parser)]
 #[command(name = "chronoxide-goldens", version)]
 struct Arguments {

@@ -11,7 +11,7 @@ use chronoxide_select::Selector;
 
 use crate::plan::Labelset;
 
-/// Selectors about labels that random series have, or do not have; values of which are theirs.
+/// Selectors on labels that random series have or lack, with values of these labels.
 pub const SELECTORS: [&str; 9] = [
     r#"{pod="pod-3"}"#,
     r#"{pod=~"pod-[0-4]",node!="node-0"}"#,
@@ -38,14 +38,14 @@ pub const RENAMES: [(&str, &str); 7] = [
 /// Labels to drop.
 pub const NAMES: [&str; 5] = ["pod", "__name__", "le", "größe", "absent"];
 
-/// What came out of a compaction.
+/// Outputs of a compaction.
 #[derive(Debug)]
 pub struct Merged {
     /// Its blocks, in their order.
     pub outputs: Vec<Vec<u8>>,
     /// A remap for each input, if they were asked for.
     pub remaps: Vec<Vec<u8>>,
-    /// What became of the series.
+    /// Counts of series.
     pub summary: Summary,
 }
 
@@ -83,7 +83,7 @@ pub fn merge_in_memory(
     Ok(Merged { outputs, remaps, summary })
 }
 
-/// What becomes of a series, as the documentation of the options says it.
+/// Returns the expected labels of a series, as the options are documented; `None` if it is dropped.
 pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
     let selects = |selector: &Selector| selector.matches_labels(labels.iter().map(|(name, value)| (&**name, &**value)));
     if !options.keep.is_empty() && !options.keep.iter().any(selects) || options.drop.iter().any(selects) {
@@ -113,7 +113,7 @@ pub fn shard(labels: &Labelset, shards: &Shards) -> u32 {
     shard_of(labels.get(&shards.by).map_or("", |value| value).as_bytes(), shards.count)
 }
 
-/// What becomes of a series, where other shards are not made.
+/// Returns the expected labels of a series, or `None` if it is dropped or belongs to a shard that is not written.
 pub fn expected_here(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
     let after = expected(labels, options)?;
     let only = options.shards.as_ref().and_then(|shards| Some((shards, shards.only?)));

@@ -13,7 +13,7 @@ use chronoxide_format::{KeyId, PoolId, SymbolId, TableId};
 /// A labelset: values by name, none empty.
 pub type Labelset = BTreeMap<String, String>;
 
-/// What a column refers to.
+/// Domain of a column.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The value dictionary of a key.
@@ -32,7 +32,7 @@ pub fn key(name: &str) -> Source {
 pub struct KeysetPlan {
     /// In any order; the block has them in the order of their first keys.
     pub columns: Vec<Source>,
-    /// What members of lists are.
+    /// Domain of the members of lists.
     pub list: Option<Source>,
 }
 
@@ -42,7 +42,7 @@ pub struct Plan {
     /// Inner tables, each after those it refers to. One with a single source is a map and is left out where it would change
     /// nothing.
     pub tables: Vec<Vec<Source>>,
-    /// By the keys of the keyset.
+    /// Plans by the keys of the keyset.
     pub keysets: BTreeMap<Vec<String>, KeysetPlan>,
 }
 

@@ -44,7 +44,7 @@ impl Random {
         labels.into_iter().collect()
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true with this probability in percent.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -46,7 +46,7 @@ fn captures() -> Vec<(&'static str, PathBuf, usize)> {
 /// A series as a line of JSON, with its labels in order.
 type Lines = BTreeSet<String>;
 
-/// What a straightforward reading of a capture finds in it.
+/// Returns the series that a straightforward reading of a capture finds.
 fn expected(path: &Path) -> Lines {
     let text = text(path);
     let is_otlp = text.starts_with("{\"resourceMetrics\"");
@@ -68,7 +68,7 @@ fn merged(blocks: &[&[u8]], layout: Layout) -> Compacted {
     Compaction::new(&views, &CompactOptions { layout, ..CompactOptions::default() }).into_memory().unwrap()
 }
 
-/// What `chronoxide-inspect series --format series-json` prints of a block that verifies.
+/// Returns the output of `chronoxide-inspect series --format series-json` for a block that verifies.
 fn lines(block: &[u8]) -> Lines {
     let view = BlockView::open(block).unwrap();
     let count = view.verify().unwrap().series_count;

@@ -78,7 +78,7 @@ fn consecutive_windows_merge_into_their_distinct_series() {
     assert!(union.len() > 600 && union.len() < series_in / 2, "{} of {series_in}", union.len());
     assert_union(&blocks, series_in, &union);
 
-    // By fours, and those again, there is the same in the end.
+    // Merging by fours, and the results again, gives the same series.
     for options in ways() {
         let mut level = blocks.clone();
         while level.len() > 1 {

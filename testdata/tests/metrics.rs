@@ -16,7 +16,7 @@ fn block(metrics: MetricSet) -> Result<Vec<u8>, BuildError> {
     build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta { metrics, ..BlockMeta::default() })
 }
 
-/// What the order of rows goes by, as the spec says it.
+/// Returns the sort key of rows, as specified.
 fn order<'a>(metadata: &MetricMetadata<'a>) -> (&'a [u8], u8, u8, bool, &'a [u8], &'a [u8]) {
     let MetricMetadata { name, metric_type, temporality, is_monotonic, unit, description } = *metadata;
     let (unit, description) = (unit.as_bytes(), description.as_bytes());
@@ -52,7 +52,7 @@ proptest! {
             prop_assert_eq!(metrics.get(beyond), Ok(None));
         }
 
-        // By name, and by names beside those that are there.
+        // Looks up existing names, and names beside them.
         for MetricMetadata { name, .. } in &expected {
             for wanted in [(*name).to_owned(), format!("{name}\0"), format!("{name}x"), name.chars().skip(1).collect()] {
                 let found: Vec<MetricMetadata<'_>> = metrics.find(&wanted).unwrap().map(Result::unwrap).collect();

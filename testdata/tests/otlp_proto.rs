@@ -176,7 +176,7 @@ fn request() -> impl Strategy<Value = ExportMetricsServiceRequest> {
     vec(resource_metrics, 0..3).prop_map(|resource_metrics| ExportMetricsServiceRequest { resource_metrics })
 }
 
-/// What describes the scopes of each resource, moved to another place among them.
+/// Moves the scopes of each resource to another position among its fields.
 fn with_late_resources(request: &ExportMetricsServiceRequest, place: prop::sample::Index) -> Vec<u8> {
     let mut out = Vec::new();
     for resource_metrics in &request.resource_metrics {

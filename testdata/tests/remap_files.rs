@@ -139,7 +139,7 @@ fn every_flipped_bit_of_every_golden_is_refused() {
 
 #[test]
 fn flipped_bits_do_no_harm_to_who_does_not_verify() {
-    // As they are, and with right checksums, which lead the damage to where it would do most.
+    // Tries each change as it is, and with repaired checksums.
     let check = |bytes: &mut Vec<u8>, _| {
         read_remap(bytes);
         reseal_all(bytes);

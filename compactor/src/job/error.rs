@@ -73,7 +73,7 @@ pub enum Refused<E> {
     /// The verifier refused it.
     #[error(transparent)]
     Verify(E),
-    /// It is a different block.
+    /// The file holds a different block.
     #[error("it is block {found}, not {expected}")]
     OtherBlock {
         /// Expected value.
@@ -81,7 +81,7 @@ pub enum Refused<E> {
         /// Actual value.
         found: BlockId,
     },
-    /// It has a different length.
+    /// The file has a different length.
     #[error("it has {found} bytes, not {expected}")]
     OtherLength {
         /// Expected value.

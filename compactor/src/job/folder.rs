@@ -108,7 +108,7 @@ impl<E> JobFolder<'_, E> {
         OpenJob { folder: self, progress: Progress::default() }
     }
 
-    /// Begins a job of which this process writes only output `output` (from 0). Other processes write the others.
+    /// Begins a job that other processes share: this one writes only output `output` (from 0).
     /// Inputs are kept until all outputs exist.
     pub fn begin_with_only(&self, output: u32) -> OpenJob<'_, E> {
         OpenJob { folder: self, progress: Progress::only(output) }

@@ -54,7 +54,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Creates the outputs of a job of which this process writes only one.
+    /// Creates the outputs of a job that other processes share: this one writes only one.
     pub(super) fn only(output: u32) -> Self {
         Self { only: Some(output), ..Self::default() }
     }

@@ -48,7 +48,7 @@ pub enum Unproven {
     Stated {
         /// The input.
         path: PathBuf,
-        /// What is missing.
+        /// Name of the missing metadata.
         what: &'static str,
     },
     /// A block cannot be opened.

@@ -98,7 +98,7 @@ enum Leaf {
     /// A label of an input's column: the column, the position among its labels, and the new value codes if the key is
     /// renamed.
     Own { column: usize, place: usize, renamed: Option<Vec<u32>> },
-    /// The same value for all series.
+    /// One value for all series.
     Constant(u32),
 }
 

@@ -119,7 +119,7 @@ impl Chain {
         assert!(kept || complete(second), "the fourth is gone: {}", case());
     }
 
-    /// What both jobs leave, when nothing goes wrong any more.
+    /// Checks the folder after both jobs ran to their ends.
     pub fn judge_end(&self, folder: &Path, case: &dyn Fn() -> String) {
         self.judge(folder, case);
         let kept = if self.steps[0].delete { &[][..] } else { &self.originals[..3] };

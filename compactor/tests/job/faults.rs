@@ -99,7 +99,7 @@ fn every_call_fails() {
                 for code in ERRORS {
                     for outcome in [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)] {
                         let ended = try_fault(&chain, Fault { at, effect, outcome });
-                        // A stale file that cannot be removed keeps nobody from working.
+                        // A stale file that cannot be removed does not stop a job.
                         let only_recovery = at == 0 && matches!(outcome, Outcome::ErrorOnce(_));
                         assert_eq!(ended, only_recovery, "{at} {effect:?} {outcome:?}");
                         cases += 1;

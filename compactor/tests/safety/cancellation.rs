@@ -8,7 +8,7 @@ use chronoxide_publish::Disk;
 
 use super::scene::{scenes, wide};
 
-/// Goes on so many times.
+/// Cancels after this number of calls.
 struct Patience {
     left: Mutex<usize>,
     seen: Mutex<Vec<(Phase, u64, u64)>>,

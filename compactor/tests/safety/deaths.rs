@@ -9,7 +9,7 @@ use super::scene::{EFFECTS, Scene, scenes, wide};
 fn calls_are_made_in_a_fixed_order() {
     use Call::*;
     for scene in scenes().iter().chain([&wide()]) {
-        // What a dead writer left, and the scratch file.
+        // Temporary files of a dead writer, and the scratch file.
         let mut expected = vec![Unlink, CreateTemporary];
         if scene.name == "wide" {
             expected.push(Write);

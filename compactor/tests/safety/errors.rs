@@ -29,7 +29,7 @@ fn try_error(scene: &Scene, at: usize, effect: Effect, outcome: Outcome) {
     let (folder, done, temporaries) = scene.try_fault(Fault { at, effect, outcome });
     let call = scene.calls[at];
     if at == 0 && matches!(outcome, Outcome::ErrorOnce(_)) {
-        // A stale file that cannot be removed keeps nobody from working.
+        // A stale file that cannot be removed does not stop a job.
         assert!(done.is_ok(), "{done:?}");
         return;
     }

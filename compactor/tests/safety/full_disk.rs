@@ -5,7 +5,7 @@ use super::scene::{Scene, scenes, wide};
 
 const ENOSPC: i32 = 28;
 
-/// Tries disks with room for every so many bytes. Returns how many were tried.
+/// Tries disks of increasing size, in steps of `step` bytes. Returns the number of disks.
 fn fill(scene: &Scene, step: usize) -> usize {
     let rooms = (0..scene.written).step_by(step);
     for room in rooms.clone().chain([scene.written - 1]) {

@@ -23,7 +23,7 @@ const HOUR: i64 = 3_600_000_000_000;
 /// Environment variable: the seed of the moments, which is printed. How far the command is at a moment depends on the machine too.
 const SEED: &str = "CHRONOXIDE_KILLS_SEED";
 
-/// What is run, one after the other: each run merges what the one before has made.
+/// Ranges of each run; each run merges the outputs of the run before it.
 const RANGES: [&str; 2] = ["2h", "6h"];
 
 /// The folder before each run and after the last, how long each takes, and the series of all blocks.
@@ -83,7 +83,7 @@ fn originals() -> Files {
     let mut blocks = Files::new();
     for (cluster, hours) in [("eu", 9), ("us", 6)] {
         for hour in 0..hours {
-            // Of six hours, and of another range.
+            // Blocks of six hours, and of another range.
             let start = if hour + 1 == hours { 12 } else { hour };
             let block = block(cluster, start, &mut random);
             blocks.insert(name_of(&block), block);
@@ -92,7 +92,7 @@ fn originals() -> Files {
     blocks
 }
 
-/// Some thousand series, most of which other hours have too.
+/// Some thousand series; other hours have most of them too.
 fn block(cluster: &str, hour: i64, random: &mut Random) -> Vec<u8> {
     let mut series = BTreeSet::new();
     for pod in 0..60 {
@@ -142,7 +142,7 @@ fn kill(folder: &Path, ranges: &str, after: Duration) -> bool {
     !status.success()
 }
 
-/// What so many kills met.
+/// Counts over all kills.
 #[derive(Debug, Default)]
 struct Met {
     killed: usize,
@@ -154,7 +154,7 @@ struct Met {
     again: usize,
 }
 
-/// Until so many runs were killed. Some folders meet none, and some several.
+/// Stops after this many kills. A folder may see none or several.
 fn kill_at_random(count: usize) -> Met {
     let reference = Reference::new();
     let seed =

@@ -34,7 +34,7 @@ fn the_next_run_deletes_what_a_dead_one_has_merged_and_nothing_else() {
             assert!(leftovers.unreadable.is_empty(), "{}", case());
             let deleted = &leftovers.deleted;
             assert_eq!(scene.is_after(folder.path()), was_after, "{}", case());
-            // What left series out cannot be proved to hold its inputs. The same job, run again, deletes them.
+            // A job that dropped series cannot be proved to hold its inputs. Running the same job again deletes them.
             let is_kept = scene.options.leaves_out();
             let reasons: Vec<&Unproven> = leftovers.kept.iter().map(|kept| &kept.reason).collect();
             match (&reasons[..], was_after) {
@@ -90,7 +90,7 @@ fn deleting_what_was_merged_can_be_killed_and_run_again() {
     assert!(cases >= 45, "only {cases} cases");
 }
 
-/// As by several machines with one folder; any of them can die.
+/// Runs as on several machines with one folder; any of them can die.
 #[test]
 fn shards_made_one_by_one_are_the_job() {
     let scene = scene("shards");

@@ -90,7 +90,7 @@ fn a_file_is_old_or_new_whatever_fails() {
         let before = files(folder.path());
         let byte_len = one.run(&system, folder.path(), &NoObserver).unwrap();
         assert_eq!(byte_len, one.block().len() as u64);
-        // What was left by a dead writer is for others to remove.
+        // Temporary files of a dead writer are removed by recovery.
         assert_eq!(one.judge(folder.path(), &before, &|| "no fault".to_owned()), (true, 1));
         let calls = system.calls();
         let outcomes = ERRORS.into_iter().flat_map(|code| [Outcome::ErrorOnce(code), Outcome::ErrorFromThenOn(code)]);

@@ -35,7 +35,7 @@ const STALE: &str = ".chronoxide-stalestalest";
 /// Blocks by the names of their files.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// What is merged, how, and what comes of it.
+/// Inputs, options, and expected outputs of a compaction.
 pub struct Scene {
     pub name: &'static str,
     pub inputs: Vec<Vec<u8>>,
@@ -45,11 +45,11 @@ pub struct Scene {
     delete: bool,
     /// The series that readers see, as often as they do, before the outputs count: their digests, sorted.
     before: Vec<u64>,
-    /// And from then on.
+    /// This call and all later ones.
     after: Vec<u64>,
-    /// As a run without faults makes them.
+    /// Outputs of a run without faults.
     pub outputs: Files,
-    /// Of that run.
+    /// Summary of that run.
     pub calls: Vec<Call>,
     /// The bytes that it wrote.
     pub written: u64,
@@ -157,7 +157,7 @@ impl Scene {
         JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey }.delete_merged(&proof)
     }
 
-    /// Whether readers see the outputs.
+    /// Returns true if readers see the outputs.
     pub fn is_after(&self, folder: &Path) -> bool {
         let opened = Folder::read(folder, Checks::Lazy).unwrap();
         let is_live = |name: &String| opened.live().iter().any(|entry| entry.path().ends_with(name));
@@ -187,7 +187,7 @@ impl Scene {
         temporaries
     }
 
-    /// What a compaction leaves when nothing goes wrong any more.
+    /// Checks the folder after a compaction ran to its end.
     pub fn judge_end(&self, folder: &Path, case: &dyn Fn() -> String) {
         assert_eq!(self.judge(folder, case), 0, "{}: temporary files: {}", self.name, case());
         let kept = if self.deletes() { vec![&self.bystander] } else { self.originals().collect() };
@@ -201,7 +201,8 @@ impl Scene {
         assert_eq!(count, self.after.len() as u64, "{}: {}", self.name, case());
     }
 
-    /// Runs on a disk that is full after so many bytes, judges, and runs again to the end. Returns what the first run said, and how many temporary files it left.
+    /// Runs on a disk that is full after `room` bytes, judges, and runs again to the end. Returns the result of the
+    /// first run, and the number of temporary files that it left.
     pub fn try_full_disk(&self, room: u64) -> (tempfile::TempDir, Done, usize) {
         let folder = self.folder();
         let system = Faults::full_after(room);

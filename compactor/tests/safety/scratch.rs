@@ -1,4 +1,5 @@
-//! A scratch file that holds something else than was written to it: a block of it would have checksums of its own, and nobody would ever know.
+//! Damaged scratch files. A block made from one would have valid checksums, so the damage must be found when rows are
+//! read back.
 
 use std::cell::Cell;
 use std::error::Error;

@@ -30,7 +30,7 @@ struct Traced {
     number: usize,
 }
 
-/// A folder with three blocks, `a.cx` to `c.cx`, of which the first two are merged.
+/// Returns a folder with three blocks, `a.cx` to `c.cx`. The first two are merged.
 fn folder(scene: &Scene) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, block) in ["a.cx", "b.cx", "c.cx"].into_iter().zip(&scene.inputs) {

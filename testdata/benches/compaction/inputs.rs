@@ -12,7 +12,7 @@ use prost::Message;
 
 const BLOCKS: u64 = 8;
 
-/// What is merged.
+/// Blocks to merge.
 pub struct Inputs {
     pub cut: &'static str,
     pub layout: Layout,
@@ -26,7 +26,7 @@ impl Inputs {
     }
 }
 
-/// Eight blocks with so many series each: of windows, and cut at random.
+/// Returns eight blocks with `series` series each: of windows, or cut at random.
 pub fn all(series: u64, layout: Layout) -> [Inputs; 2] {
     let windows = (0..BLOCKS as u32).map(|window| sealed(collected(series, window).store(), layout)).collect();
     let mut random = Random::new(7);

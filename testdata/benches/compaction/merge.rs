@@ -16,7 +16,7 @@ pub fn merge(inputs: &Inputs) -> (Summary, u64) {
     watched(inputs, &NoObserver)
 }
 
-/// The same, watched.
+/// Merges with an observer.
 pub fn watched(inputs: &Inputs, observer: &dyn Observer) -> (Summary, u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let views = inputs.views();
@@ -38,7 +38,7 @@ pub fn watched(inputs: &Inputs, observer: &dyn Observer) -> (Summary, u64) {
 
 fn verify(path: &Path) -> Result<Lineage, OpenError> {
     let damaged = |source| OpenError::Block { path: path.to_owned(), source };
-    // SAFETY: nobody else knows the folder.
+    // SAFETY: no other process knows the folder.
     let block = unsafe { Block::map(path, Checks::Never) }?;
     let view = block.view();
     chronoxide_compactor::verify(&view).map_err(damaged)?;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::blocks::Blocks;
 
-/// What is before the first section: the header and the directory.
+/// Header and directory.
 const FRAME: &str = "frame";
 
 /// The size of each block of a data set.
@@ -27,7 +27,7 @@ pub struct Sizes<'a> {
 #[derive(Serialize)]
 struct LayoutSizes {
     layout: &'static str,
-    /// Of the whole block: the sum of its parts.
+    /// Bytes of the whole block.
     bytes: usize,
     sections: BTreeMap<&'static str, usize>,
 }
@@ -62,10 +62,10 @@ fn sections(block: &[u8]) -> BTreeMap<&'static str, usize> {
     sections
 }
 
-/// Prints bytes a series.
+/// Prints bytes per series.
 pub fn print(all: &[Sizes<'_>]) {
     let parts: Vec<&str> = [FRAME].into_iter().chain(SectionKind::REQUIRED.map(SectionKind::name)).collect();
-    print!("bytes a series   {:>9} {:>6} {:<9}", "series", "labels", "layout");
+    print!("bytes per series   {:>9} {:>6} {:<9}", "series", "labels", "layout");
     parts.iter().for_each(|part| print!(" {part:>9}"));
     println!(" {:>9}", "total");
     for Sizes { set, series, labels, layouts } in all {

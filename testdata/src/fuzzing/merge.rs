@@ -59,7 +59,7 @@ pub fn merge(bytes: &[u8]) {
     let _ = merge_and_judge(bytes);
 }
 
-/// What came of it, if anything did.
+/// Result of the merge, if it succeeded.
 fn merge_and_judge(bytes: &[u8]) -> Option<Merged> {
     let mut program = Program(bytes);
     let choices = program.byte();
@@ -79,7 +79,8 @@ fn merge_and_judge(bytes: &[u8]) -> Option<Merged> {
     Some(done)
 }
 
-/// What options the bytes ask for. Where the high bits are not set, the rest means what it did before there were these options.
+/// Decodes options from the bytes. If the high bits are not set, the other bits keep the meaning that they had before
+/// these options existed.
 fn options(choices: u8, program: &mut Program<'_>) -> CompactOptions {
     let layout = match choices & 5 {
         0 => Layout::Factored,
@@ -152,7 +153,7 @@ fn policy(views: &[BlockView<'_>]) -> Option<LabelPolicy> {
     views[0].meta().ok().map(|meta| meta.policy())
 }
 
-/// Whether options cannot be met.
+/// Returns true if the options cannot be met.
 fn is_refused(views: &[BlockView<'_>], options: &CompactOptions) -> bool {
     let Rewrite { drop_labels, rename_labels } = &options.rewrite;
     let most = policy(views).map_or(usize::MAX, |policy| policy.max_name_len() as usize);
@@ -180,7 +181,7 @@ fn assert_is_due(error: &CompactError, views: &[BlockView<'_>], options: &Compac
     assert!(is_due, "these blocks cannot be merged: {error}");
 }
 
-/// Whether two blocks say different things of themselves.
+/// Returns true if two blocks have different external labels or label policies.
 fn differ(first: &BlockView<'_>, second: &BlockView<'_>) -> bool {
     let of = |view: &BlockView<'_>| {
         let meta = view.meta().expect("a sound block has meta");

@@ -36,7 +36,7 @@ pub use otlp_proto::{Parts, otlp_proto};
 pub use prometheus::{prometheus_proto, prometheus_text, remote_write, tsdb_index, tsdb_wal};
 pub use remap::remap;
 
-/// What a fuzzer calls: any bytes in, and a panic if a promise is broken.
+/// Function that a fuzzer calls with any bytes. Panics if a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.

@@ -37,9 +37,9 @@ const SECTIONS: [SectionKind; 8] = [
 struct MutableBlock {
     editor: BlockEditor,
     starts: Vec<u64>,
-    /// Whether records of the catalogue were changed that are not packed yet.
+    /// True if records of the catalogue were changed and are not packed yet.
     is_unpacked: bool,
-    /// Whether those of metric metadata were.
+    /// True if records of metric metadata were changed and are not packed yet.
     are_metrics_unpacked: bool,
 }
 

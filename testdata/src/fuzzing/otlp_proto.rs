@@ -19,7 +19,7 @@ use prost::Message;
 /// # Panics
 /// If a promise of ingest is broken.
 pub fn otlp_proto(bytes: &[u8]) {
-    // What scopes were called before they were, field 1000, is unknown to the generated decoder, in whatever form it comes.
+    // Field 1000, the former name of scopes, is unknown to the generated decoder.
     if bytes.windows(2).any(|key| key[0] & 0xf8 == 0xc0 && key[1] & 0x7f == 0x3e) {
         return;
     }
@@ -29,10 +29,10 @@ pub fn otlp_proto(bytes: &[u8]) {
         (Ok(request), Ok(())) => {
             assert_eq!(given.0, Parts::from_request(&request).0, "another reading finds other parts")
         }
-        // It reads nested lists a little deeper.
+        // The generated decoder reads nested lists a little deeper.
         (_, Err(DecodeError::Proto(ProtoError::TooDeep { .. }))) => {}
         (Ok(_), Err(error)) => panic!("a request is refused: {error}"),
-        // It also looks at fields that make no labels.
+        // The generated decoder also checks fields that do not become labels.
         (Err(_), _) => {}
     }
 }

@@ -94,7 +94,7 @@ pub fn remote_write(bytes: &[u8]) {
         assert!(!taken.is_open, "a request ends within a series");
         return;
     }
-    // What a fuzzer writes is seldom a snappy block; as literals it always is.
+    // A fuzzer seldom writes a valid snappy block; wrapped as literals, its input always is one.
     let body = literal(content);
     let mut taken = Taken::default();
     let read = decode_remote_write(&body, MAX_LEN, &mut taken);
@@ -233,7 +233,7 @@ pub fn tsdb_wal(bytes: &[u8]) {
     assert_eq!(read(), read());
 }
 
-/// What is wrong with a record.
+/// Error of a record.
 fn refusal(result: Result<(), HeadError<Infallible>>) -> Option<String> {
     match result {
         Ok(()) => None,
@@ -242,7 +242,7 @@ fn refusal(result: Result<(), HeadError<Infallible>>) -> Option<String> {
     }
 }
 
-/// What a sink was given.
+/// Values that a sink received.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Taken {
     series: Vec<Series>,

@@ -28,7 +28,7 @@ pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
     with_optional_sections(view, builder.finish(&meta).expect("the meta of a sound block can be written"))
 }
 
-/// The same, with the rows of keysets written after all else is known, a few at a time.
+/// Like `rebuilt`, but writes the rows of keysets last, a few at a time.
 ///
 /// # Panics
 /// If something cannot be read, or the builder refuses it.

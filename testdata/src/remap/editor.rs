@@ -118,7 +118,7 @@ impl RemapEditor {
     }
 }
 
-/// Appends records, the first field with so many bits more than it needs, and says how wide their fields are.
+/// Appends records whose first field is `more` bits wider than needed. Returns the widths of the fields.
 fn pack<const N: usize>(records: &Records, wider: u32, body: &mut Vec<u8>) -> [u8; N] {
     let mut widths = [0; N];
     for record in records {

@@ -21,7 +21,7 @@ pub struct GoldenRemap {
 /// A row of a keyset: the number of each series among those of all outputs, or nothing if it was dropped.
 pub type Row = Vec<Option<u64>>;
 
-/// What a compaction made of an input.
+/// Result of a compaction for one input.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The job; zero for none.
@@ -147,7 +147,7 @@ fn rows_of_many_lengths() -> Model {
     model(vec![(next, 0)], vec![keyset.clone(), keyset])
 }
 
-/// Rows that were spread alike over two shards, of which the second was cut in two.
+/// Rows spread alike over two shards; the second shard was cut in two.
 fn shards() -> Model {
     let rows = (0..40_u64).map(|row| {
         let first = [row * 4, 200 + row * 3];

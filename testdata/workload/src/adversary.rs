@@ -11,21 +11,21 @@ use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue};
 use opentelemetry_proto::tonic::metrics::v1::{ResourceMetrics, ScopeMetrics};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 
-/// How many keysets the set of tiny keysets has: two of 200 keys each.
+/// Number of keysets of the set of tiny keysets: combinations of two of 200 keys.
 const TINY_KEYSETS: u64 = 10_000;
 
-/// How many labels the wide set has, with `__name__` and two of the scope.
+/// Number of labels of the wide set, with `__name__` and two labels of the scope.
 const WIDE_LABELS: u64 = 500;
 
-/// How many of them are the resource's.
+/// Number of these labels that are attributes of the resource.
 const WIDE_RESOURCE_LABELS: u64 = 300;
 
-/// How many values the labels of the independent set have.
+/// Number of values of each label of the independent set.
 const INDEPENDENT_VALUES: [u64; 20] = [2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 50, 64, 100, 128, 200, 500, 1000];
 
 static SENT: Instrument = Instrument::new("adversary.sent", "1", "Counts what an adversary sends.", Kind::Counter, &[]);
 
-/// How many points are in one request.
+/// Returns the number of points per request.
 pub(crate) fn batch_len(set: Set) -> u64 {
     // A wide point is as large as twenty others.
     if set == Set::Wide { 25 } else { 500 }

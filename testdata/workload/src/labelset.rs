@@ -29,7 +29,7 @@ pub fn visit_labelsets<'r>(request: &'r ExportMetricsServiceRequest, mut visit: 
                     labels.push(("__name__", Cow::Borrowed(&metric.name)));
                     labels.extend(attributes.iter().map(label));
                     labels.extend_from_slice(&base);
-                    // It keeps the order of equal names, so that the first wins.
+                    // A stable sort keeps the order of equal names, so that the first wins.
                     labels.sort_by_key(|(name, _)| *name);
                     labels.dedup_by_key(|(name, _)| *name);
                     labels.retain(|(_, value)| !value.is_empty());

@@ -2,8 +2,8 @@
 //!
 //! What is said of sizes and speeds has to be measured on series like those of real fleets, in the millions, and those
 //! of real fleets cannot be given away. This workload is made of a seed and a size: services of some clusters, with the
-//! resources of their pods, their instrumentation libraries, metrics and points, over windows from each of which to the
-//! next some pods are replaced. It is a stream: what is kept grows with services and not with series. Tests and benches
+//! resources of their pods, their instrumentation libraries, metrics and points. From one window to the
+//! next, some pods are replaced. It is a stream: what is kept grows with services and not with series. Tests and benches
 //! read it through this library; the command `chronoxide-workload` writes it to files.
 //!
 //! **It is frozen.** The same options give the same bytes, on every machine and at any time: there is no clock in it, no
@@ -64,15 +64,15 @@
 //! | series | 1,000,000 |
 //! | pods | 7,699 |
 //! | requests | 7,699 |
-//! | labels a series | 24.67 |
-//! | labels a series, at most | 34 |
-//! | label bytes a series | 751.4 |
-//! | bytes a name or value, by use | 15.2 |
+//! | labels per series | 24.67 |
+//! | labels per series, at most | 34 |
+//! | label bytes per series | 751.4 |
+//! | bytes per name or value, by use | 15.2 |
 //! | keysets | 3,578 |
 //! | keys | 118 |
 //! | distinct strings | 32,935 |
-//! | series a distinct string | 30.4 |
-//! | bytes a distinct string | 22.6 |
+//! | series per distinct string | 30.4 |
+//! | bytes per distinct string | 22.6 |
 //! | their 10th, 50th, 90th, 99th, 100th percentile | 12, 20, 36, 64, 242 |
 //!
 //! A series is the labelset of a data point: a histogram is one. Its labels are `__name__`, the attributes of the point,
@@ -84,10 +84,10 @@
 //! Some labels say what others are, as in life: a node is in one zone, a zone in one region, a deployment in one
 //! namespace. Others do not, also as in life: pods of one service have not all seen the same errors, so that points are
 //! no product of pods and metrics. A tenth of the services has three quarters of the series. Other seeds give other fleets
-//! of the same kind: the seeds 1 to 9 have 23.4 to 25.0 labels a series, and 26 to 31 series a string.
+//! of the same kind: the seeds 1 to 9 have 23.4 to 25.0 labels per series, and 26 to 31 series per string.
 //!
 //! One size is not the beginning of another: a larger fleet has larger services. At a hundred thousand series the
-//! strings and keysets that all services share weigh more: there are some 18 series a string and 1,700 keysets.
+//! strings and keysets that all services share weigh more: there are some 18 series per string and 1,700 keysets.
 //!
 //! Ten million series as protobuf are 2.1 GB, for which the command needs 11 seconds and 6 MB of memory on a shared
 //! core of a server.
@@ -96,7 +96,7 @@
 //! | --- | --- |
 //! | [`Set::UniqueLabel`] | every series has a string of 32 bytes of its own |
 //! | [`Set::TinyKeysets`] | 10,000 keysets, which have a few series each |
-//! | [`Set::Wide`] | 500 labels a series, of which the resource has 300 |
+//! | [`Set::Wide`] | 500 labels per series; 300 are attributes of the resource |
 //! | [`Set::Independent`] | 20 labels, of 2 to 1,000 values each, that say nothing about each other: nothing to factor |
 
 mod adversary;

@@ -10,7 +10,7 @@ pub struct Options {
     pub series: u64,
     /// Another seed gives another fleet of the same kind.
     pub seed: u64,
-    /// What the series are like.
+    /// Kind of the series.
     pub set: Set,
     /// The windows to generate, counted from [`START_SECONDS`].
     pub windows: Range<u32>,
@@ -32,9 +32,9 @@ impl Default for Options {
 pub const START_SECONDS: u64 = 1_735_689_600;
 
 /// The most windows from the start, times their length: some 200 years fit into nanoseconds.
-const MOST_SECONDS: u64 = 6_000_000_000;
+const MAX_SECONDS: u64 = 6_000_000_000;
 
-/// What the series of a workload are like.
+/// Kind of the series of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Set {
     /// Services in clusters, as OpenTelemetry describes them.
@@ -43,7 +43,7 @@ pub enum Set {
     UniqueLabel,
     /// Ten thousand keysets with a few series each.
     TinyKeysets,
-    /// 500 labels a series.
+    /// 500 labels per series.
     Wide,
     /// The value of each label is drawn by itself: knowing some says nothing about the others.
     Independent,
@@ -82,9 +82,9 @@ pub enum OptionsError {
     /// Scrapes of a window are at different times.
     #[error("{scrapes} scrapes do not fit into a window of {seconds} seconds: at most one a millisecond")]
     TooManyScrapes {
-        /// As asked for.
+        /// Requested value.
         scrapes: u32,
-        /// As asked for.
+        /// Requested value.
         seconds: u32,
     },
     /// Times end within nanoseconds of 64 bits.
@@ -92,7 +92,7 @@ pub enum OptionsError {
     TooLate {
         /// The end of the windows asked for.
         last: u32,
-        /// As asked for.
+        /// Requested value.
         seconds: u32,
     },
     /// More than anyone will wait for.
@@ -101,11 +101,11 @@ pub enum OptionsError {
 }
 
 impl Options {
-    /// Whether there is such a workload.
+    /// Checks the options.
     ///
     /// # Errors
     ///
-    /// The first option that makes no sense.
+    /// The first invalid option.
     pub fn check(&self) -> Result<(), OptionsError> {
         let (scrapes, seconds, last) = (self.scrapes, self.window_seconds, self.windows.end);
         if !(0.0..=1.0).contains(&self.churn) {
@@ -120,7 +120,7 @@ impl Options {
         if u64::from(scrapes) > u64::from(seconds) * 1000 {
             return Err(OptionsError::TooManyScrapes { scrapes, seconds });
         }
-        if u64::from(last) * u64::from(seconds) > MOST_SECONDS {
+        if u64::from(last) * u64::from(seconds) > MAX_SECONDS {
             return Err(OptionsError::TooLate { last, seconds });
         }
         if self.series > 1_000_000_000 {

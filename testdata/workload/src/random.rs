@@ -39,12 +39,12 @@ impl Random {
         self.below(len as u64) as usize
     }
 
-    /// True in so many of a thousand cases.
+    /// Returns true with this probability in thousandths.
     pub(crate) fn per_mille(&mut self, share: u64) -> bool {
         self.below(1000) < share
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true with this probability in percent.
     pub(crate) fn percent(&mut self, share: u64) -> bool {
         self.per_mille(share * 10)
     }
@@ -70,7 +70,7 @@ impl Random {
         ((1 << 32) / (number + 1)).min(most).max(1)
     }
 
-    /// So many hexadecimal digits.
+    /// Returns this number of hexadecimal digits.
     pub(crate) fn hex(&mut self, len: usize) -> String {
         let mut text = String::with_capacity(len + 16);
         while text.len() < len {
@@ -84,7 +84,7 @@ impl Random {
 /// Letters and digits of Kubernetes's names: no vowels, so that no words appear.
 const SAFE: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// The number as so many letters. Numbers below 27 to the power of `len` have different texts.
+/// Returns the number as `len` letters. Numbers below 27 to the power of `len` have different texts.
 pub(crate) fn safe_text(number: u64, len: u32) -> String {
     let count = 27_u64.saturating_pow(len);
     // Odd, and no multiple of 3: neighbours get unlike texts, and no two the same.

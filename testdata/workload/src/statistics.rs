@@ -31,7 +31,7 @@ pub struct Statistics {
     pub strings: u64,
     /// Bytes of the distinct strings.
     pub string_bytes: u64,
-    /// How many distinct strings have a length, by length.
+    /// Number of distinct strings, by length.
     pub string_lengths: BTreeMap<usize, u64>,
 }
 
@@ -82,7 +82,7 @@ impl Statistics {
         statistics
     }
 
-    /// Labels a series on average.
+    /// Returns the average number of labels per series.
     #[must_use]
     pub fn labels_per_series(&self) -> f64 {
         ratio(self.labels, self.points)
@@ -100,7 +100,7 @@ impl Statistics {
         ratio(self.series, self.strings)
     }
 
-    /// The length that so many of a hundred distinct strings do not exceed.
+    /// Returns a percentile of the lengths of distinct strings.
     #[must_use]
     pub fn string_length(&self, percent: u64) -> usize {
         let rank = (self.strings * percent).div_ceil(100);
@@ -128,15 +128,15 @@ impl fmt::Display for Statistics {
         row("series", grouped(self.series))?;
         row("pods", grouped(self.pods))?;
         row("requests", grouped(self.requests))?;
-        row("labels a series", format!("{:.2}", self.labels_per_series()))?;
-        row("labels a series, at most", grouped(self.most_labels))?;
-        row("label bytes a series", format!("{:.1}", self.label_bytes_per_series()))?;
-        row("bytes a name or value, by use", format!("{:.1}", ratio(self.label_bytes, 2 * self.labels)))?;
+        row("labels per series", format!("{:.2}", self.labels_per_series()))?;
+        row("labels per series, at most", grouped(self.most_labels))?;
+        row("label bytes per series", format!("{:.1}", self.label_bytes_per_series()))?;
+        row("bytes per name or value, by use", format!("{:.1}", ratio(self.label_bytes, 2 * self.labels)))?;
         row("keysets", grouped(self.keysets))?;
         row("keys", grouped(self.keys))?;
         row("distinct strings", grouped(self.strings))?;
-        row("series a distinct string", format!("{:.1}", self.series_per_string()))?;
-        row("bytes a distinct string", format!("{:.1}", ratio(self.string_bytes, self.strings)))?;
+        row("series per distinct string", format!("{:.1}", self.series_per_string()))?;
+        row("bytes per distinct string", format!("{:.1}", ratio(self.string_bytes, self.strings)))?;
         let lengths = [10, 50, 90, 99, 100].map(|percent| self.string_length(percent).to_string());
         row("their 10th, 50th, 90th, 99th, 100th percentile", lengths.join(", "))
     }

@@ -77,7 +77,7 @@ impl Workload {
         Moment { start, previous: time.saturating_sub(interval).max(start), time }
     }
 
-    /// The metrics of the next source, of at most so many points, and how many there are.
+    /// Returns the metrics of the next source with at most `most` points, and the number of points.
     fn source(&self, window: u32, scrape_number: u32, source: u64, most: u64) -> Option<(ResourceMetrics, u64)> {
         let Some(fleet) = &self.fleet else {
             let len = batch_len(self.options.set);

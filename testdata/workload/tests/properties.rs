@@ -17,15 +17,15 @@ fn a_hundred_thousand_series_are_like_a_fleet() {
         let statistics = statistics(100_000, seed, Set::Otlp);
         assert_eq!(statistics.series, 100_000);
         let labels = statistics.labels_per_series();
-        assert!((23.0..=25.0).contains(&labels), "{labels} labels a series");
+        assert!((23.0..=25.0).contains(&labels), "{labels} labels per series");
         let series = statistics.series_per_string();
-        assert!((15.0..=40.0).contains(&series), "{series} series a string");
+        assert!((15.0..=40.0).contains(&series), "{series} series per string");
         assert!((1_000..=3_000).contains(&statistics.keysets), "{} keysets", statistics.keysets);
         let (median, longest) = (statistics.string_length(50), statistics.string_length(100));
         assert!((10..=20).contains(&median), "half of the strings have up to {median} bytes");
         assert!((80..=400).contains(&longest), "the longest string has {longest} bytes");
         let bytes = statistics.label_bytes as f64 / statistics.labels as f64 / 2.0;
-        assert!((10.0..=20.0).contains(&bytes), "{bytes} bytes a name or value");
+        assert!((10.0..=20.0).contains(&bytes), "{bytes} bytes per name or value");
     }
 }
 
@@ -82,7 +82,7 @@ fn few_services_are_large_and_many_are_small() {
     assert!(services[0] > 10 * median, "the largest service has {}, half have {median}", services[0]);
 }
 
-/// What one label says about another: each value of the first goes with one value of the second.
+/// Returns true if each value of the first label occurs with one value of the second only.
 #[test]
 fn labels_depend_on_each_other_as_in_life() {
     let options = Options { series: 50_000, ..Options::default() };
@@ -150,7 +150,7 @@ fn adversaries_are_what_their_names_say() {
 
     let options = Options { series: 40_000, set: Set::Independent, ..Options::default() };
     let series = json_labels(&bytes(&options, Format::SeriesJson));
-    // Of two labels with ten and twelve values, every pair of values is there about as often as any other.
+    // Checks two labels with ten and twelve values: every pair of values occurs about equally often.
     let mut pairs: BTreeMap<(&String, &String), i32> = BTreeMap::new();
     for labels in &series {
         *pairs.entry((&labels["column.07"], &labels["column.08"])).or_default() += 1;

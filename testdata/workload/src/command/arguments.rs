@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// What the series are like
+    /// Kind of the series
     #[arg(long, value_name = "SET", default_value = "otlp", value_parser = set())]
     pub(crate) set: Set,
 
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "otlp-json", value_parser = format())]
     pub(crate) format: Format,
 
-    /// Where to write it, instead of standard output
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -51,7 +51,7 @@ fn write_all(workload: &Workload, format: Format, out: impl Write) -> io::Result
     out.flush()
 }
 
-/// Nobody is left to tell if it cannot be written.
+/// An error of writing to standard error is ignored.
 fn failure(error: &dyn Error, code: u8) -> ExitCode {
     let _ = writeln!(io::stderr(), "chronoxide-workload: error: {error}");
     ExitCode::from(code)

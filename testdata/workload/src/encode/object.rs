@@ -46,7 +46,7 @@ impl<'b> Object<'b> {
         display(format_args!("\"{value}\""), self.member(name));
     }
 
-    /// What JSON has a word or a number for.
+    /// A value that JSON writes without quotes.
     pub(super) fn plain(&mut self, name: &str, value: impl Display) {
         display(value, self.member(name));
     }

@@ -80,7 +80,7 @@ fn metric(metric: &Metric, object: &mut Object<'_>) {
     }
 }
 
-/// What points of all kinds have.
+/// Writes the fields that points of all kinds have.
 fn point(list: &[KeyValue], start: u64, time: u64, object: &mut Object<'_>) {
     attributes(list, object);
     if start > 0 {

@@ -4,7 +4,7 @@ use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequ
 use prost::Message;
 use std::io::{self, Write};
 
-/// Writes the length of a request, four bytes of which the highest is first, and the request as protobuf.
+/// Writes the length of a request as a big-endian 32-bit number, and the request as protobuf.
 ///
 /// # Errors
 ///

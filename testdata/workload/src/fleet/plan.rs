@@ -11,10 +11,10 @@ use std::ops::Range;
 /// About how many series a pod has: only the size of the largest service rests on it.
 const SERIES_PER_POD: u64 = 150;
 
-/// How many pods share a node.
+/// Number of pods per node.
 const PODS_PER_NODE: u64 = 20;
 
-/// How many pods share a cluster.
+/// Number of pods per cluster.
 const PODS_PER_CLUSTER: u64 = 1200;
 
 /// Services, and the clusters in which their pods run. It grows with services, by some 200 bytes each.
@@ -56,7 +56,7 @@ impl Fleet {
         Self { seed, services, first_pods, clusters, nodes_per_cluster, step: step_through(pods) }
     }
 
-    /// How many pods there are at any time, a few of which may be beyond what was asked for.
+    /// Returns the number of pods at any time. The last few may exceed the requested number of series.
     pub(crate) fn pod_count(&self) -> u64 {
         self.first_pods.last().copied().unwrap_or(0)
     }

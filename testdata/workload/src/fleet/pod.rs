@@ -35,7 +35,7 @@ impl Pod<'_> {
         if service.is_stateful {
             return format!("{}-{}", service.name, self.slot);
         }
-        // Another start and another step for each service, which is no multiple of 3, so that no two pods have one name.
+        // Each service has its own start and step. The step is not a multiple of 3, so that pods have distinct names.
         let mut random = service.random(18);
         let (first, step) = (random.below(1 << 40), 3 * random.below(1 << 20) + 1);
         format!("{}-{}", self.replica_set(), safe_text(first + self.serial * step, 5))
@@ -108,7 +108,7 @@ impl Pod<'_> {
             "cloud.account.id" => cluster.account.clone(),
             "cloud.region" => cluster.region.to_owned(),
             "cloud.availability_zone" => node.zone.clone(),
-            // What detectors call the host is the node for some, the pod for others.
+            // Some detectors report the node as host, others the pod.
             "host.name" if service.random(15).percent(60) => node.name.clone(),
             "host.name" => self.name(),
             "host.id" => node.id.clone(),
@@ -152,7 +152,7 @@ fn command_line(service: &Service) -> String {
     )
 }
 
-/// What is known of the runtime of a language.
+/// Runtime of a language.
 struct Runtime {
     language: &'static str,
     sdk_version: &'static str,

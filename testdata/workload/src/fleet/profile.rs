@@ -88,15 +88,15 @@ const BUSINESS_KEYS: [&str; 24] = [
     "shard",
 ];
 
-/// How many profiles there are: teams copy what others have.
+/// Number of profiles; teams copy those of others.
 const PROFILES: u64 = 64;
 
-/// What a team has set up: the attributes that its services report.
+/// Attributes that the services of a team report.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     /// A bit for each of the attributes.
     reported: u64,
-    /// What HTTP instrumentation adds beyond method, route and status.
+    /// True if HTTP instrumentation adds the scheme.
     pub(crate) has_scheme: bool,
     /// The version of HTTP.
     pub(crate) has_protocol: bool,
@@ -132,7 +132,7 @@ impl Profile {
         }
     }
 
-    /// Whether the attribute at a place of [`RESOURCE_KEYS`] is reported.
+    /// Returns true if the attribute at a position of [`RESOURCE_KEYS`] is reported.
     pub(crate) fn reports(&self, place: usize) -> bool {
         self.reported >> place & 1 == 1
     }

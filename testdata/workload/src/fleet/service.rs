@@ -86,7 +86,7 @@ const DOMAINS: [&str; 12] = [
 
 const VERBS: [&str; 8] = ["list", "status", "items", "history", "preview", "confirm", "export", "settings"];
 
-/// What a service is written in.
+/// Language of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     Java,
@@ -96,7 +96,7 @@ pub(crate) enum Language {
     Dotnet,
 }
 
-/// What a service is. Small: what it reports is worked out when it is needed.
+/// A service. Small: its reports are computed when they are needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Service {
     pub(crate) seed: u64,
@@ -163,7 +163,7 @@ impl Service {
         Profile::from_seed(self.seed, self.number)
     }
 
-    /// What its routes and tables are about: words, the first of them its own.
+    /// Returns words for its routes and tables; the first is its own.
     pub(crate) fn subjects(&self, count: usize) -> Vec<&'static str> {
         let mut random = self.random(1);
         let own = NOUNS.iter().copied().find(|noun| self.name.starts_with(noun)).unwrap_or("item");
@@ -201,7 +201,7 @@ impl Service {
         routes
     }
 
-    /// Names of services that it calls, of the first so many of the fleet.
+    /// Returns names of services that it calls.
     pub(crate) fn peers(&self) -> Vec<String> {
         let mut random = self.random(3);
         let count = 1 + random.skewed(4);

@@ -9,7 +9,7 @@ use crate::telemetry::instrument::Kind::{Counter, Exponential, Gauge, Histogram,
 /// The bounds that the conventions recommend for durations in seconds.
 const SECONDS: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 
-/// The bounds that SDKs take when nobody chose others.
+/// Default bounds of SDKs.
 pub(super) const BUSINESS_BOUNDS: [f64; 15] =
     [0.0, 5.0, 10.0, 25.0, 50.0, 75.0, 100.0, 250.0, 500.0, 750.0, 1000.0, 2500.0, 5000.0, 7500.0, 10000.0];
 

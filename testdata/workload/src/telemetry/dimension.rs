@@ -40,7 +40,7 @@ pub(crate) struct Combination {
     pub(crate) per_mille: u64,
 }
 
-/// What nearly every pod has seen.
+/// Share of pods, in thousandths, that have a usual point.
 const USUAL: u64 = 970;
 
 fn usual(attributes: Vec<KeyValue>) -> Combination {

@@ -3,7 +3,7 @@
 use crate::telemetry::dimension::Dimension;
 use std::borrow::Cow;
 
-/// What a metric measures, and how its points say so.
+/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Gauge,

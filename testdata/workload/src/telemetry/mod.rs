@@ -18,7 +18,7 @@ use scope::scopes;
 
 const SCHEMA: &str = "https://opentelemetry.io/schemas/1.29.0";
 
-/// How many points a pod of the service has on average.
+/// Returns the average number of points of a pod of the service.
 pub(crate) fn expected_points(service: &Service) -> u64 {
     let profile = service.profile();
     let all = scopes(service, &profile);
@@ -27,7 +27,7 @@ pub(crate) fn expected_points(service: &Service) -> u64 {
     combined.map(|combination| combination.per_mille).sum::<u64>() / 1000
 }
 
-/// What the pod reports at a moment, but no more than so many points; and how many there are.
+/// Returns the report of a pod at a moment with at most `most` points, and the number of points.
 pub(crate) fn scrape(pod: &Pod<'_>, moment: Moment, most: u64) -> (ResourceMetrics, u64) {
     let (service, profile) = (pod.service, pod.service.profile());
     let mut count = 0;
@@ -35,7 +35,7 @@ pub(crate) fn scrape(pod: &Pod<'_>, moment: Moment, most: u64) -> (ResourceMetri
     for (scope_number, scope) in scopes(service, &profile).into_iter().enumerate() {
         let mut metrics = Vec::new();
         for (number, instrument) in scope.instruments.iter().enumerate() {
-            // What a pod has seen does not change while it lives.
+            // The points of a pod do not change while it lives.
             let mut random = pod.random(0x1000 + scope_number as u64 * 0x1000 + number as u64);
             let mut points = Vec::new();
             for combination in combinations(&instrument.dimensions, service, &profile) {

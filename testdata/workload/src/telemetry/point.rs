@@ -24,7 +24,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// How many things happened until now that happen so often a minute.
+    /// Returns the count since `since` at a rate per minute.
     fn count(self, since: u64, per_minute: u64) -> u64 {
         let nanos = u128::from(self.time.saturating_sub(since)) * u128::from(per_minute);
         u64::try_from(nanos / 60_000_000_000).unwrap_or(u64::MAX)

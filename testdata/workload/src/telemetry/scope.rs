@@ -73,7 +73,7 @@ fn runtime(language: Language) -> &'static [Instrument] {
     }
 }
 
-/// What a team measures itself: a metric of each name at most, and none, one, two or three dimensions.
+/// Returns the scope of a team's own metrics: at most one metric per name, with up to three dimensions.
 fn own_scope(service: &Service, profile: &Profile) -> Scope {
     const SUBJECTS: [&str; 16] = [
         "requests",
