@@ -61,7 +61,7 @@ pub use chronoxide_reader::REMAP_EXTENSION;
 pub use compact::{Compacted, Summary};
 pub use compaction::{Compaction, CompactionError, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
-pub use options::{CompactOptions, Shards, UserPairs};
+pub use options::{AnnotationPolicy, CompactOptions, Shards};
 pub use output::Draft;
 pub use progress::{NoObserver, Observer, Phase, Timings};
 pub use rewrite::Rewrite;

@@ -10,7 +10,7 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
 
 use crate::external::{self, Lifted};
-use crate::{CompactError, CompactOptions, UserPairs};
+use crate::{AnnotationPolicy, CompactError, CompactOptions};
 
 /// Maximum bytes of the text that describes dropped and rewritten labels and series. A longer text is cut.
 const MAX_REWRITTEN_LEN: usize = 1024;
@@ -61,7 +61,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
         lineages.push(Lineage::from_meta(inputs[input].block_id(), meta).map_err(at(input))?);
     }
     let mut order: Vec<(usize, &Meta<'_>)> = metas.iter().enumerate().collect();
-    if options.user_pairs == UserPairs::First {
+    if options.annotations == AnnotationPolicy::First {
         // Ids are in the order of the data's time, whatever the order of the arguments.
         order.sort_by_key(|&(input, _)| inputs[input].block_id());
     }
@@ -74,12 +74,12 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
                 continue;
             }
             let known = *pairs.entry(key).or_insert(value);
-            if known != value && options.user_pairs == UserPairs::MustAgree {
+            if known != value && options.annotations == AnnotationPolicy::MustAgree {
                 return Err(CompactError::Differs { input, what: "annotations" });
             }
         }
     }
-    if options.user_pairs == UserPairs::Drop {
+    if options.annotations == AnnotationPolicy::Drop {
         pairs.clear();
     }
     if options.leaves_out() {

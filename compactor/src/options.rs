@@ -32,7 +32,7 @@ pub struct CompactOptions {
     /// rewriting do not see lifted labels.
     pub lift_external_labels: bool,
     /// Policy for annotations that differ.
-    pub user_pairs: UserPairs,
+    pub annotations: AnnotationPolicy,
     /// True if the inputs are kept and still count beside outputs with dropped series. Such outputs do not name their
     /// parents, since a reader of the folder would take them for a full replacement.
     pub keeps_inputs: bool,
@@ -58,7 +58,7 @@ impl CompactOptions {
             keep: _,
             drop: _,
             rewrite: _,
-            user_pairs,
+            annotations,
             keeps_inputs,
             memory_limit: _,
         } = self;
@@ -79,10 +79,10 @@ impl CompactOptions {
         for (name, value) in external_labels {
             text += &format!(", external label {name:?}={value:?}");
         }
-        match user_pairs {
-            UserPairs::MustAgree => {}
-            UserPairs::First => text += ", first user pairs",
-            UserPairs::Drop => text += ", no user pairs",
+        match annotations {
+            AnnotationPolicy::MustAgree => {}
+            AnnotationPolicy::First => text += ", first user pairs",
+            AnnotationPolicy::Drop => text += ", no user pairs",
         }
         if *keeps_inputs && self.leaves_out() {
             text += ", beside the inputs";
@@ -119,7 +119,7 @@ pub struct Shards {
 
 /// Policy for annotations whose values differ between inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UserPairs {
+pub enum AnnotationPolicy {
     /// Refuse to merge.
     #[default]
     MustAgree,

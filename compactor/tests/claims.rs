@@ -146,13 +146,8 @@ fn a_claim_under_the_id_of_the_blocks_own_job_deletes_nothing() {
         let own = BlockMeta { job: job(0, 1), ..BlockMeta::default() };
         let merged = blocks.add("merged.cx", 200..300, &own);
         for output in 0..2 {
-            let user_pairs = if rewritten { vec![(REWRITTEN_KEY.to_owned(), "x".to_owned())] } else { Vec::new() };
-            let claim = BlockMeta {
-                job: job(output, 2),
-                parents: vec![merged],
-                annotations: user_pairs,
-                ..BlockMeta::default()
-            };
+            let annotations = if rewritten { vec![(REWRITTEN_KEY.to_owned(), "x".to_owned())] } else { Vec::new() };
+            let claim = BlockMeta { job: job(output, 2), parents: vec![merged], annotations, ..BlockMeta::default() };
             let numbers = if rewritten || output == 1 { 0..0 } else { 400..600 };
             blocks.add(&format!("claim-{output}.cx"), numbers, &claim);
         }

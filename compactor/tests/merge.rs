@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_compactor::{CompactError, CompactOptions, Compacted, Compaction, UserPairs};
+use chronoxide_compactor::{AnnotationPolicy, CompactError, CompactOptions, Compacted, Compaction};
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, OwnedMetricMetadata};
 use chronoxide_format::policy::LabelPolicy;
@@ -239,7 +239,7 @@ fn the_oldest_block_decides_whatever_the_order_of_arguments() {
     // Ids sort by the milliseconds at which data begin.
     let [old, middle, new] = [(1, "old"), (2, "middle"), (3, "new")]
         .map(|(start, note)| input(&mut random, 20, &meta(start * 1_000_000_000, note)).bytes);
-    let options = CompactOptions { user_pairs: UserPairs::First, ..CompactOptions::default() };
+    let options = CompactOptions { annotations: AnnotationPolicy::First, ..CompactOptions::default() };
     for order in [[&old, &middle, &new], [&new, &middle, &old], [&middle, &new, &old], [&new, &old, &middle]] {
         let views = order.map(|block| BlockView::open(block).unwrap());
         let merged = Compaction::new(&views, &options).into_memory().unwrap().block;

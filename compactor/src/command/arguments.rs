@@ -7,7 +7,7 @@ use chronoxide_cli::argument::{instant, pair, size};
 use chronoxide_cli::memory::default_limit;
 use chronoxide_cli::{Failure, Layout, Quiet};
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
-use chronoxide_compactor::{CompactOptions, Rewrite, Shards, UserPairs};
+use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Rewrite, Shards};
 use chronoxide_format::shard::Shard;
 use chronoxide_select::Selector;
 use clap::{Parser, ValueEnum};
@@ -175,10 +175,10 @@ impl Arguments {
             keep: self.keep.clone(),
             drop: self.drop.clone(),
             rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
-            user_pairs: match self.annotations {
-                Annotations::Error => UserPairs::MustAgree,
-                Annotations::First => UserPairs::First,
-                Annotations::Drop => UserPairs::Drop,
+            annotations: match self.annotations {
+                Annotations::Error => AnnotationPolicy::MustAgree,
+                Annotations::First => AnnotationPolicy::First,
+                Annotations::Drop => AnnotationPolicy::Drop,
             },
             keeps_inputs: false,
             external_labels: self.external_labels.clone(),

@@ -9,7 +9,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
 
-use crate::{CompactError, CompactOptions, Compaction, Observer, SCRATCH_MEMORY, UserPairs};
+use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer, SCRATCH_MEMORY};
 
 /// Proves that outputs hold all series of inputs: counts the distinct series of the outputs, and of outputs and inputs
 /// together, with merges that write nothing. Lineage of the blocks is ignored.
@@ -100,7 +100,7 @@ impl Proof<'_> {
     /// Counts the distinct series of some blocks.
     fn count(&self, folder: &Path, blocks: &[BlockView<'_>]) -> Result<u64, CompactError> {
         let options = CompactOptions {
-            user_pairs: UserPairs::Drop,
+            annotations: AnnotationPolicy::Drop,
             memory_limit: self.memory_limit,
             ..CompactOptions::default()
         };
