@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_shard_is_refused_with_its_reason() {
+    fn an_invalid_shard_is_refused_with_its_reason() {
         let form = "invalid shard: expected NUMBER/COUNT, such as 1/4";
         for (text, message) in [
             ("", form),
@@ -147,10 +147,10 @@ mod tests {
             ("+1/4", form),
             ("-1/4", form),
             (" 1/4", form),
-            ("1/4294967296", "there are at most 4294967295 shards"),
+            ("1/4294967296", "too many shards: at most 4294967295 are allowed"),
             ("1/0", "the number of shards must be at least 1"),
-            ("0/4", "shards count from 1: the first of 4 is 1/4"),
-            ("5/4", "there is no shard 5 of 4: the last is 4/4"),
+            ("0/4", "shard 0/4 is out of range: use 1/4 to 4/4"),
+            ("5/4", "shard 5/4 is out of range: use 1/4 to 4/4"),
         ] {
             assert_eq!(text.parse::<Shard>().unwrap_err().to_string(), message, "{text:?}");
         }

@@ -1,4 +1,4 @@
-//! `chronoxide-inspect`: shows what is inside a block or a remap.
+//! `chronoxide-inspect`: shows the content of a block or a remap.
 
 mod arguments;
 mod opened;
@@ -61,17 +61,17 @@ fn in_file(path: &Path) -> impl Fn(InspectError) -> Failure + '_ {
     }
 }
 
-/// Writes to standard output what needs the block.
+/// Writes output that needs an open block.
 fn show(
     path: &Path,
     write: impl FnOnce(&BlockView<'_>, &mut dyn Write) -> Result<(), InspectError>,
 ) -> Result<Exit, Failure> {
-    // Its checksums are right: what is shown can be trusted as far as they can tell.
+    // The checksums are right, so that the output shows what was written.
     let block = open_block(path, Checks::Eager)?;
     write_out(path, |out| write(&block.view(), out))
 }
 
-/// Writes to standard output what is in a file.
+/// Writes the content of a file to standard output.
 fn write_out(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), InspectError>) -> Result<Exit, Failure> {
     let mut result = Ok(());
     print(|out| {
@@ -91,7 +91,7 @@ fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), I
     Ok(())
 }
 
-/// Returns the same without characters that would act on a terminal, if it goes to one.
+/// Returns the text without characters that control a terminal, if standard output is one.
 fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> Result<(), InspectError> {
     if !terminal {
         return json_line(out, value);
@@ -129,7 +129,7 @@ fn overview(path: &Path, first: u32) -> Result<Exit, Failure> {
     }
 }
 
-/// 0 stands for all.
+/// 0 means all.
 fn limit(first: u32) -> Option<u32> {
     (first > 0).then_some(first)
 }

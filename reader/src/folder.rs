@@ -1,4 +1,4 @@
-//! All blocks of a folder, those left out that others stand for.
+//! [`Folder`]: the live blocks of a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -15,15 +15,15 @@ use crate::{Block, Checks, OpenError};
 /// A folder to which jobs add blocks all the time comes to rest between two of them.
 const LISTINGS: usize = 100;
 
-/// The blocks of a folder, as they were at one moment: each series of them in a block that counts.
+/// A snapshot of the blocks of a folder that contains each series in one live block.
 ///
-/// Looks at files whose name ends in `.cx` and does not begin with a dot. Which of them count is decided by [`judge`].
-/// Jobs may publish and delete blocks meanwhile: the folder is listed until nothing has changed while its blocks were
-/// opened. Nothing is looked at again afterwards: open a folder anew to see what jobs have done since, and drop what is
-/// open, or what they have deleted keeps its space.
+/// Reads files whose name ends in `.cx` and does not begin with a dot; [`judge`] decides which blocks are live. Jobs
+/// may publish and delete blocks meanwhile: the folder is listed again until it did not change while its blocks were
+/// opened. Open the folder anew to see later changes. Drop an old `Folder`: deleted files keep their space while they
+/// are open.
 ///
-/// Whether a block is sound is judged by the [`Checks`] that were asked for. With lazy checks a block can be found
-/// damaged later, when those that it hides are no longer at hand; what cannot bear that checks eagerly.
+/// [`Checks`] decide when damage is found. With lazy checks, damage to a live block may be found after the blocks that
+/// it hides were dropped. Use eager checks if that is not acceptable.
 ///
 /// ```
 /// use chronoxide_reader::{Checks, Folder};
@@ -83,11 +83,11 @@ pub struct Hidden {
     pub path: PathBuf,
     /// The block's id.
     pub id: BlockId,
-    /// Why it does not count.
+    /// Reason why it is hidden.
     pub reason: Reason,
 }
 
-/// Why a folder could not be opened.
+/// Reason why a folder could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
@@ -134,8 +134,8 @@ impl Folder {
         let io = |source| FolderError::Io { path: path.to_owned(), source };
         let mut opened = BTreeMap::new();
         let mut names = list(path).map_err(io)?;
-        // A block that a job deleted before it was opened is in others, which may have come after the listing. The
-        // listing itself is no moment either: it may have missed both.
+        // If a job deleted a block before it was opened, its series are in other blocks, which may have appeared after
+        // the listing. The listing is not atomic either: it may lack both.
         for _ in 0..LISTINGS {
             for name in &names {
                 if !opened.contains_key(name) {
@@ -196,17 +196,17 @@ impl Folder {
         &self.hidden
     }
 
-    /// What each block says of its origin, whether it counts or not: by id, copies included.
+    /// Returns the origin of each readable block, live or hidden, by id. Copies are included.
     pub fn lineages(&self) -> &[(PathBuf, Lineage)] {
         &self.lineages
     }
 
-    /// Returns the ids of all blocks, whether they count or not.
+    /// Returns the ids of all readable blocks, live or hidden.
     pub fn ids(&self) -> impl Iterator<Item = BlockId> + use<'_> {
         self.lineages.iter().map(|(_, lineage)| lineage.id)
     }
 
-    /// Returns the files that cannot be opened as blocks, by name. They hide nothing, and nobody knows what is in them.
+    /// Returns the files that cannot be opened as blocks, by name. They hide no other block.
     pub fn unreadable(&self) -> &[(PathBuf, OpenError)] {
         &self.unreadable
     }

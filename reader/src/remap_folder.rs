@@ -1,4 +1,4 @@
-//! A folder of remaps, in which a series is followed from compaction to compaction.
+//! [`RemapFolder`]: a series followed through many compactions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -41,7 +41,7 @@ pub struct RemapFolder {
     remaps: BTreeMap<BlockId, Option<Remap>>,
 }
 
-/// Where a series is after all compactions that the folder knows.
+/// Place of a series after all compactions that the folder knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
     /// It is in a block that is there.
@@ -56,7 +56,7 @@ pub enum Followed {
         /// The block that was merged then.
         block: BlockId,
     },
-    /// It is in a block that is not there, and there is no remap of that block.
+    /// The series is in a block that is missing and has no remap.
     Lost {
         /// The block.
         block: BlockId,
@@ -65,7 +65,7 @@ pub enum Followed {
     },
 }
 
-/// Why a series could not be followed.
+/// Reason why a series could not be followed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FollowError {
@@ -77,15 +77,15 @@ pub enum FollowError {
     Remap {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error of the remap.
         source: RemapError,
     },
-    /// A remap is of another block than its name says.
+    /// A remap is of another block than its file name states.
     #[error("{}: the remap of block {found}, not of {expected}", path.display())]
     OtherBlock {
         /// Path of the file.
         path: PathBuf,
-        /// The block that the name says.
+        /// Block of the file name.
         expected: BlockId,
         /// The block that the remap is of.
         found: BlockId,
@@ -145,8 +145,8 @@ impl RemapFolder {
         Ok(Some(remap))
     }
 
-    /// Follows a series of `block` through remaps, to the first block for which `is_there` is true. Costs a lookup per
-    /// compaction, and opening the remaps that were not needed before.
+    /// Follows a series of `block` through remaps to the first block for which `is_there` returns true. Costs one
+    /// lookup per compaction, and the opening of each remap on its first use.
     ///
     /// # Errors
     /// See [`FollowError`].

@@ -1,4 +1,4 @@
-//! What factoring gained in the block as a whole.
+//! Bytes that factoring saved in the whole block.
 
 use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
@@ -9,9 +9,8 @@ use super::{KeysetGain, Uses};
 use crate::summary::per;
 use crate::tables::TableKind;
 
-/// The rows of all keysets as they would be without inner tables and lists, against all that stands in their place.
-/// Value dictionaries are the same in both. The catalogue is told beside it: what it would be in a plain block is not
-/// known.
+/// Size of the rows of all keysets without inner tables and lists, compared with the parts that replace them. Value
+/// dictionaries are the same in both. The catalogue is shown beside it: its size in a plain block is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Balance {
     /// Bytes that the rows of all keysets would take plain.

@@ -1,4 +1,4 @@
-//! What became of one series.
+//! Target of one series.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use chronoxide_format::SeriesRef;
 use chronoxide_format::remap::{RemapError, RemapView};
 use serde::Serialize;
 
-/// What became of a series of the input.
+/// Target of a series of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Followed {
     /// Ref in the input.
@@ -18,7 +18,7 @@ pub struct Followed {
     pub output: Option<u32>,
     /// Ref there.
     pub series: Option<u32>,
-    /// True if that block is not there, and no remap says where its series are.
+    /// True if that block is missing and has no remap.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
 }
@@ -35,7 +35,7 @@ impl fmt::Display for Followed {
     }
 }
 
-/// Follows a series; nothing if the input has no such series. One lookup, in place.
+/// Returns the target of a series, or `None` if the input has no such series. Costs one lookup.
 ///
 /// # Errors
 /// `Corrupt` if a byte that was read is damaged.

@@ -1,4 +1,4 @@
-//! What a plan gained.
+//! Text output of a plan's savings.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use chronoxide_inspect::plan::{Balance, Entry, Head, KeysetGain, PoolUse, TableU
 
 use super::List;
 
-/// Writes the entries of a plan as they come.
+/// Writes the entries of a plan in their order.
 pub(crate) struct Screen<'o> {
     style: Style,
-    /// The most names of labels in a line.
+    /// Maximum names of labels in a line.
     most: usize,
     out: &'o mut dyn Write,
     head: Option<Head>,
@@ -25,7 +25,7 @@ impl<'o> Screen<'o> {
         Self { style, most, out, head: None, heading: "" }
     }
 
-    /// Writes an entry. The keysets of a block that is not factored all gain nothing, and are left out.
+    /// Writes an entry. Keysets of a block that is not factored save nothing and are skipped.
     pub(crate) fn write(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let is_factored = self.head.is_some_and(|head| head.factored);
         match entry {

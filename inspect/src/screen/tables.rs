@@ -8,7 +8,7 @@ use chronoxide_inspect::tables::{ColumnEntry, Entry, PoolEntry, PoolTotal, Refer
 
 use super::List;
 
-/// Writes the line of an entry, with at most so many items of each list in it.
+/// Writes the line of an entry, with at most `most` items of each list.
 pub(crate) fn write(entry: &Entry<'_>, most: usize, out: &mut dyn Write) -> io::Result<()> {
     match entry {
         Entry::Table(entry) => table(entry, most, out),
