@@ -48,7 +48,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Verify(many)), _) => verify(&many, quiet),
         (None, Some(file)) if arguments.json => summary(&Either { file, json: true }),
         (None, Some(file)) => overview(&file, arguments.first.unwrap_or(DEFAULT_ENTRIES)),
-        (None, None) => Err(Failure::new(Exit::Usage, "no block or remap was named; see --help")),
+        (None, None) => Err(Failure::new(Exit::Usage, "missing FILE: name a block or a remap (see --help)")),
     }
 }
 
@@ -180,7 +180,7 @@ fn print_metrics(arguments: &MetricsArguments, quiet: Quiet) -> Result<Exit, Fai
             && !quiet.is_set()
             && view.metric_metadata()?.find(name)?.next().is_none()
         {
-            tell(|out| writeln!(out, "chronoxide-inspect: note: no metric is named {}", Escaped(name)));
+            tell(|out| writeln!(out, "chronoxide-inspect: note: no metric has the name {}", Escaped(name)));
         }
         write_metrics(view, name, arguments.one.json, terminal, out)
     })
@@ -210,7 +210,7 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Verifies all blocks and remaps, and ends with the code of the worst.
+/// Verifies all blocks and remaps. Returns the worst of their exit codes; see [`worse`].
 fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
     let mut worst = Exit::Ok;
     let style = Style::stdout();
@@ -249,7 +249,7 @@ fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
     Ok(worst)
 }
 
-/// Damage is worse than a version that is not known, and that than a file that cannot be read.
+/// Returns the worse of two exit codes: damage, then an unsupported version, then a file that cannot be read.
 fn worse(a: Exit, b: Exit) -> Exit {
     let rank = |exit| [Exit::Ok, Exit::Io, Exit::Unsupported, Exit::Corrupt].iter().position(|&other| other == exit);
     if rank(b) > rank(a) { b } else { a }

@@ -96,7 +96,7 @@ fn stream(path: &Path) -> Result<Option<Vec<u8>>, OpenError> {
     match fs::metadata(path) {
         // Opening a pipe would wait for a writer.
         Ok(metadata) if is_pipe(&metadata) => {
-            let reason = "this is a pipe or a socket; to read from a pipe, make it standard input and name it `-`";
+            let reason = "pipe or socket: redirect it to standard input and name it `-`";
             Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)))
         }
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {

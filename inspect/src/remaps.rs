@@ -54,7 +54,10 @@ pub(crate) fn follow(arguments: &FollowArguments) -> Result<Exit, Failure> {
     for &series in &arguments.series {
         let Some(followed) = follow_series(&view, series).map_err(damaged)? else {
             let count = view.series_count().map_err(damaged)?;
-            return Err(Failure::new(Exit::Usage, format!("no series {series}: the input has {count}, from 0 on")));
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("series {series} is out of range: the input has {count} series, from 0"),
+            ));
         };
         all.push(followed);
     }

@@ -1,6 +1,6 @@
 //! Summary of a block: counts, times, and the size of each part.
 
-use chronoxide_format::layout::{CHUNK_LEN, RowForm, SectionKind};
+use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::{KeyId, Result};
 use serde::Serialize;
@@ -150,7 +150,7 @@ fn keys(view: &BlockView<'_>) -> Result<Vec<KeySummary>> {
 
 /// Returns the sizes of the sections, with the rows by kind of table, and of the parts before them.
 fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
-    let mut rows = [("dictionaries", 0), ("inner tables", 0), ("rows of keysets", 0)];
+    let mut rows = [("rows: dictionaries", 0), ("rows: inner tables", 0), ("rows: keyset tables", 0)];
     let inner_end = view.table_count().saturating_sub(view.keyset_count());
     for table in view.tables() {
         let table = table?;
@@ -164,15 +164,8 @@ fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
             Some(SectionKind::Rows) => {
                 let tail = section.length.saturating_sub(rows.iter().map(|(_, bytes)| bytes).sum());
                 parts.extend(rows.map(|(name, bytes)| (name.to_owned(), bytes)));
-                parts.push(("end of rows".to_owned(), tail));
+                parts.push(("rows: padding".to_owned(), tail));
             }
-            Some(SectionKind::Symbols) => parts.push(("starts of symbols".to_owned(), section.length)),
-            Some(SectionKind::Members) => parts.push(("lists and anchors".to_owned(), section.length)),
-            Some(SectionKind::Arena) => parts.push(("symbols".to_owned(), section.length)),
-            Some(SectionKind::Checks) => {
-                parts.push((format!("checksums of {} KiB chunks", CHUNK_LEN / 1024), section.length));
-            }
-            Some(SectionKind::MetricMetadata) => parts.push(("metric metadata".to_owned(), section.length)),
             Some(kind) => parts.push((kind.name().to_owned(), section.length)),
             None => parts.push((format!("optional section {}", section.kind), section.length)),
         }

@@ -30,8 +30,8 @@ fn the_summary_says_what_a_block_is() {
     let parts = [
         "  time       2023-11-14T22:13:20.123456789Z to before 2023-11-14T23:13:20Z\n",
         "  label      \"cluster\"=\"eu-1\"\n",
-        "  user       \"note\"=\"größer \\\"als\\\" gedacht\"\n",
-        "  made of    2 blocks\n",
+        "  annotation \"note\"=\"größer \\\"als\\\" gedacht\"\n",
+        "  parents    2 blocks\n",
         "  optional section 2147483653 ",
     ];
     for part in parts {

@@ -93,7 +93,7 @@ fn a_named_pipe_is_refused_and_not_waited_for() {
         if subcommand == ["follow"] {
             arguments.push("1");
         }
-        assert_exit(&run(&arguments), 1, "make it standard input and name it `-`");
+        assert_exit(&run(&arguments), 1, "redirect it to standard input and name it `-`");
     }
 }
 
@@ -140,10 +140,10 @@ fn quiet_keeps_data_and_errors() {
     assert_eq!(run(&["-q", "verify", &path, &broken]).stderr, loud.stderr);
     assert!(run(&["-q", "verify", &path, &broken]).stdout.is_empty());
     for misplaced in [&["--json", "verify", &path][..], &["--first", "2", "verify", &path], &[&path, "verify", &path]] {
-        assert_exit(&run(misplaced), 2, "files and options stand after the subcommand");
+        assert_exit(&run(misplaced), 2, "put files and options after the subcommand");
     }
     assert_eq!(run(&["sections", "-q", &path]).stdout, run(&["sections", &path]).stdout);
-    let note = "note: no metric is named \"absent\"";
+    let note = "note: no metric has the name \"absent\"";
     assert_exit(&run(&["metrics", &path, "--name", "absent"]), 0, note);
     assert!(run(&["metrics", &path, "--name", "absent", "-q"]).stderr.is_empty());
 }

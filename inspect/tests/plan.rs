@@ -177,20 +177,20 @@ fn what_was_gained_is_told_in_words() {
         "0 2 lists 3 bytes used by 1 keyset; 5 members of table 2",
         "1 2 lists 5 bytes used by 1 keyset; 10 members of table 5",
         "balance: bytes of the block",
-        "plain rows of all keysets 155 0.97 a series",
-        "keyset tables 30 0.19 a series",
-        "anchors 4 0.03 a series",
-        "lists 8 0.05 a series",
-        "shared tables 3 0.02 a series",
-        "maps 0 0 a series",
-        "gained 110 0.69 a series",
-        "catalogue, not in the gain 91 0.57 a series",
+        "plain rows of all keysets 155 0.97 per series",
+        "keyset tables 30 0.19 per series",
+        "anchors 4 0.03 per series",
+        "lists 8 0.05 per series",
+        "shared tables 3 0.02 per series",
+        "maps 0 0 per series",
+        "gained 110 0.69 per series",
+        "catalogue, not included 91 0.57 per series",
     ];
     assert_eq!(words, expected, "{shown}");
     let cut = stdout(&["plan", &golden("lists-bitpacked.cx"), "--first", "1"]);
     assert_eq!(cut.matches("\n  ... 1 more\n").count(), 2, "{cut}");
     let loss = stdout(&["plan", &golden("chain-bitpacked.cx")]);
-    assert!(loss.contains(" -1      -0.05 a series\n"), "{loss}");
+    assert!(loss.contains(" -1      -0.05 per series\n"), "{loss}");
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn series_are_followed_by_their_refs() {
 fn what_cannot_be_followed_is_said_to_be_why() {
     let small = remap("golden/small");
     let output = run(&["follow", &small, "3", "9"]);
-    assert_exit(&output, 2, "no series 9: the input has 9, from 0 on");
+    assert_exit(&output, 2, "series 9 is out of range: the input has 9 series, from 0");
     assert_eq!(output.stdout, b"", "an error is no result");
     assert_exit(&run(&["follow", &small]), 2, "REF");
     assert_exit(&run(&["follow", &support::golden("empty.cx"), "0"]), 3, "not a Chronoxide remap");
@@ -261,5 +261,5 @@ fn series_are_followed_through_the_remaps_of_a_folder() {
     assert_eq!(lines[0], json!({"ref": 2, "block_id": c.to_string(), "output": null, "series": 0}));
     let unknown = run(&["follow", "--remaps", remaps, &a.to_string(), "3"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("it has 3, from 0 on"));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("has 3 series, from 0"));
 }

@@ -120,8 +120,8 @@ fn a_line_says_all_of_a_table() {
         "5 shared 6 rows 3 bits 3 bytes 2 keys: code, method; 2 columns: table 1 (2 bits), table 3 (1 bit); used by 1 pool",
         "7 keyset 20 rows 6 bits 15 bytes keyset 1; 3 keys: __name__, le, route; 3 columns: table 0 (0 bits), table 4 (5 bits), pool 0 (1 bit)",
         "0 pool 2 lists 3 bytes 5 members; over table 2; used by 1 keyset",
-        "total keyset 2 tables 30 bytes 0.19 bytes a series; 40 rows",
-        "total pool 2 pools 8 bytes 0.05 bytes a series; 4 lists of 15 members",
+        "total keyset 2 tables 30 bytes 0.19 bytes per series; 40 rows",
+        "total pool 2 pools 8 bytes 0.05 bytes per series; 4 lists of 15 members",
     ] {
         assert!(words.iter().any(|found| found == line), "{line}\n{shown}");
     }

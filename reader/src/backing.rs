@@ -55,7 +55,7 @@ impl Backing {
 pub(crate) fn refuse_pipe(path: &Path) -> Result<(), OpenError> {
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
-            Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")))
+            Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")))
         }
         // A missing file is reported when it is opened.
         _ => Ok(()),

@@ -25,7 +25,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// The file is larger than this machine can address.
-    #[error("{} has {len} bytes, more than this machine can address", path.display())]
+    #[error("{}: file of {len} bytes is too large for this platform's address space", path.display())]
     TooLarge {
         /// Path of the file.
         path: PathBuf,

@@ -100,7 +100,7 @@ pub enum FolderError {
         source: io::Error,
     },
     /// Each time that its blocks had been opened there were others.
-    #[error("{} keeps changing", path.display())]
+    #[error("{}: the folder keeps changing; try again", path.display())]
     Changing {
         /// The folder.
         path: PathBuf,

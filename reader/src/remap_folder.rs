@@ -81,7 +81,7 @@ pub enum FollowError {
         source: RemapError,
     },
     /// A remap is of another block than its file name states.
-    #[error("{}: the remap of block {found}, not of {expected}", path.display())]
+    #[error("{}: remap of block {found}, but its name is that of block {expected}", path.display())]
     OtherBlock {
         /// Path of the file.
         path: PathBuf,
@@ -91,7 +91,7 @@ pub enum FollowError {
         found: BlockId,
     },
     /// The block has fewer series.
-    #[error("no series {series} in block {block}: it has {count}, from 0 on")]
+    #[error("series {series} is out of range: block {block} has {count} series, from 0")]
     NoSeries {
         /// The block.
         block: BlockId,
@@ -101,7 +101,7 @@ pub enum FollowError {
         count: u64,
     },
     /// Remaps lead back to a block that they come from.
-    #[error("remaps lead from block {block} back to it")]
+    #[error("remaps form a cycle at block {block}")]
     Cycle {
         /// The block.
         block: BlockId,
