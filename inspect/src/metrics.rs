@@ -46,7 +46,7 @@ impl MetricEntry<'_> {
 /// hexadecimal digits, in JSON too.
 ///
 /// # Errors
-/// A block that is damaged, or a writer that fails.
+/// Returns an error if the block is damaged or writing fails.
 pub fn write_metrics(
     view: &BlockView<'_>,
     name: Option<&str>,

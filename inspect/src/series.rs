@@ -24,7 +24,7 @@ pub enum Format {
 /// are written as `\u` and four hexadecimal digits, in every format.
 ///
 /// # Errors
-/// A block that is damaged, or a writer that fails.
+/// Returns an error if the block is damaged or writing fails.
 pub fn write_series(
     view: &BlockView<'_>,
     format: Format,

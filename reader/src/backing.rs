@@ -22,7 +22,7 @@ impl Backing {
     /// Maps a file.
     ///
     /// # Safety
-    /// As [`mapping::map`].
+    /// The contract of [`mapping::map`].
     pub(crate) unsafe fn map(path: &Path) -> Result<Self, OpenError> {
         refuse_pipe(path)?;
         let (file, len) = open(path)?;

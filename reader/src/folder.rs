@@ -111,8 +111,8 @@ impl Folder {
     /// Opens a folder by reading its blocks into memory.
     ///
     /// # Errors
-    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but
-    /// [listed](Self::unreadable).
+    /// [`FolderError`] if the folder cannot be listed or keeps changing. A block that cannot be opened is not an error,
+    /// but [listed](Self::unreadable).
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
         Self::open(path.as_ref(), |file| Block::read(file, checks))
     }
@@ -120,11 +120,11 @@ impl Folder {
     /// Opens a folder by mapping its blocks.
     ///
     /// # Safety
-    /// That of [`Block::map`], for each file of the folder whose name ends in `.cx`.
+    /// The contract of [`Block::map`], for each file of the folder whose name ends in `.cx`.
     ///
     /// # Errors
-    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but
-    /// [listed](Self::unreadable).
+    /// [`FolderError`] if the folder cannot be listed or keeps changing. A block that cannot be opened is not an error,
+    /// but [listed](Self::unreadable).
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
         // SAFETY: the caller keeps the same contract.
         Self::open(path.as_ref(), |file| unsafe { Block::map(file, checks) })

@@ -55,7 +55,7 @@ impl Lineage {
     /// Reads the origin of a block.
     ///
     /// # Errors
-    /// Damage to the block's meta section.
+    /// `Corrupt` if the block's meta section is damaged.
     pub fn from_view(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
         Self::from_meta(view.block_id(), &view.meta()?)
     }
@@ -63,7 +63,7 @@ impl Lineage {
     /// Reads the lineage of block `id` from its meta section.
     ///
     /// # Errors
-    /// Damage to the meta section.
+    /// `Corrupt` if the meta section is damaged.
     pub fn from_meta(id: BlockId, meta: &Meta<'_>) -> Result<Self, chronoxide_format::Error> {
         let (parents, ancestors) = (meta.parents()?.collect(), meta.ancestors()?.collect());
         let mut is_rewritten = false;

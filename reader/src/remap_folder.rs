@@ -122,7 +122,8 @@ impl RemapFolder {
     /// Returns the remap of a block, or `None` if the folder has none.
     ///
     /// # Errors
-    /// A remap that cannot be opened, or is of another block.
+    /// Returns an error if a remap cannot be opened, is damaged or is of another block, and if `series` is out of
+    /// range.
     pub fn get(&mut self, block: BlockId) -> Result<Option<&Remap>, FollowError> {
         if !self.remaps.contains_key(&block) {
             let opened = self.open(block)?;

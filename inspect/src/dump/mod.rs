@@ -17,7 +17,7 @@ use crate::tables::TableKind;
 /// tables, rows, series and so on.
 ///
 /// # Errors
-/// A block that is damaged, or a writer that fails.
+/// Returns an error if the block is damaged or writing fails.
 pub fn dump(view: &BlockView<'_>, first: Option<u32>, out: &mut dyn Write) -> Result<(), InspectError> {
     dump_entries(view, first, &mut |entry| Ok(writeln!(out, "{entry}")?))
 }

@@ -29,7 +29,7 @@ pub struct Balance {
     pub factored_bytes: u64,
     /// Plain bytes less factored ones.
     pub gained_bytes: i64,
-    /// The same per series; none for a block without series.
+    /// Bytes per series; `None` for a block without series.
     pub gained_bytes_per_series: Option<f64>,
     /// Bytes of the catalogue section.
     pub catalogue_bytes: u64,

@@ -79,7 +79,7 @@ impl fmt::Display for RemapEntry {
 /// Writes the dump of a remap as text. With `first`, writes only the first outputs and series.
 ///
 /// # Errors
-/// A remap that is damaged, or a writer that fails.
+/// Returns an error if the remap is damaged or writing fails.
 pub fn dump(view: &RemapView<'_>, first: Option<u32>, out: &mut dyn Write) -> Result<(), InspectError> {
     dump_entries(view, first, &mut |entry| Ok(writeln!(out, "{entry}")?))
 }

@@ -94,7 +94,7 @@ pub struct Total {
     pub rows: u64,
     /// Bytes that the rows take.
     pub bytes: u64,
-    /// The same per series; none for a block without series.
+    /// Bytes per series; `None` for a block without series.
     pub bytes_per_series: Option<f64>,
 }
 
@@ -109,7 +109,7 @@ pub struct PoolTotal {
     pub members: u64,
     /// Bytes that the lists take.
     pub bytes: u64,
-    /// The same per series; none for a block without series.
+    /// Bytes per series; `None` for a block without series.
     pub bytes_per_series: Option<f64>,
 }
 
