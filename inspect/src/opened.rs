@@ -51,7 +51,7 @@ impl Opened {
     }
 }
 
-/// Opens a block: a file is mapped, so that it may be larger than the memory.
+/// Opens a block: a file is mapped, so that it may be larger than memory.
 pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
     match stream(path)? {
         Some(bytes) => block_from(path, bytes, checks),
@@ -59,7 +59,7 @@ pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError
     }
 }
 
-/// Opens a remap, as [`open_block`] opens a block.
+/// Opens a remap like [`open_block`].
 pub(crate) fn open_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError> {
     match stream(path)? {
         Some(bytes) => {

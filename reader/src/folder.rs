@@ -12,8 +12,8 @@ use crate::lineage::{IncompleteJob, Lineage, Reason, Standing, judge};
 use crate::listing::names_in;
 use crate::{Block, Checks, OpenError};
 
-/// A folder to which jobs add blocks all the time comes to rest between two of them.
-const LISTINGS: usize = 100;
+/// Maximum listings of a folder before it is reported as changing. Between two jobs, a listing succeeds.
+const MAX_LISTINGS: usize = 100;
 
 /// A snapshot of the blocks of a folder that contains each series in one live block.
 ///
@@ -45,7 +45,7 @@ pub struct Folder {
     incomplete: Vec<IncompleteJob>,
 }
 
-/// A block that counts, and the file that it is in.
+/// A live block and its file.
 #[derive(Debug)]
 pub struct Entry {
     path: PathBuf,
@@ -69,13 +69,13 @@ impl Entry {
         &self.block
     }
 
-    /// Returns the block, without its file.
+    /// Returns the block without its path.
     pub fn into_block(self) -> Block {
         self.block
     }
 }
 
-/// A block that does not count.
+/// A hidden block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hidden {
@@ -91,18 +91,18 @@ pub struct Hidden {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// It cannot be listed.
+    /// The folder cannot be listed.
     #[error("cannot list {}", path.display())]
     Io {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// Cause.
         source: io::Error,
     },
-    /// Each time that its blocks had been opened there were others.
+    /// The folder changed during each attempt to open its blocks.
     #[error("{}: the folder keeps changing; try again", path.display())]
     Changing {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
 }
@@ -136,7 +136,7 @@ impl Folder {
         let mut names = list(path).map_err(io)?;
         // If a job deleted a block before it was opened, its series are in other blocks, which may have appeared after
         // the listing. The listing is not atomic either: it may lack both.
-        for _ in 0..LISTINGS {
+        for _ in 0..MAX_LISTINGS {
             for name in &names {
                 if !opened.contains_key(name) {
                     opened.insert(name.clone(), open_file(&path.join(name), &open));
@@ -181,17 +181,17 @@ impl Folder {
         Self { lineages, live, hidden, unreadable, incomplete: judgement.incomplete }
     }
 
-    /// Returns the blocks that count, by id: in the order of their times.
+    /// Returns the live blocks, by id, which is the order of their times.
     pub fn live(&self) -> &[Entry] {
         &self.live
     }
 
-    /// Returns the blocks that count, to keep.
+    /// Converts the folder into its live blocks.
     pub fn into_live(self) -> Vec<Entry> {
         self.live
     }
 
-    /// Returns the blocks that do not count, by id. They are not kept open.
+    /// Returns the hidden blocks, by id. They are not kept open.
     pub fn hidden(&self) -> &[Hidden] {
         &self.hidden
     }
@@ -211,13 +211,13 @@ impl Folder {
         &self.unreadable
     }
 
-    /// Returns the files that cannot be opened as blocks, to keep. Closes all blocks.
+    /// Converts the folder into the files that cannot be opened as blocks. Closes all blocks.
     pub fn into_unreadable(self) -> Vec<(PathBuf, OpenError)> {
         self.unreadable
     }
 
-    /// Jobs that lack outputs or are not believed, by id: they were killed and can be run again, or their outputs were
-    /// lost.
+    /// Returns the jobs that lack outputs or whose claims were rejected, by id. They were killed and can be run again,
+    /// or their outputs were lost.
     pub fn incomplete(&self) -> &[IncompleteJob] {
         &self.incomplete
     }

@@ -32,9 +32,9 @@ use chronoxide_format::view::{BlockView, Job, Meta};
 /// Origin that a block states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
-    /// The block.
+    /// Id of the block.
     pub id: BlockId,
-    /// The job that wrote it, if one did.
+    /// Job that wrote it, if any.
     pub job: Option<Job>,
     /// Inputs of the job, in increasing order.
     pub parents: Vec<BlockId>,
@@ -42,8 +42,8 @@ pub struct Lineage {
     pub ancestors: Vec<BlockId>,
     /// Number of series, as the block states it.
     pub series_count: u64,
-    /// True if series were left out or labels changed when this block, or one that it was made of, was written: the
-    /// block has the annotation [`REWRITTEN_KEY`].
+    /// True if series were dropped or labels changed when this block or one of its origins was written: the block has
+    /// the annotation [`REWRITTEN_KEY`].
     pub is_rewritten: bool,
 }
 
@@ -78,9 +78,9 @@ impl Lineage {
 /// State of a block: live or hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It does.
+    /// The block is live: its series are read from it.
     Live,
-    /// It does not.
+    /// The block is hidden: others hold its series.
     Hidden(Reason),
 }
 
@@ -88,7 +88,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It is there under another name.
+    /// The block exists under another name.
     Copy,
     /// All outputs of this job are there and hold its series.
     Merged {
@@ -113,7 +113,7 @@ pub struct IncompleteJob {
     /// Number of its outputs that are there. It equals the number of all outputs if they do not belong together (two
     /// blocks have the same output number, or origins differ) or have too few series.
     pub present: u32,
-    /// The block that the job would hide although it has more series than all outputs together.
+    /// A block with more series than all outputs together, which the job would hide.
     pub disputed: Option<BlockId>,
 }
 
@@ -127,7 +127,7 @@ pub struct Judgement {
     pub incomplete: Vec<IncompleteJob>,
 }
 
-/// Outputs of one id and one count belong together.
+/// Outputs with equal job id and output count belong together.
 type JobKey = ([u8; 16], u32);
 
 #[derive(Default)]
@@ -150,7 +150,7 @@ impl<'a> Outputs<'a> {
         u32::try_from(self.by_number.len()).unwrap_or(u32::MAX)
     }
 
-    /// Numbers below the count, each there: numbers of a sound block are. Others never make a job complete.
+    /// Numbers of the outputs that are there. Only numbers below the count can complete a job.
     fn is_complete(&self, output_count: u32) -> bool {
         let in_range = self.by_number.last_key_value().is_some_and(|(last, _)| *last < output_count);
         in_range && !self.doubtful && self.present() == output_count

@@ -25,7 +25,7 @@ pub fn dump(view: &BlockView<'_>, first: Option<u32>, out: &mut dyn Write) -> Re
 /// Calls `take` with each entry of the dump, in order. Holds one entry in memory.
 ///
 /// # Errors
-/// A block that is damaged, or what `take` says.
+/// Returns an error if the block is damaged, or the error of `take`.
 pub fn dump_entries<'v>(
     view: &'v BlockView<'v>,
     first: Option<u32>,

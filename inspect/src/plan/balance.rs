@@ -13,7 +13,7 @@ use crate::tables::TableKind;
 /// dictionaries are the same in both. The catalogue is shown beside it: its size in a plain block is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Balance {
-    /// Bytes that the rows of all keysets would take plain.
+    /// Bytes of the rows of all keysets in plain form.
     pub plain_bytes: u64,
     /// Bytes of the rows of keyset tables.
     pub keyset_table_bytes: u64,
@@ -25,9 +25,9 @@ pub struct Balance {
     pub shared_table_bytes: u64,
     /// Bytes of the rows of maps.
     pub map_bytes: u64,
-    /// The last five together.
+    /// Sum of the five sizes above.
     pub factored_bytes: u64,
-    /// Plain bytes less factored ones.
+    /// `plain_bytes` minus the sum above.
     pub gained_bytes: i64,
     /// Bytes per series; `None` for a block without series.
     pub gained_bytes_per_series: Option<f64>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// other keysets may use them too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KeysetGain {
-    /// The keyset's number.
+    /// Number of the keyset.
     pub keyset: u32,
     /// Number of its table.
     pub table: u32,
@@ -18,7 +18,7 @@ pub struct KeysetGain {
     pub series: u32,
     /// Rows of its table: its series, or with a list column their prefixes.
     pub prefix_rows: u32,
-    /// Bytes that its series would take as rows of value codes.
+    /// Bytes of its series as rows of value codes.
     pub plain_bytes: u64,
     /// Bytes of its table's rows.
     pub row_bytes: u64,
@@ -26,7 +26,7 @@ pub struct KeysetGain {
     pub anchor_bytes: u64,
     /// Rows and anchors together.
     pub factored_bytes: u64,
-    /// Plain bytes less factored ones.
+    /// Plain bytes minus factored bytes.
     pub gained_bytes: i64,
 }
 

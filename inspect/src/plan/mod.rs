@@ -33,7 +33,7 @@ pub struct Plan {
     pub tables: Vec<TableUse>,
     /// The list pools, in the order of the block.
     pub pools: Vec<PoolUse>,
-    /// All of them together.
+    /// Totals of the block.
     pub balance: Balance,
 }
 
@@ -53,8 +53,8 @@ pub struct Head {
 }
 
 impl Plan {
-    /// Looks at each label of each row and of each list that rows refer to: the cost is that of rows, not of series.
-    /// Holds a few numbers for each keyset, table and pool, and no rows.
+    /// Reads each label of each row and list: the cost is proportional to rows, not to series. Holds a few numbers per
+    /// keyset, table and pool, and no rows.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -95,7 +95,7 @@ pub enum Entry<'v> {
     },
     /// An inner table.
     Table {
-        /// Who uses it.
+        /// Size and users.
         #[serde(flatten)]
         used: TableUse,
         /// Names of the labels of its rows, in order.
@@ -103,7 +103,7 @@ pub enum Entry<'v> {
     },
     /// A list pool.
     Pool(PoolUse),
-    /// Keysets, tables or pools that were left out here.
+    /// Number of keysets, tables or pools that are not shown.
     More {
         /// Number of entries.
         count: usize,
@@ -116,7 +116,7 @@ pub enum Entry<'v> {
 /// first keysets, inner tables and pools.
 ///
 /// # Errors
-/// A block that is damaged, or what `take` says.
+/// Returns an error if the block is damaged, or the error of `take`.
 pub fn plan_entries<'v>(
     view: &'v BlockView<'v>,
     plan: &Plan,

@@ -59,7 +59,7 @@ impl Uses {
             while let Some(table) = waiting.pop() {
                 for domain in domains(view.table(table)?.as_ref())? {
                     let Some(behind) = uses.step(domain) else { continue };
-                    // Dictionaries are below everything, and not the planner's.
+                    // Dictionaries are not chosen by the planner.
                     let Some(place) = behind.0.checked_sub(view.key_count()).map(|place| place as usize) else {
                         continue;
                     };

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::summary::job;
 use crate::InspectError;
 
-/// An entry of the dump: one line of it, unless it is the file.
+/// An entry of the dump: a line, or the lines of the file.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum RemapEntry {
@@ -46,7 +46,7 @@ pub enum RemapEntry {
         /// Ref in the input.
         #[serde(rename = "ref")]
         series_ref: u32,
-        /// The output in which it is now, if it is in any.
+        /// Number of the output that holds it, if any.
         output: Option<u32>,
         /// Ref there.
         series: Option<u32>,
@@ -87,7 +87,7 @@ pub fn dump(view: &RemapView<'_>, first: Option<u32>, out: &mut dyn Write) -> Re
 /// Calls `take` with each entry of the dump, in order. Holds one entry in memory.
 ///
 /// # Errors
-/// A remap that is damaged, or what `take` says.
+/// Returns an error if the remap is damaged, or the error of `take`.
 pub fn dump_entries(
     view: &RemapView<'_>,
     first: Option<u32>,

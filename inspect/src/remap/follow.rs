@@ -12,9 +12,9 @@ pub struct Followed {
     /// Ref in the input.
     #[serde(rename = "ref")]
     pub series_ref: u32,
-    /// The block id of the output in which it is now; none if it was dropped.
+    /// Id of the block that holds it now; `None` if it was dropped.
     pub block_id: Option<String>,
-    /// The number of that output.
+    /// Number of that output.
     pub output: Option<u32>,
     /// Ref there.
     pub series: Option<u32>,

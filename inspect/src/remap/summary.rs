@@ -40,7 +40,7 @@ pub struct OutputSummary {
 }
 
 impl RemapSummary {
-    /// Looks at a remap.
+    /// Reads the summary of a remap.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -73,7 +73,7 @@ impl RemapSummary {
         })
     }
 
-    /// Returns the whole file's bytes per series; none for an input without series.
+    /// Returns the size of the file in bytes per series, or `None` for an input without series.
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
     }

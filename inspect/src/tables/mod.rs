@@ -28,7 +28,7 @@ pub struct Selection {
 /// [`Selection::first`] omits. Holds one reference per column of the block, and one entry.
 ///
 /// # Errors
-/// A block that is damaged, or what `take` says.
+/// Returns an error if the block is damaged, or the error of `take`.
 pub fn table_entries<'v>(
     view: &'v BlockView<'v>,
     selection: Selection,
