@@ -88,7 +88,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The block exists under another name.
+    /// Another file holds the same block.
     Copy,
     /// All outputs of this job are there and hold its series.
     Merged {
@@ -110,8 +110,8 @@ pub struct IncompleteJob {
     pub id: [u8; 16],
     /// Number of outputs.
     pub output_count: u32,
-    /// Number of its outputs that are there. It equals the number of all outputs if they do not belong together (two
-    /// blocks have the same output number, or origins differ) or have too few series.
+    /// Number of its outputs that are there. It may equal `output_count`: then two blocks have the same output number,
+    /// origins differ, or the outputs have too few series.
     pub present: u32,
     /// A block with more series than all outputs together, which the job would hide.
     pub disputed: Option<BlockId>,
@@ -150,7 +150,7 @@ impl<'a> Outputs<'a> {
         u32::try_from(self.by_number.len()).unwrap_or(u32::MAX)
     }
 
-    /// Numbers of the outputs that are there. Only numbers below the count can complete a job.
+    /// Returns true if each output from 0 to `output_count` - 1 is there and they belong together.
     fn is_complete(&self, output_count: u32) -> bool {
         let in_range = self.by_number.last_key_value().is_some_and(|(last, _)| *last < output_count);
         in_range && !self.doubtful && self.present() == output_count
