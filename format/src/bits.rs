@@ -63,7 +63,7 @@ impl<'a> Bits<'a> {
     /// Returns the field of `width` bits, at most 48, that starts at bit `bit`.
     ///
     /// # Errors
-    /// A field that lies outside, or in a chunk that turns out to be damaged.
+    /// `Corrupt` if the field is outside the stream or in a damaged chunk.
     #[inline(always)]
     pub fn get(&self, bit: u64, width: u32) -> Result<u64> {
         if width == 0 {
@@ -168,8 +168,8 @@ impl<'a> Bits<'a> {
         Ok(fields)
     }
 
-    /// Returns the first byte with a bit set among bits `from..to` of the stream, its closing zero bytes included. `to`
-    /// is a whole byte.
+    /// Returns the first byte with a bit set among bits `from..to` of the stream, closing zero bytes included. `to` is
+    /// a multiple of 8.
     pub(crate) fn first_set(&self, from: u64, to: u64) -> Option<u64> {
         let range = usize::try_from(from / 8).ok()?..usize::try_from(to / 8).ok()?;
         let mut kept = u8::MAX << (from % 8);
@@ -204,7 +204,7 @@ impl Window<'_> {
 #[derive(Debug, Default)]
 pub struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits that were not moved to `bytes` yet, fewer than 64.
+    /// Bits that are not in `bytes` yet, fewer than 64.
     pending: u64,
     pending_bits: u32,
 }
@@ -266,7 +266,7 @@ impl BitWriter {
         }
     }
 
-    /// Whole bytes that were pushed and not taken.
+    /// Returns the number of whole bytes that were pushed and not taken.
     pub(crate) fn whole_bytes(&self) -> usize {
         self.bytes.len()
     }

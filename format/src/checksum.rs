@@ -1,4 +1,4 @@
-//! Checksums bound to their place, and the proofs of chunks that were already checked (spec, section 4).
+//! Checksums of chunks, and a record of chunks that were checked (spec, section 4).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ use crate::layout::{CHUNK_LEN, SectionKind};
 use crate::number::length;
 use crate::{Corruption, Error, Result, Rule};
 
-/// CRC-32/ISO-HDLC of `data`.
+/// Returns the CRC-32/ISO-HDLC of `data`.
 pub fn crc(data: &[u8]) -> u32 {
     crc32fast::hash(data)
 }
@@ -50,7 +50,7 @@ pub fn remap_checksum(input: &[u8; 16], job: &[u8; 16], chunk: u64, data: &[u8])
     hasher.finalize()
 }
 
-/// Returns the chunks of a section of `length` bytes.
+/// Returns the number of chunks of a section of `length` bytes.
 pub const fn chunk_count(length: u64) -> u64 {
     length.div_ceil(CHUNK_LEN)
 }
@@ -115,7 +115,7 @@ pub struct ChunkProofs {
 }
 
 impl ChunkProofs {
-    /// Nothing proved yet, for a block of `block_len` bytes: one bit per 8 KiB.
+    /// Returns an empty record for a block of `block_len` bytes. It takes one bit per 8 KiB.
     pub fn new(block_len: usize) -> Self {
         // Sections add at most one chunk each to the whole chunks of the file. A chunk without a bit is checked each
         // time.
@@ -140,7 +140,7 @@ impl ChunkProofs {
     }
 }
 
-/// The proofs of one section.
+/// The record of one section's chunks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SectionProofs<'a> {
     pub section: CheckedSection<'a>,
@@ -150,7 +150,8 @@ pub(crate) struct SectionProofs<'a> {
 }
 
 impl SectionProofs<'_> {
-    /// Checks the chunks of the `len` bytes from `start`, as far as the section goes, unless they were before.
+    /// Checks the chunks of the `len` bytes from `start`, up to the end of the section, unless they were checked
+    /// before.
     #[inline]
     pub(crate) fn touch(&self, start: u64, len: u64) -> Result<()> {
         let end = start.saturating_add(len).min(length(self.section.bytes.len()));
@@ -172,7 +173,7 @@ impl SectionProofs<'_> {
     }
 }
 
-/// Refuses a checksum that is not the stored one.
+/// Returns an error if a checksum differs from the stored one.
 pub(crate) fn expect_checksum(rule: Rule, place: Place, computed: u32, stored: u32) -> Result<()> {
     if computed == stored { Ok(()) } else { Err(corrupt(rule, place, computed.into(), stored.into())) }
 }

@@ -137,13 +137,14 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// The id of a block: derived from its content, so that equal blocks have equal ids, and sorted by time.
+/// The id of a block. It is derived from the content, so that equal blocks have equal ids, and sorts by time. Its text
+/// form is a ULID.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BlockId(pub [u8; 16]);
 
 impl BlockId {
-    /// Returns the id of the block with these sections, the last one empty if it is absent; `time_start` is in
-    /// nanoseconds, if it is known.
+    /// Returns the id of the block with these sections. `metric_metadata` is empty if the block has no such section;
+    /// `time_start` is in nanoseconds.
     pub fn derive(time_start: Option<i64>, meta: &[u8], catalogue: &[u8], metric_metadata: &[u8]) -> Self {
         let millis = time_start.and_then(|nanos| u64::try_from(nanos / 1_000_000).ok()).unwrap_or(0);
         let first = sip(b"chronoxide.bid.1", &[meta, catalogue, metric_metadata]);

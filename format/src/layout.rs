@@ -25,11 +25,11 @@ pub const MAX_SECTIONS: u32 = 1024;
 /// [`MAX_LABELS`] and [`MAX_COLUMNS`] as the length of an array.
 pub(crate) const MAX_WIDE: usize = 512;
 const _: () = assert!(MAX_LABELS == 512 && MAX_COLUMNS == 512);
-/// Bytes under one checksum.
+/// Bytes per checksum.
 pub const CHUNK_LEN: u64 = 8192;
-/// Prefix rows under one anchor.
+/// Prefix rows per anchor.
 pub const ANCHOR_ROWS: u32 = 16;
-/// Symbols that share a base.
+/// Symbols per base.
 pub const SYMBOL_GROUP: u32 = 16;
 /// Maximum bytes of the name, unit or description of a metric.
 pub const MAX_METRIC_TEXT_LEN: u32 = 65_535;
@@ -38,13 +38,13 @@ pub const MAX_META_LEN: u64 = 1 << 24;
 
 /// Zero bytes that close a section which is, or ends in, a bit stream.
 pub const STREAM_TAIL: u64 = 8;
-/// The widest code, count or number of a record.
+/// Maximum width of a code, count or number of a record, in bits.
 pub const MAX_CODE_WIDTH: u8 = 32;
-/// Widest count of columns or leaves of a table, in bits.
+/// Maximum width of the count of columns or leaves of a table, in bits.
 pub const MAX_SMALL_WIDTH: u8 = 10;
-/// The widest position in a section.
+/// Maximum width of a position in a section, in bits.
 pub const MAX_OFFSET_WIDTH: u8 = 48;
-/// The widest difference of symbol starts.
+/// Maximum width of a difference of symbol starts, in bits.
 pub const MAX_DIFFERENCE_WIDTH: u8 = 24;
 /// First optional section kind: readers ignore unknown kinds from here on.
 pub const OPTIONAL_KINDS: u32 = 1 << 31;
@@ -85,9 +85,9 @@ pub struct Header {
 pub struct SectionEntry {
     /// [`SectionKind::code`]
     pub kind: U32,
-    /// Tells sections of one kind apart.
+    /// Number that distinguishes sections of one kind.
     pub id: U32,
-    /// File position of the first byte.
+    /// Offset of its first byte in the file.
     pub offset: U64,
     /// Length in bytes.
     pub length: U64,
@@ -159,13 +159,13 @@ pub struct MetaHeader {
     pub job_output: U32,
     /// Number of outputs of the job; 0 without a job.
     pub job_output_count: U32,
-    /// Blocks that this one was made of.
+    /// Blocks that this one was merged from.
     pub parent_count: U32,
     /// Ids of the parents' origins.
     pub ancestor_count: U32,
     /// External labels.
     pub external_label_count: U32,
-    /// Pairs that a user attached.
+    /// Annotations.
     pub annotation_count: U32,
     /// Longest label name, in bytes.
     pub max_name_len: U32,
@@ -257,7 +257,7 @@ impl SectionKind {
         self as u32
     }
 
-    /// Returns the kind with this number, if this crate knows it.
+    /// Returns the kind with this number, or `None` if it is unknown.
     pub fn from_code(code: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
@@ -277,12 +277,12 @@ impl SectionKind {
     }
 }
 
-/// How the fields of rows are rounded (spec, section 7).
+/// Rounding of the widths of fields in rows (spec, section 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum RowForm {
     /// Fields of 0, 8, 16 or 32 bits.
     FixedWidth,
-    /// Fields of exactly the bits that they need.
+    /// Fields of the minimum width.
     #[default]
     BitPacked,
 }
@@ -296,7 +296,7 @@ impl RowForm {
         }
     }
 
-    /// Returns the form with this number.
+    /// Returns the form with this number, or `None` if it is unknown.
     pub const fn from_code(code: u8) -> Option<Self> {
         match code {
             0 => Some(Self::FixedWidth),
@@ -313,7 +313,7 @@ impl RowForm {
         }
     }
 
-    /// Returns the width of a field for codes that span `span`, the largest less the smallest.
+    /// Returns the width of a field whose largest and smallest code differ by `span`.
     #[inline]
     pub const fn width(self, span: u32) -> u32 {
         let bits = 32 - span.leading_zeros();

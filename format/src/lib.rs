@@ -28,7 +28,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`view`] | reading: symbols, tables, keysets, series, lookups |
-//! | [`write`] | writing: from sorted symbols, keys, tables and rows to bytes |
+//! | [`mod@write`] | writing: from sorted symbols, keys, tables and rows to bytes |
 //! | [`verify`] | checks of every rule of the spec |
 //! | [`remap`] | reading, writing and verification of remaps |
 //! | [`layout`] | structs, constants and limits of the file |

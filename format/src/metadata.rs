@@ -193,7 +193,7 @@ impl MetricSet {
         self.rows.is_empty()
     }
 
-    /// Returns all of them, in order.
+    /// Returns the items, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = MetricMetadata<'_>> + DoubleEndedIterator + Clone {
         self.rows.iter().map(OwnedMetricMetadata::borrowed)
     }

@@ -1,8 +1,8 @@
-//! The numbers of a block as types of their own, and the one place where integers change their width.
+//! Newtypes for the numbers of a block, and conversions between integer widths.
 
 /// Widens a count or an index to `usize`.
 ///
-/// Lossless on every target that this crate builds for: pointers of 16 bits are refused at compile time.
+/// Lossless on every target that this crate builds for: 16-bit pointers are a compile-time error.
 #[inline]
 #[expect(clippy::as_conversions, reason = "`usize: From<u32>` does not exist; the assertion makes the cast lossless")]
 pub(crate) const fn index(n: u32) -> usize {

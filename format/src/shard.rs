@@ -38,7 +38,7 @@ pub struct Shard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// It is not two numbers with a slash between them.
+    /// The text is not two numbers separated by a slash.
     #[error("invalid shard: expected NUMBER/COUNT, such as 1/4")]
     Form,
     /// A number is larger than the format can count.
@@ -47,13 +47,13 @@ pub enum ShardError {
     /// The number of shards is 0.
     #[error("the number of shards must be at least 1")]
     None,
-    /// The first shard is 1.
+    /// The number of the shard is 0.
     #[error("shard 0/{count} is out of range: use 1/{count} to {count}/{count}")]
     Zero {
         /// Number of shards.
         count: u32,
     },
-    /// There are not as many.
+    /// The number of the shard exceeds the number of shards.
     #[error("shard {number}/{count} is out of range: use 1/{count} to {count}/{count}")]
     Beyond {
         /// Number of the shard, from 1.
@@ -64,7 +64,7 @@ pub enum ShardError {
 }
 
 impl Shard {
-    /// Returns all shards of `count`, in order.
+    /// Returns all `count` shards, in order.
     pub fn all(count: NonZeroU32) -> impl Iterator<Item = Self> {
         (0..count.get()).map(move |number| Self { number, count })
     }
@@ -79,7 +79,8 @@ impl Shard {
         self.count
     }
 
-    /// Returns true if series with this value are in the shard; the empty value is that of series without the label.
+    /// Returns true if series with this value of the shard label are in the shard. Series without the label have the
+    /// empty value.
     pub fn has(self, value: &[u8]) -> bool {
         shard_of(value, self.count) == self.number
     }
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_shard_is_refused_with_its_reason() {
+    fn an_invalid_shard_is_refused_with_its_reason() {
         let form = "invalid shard: expected NUMBER/COUNT, such as 1/4";
         for (text, message) in [
             ("", form),
@@ -147,10 +148,10 @@ mod tests {
             ("+1/4", form),
             ("-1/4", form),
             (" 1/4", form),
-            ("1/4294967296", "there are at most 4294967295 shards"),
+            ("1/4294967296", "too many shards: at most 4294967295 are allowed"),
             ("1/0", "the number of shards must be at least 1"),
-            ("0/4", "shards count from 1: the first of 4 is 1/4"),
-            ("5/4", "there is no shard 5 of 4: the last is 4/4"),
+            ("0/4", "shard 0/4 is out of range: use 1/4 to 4/4"),
+            ("5/4", "shard 5/4 is out of range: use 1/4 to 4/4"),
         ] {
             assert_eq!(text.parse::<Shard>().unwrap_err().to_string(), message, "{text:?}");
         }

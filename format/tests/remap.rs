@@ -1,4 +1,4 @@
-//! Remaps against what they were built of, and damage to them.
+//! Remaps compared with the targets they were built from, and damage to them.
 
 use chronoxide_format::SeriesRef;
 use chronoxide_format::identity::BlockId;
@@ -8,7 +8,7 @@ use chronoxide_format::remap::{
 };
 use proptest::prelude::*;
 
-/// What a compaction made of an input: for each keyset, row and series a target, or nothing.
+/// Targets of an input's series: for each keyset, row and series a target or none.
 #[derive(Clone, Debug)]
 struct Model {
     outputs: Vec<RemapOutput>,
@@ -39,7 +39,7 @@ impl Model {
     }
 }
 
-/// Numbers that are the same for the same seed (SplitMix64).
+/// Random numbers, equal for equal seeds (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -90,7 +90,7 @@ fn random_model(seed: u64, size: u64) -> Model {
         }
         keysets.push(keyset);
     }
-    // Shards that were cut in two are two outputs.
+    // A shard that was cut in two is two outputs.
     let is_cut = random.percent(50);
     let mut outputs = Vec::new();
     let mut cuts = Vec::new();
@@ -159,14 +159,14 @@ proptest! {
     }
 }
 
-/// Gives damage fresh checksums, so that it is met by the checks behind them.
+/// Recomputes the checksums of damaged bytes, so that later checks meet the damage.
 fn refresh_checksums(bytes: &mut [u8]) {
     use chronoxide_format::checksum::{crc, remap_checksum};
     let header = size_of::<RemapHeader>();
     let len = bytes.len();
     let header_checksum = crc(&bytes[..header - 4]);
     bytes[header - 4..header].copy_from_slice(&header_checksum.to_le_bytes());
-    // 8192 bytes and their checksum, over and over: how many checksums there are follows from the length.
+    // 8192 bytes and their checksum alternate: the length gives the number of checksums.
     let chunks = (len - header).div_ceil(8196);
     let (input, job) = (bytes[16..32].try_into().unwrap(), bytes[32..48].try_into().unwrap());
     let start = len - chunks * 4;
@@ -182,7 +182,7 @@ fn refresh_checksums(bytes: &mut [u8]) {
 }
 
 #[test]
-fn every_flipped_bit_and_every_other_length_is_refused_and_harmless() {
+fn every_flipped_bit_and_every_wrong_length_is_refused() {
     let mut flips = 0;
     for seed in 0..12 {
         let mut bytes = random_model(seed, 30).build();
@@ -216,7 +216,7 @@ fn keyset(rows: impl IntoIterator<Item = Vec<Option<u64>>>) -> KeysetTargets {
 }
 
 #[test]
-fn what_moves_as_a_whole_takes_no_bits() {
+fn rows_that_move_as_a_whole_take_no_bits() {
     let with = |series: u64| {
         let mut builder = one_output(2_000_000);
         builder.push_keyset(&keyset((0..series).map(|number| vec![Some(number + 1000)]))).unwrap();
@@ -229,7 +229,7 @@ fn what_moves_as_a_whole_takes_no_bits() {
 
 #[test]
 fn rows_whose_lists_agree_take_a_number_each() {
-    // 10,000 pods with 100 series each; every tenth pod of the output is none of the input's.
+    // 10,000 pods with 100 series each; every tenth pod of the output is not of the input.
     let mut builder = one_output(2_000_000);
     let row = |row: u64| (0..100).map(|member| Some((row + row / 9) * 100 + member)).collect();
     builder.push_keyset(&keyset((0..10_000).map(row))).unwrap();
@@ -239,7 +239,7 @@ fn rows_whose_lists_agree_take_a_number_each() {
 }
 
 #[test]
-fn what_cannot_be_mapped_is_refused() {
+fn targets_out_of_range_are_refused() {
     let mut builder = one_output(10);
     assert_eq!(builder.push_keyset(&keyset([])), Err(RemapBuildError::Empty));
     assert_eq!(builder.push_keyset(&keyset([vec![Some(1)], vec![]])), Err(RemapBuildError::Empty));
@@ -251,7 +251,7 @@ fn what_cannot_be_mapped_is_refused() {
 }
 
 #[test]
-fn what_is_no_remap_is_called_so() {
+fn bytes_that_are_not_a_remap_are_reported_as_such() {
     assert_eq!(RemapView::open(b"\x89CXB\r\n\x1a\n").unwrap_err(), RemapError::NotARemap);
     let mut bytes = one_output(1).finish().unwrap();
     bytes[10] = 99;

@@ -8,11 +8,11 @@ use chronoxide_inspect::series::Format;
 use chronoxide_inspect::tables::TableKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-/// Shows what is inside a block or a remap
+/// Shows the content of a block or a remap
 ///
-/// Without a subcommand it prints a summary and the first entries of each list of the dump. A remap, which
-/// `chronoxide-compact --remap` writes, says where the series of a block are after a compaction: `summary`, `dump` and
-/// `verify` take either, `follow` a remap, and all others a block.
+/// Without a subcommand, prints a summary and the first entries of each list of the dump. A remap, which
+/// `chronoxide-compact --remap` writes, maps the series of a block to those of the outputs. `summary`, `dump` and
+/// `verify` take a block or a remap, `follow` takes a remap, and all others take a block.
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// The block or remap; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// What follows a mistyped subcommand
+    /// Arguments after a mistyped subcommand
     #[arg(hide = true)]
     pub(crate) rest: Vec<PathBuf>,
     /// Entries of each list to show, 10 by default; 0 for all
@@ -40,7 +40,7 @@ impl Arguments {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.command.is_some() {
             let is_plain = self.file.is_none() && self.first.is_none() && !self.json;
-            let message = "files and options stand after the subcommand";
+            let message = "put files and options after the subcommand";
             return if is_plain { Ok(()) } else { Err(Failure::new(Exit::Usage, message)) };
         }
         let Some(file) = &self.file else { return Ok(()) };
@@ -57,7 +57,7 @@ impl Arguments {
     }
 }
 
-/// Returns the subcommand whose name is nearest to a word, if one is as near as clap asks for in its own suggestions.
+/// Returns the subcommand whose name is most similar to a word, if it is as similar as clap requires for a suggestion.
 fn nearest_subcommand(word: &str) -> Option<String> {
     let names = Arguments::command().get_subcommands().map(|command| command.get_name().to_owned()).collect::<Vec<_>>();
     let near = names.into_iter().map(|name| (strsim::jaro(word, &name), name)).filter(|(nearness, _)| *nearness > 0.7);
@@ -76,8 +76,9 @@ Examples:
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
   chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
-Exit codes: 0 done, 1 a file cannot be read, 2 usage, 3 a file is damaged, 4 a file is of a version
-that is not known, 5 `follow` found a series in a block that is not in --blocks. `verify` looks at all files and ends with the code of the worst.";
+Exit codes: 0 success, 1 a file cannot be read, 2 usage error, 3 a file is damaged, 4 a file has an unsupported version,
+5 `follow` found a series in a block that is not in --blocks. `verify` checks all files
+and exits with the worst of their codes: 3, then 4, then 1.";
 
 const TABLES: &str = "\
 Examples:
@@ -99,28 +100,27 @@ Examples:
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// What the block or remap is: counts, times or outputs, and where its bytes go
+    /// Show counts, times or outputs, and the size of each part
     Summary(Either),
-    /// Symbols, keys, tables with their rows, lists, keysets, series; of a remap outputs and series
+    /// Show symbols, keys, tables with their rows, lists, keysets and series; of a remap, outputs and series
     Dump(Show),
-    /// What became of series in a compaction, by their refs: the block in which each is now and its ref there, or
-    /// `gone`
+    /// Map refs of series through a compaction: the block and ref of each, or `gone`
     #[command(after_help = FOLLOW)]
     Follow(FollowArguments),
-    /// The sections of the file
+    /// List the sections of the file
     Sections(One),
-    /// The series, one line each
+    /// List the series, one per line
     Series(SeriesArguments),
-    /// Type, unit and description of the metrics, one line each
+    /// List type, unit and description of the metrics, one per line
     Metrics(MetricsArguments),
-    /// Tables and list pools: keys, rows, bytes, columns, and who refers to them
+    /// List tables and list pools: keys, rows, bytes, columns and references
     #[command(after_help = TABLES)]
     Tables(TablesArguments),
-    /// What the planner gained: in the rows of each keyset, and in the block
+    /// Show the bytes that the planner saved, by keyset and in all
     ///
-    /// A keyset's plain bytes are those of its series as rows of value codes, in the row form of the block; its
-    /// factored bytes those of its table's rows and anchors. The keysets that gained the most come first. Looks at
-    /// every label of every series.
+    /// The plain bytes of a keyset are those of its series as rows of value codes, in the row form of the block. Its
+    /// factored bytes are those of its table's rows and anchors. Keysets are ordered by the bytes saved. Reads every
+    /// label of every series.
     #[command(after_help = PLAN)]
     Plan(PlanArguments),
     /// Check every rule of the format
@@ -132,7 +132,7 @@ pub(crate) struct One {
     /// The block; `-` is standard input
     #[arg(value_name = "BLOCK")]
     pub(crate) block: PathBuf,
-    /// Print JSON: one object, or one a line where there are many
+    /// Print JSON: one object, or one per line for lists
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -142,7 +142,7 @@ pub(crate) struct Either {
     /// The block or remap; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Print JSON: one object, or one a line where there are many
+    /// Print JSON: one object, or one per line for lists
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -160,7 +160,7 @@ pub(crate) struct Show {
 pub(crate) struct SeriesArguments {
     #[command(flatten)]
     pub(crate) one: One,
-    /// How to write a series; --json is short for series-json
+    /// Format of a series; --json is short for series-json
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
     /// Series to show; 0 for all
@@ -172,7 +172,7 @@ pub(crate) struct SeriesArguments {
 pub(crate) struct MetricsArguments {
     #[command(flatten)]
     pub(crate) one: One,
-    /// Only the metric with this name
+    /// Show only the metric with this name
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }
@@ -181,10 +181,10 @@ pub(crate) struct MetricsArguments {
 pub(crate) struct TablesArguments {
     #[command(flatten)]
     pub(crate) one: One,
-    /// Only the tables of this kind, and no list pools
+    /// Show only tables of this kind, and no list pools
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<TableKind>,
-    /// Dictionaries, inner tables, keyset tables and list pools to show, so many of each; 0 for all
+    /// Number of dictionaries, inner tables, keyset tables and list pools to show, each; 0 for all
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) first: u32,
 }
@@ -193,26 +193,26 @@ pub(crate) struct TablesArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) one: One,
-    /// Keysets, inner tables and list pools to show, so many of each; 0 for all
+    /// Number of keysets, inner tables and list pools to show, each; 0 for all
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) first: u32,
 }
 
 #[derive(Args)]
 pub(crate) struct FollowArguments {
-    /// The remap, `-` for standard input; with --remaps also a block, or its id
+    /// Remap, `-` for standard input; with --remaps also a block or its id
     #[arg(value_name = "REMAP|BLOCK")]
     pub(crate) remap: PathBuf,
-    /// Follow through all remaps of this folder
+    /// Folder of remaps: follow series through all of them
     #[arg(long, value_name = "DIR")]
     pub(crate) remaps: Option<PathBuf>,
-    /// Stop at the first block that is in this folder; without it, at the first block that has no remap
+    /// Folder of blocks: stop at the first block that is in it, instead of the first block without a remap
     #[arg(long, value_name = "DIR", requires = "remaps")]
     pub(crate) blocks: Option<PathBuf>,
     /// Refs of series in the block
     #[arg(required = true, value_name = "REF")]
     pub(crate) series: Vec<u32>,
-    /// Print one JSON object a series
+    /// Print one JSON object per series
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -222,7 +222,7 @@ pub(crate) struct Many {
     /// The blocks and remaps; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Print one JSON object a file
+    /// Print one JSON object per file
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,10 +1,10 @@
-//! Why showing a block or a remap stopped.
+//! Errors of showing a block or a remap.
 
 use std::io;
 
 use chronoxide_cli::{Exit, HasExit};
 
-/// Why showing a block or a remap stopped.
+/// Reason why showing a block or a remap failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {

@@ -1,15 +1,15 @@
-//! Shows what is inside a block or a remap: the library behind `chronoxide-inspect`.
+//! Shows the content of a block or a remap: the library of `chronoxide-inspect`.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`summary`] | what a block is, on one screen: counts, times, and where its bytes go |
-//! | [`dump`] | everything that is in it, as text that the spec defines |
-//! | [`metrics`] | what it says of its metrics: type, unit, description |
-//! | [`tables`] | its tables and list pools, what they take, and who refers to them |
-//! | [`plan`] | what its planner gained by them |
-//! | [`remap`] | what a remap says: a summary, a dump, what became of one series |
-//! | [`name`] | label names as a person reads them |
-//! | [`series`] | its series as a table, as JSON lines or in Prometheus's notation |
+//! | [`summary`] | summary of a block: counts, times, size of each part |
+//! | [`dump`] | complete content of a block, as text that the spec defines |
+//! | [`metrics`] | type, unit and description of metrics |
+//! | [`tables`] | tables and list pools: size and references |
+//! | [`plan`] | bytes that the planner saved |
+//! | [`remap`] | remaps: summary, dump, target of one series |
+//! | [`name`] | label names, quoted where needed |
+//! | [`series`] | series as a table, as JSON lines or in Prometheus's notation |
 //!
 //! ```
 //! use chronoxide_format::view::BlockView;

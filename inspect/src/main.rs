@@ -1,4 +1,4 @@
-//! `chronoxide-inspect`: shows what is inside a block or a remap.
+//! `chronoxide-inspect`: shows the content of a block or a remap.
 
 mod arguments;
 mod opened;
@@ -48,7 +48,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Verify(many)), _) => verify(&many, quiet),
         (None, Some(file)) if arguments.json => summary(&Either { file, json: true }),
         (None, Some(file)) => overview(&file, arguments.first.unwrap_or(DEFAULT_ENTRIES)),
-        (None, None) => Err(Failure::new(Exit::Usage, "no block or remap was named; see --help")),
+        (None, None) => Err(Failure::new(Exit::Usage, "missing FILE: name a block or a remap (see --help)")),
     }
 }
 
@@ -61,17 +61,17 @@ fn in_file(path: &Path) -> impl Fn(InspectError) -> Failure + '_ {
     }
 }
 
-/// Writes to standard output what needs the block.
+/// Writes output that needs an open block.
 fn show(
     path: &Path,
     write: impl FnOnce(&BlockView<'_>, &mut dyn Write) -> Result<(), InspectError>,
 ) -> Result<Exit, Failure> {
-    // Its checksums are right: what is shown can be trusted as far as they can tell.
+    // The checksums are right, so that the output shows what was written.
     let block = open_block(path, Checks::Eager)?;
     write_out(path, |out| write(&block.view(), out))
 }
 
-/// Writes to standard output what is in a file.
+/// Writes the content of a file to standard output.
 fn write_out(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), InspectError>) -> Result<Exit, Failure> {
     let mut result = Ok(());
     print(|out| {
@@ -91,7 +91,7 @@ fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), I
     Ok(())
 }
 
-/// Returns the same without characters that would act on a terminal, if it goes to one.
+/// Returns the text without characters that control a terminal, if standard output is one.
 fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> Result<(), InspectError> {
     if !terminal {
         return json_line(out, value);
@@ -129,7 +129,7 @@ fn overview(path: &Path, first: u32) -> Result<Exit, Failure> {
     }
 }
 
-/// 0 stands for all.
+/// 0 means all.
 fn limit(first: u32) -> Option<u32> {
     (first > 0).then_some(first)
 }
@@ -180,7 +180,7 @@ fn print_metrics(arguments: &MetricsArguments, quiet: Quiet) -> Result<Exit, Fai
             && !quiet.is_set()
             && view.metric_metadata()?.find(name)?.next().is_none()
         {
-            tell(|out| writeln!(out, "chronoxide-inspect: note: no metric is named {}", Escaped(name)));
+            tell(|out| writeln!(out, "chronoxide-inspect: note: no metric has the name {}", Escaped(name)));
         }
         write_metrics(view, name, arguments.one.json, terminal, out)
     })
@@ -210,7 +210,7 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Verifies all blocks and remaps, and ends with the code of the worst.
+/// Verifies all blocks and remaps. Returns the worst of their exit codes; see [`worse`].
 fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
     let mut worst = Exit::Ok;
     let style = Style::stdout();
@@ -249,7 +249,7 @@ fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
     Ok(worst)
 }
 
-/// Damage is worse than a version that is not known, and that than a file that cannot be read.
+/// Returns the worse of two exit codes: damage, then an unsupported version, then a file that cannot be read.
 fn worse(a: Exit, b: Exit) -> Exit {
     let rank = |exit| [Exit::Ok, Exit::Io, Exit::Unsupported, Exit::Corrupt].iter().position(|&other| other == exit);
     if rank(b) > rank(a) { b } else { a }

@@ -1,4 +1,4 @@
-//! What a block says of its metrics beside their labels: a line for each row.
+//! Metric metadata of a block, one line per row.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::InspectError;
 
-/// What is known about the metrics of one name, as JSON has it.
+/// Metadata of one metric, as JSON.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MetricEntry<'v> {
     /// The name.
@@ -20,9 +20,9 @@ pub struct MetricEntry<'v> {
     pub temporality: &'static str,
     /// True if values only grow.
     pub monotonic: bool,
-    /// The unit; empty if nobody said.
+    /// Unit; absent if unknown.
     pub unit: &'v str,
-    /// What it means; empty if nobody said.
+    /// Description; absent if unknown.
     pub description: &'v str,
 }
 
@@ -41,12 +41,12 @@ impl MetricEntry<'_> {
     }
 }
 
-/// Writes the metadata of all metrics of a block, or of those with one name: a line for each row, as words or as JSON
-/// objects. What nobody said is left out of the words. For a terminal, characters that would act on it are written as
-/// `\u` and four hexadecimal digits in JSON too.
+/// Writes the metadata of all metrics of a block, or of the metric with one name: one line per row, as words or as a
+/// JSON object. Unknown values are omitted. For a terminal, control characters are written as `\u` and four
+/// hexadecimal digits, in JSON too.
 ///
 /// # Errors
-/// A block that is damaged, or a writer that fails.
+/// Returns an error if the block is damaged or writing fails.
 pub fn write_metrics(
     view: &BlockView<'_>,
     name: Option<&str>,

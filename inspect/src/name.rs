@@ -7,14 +7,14 @@ use chronoxide_format::Result;
 use chronoxide_format::view::{Table, Text};
 use serde::Serialize;
 
-/// A label name. `Display` leaves it as it is if it cannot be mistaken for anything else, and puts it in quotes and
-/// escapes it if it could; `Serialize` gives every character.
+/// A label name. `Display` quotes and escapes names that contain other characters than letters, digits and `_.:-/`;
+/// `Serialize` does not change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Name<'v>(pub &'v str);
 
 impl<'v> Name<'v> {
-    /// Returns the names of the labels that a row of a table of `text`'s block stands for, in order.
+    /// Returns the names of the labels of a table's rows, in order.
     pub(crate) fn from_leaves(text: &Text<'v, 'v>, table: &Table<'v, 'v>) -> Result<Vec<Self>> {
         let name = |key| match text.view().key_symbol(key)? {
             Some(symbol) => Ok(Self(text.symbol(symbol)?.unwrap_or_default())),

@@ -17,8 +17,8 @@ pub(crate) enum Opened {
 }
 
 impl Opened {
-    /// Opens a file or, as `-`, standard input. What begins like neither is taken for a block, which it is then said
-    /// not to be.
+    /// Opens a file, or standard input if the path is `-`. A file that begins like neither a block nor a remap is
+    /// opened as a block, so that the error names the missing magic.
     pub(crate) fn open(path: &Path, checks: Checks) -> Result<Self, OpenError> {
         let is_remap = match stream(path)? {
             Some(bytes) if bytes.starts_with(&REMAP_MAGIC) => {
@@ -28,7 +28,7 @@ impl Opened {
             Some(bytes) => return block_from(path, bytes, checks).map(Self::Block),
             None => {
                 let mut magic = [0; REMAP_MAGIC.len()];
-                // A file that cannot be read is opened once more, which says why.
+                // A file that cannot be read is opened once more for its error.
                 let begun = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
                 begun.is_ok() && magic == REMAP_MAGIC
             }
@@ -36,7 +36,7 @@ impl Opened {
         if is_remap { map_remap(path, checks).map(Self::Remap) } else { map_block(path, checks).map(Self::Block) }
     }
 
-    /// Checks every rule of its format, and says how many series it has.
+    /// Checks every rule of the format. Returns the number of series.
     pub(crate) fn verify(&self, path: &Path) -> Result<u64, OpenError> {
         match self {
             Self::Block(block) => {
@@ -51,7 +51,7 @@ impl Opened {
     }
 }
 
-/// Opens a block: a file is mapped, so that it may be larger than the memory.
+/// Opens a block: a file is mapped, so that it may be larger than memory.
 pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
     match stream(path)? {
         Some(bytes) => block_from(path, bytes, checks),
@@ -59,7 +59,7 @@ pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError
     }
 }
 
-/// Opens a remap, as [`open_block`] opens a block.
+/// Opens a remap like [`open_block`].
 pub(crate) fn open_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError> {
     match stream(path)? {
         Some(bytes) => {
@@ -70,8 +70,8 @@ pub(crate) fn open_remap(path: &Path, checks: Checks) -> Result<Remap, OpenError
 }
 
 fn map_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
-    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which leaves a map as it is.
-    // Whoever changes one in place while it is shown does what the documentation of the format forbids.
+    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which does not affect a map.
+    // The documentation of the format forbids changing a block in place.
     unsafe { Block::map(path, checks) }
 }
 
@@ -84,10 +84,10 @@ fn block_from(path: &Path, bytes: Vec<u8>, checks: Checks) -> Result<Block, Open
     Block::from_vec(bytes, checks).map_err(|source| OpenError::Block { path: path.to_owned(), source })
 }
 
-/// Returns the bytes of standard input or a device; none of what can be mapped, or cannot be opened, which mapping it
-/// then says.
+/// Returns the bytes of standard input or a device. Returns `None` for a file that can be mapped or cannot be opened;
+/// mapping it gives the error then.
 ///
-/// Of what begins like neither a block nor a remap, only the beginning is read: a device may have no end.
+/// If it begins like neither a block nor a remap, only the beginning is read: a device may have no end.
 fn stream(path: &Path) -> Result<Option<Vec<u8>>, OpenError> {
     let failed = |source| OpenError::Io { path: path.to_owned(), source };
     if path == Path::new("-") {
@@ -96,7 +96,7 @@ fn stream(path: &Path) -> Result<Option<Vec<u8>>, OpenError> {
     match fs::metadata(path) {
         // Opening a pipe would wait for a writer.
         Ok(metadata) if is_pipe(&metadata) => {
-            let reason = "this is a pipe or a socket; to read from a pipe, make it standard input and name it `-`";
+            let reason = "pipe or socket: redirect it to standard input and name it `-`";
             Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)))
         }
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {

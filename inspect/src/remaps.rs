@@ -1,4 +1,4 @@
-//! What the command shows of remaps.
+//! Output of the command for remaps.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(crate) fn dump_remap(path: &Path, remap: &Remap, first: Option<u32>, json: b
     })
 }
 
-/// Says of each series where it is now. Only what lookups touch is checked, so that one series of many costs no pass
+/// Writes the target of each series. Checks only the chunks that lookups read, so that one series does not cost a pass
 /// over the file.
 pub(crate) fn follow(arguments: &FollowArguments) -> Result<Exit, Failure> {
     if let Some(folder) = &arguments.remaps {
@@ -54,7 +54,10 @@ pub(crate) fn follow(arguments: &FollowArguments) -> Result<Exit, Failure> {
     for &series in &arguments.series {
         let Some(followed) = follow_series(&view, series).map_err(damaged)? else {
             let count = view.series_count().map_err(damaged)?;
-            return Err(Failure::new(Exit::Usage, format!("no series {series}: the input has {count}, from 0 on")));
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("series {series} is out of range: the input has {count} series, from 0"),
+            ));
         };
         all.push(followed);
     }
@@ -66,7 +69,7 @@ pub(crate) fn follow(arguments: &FollowArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Follows each series through the remaps of a folder. Ends with 5 if a series is in a block that is not there.
+/// Follows each series through the remaps of a folder. The exit code is 5 if a series is in a missing block.
 fn follow_through(arguments: &FollowArguments, folder: &Path) -> Result<Exit, Failure> {
     let path = &arguments.remap;
     let block = block_id(path)?;

@@ -14,17 +14,17 @@ use crate::name::Name;
 pub enum Format {
     /// The ref, then `name="value"` for each label
     Table,
-    /// One JSON object of label to value a line: what `chronoxide-ingest` reads as series-json
+    /// One JSON object of labels per line, as `chronoxide-ingest` reads it (series-json)
     SeriesJson,
     /// Prometheus's notation: `name{label="value"}`
     Prometheus,
 }
 
-/// Writes all series of a block, or the first ones. Streams: nothing is held but the line being written. For a
-/// terminal, characters that would act on it are written as `\u` and four hexadecimal digits in every format.
+/// Writes the first series of a block, or all of them. Holds one line in memory. For a terminal, control characters
+/// are written as `\u` and four hexadecimal digits, in every format.
 ///
 /// # Errors
-/// A block that is damaged, or a writer that fails.
+/// Returns an error if the block is damaged or writing fails.
 pub fn write_series(
     view: &BlockView<'_>,
     format: Format,
@@ -71,8 +71,9 @@ fn series_json(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write
     Ok(())
 }
 
-/// Returns the notation of Prometheus's text format and of PromQL. A name that is no identifier stands in quotes, as in
-/// both since UTF-8 names are allowed; in values only the backslash, the quote and the line feed are escaped.
+/// Writes a series in the notation of Prometheus's text format and of PromQL. Names that are not identifiers are
+/// quoted, as both allow since they accept UTF-8 names. In values, only the backslash, the quote and the line feed are
+/// escaped.
 fn prometheus(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write) -> Result<(), InspectError> {
     let labels = text.labels(series).collect::<Result<Vec<_>, _>>()?;
     let metric = labels.iter().find(|label| label.name == "__name__").map(|label| label.value);

@@ -1,11 +1,11 @@
-//! What a block is, on one screen: counts, times, and where its bytes go.
+//! Summary of a block: counts, times, and the size of each part.
 
-use chronoxide_format::layout::{CHUNK_LEN, RowForm, SectionKind};
+use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::{KeyId, Result};
 use serde::Serialize;
 
-/// What a block is. Costs one look at each key, table and keyset; no series is resolved.
+/// Summary of a block. Costs one look at each key, table and keyset; no series is resolved.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// The block's id.
@@ -48,9 +48,9 @@ pub struct Summary {
     pub annotations: Vec<(String, String)>,
     /// Longest name and value that are kept whole, in bytes.
     pub label_policy: (u32, u32),
-    /// Where the bytes go; adds up to `bytes`.
+    /// Size of each part in bytes; the sum is `bytes`.
     pub parts: Vec<Part>,
-    /// The keys with the most values.
+    /// Keys with the most values.
     pub top_keys: Vec<KeySummary>,
 }
 
@@ -66,7 +66,7 @@ pub struct Times {
 /// A part of the file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// What it holds.
+    /// Name of the part.
     pub name: String,
     /// Bytes.
     pub bytes: u64,
@@ -74,7 +74,7 @@ pub struct Part {
     pub bytes_per_series: Option<f64>,
 }
 
-/// A key and how many values it has.
+/// A key and its number of values.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeySummary {
     /// Name.
@@ -83,7 +83,7 @@ pub struct KeySummary {
     pub values: u32,
 }
 
-/// How many keys a summary names.
+/// Number of keys in a summary.
 const TOP_KEYS: usize = 5;
 
 impl Summary {
@@ -148,9 +148,9 @@ fn keys(view: &BlockView<'_>) -> Result<Vec<KeySummary>> {
     Ok(keys)
 }
 
-/// Returns the sections, the rows told apart by the kind of their table, and what stands before them.
+/// Returns the sizes of the sections, with the rows by kind of table, and of the parts before them.
 fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
-    let mut rows = [("dictionaries", 0), ("inner tables", 0), ("rows of keysets", 0)];
+    let mut rows = [("rows: dictionaries", 0), ("rows: inner tables", 0), ("rows: keyset tables", 0)];
     let inner_end = view.table_count().saturating_sub(view.keyset_count());
     for table in view.tables() {
         let table = table?;
@@ -164,15 +164,8 @@ fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
             Some(SectionKind::Rows) => {
                 let tail = section.length.saturating_sub(rows.iter().map(|(_, bytes)| bytes).sum());
                 parts.extend(rows.map(|(name, bytes)| (name.to_owned(), bytes)));
-                parts.push(("end of rows".to_owned(), tail));
+                parts.push(("rows: padding".to_owned(), tail));
             }
-            Some(SectionKind::Symbols) => parts.push(("starts of symbols".to_owned(), section.length)),
-            Some(SectionKind::Members) => parts.push(("lists and anchors".to_owned(), section.length)),
-            Some(SectionKind::Arena) => parts.push(("symbols".to_owned(), section.length)),
-            Some(SectionKind::Checks) => {
-                parts.push((format!("checksums of {} KiB chunks", CHUNK_LEN / 1024), section.length));
-            }
-            Some(SectionKind::MetricMetadata) => parts.push(("metric metadata".to_owned(), section.length)),
             Some(kind) => parts.push((kind.name().to_owned(), section.length)),
             None => parts.push((format!("optional section {}", section.kind), section.length)),
         }

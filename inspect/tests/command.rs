@@ -1,4 +1,4 @@
-//! What the built command shows of sound blocks.
+//! Output of the built command for sound blocks.
 
 mod support;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 use support::{Folder, golden, golden_names, stdout};
 
 #[test]
-fn the_summary_says_what_a_block_is() {
+fn the_summary_shows_counts_times_and_annotations() {
     let summary = stdout(&["summary", &golden("plain-bitpacked.cx")]);
     for line in [
         "  series     10 of 2.30 labels\n",
@@ -30,8 +30,8 @@ fn the_summary_says_what_a_block_is() {
     let parts = [
         "  time       2023-11-14T22:13:20.123456789Z to before 2023-11-14T23:13:20Z\n",
         "  label      \"cluster\"=\"eu-1\"\n",
-        "  user       \"note\"=\"größer \\\"als\\\" gedacht\"\n",
-        "  made of    2 blocks\n",
+        "  annotation \"note\"=\"größer \\\"als\\\" gedacht\"\n",
+        "  parents    2 blocks\n",
         "  optional section 2147483653 ",
     ];
     for part in parts {
@@ -41,9 +41,9 @@ fn the_summary_says_what_a_block_is() {
     assert!(empty.contains("  series     0\n") && !empty.contains("NaN") && !empty.contains("inf"), "{empty}");
 }
 
-/// The lines of the golden file are those that its rows in `testdata/src/golden.rs` say.
+/// The lines of the golden file match its rows in `testdata/src/golden.rs`.
 #[test]
-fn metrics_are_listed_with_what_is_known_of_them() {
+fn metrics_are_listed_with_type_unit_and_description() {
     let path = golden("metrics.cx");
     let rows = [
         r#""größe" exponential-histogram delta unit="µm²" description="\"Länge\"\u000a\u202e""#,
@@ -66,7 +66,7 @@ fn metrics_are_listed_with_what_is_known_of_them() {
 }
 
 #[test]
-fn a_block_without_metric_metadata_says_nothing_of_it() {
+fn a_block_without_metric_metadata_lists_none() {
     let path = golden("one-series.cx");
     assert_eq!((stdout(&["metrics", &path]), stdout(&["metrics", &path, "--json"])), Default::default());
     for arguments in [&["summary", &path][..], &["dump", &path, "--first", "0"]] {
@@ -119,14 +119,14 @@ fn dumps_are_those_of_the_golden_files() {
 }
 
 #[test]
-fn a_cut_dump_says_how_much_is_missing() {
+fn a_shortened_dump_counts_the_missing_entries() {
     let dump = stdout(&["dump", &golden("plain-bitpacked.cx"), "--first", "2"]);
     assert!(
         dump.contains("\nsymbols 15\n  0 \"__name__\"\n  1 ") && dump.contains("\n  ... 13 more\nkeys 4\n"),
         "{dump}"
     );
     assert!(dump.ends_with("\n  ... 8 more\n"), "{dump}");
-    // Without a subcommand there is the summary first.
+    // Without a subcommand, the summary comes first.
     let overview = stdout(&[&golden("plain-bitpacked.cx"), "--first", "2"]);
     assert!(overview.starts_with("block ") && overview.ends_with(&dump), "{overview}");
 }
@@ -150,7 +150,7 @@ fn sections_are_where_the_dump_says() {
     assert_eq!(stdout(&["sections", &path]).lines().count(), 8);
 }
 
-/// The series of a block as the command prints them for machines.
+/// Returns the series of a block, as the command prints them for machines.
 fn series_json(path: &str) -> Vec<Labelset> {
     let lines = stdout(&["series", path, "--format", "series-json"]);
     assert_eq!(lines, stdout(&["series", path, "--json"]), "--json is short for it");
@@ -184,13 +184,13 @@ fn tables_show_ref_names_and_quoted_values() {
     assert!(table.lines().enumerate().all(|(number, line)| line.starts_with(&format!("{number} "))), "{table}");
     let first = stdout(&["series", &golden("plain-bitpacked.cx"), "--first", "3"]);
     assert_eq!(first, table.split_inclusive('\n').take(3).collect::<String>());
-    // What could steer a terminal is escaped wherever a table goes.
+    // Characters that control a terminal are escaped for any output.
     let unicode = stdout(&["series", &golden("unicode.cx")]);
     assert!(unicode.contains(r#" "quoted \"name\""="back\\slash\u000a\u0009\u007f\u202e\ufeff""#), "{unicode}");
 }
 
-/// The rules of Prometheus's text format: in quotes, backslash, double quote and line feed have a backslash, and
-/// nothing else; a metric or label name that is no identifier stands in quotes, the metric's within the braces.
+/// Rules of Prometheus's text format: inside quotes, only backslash, double quote and line feed are escaped with a
+/// backslash. A metric or label name that is not an identifier is quoted, the metric's within the braces.
 #[test]
 fn prometheus_s_notation_is_escaped_as_documented() {
     let cases: [(&[(&str, &str)], &str); 9] = [
@@ -235,7 +235,7 @@ fn a_dump_as_json_has_an_entry_for_each_line_of_the_text() {
         let text = fs::read_to_string(support::golden(&format!("{name}.txt"))).unwrap();
         let entries = stdout(&["dump", &path, "--json", "--first", "0"]);
         let entries: Vec<Value> = entries.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        // The file's four lines are one entry, and so are those of the meta section.
+        // The four lines of the file are one entry, and so are the lines of the meta section.
         let meta = text.lines().skip_while(|line| *line != "meta").take_while(|line| !line.starts_with("symbols "));
         assert_eq!(entries.len(), text.lines().count() - 3 - (meta.count() - 1), "{name}");
         let of = |kind: &'static str| entries.iter().filter(move |entry| entry["type"] == kind);

@@ -1,4 +1,4 @@
-//! How the built command ends when something is wrong.
+//! Exit codes and messages of the built command for failures.
 
 mod support;
 
@@ -35,7 +35,7 @@ fn on<'a>(subcommand: &[&'a str], path: &'a str) -> Vec<&'a str> {
 }
 
 #[test]
-fn files_that_are_no_sound_blocks_are_told_apart() {
+fn each_kind_of_invalid_file_has_its_exit_code() {
     let folder = Folder::new();
     let whole = fs::read(golden("plain-bitpacked.cx")).unwrap();
     let absent = folder.file("absent.cx").to_str().unwrap().to_owned();
@@ -66,7 +66,7 @@ fn files_that_are_no_sound_blocks_are_told_apart() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_said_to_be_why() {
+fn a_file_that_cannot_be_read_is_named_with_the_reason() {
     let absent = Folder::new().file("absent.cx").to_str().unwrap().to_owned();
     for subcommand in SUBCOMMANDS {
         assert_exit(&run(&on(subcommand, &absent)), 1, "absent.cx: No such file");
@@ -102,9 +102,9 @@ fn every_broken_block_fails_to_verify_by_its_rule() {
     }
 }
 
-/// What is shown without verifying shows what it can, or says what is wrong; it never panics.
+/// Commands that do not verify show what they can or report the damage; they never panic.
 #[test]
-fn every_broken_block_ends_tables_and_plan_well() {
+fn tables_and_plan_never_panic_on_broken_blocks() {
     let mut refused = 0;
     for rule in Rule::ALL {
         for subcommand in ["tables", "plan"] {
@@ -125,7 +125,7 @@ fn every_broken_block_ends_tables_and_plan_well() {
     assert!(refused >= 100, "{refused} refused");
 }
 
-/// Bits flipped in what `tables` and `plan` look at, with checksums that are right all the same.
+/// Flips bits in the bytes that `tables` and `plan` read, with right checksums.
 #[test]
 fn flipped_bits_with_right_checksums_are_shown_or_refused() {
     let (mut shown, mut refused) = (0, 0);
@@ -158,7 +158,7 @@ fn flipped_bits_with_right_checksums_are_shown_or_refused() {
 }
 
 #[test]
-fn verify_looks_at_all_files_and_ends_as_the_worst() {
+fn verify_checks_all_files_and_exits_with_the_worst_code() {
     let folder = Folder::new();
     let absent = folder.file("absent.cx").to_str().unwrap().to_owned();
     let (good, newer, damaged) = (golden("one-series.cx"), broken("version"), broken("rows-order"));
@@ -213,7 +213,7 @@ fn usage_errors_end_with_2() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let block = golden("many-chunks.cx");
     for arguments in [
         &["series", &block, "--format", "prometheus"][..],
@@ -240,7 +240,7 @@ fn a_full_disk_is_an_error() {
         Err(error) => return skip_or_fail("/dev/full", error),
     };
     for subcommand in SUBCOMMANDS {
-        // Metrics are in one of the blocks only, and nothing to say is nothing to write.
+        // Only one of the blocks has metrics: for the other nothing is written.
         let block = golden(if subcommand == ["metrics"] { "metrics.cx" } else { "many-chunks.cx" });
         for json in [&[][..], &["--json"]] {
             let arguments = [&on(subcommand, &block)[..], json].concat();
@@ -252,7 +252,7 @@ fn a_full_disk_is_an_error() {
 
 /// `chronoxide-inspect verify x 2>&-`, as daemons run commands.
 #[test]
-fn a_closed_standard_error_is_no_panic() {
+fn a_closed_standard_error_does_not_panic() {
     for path in [broken("magic"), broken("version")] {
         let script = "exec \"$0\" verify \"$1\" 2>&-";
         let output =
@@ -299,7 +299,7 @@ fn nothing_in_a_block_steers_a_terminal() {
         let shown = String::from_utf8(script.unwrap().stdout).unwrap();
         assert!(shown.contains("größe") && shown.contains(r"\u202e") && !shown.contains('\u{202e}'), "{shown}");
     }
-    // Into a pipe it goes as it is.
+    // A pipe gets the text unchanged.
     let piped = support::stdout(&["series", &block, "--format", "prometheus"]);
     assert!(piped.contains("\t\u{7f}\u{202e}\u{feff}"), "{piped}");
 }

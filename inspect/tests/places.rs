@@ -1,4 +1,4 @@
-//! Blocks in files that are larger than the memory, and in what is no file.
+//! Blocks larger than memory, and inputs that are not regular files.
 #![cfg(unix)]
 
 mod support;
@@ -22,7 +22,7 @@ const SUBCOMMANDS: [&[&str]; 9] = [
     &["verify"],
 ];
 
-/// A block of 1,100 series with a value of some 60 KB each.
+/// Returns a block of 1,100 series with a value of about 60 KB each.
 fn large_block() -> Vec<u8> {
     let mut builder = BlockBuilder::new(RowForm::BitPacked);
     let values: Vec<String> = (0..1_100).map(|number| format!("{number:04}").repeat(15_000)).collect();
@@ -34,7 +34,7 @@ fn large_block() -> Vec<u8> {
     builder.finish(&BlockMeta::default()).unwrap()
 }
 
-/// Runs the command with so many KiB for everything but maps of files.
+/// Runs the command with a limit on its memory in KiB, maps of files excepted.
 #[cfg(target_os = "linux")]
 fn run_with_memory(kibibytes: u32, arguments: &[&str]) -> Output {
     Command::new("sh")
@@ -59,7 +59,7 @@ fn a_block_larger_than_the_memory_is_shown() {
         assert_exit(&output, 0, "");
         assert!(!output.stdout.is_empty() || *subcommand == ["metrics"], "{subcommand:?}");
     }
-    // The limit is one: what comes through a pipe is in memory.
+    // The limit works: a block from a pipe is held in memory.
     let output = Command::new("sh")
         .args(["-c", "cat \"$1\" | (ulimit -d $2; exec \"$3\" summary -)", "sh", &path, &KIBIBYTES.to_string()])
         .arg(env!("CARGO_BIN_EXE_chronoxide-inspect"))
@@ -69,7 +69,7 @@ fn a_block_larger_than_the_memory_is_shown() {
 }
 
 #[test]
-fn a_device_without_an_end_is_refused_by_its_first_bytes() {
+fn an_endless_device_is_rejected_by_its_first_bytes() {
     for subcommand in SUBCOMMANDS {
         let arguments: Vec<&str> = subcommand.iter().copied().chain(["/dev/zero"]).collect();
         assert_exit(&run(&arguments), 3, "/dev/zero: not a Chronoxide block");
@@ -93,7 +93,7 @@ fn a_named_pipe_is_refused_and_not_waited_for() {
         if subcommand == ["follow"] {
             arguments.push("1");
         }
-        assert_exit(&run(&arguments), 1, "make it standard input and name it `-`");
+        assert_exit(&run(&arguments), 1, "redirect it to standard input and name it `-`");
     }
 }
 
@@ -140,10 +140,10 @@ fn quiet_keeps_data_and_errors() {
     assert_eq!(run(&["-q", "verify", &path, &broken]).stderr, loud.stderr);
     assert!(run(&["-q", "verify", &path, &broken]).stdout.is_empty());
     for misplaced in [&["--json", "verify", &path][..], &["--first", "2", "verify", &path], &[&path, "verify", &path]] {
-        assert_exit(&run(misplaced), 2, "files and options stand after the subcommand");
+        assert_exit(&run(misplaced), 2, "put files and options after the subcommand");
     }
     assert_eq!(run(&["sections", "-q", &path]).stdout, run(&["sections", &path]).stdout);
-    let note = "note: no metric is named \"absent\"";
+    let note = "note: no metric has the name \"absent\"";
     assert_exit(&run(&["metrics", &path, "--name", "absent"]), 0, note);
     assert!(run(&["metrics", &path, "--name", "absent", "-q"]).stderr.is_empty());
 }

@@ -1,4 +1,4 @@
-//! What `plan` says, against labelsets as plain maps and the spec's arithmetic.
+//! Output of `plan`, compared with labelsets as plain maps and the spec's arithmetic.
 
 mod support;
 
@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use support::model::{Model, bytes};
 use support::{Folder, block_of, golden, json_lines, random_block, stdout};
 
-/// What the series of each keyset take as rows of value codes: a value's code is its rank among the values of its name.
+/// Returns the size of each keyset's series as rows of value codes. A value's code is its rank among the values of its
+/// name.
 fn plain_bytes(series: &BTreeSet<Labelset>, model: &Model) -> Vec<u64> {
     let mut values: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
     for (name, value) in series.iter().flatten() {
@@ -32,7 +33,7 @@ fn plain_bytes(series: &BTreeSet<Labelset>, model: &Model) -> Vec<u64> {
     by_keyset(series).into_iter().map(of_keyset).collect()
 }
 
-/// Every line for a block that holds `series`, in order; `version` is that of its planner.
+/// Returns the expected lines for a block that holds `series`, in order; `version` is that of its planner.
 fn expected(series: &BTreeSet<Labelset>, block: &[u8], version: u32) -> Vec<Value> {
     let model = Model::from_block(block);
     let plain = plain_bytes(series, &model);
@@ -45,7 +46,7 @@ fn expected(series: &BTreeSet<Labelset>, block: &[u8], version: u32) -> Vec<Valu
     })];
     let mut keysets: Vec<Value> =
         (0..plain.len()).map(|keyset| expected_keyset(&model, keyset, plain[keyset])).collect();
-    // A stable sort keeps the order of keysets that gained the same.
+    // A stable sort keeps the order of keysets with equal gains.
     keysets.sort_by_key(|keyset| Reverse(keyset["gained_bytes"].as_i64()));
     lines.append(&mut keysets);
     for table in model.keys.len()..first {
@@ -110,7 +111,7 @@ fn entries(block: &[u8]) -> Vec<Value> {
 }
 
 #[test]
-fn gains_of_the_goldens_are_what_their_series_say() {
+fn gains_of_the_goldens_match_their_series() {
     for block in goldens() {
         let lines = json_lines(&["plan", &golden(&format!("{}.cx", block.name)), "--json"]);
         let version = match block.name {
@@ -123,7 +124,7 @@ fn gains_of_the_goldens_are_what_their_series_say() {
 }
 
 #[test]
-fn gains_of_random_plans_are_what_their_series_say() {
+fn gains_of_random_plans_match_their_series() {
     let (mut gained, mut lost, mut indirect) = (0, 0, 0);
     for seed in 0..150 {
         let (series, block) = random_block(seed);
@@ -138,7 +139,7 @@ fn gains_of_random_plans_are_what_their_series_say() {
     assert!(gained >= 100 && lost >= 50 && indirect >= 100, "{gained} {lost} {indirect}");
 }
 
-/// What a keyset would take plain is what it takes in the block of the same series that is plain.
+/// The plain size of a keyset is its size in the plain block of the same series.
 #[test]
 fn plain_bytes_are_those_of_the_plain_block() {
     let mut keysets = 0;
@@ -160,7 +161,7 @@ fn plain_bytes_are_those_of_the_plain_block() {
 /// 118 series with 0 + 2 + 1 + 5 bits of name, code, method and route, and 42 with 0 + 2 + 5 of name, bound and route.
 /// In their place 20 rows of 0 + 5 + 1 bits each, and two anchors of 7 and of 6 bits.
 #[test]
-fn what_was_gained_is_told_in_words() {
+fn gains_are_shown_in_words() {
     let shown = stdout(&["plan", &golden("lists-bitpacked.cx")]);
     let words: Vec<String> = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let expected = [
@@ -177,20 +178,20 @@ fn what_was_gained_is_told_in_words() {
         "0 2 lists 3 bytes used by 1 keyset; 5 members of table 2",
         "1 2 lists 5 bytes used by 1 keyset; 10 members of table 5",
         "balance: bytes of the block",
-        "plain rows of all keysets 155 0.97 a series",
-        "keyset tables 30 0.19 a series",
-        "anchors 4 0.03 a series",
-        "lists 8 0.05 a series",
-        "shared tables 3 0.02 a series",
-        "maps 0 0 a series",
-        "gained 110 0.69 a series",
-        "catalogue, not in the gain 91 0.57 a series",
+        "plain rows of all keysets 155 0.97 per series",
+        "keyset tables 30 0.19 per series",
+        "anchors 4 0.03 per series",
+        "lists 8 0.05 per series",
+        "shared tables 3 0.02 per series",
+        "maps 0 0 per series",
+        "gained 110 0.69 per series",
+        "catalogue, not included 91 0.57 per series",
     ];
     assert_eq!(words, expected, "{shown}");
     let cut = stdout(&["plan", &golden("lists-bitpacked.cx"), "--first", "1"]);
     assert_eq!(cut.matches("\n  ... 1 more\n").count(), 2, "{cut}");
     let loss = stdout(&["plan", &golden("chain-bitpacked.cx")]);
-    assert!(loss.contains(" -1      -0.05 a series\n"), "{loss}");
+    assert!(loss.contains(" -1      -0.05 per series\n"), "{loss}");
 }
 
 #[test]
@@ -232,8 +233,8 @@ fn the_first_of_each_are_shown_on_request() {
     assert_eq!((cut.first(), cut.last()), (all.first(), all.last()));
 }
 
-/// 10^10 would not do: 4 x 10^9 series of 65,000 values each take a fifth of a megabyte, and minutes if each were
-/// looked at.
+/// 10^10 series would not fit a block: 4 x 10^9 series of 65,000 values each take 0.2 MB, and would take minutes if
+/// each were read.
 #[test]
 fn the_plan_of_very_many_series_costs_their_rows() {
     let count = 65_000_u32;

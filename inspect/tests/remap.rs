@@ -1,4 +1,4 @@
-//! What the built command shows of remaps.
+//! Output of the built command for remaps.
 
 mod support;
 
@@ -17,20 +17,20 @@ fn remap(name: &str) -> String {
     format!("{}/../testdata/remaps/{name}.cxr", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What a golden text says of each series: its ref, and then where it is or `gone`.
+/// Returns the words of a golden text for each series: its ref, and then its target or `gone`.
 fn stated(text: &str) -> Vec<Vec<&str>> {
     let lines = text.lines().skip_while(|line| !line.starts_with("series ")).skip(1);
     lines.map(|line| line.split_whitespace().collect()).collect()
 }
 
-/// The ids of outputs in a golden text.
+/// Returns the ids of outputs in a golden text.
 fn outputs(text: &str) -> Vec<&str> {
     let lines = text.lines().skip_while(|line| !line.starts_with("outputs ")).skip(1);
     lines.take_while(|line| line.starts_with("  ")).map(|line| line.split_whitespace().nth(1).unwrap()).collect()
 }
 
 #[test]
-fn the_summary_counts_what_is_mapped_and_where_the_bytes_go() {
+fn the_summary_counts_mapped_series_and_sizes() {
     for golden in golden_remaps() {
         let path = remap(&format!("golden/{}", golden.name));
         let summary: Value = serde_json::from_str(&stdout(&["summary", &path, "--json"])).unwrap();
@@ -122,10 +122,10 @@ fn series_are_followed_by_their_refs() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_said_to_be_why() {
+fn series_that_cannot_be_followed_are_reported_with_the_reason() {
     let small = remap("golden/small");
     let output = run(&["follow", &small, "3", "9"]);
-    assert_exit(&output, 2, "no series 9: the input has 9, from 0 on");
+    assert_exit(&output, 2, "series 9 is out of range: the input has 9 series, from 0");
     assert_eq!(output.stdout, b"", "an error is no result");
     assert_exit(&run(&["follow", &small]), 2, "REF");
     assert_exit(&run(&["follow", &support::golden("empty.cx"), "0"]), 3, "not a Chronoxide remap");
@@ -135,7 +135,7 @@ fn what_cannot_be_followed_is_said_to_be_why() {
 }
 
 #[test]
-fn what_shows_blocks_only_says_that_a_remap_is_none() {
+fn commands_for_blocks_reject_remaps() {
     let small = remap("golden/small");
     for subcommand in ["sections", "series", "metrics", "tables", "plan"] {
         let output = run(&[subcommand, &small]);
@@ -148,7 +148,7 @@ fn what_shows_blocks_only_says_that_a_remap_is_none() {
 fn every_broken_remap_fails_to_verify_by_its_rule() {
     for rule in RemapRule::ALL {
         let path = remap(&format!("broken/{}", rule.id()));
-        // What does not begin like a remap is taken for a block, and is none either.
+        // A file that does not begin like a remap is opened as a block, and is not a valid one either.
         let (code, expected) = match rule {
             RemapRule::Version => (4, Value::String("version".to_owned())),
             _ => (3, Value::String(rule.id().to_owned())),
@@ -218,8 +218,8 @@ fn a_chunk_that_no_lookup_touches_may_be_damaged() {
     }
 }
 
-/// The remap of block `input`, all of whose series were in one keyset: for each series where it is in `output`, which
-/// has as many series as are mapped.
+/// Returns the remap of block `input`, all of whose series were in one keyset, to `output`, which has as many series
+/// as are mapped.
 fn remap_to(input: BlockId, output: BlockId, targets: &[Option<u64>]) -> Vec<u8> {
     let series_count = targets.iter().flatten().count() as u64;
     let outputs = [RemapOutput { block_id: output, series_count, shard: 0 }];
@@ -254,12 +254,12 @@ fn series_are_followed_through_the_remaps_of_a_folder() {
     let missing = run(&arguments);
     assert_eq!(missing.status.code(), Some(5));
     assert_eq!(String::from_utf8_lossy(&missing.stdout), format!("2 missing {c} 0\n1 gone\n"));
-    // Whatever the file is called.
+    // With any file name.
     fs::copy(&last, format!("{blocks}/day.cx")).unwrap();
     assert_eq!(stdout(&arguments), format!("2 {c} 0\n1 gone\n"));
     let lines = json_lines(&[&arguments[..], &["--json"]].concat());
     assert_eq!(lines[0], json!({"ref": 2, "block_id": c.to_string(), "output": null, "series": 0}));
     let unknown = run(&["follow", "--remaps", remaps, &a.to_string(), "3"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("it has 3, from 0 on"));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("has 3 series, from 0"));
 }

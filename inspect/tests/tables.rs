@@ -1,4 +1,4 @@
-//! What `tables` says, against the spec's arithmetic on what the dump tells.
+//! Output of `tables`, compared with the spec's arithmetic on the dump.
 
 mod support;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use support::model::Model;
 use support::{Folder, block_of, golden, json_lines, random_block, stdout};
 
-/// Every line for a block, in order.
+/// Returns the expected lines for a block, in order.
 fn expected(block: &[u8]) -> Vec<Value> {
     let model = Model::from_block(block);
     let mut lines: Vec<Value> = (0..model.tables.len()).map(|table| expected_table(&model, table)).collect();
@@ -70,7 +70,7 @@ fn entries(block: &[u8], selection: Selection) -> Vec<Value> {
 }
 
 #[test]
-fn tables_of_the_goldens_are_what_their_dumps_say() {
+fn tables_of_the_goldens_match_their_dumps() {
     for block in goldens() {
         let lines = json_lines(&["tables", &golden(&format!("{}.cx", block.name)), "--json"]);
         assert_eq!(lines, expected(&block.bytes), "{}", block.name);
@@ -78,7 +78,7 @@ fn tables_of_the_goldens_are_what_their_dumps_say() {
 }
 
 #[test]
-fn tables_of_random_plans_are_what_their_dumps_say() {
+fn tables_of_random_plans_match_their_dumps() {
     let (mut pools, mut maps) = (0, 0);
     for seed in 0..150 {
         let (_, block) = random_block(seed);
@@ -91,7 +91,7 @@ fn tables_of_random_plans_are_what_their_dumps_say() {
     assert!(pools >= 100 && maps >= 100, "{pools} pools, {maps} maps");
 }
 
-/// The bytes of all tables are the rows section but for its closing 8, those of pools and anchors the members section.
+/// The tables fill the rows section except for its 8 closing bytes; pools and anchors fill the members section.
 #[test]
 fn tables_and_pools_fill_their_sections() {
     for block in goldens() {
@@ -107,11 +107,11 @@ fn tables_and_pools_fill_their_sections() {
     }
 }
 
-/// 118 series of 20 routes and 42 of the same: see `histograms` in `testdata/src/golden.rs`. Six combinations of code
-/// and method are 3 rows of 2 + 1 bits; the ends of two lists of 2 and 3 of the four bounds take 2 * 3 bits, and their
-/// members 5 * 2.
+/// 118 series of 20 routes and 42 of the same routes: see `histograms` in `testdata/src/golden.rs`. Six combinations
+/// of code and method are 3 rows of 2 + 1 bits. The ends of two lists of 2 and 3 of the four bounds take 2 * 3 bits,
+/// and their members 5 * 2.
 #[test]
-fn a_line_says_all_of_a_table() {
+fn a_line_shows_all_properties_of_a_table() {
     let path = golden("lists-bitpacked.cx");
     let shown = stdout(&["tables", &path]);
     let words: Vec<String> = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -120,8 +120,8 @@ fn a_line_says_all_of_a_table() {
         "5 shared 6 rows 3 bits 3 bytes 2 keys: code, method; 2 columns: table 1 (2 bits), table 3 (1 bit); used by 1 pool",
         "7 keyset 20 rows 6 bits 15 bytes keyset 1; 3 keys: __name__, le, route; 3 columns: table 0 (0 bits), table 4 (5 bits), pool 0 (1 bit)",
         "0 pool 2 lists 3 bytes 5 members; over table 2; used by 1 keyset",
-        "total keyset 2 tables 30 bytes 0.19 bytes a series; 40 rows",
-        "total pool 2 pools 8 bytes 0.05 bytes a series; 4 lists of 15 members",
+        "total keyset 2 tables 30 bytes 0.19 bytes per series; 40 rows",
+        "total pool 2 pools 8 bytes 0.05 bytes per series; 4 lists of 15 members",
     ] {
         assert!(words.iter().any(|found| found == line), "{line}\n{shown}");
     }

@@ -1,4 +1,4 @@
-//! The closed set of places where the bytes of a block or a remap may lie.
+//! [`Backing`]: the bytes of an open file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,8 +9,8 @@ use memmap2::Mmap;
 
 use crate::{OpenError, mapping};
 
-/// The bytes of a block or a remap. All variants give the same immutable bytes each time they are asked, which is why
-/// what was checked once stays true.
+/// The bytes of a block or a remap. Every variant returns the same immutable bytes on each call: a check made once
+/// stays valid.
 #[derive(Debug)]
 pub(crate) enum Backing {
     Map(Mmap),
@@ -19,22 +19,22 @@ pub(crate) enum Backing {
 }
 
 impl Backing {
-    /// Those of a file, mapped.
+    /// Maps a file.
     ///
     /// # Safety
-    /// As [`mapping::map`].
+    /// The contract of [`mapping::map`].
     pub(crate) unsafe fn map(path: &Path) -> Result<Self, OpenError> {
         refuse_pipe(path)?;
         let (file, len) = open(path)?;
         if len == 0 {
-            // An empty file cannot be mapped, and is no block anyway.
+            // An empty file cannot be mapped, and is not a valid block.
             return Ok(Self::Heap(Vec::new()));
         }
         // SAFETY: the caller keeps the same contract.
         Ok(Self::Map(unsafe { mapping::map(&file) }.map_err(|source| OpenError::io(path, source))?))
     }
 
-    /// Those of a file, read into memory.
+    /// Reads a file into memory.
     pub(crate) fn read(path: &Path) -> Result<Self, OpenError> {
         let mut bytes = Vec::new();
         open(path)?.0.read_to_end(&mut bytes).map_err(|source| OpenError::io(path, source))?;
@@ -51,18 +51,18 @@ impl Backing {
     }
 }
 
-/// Refuses what is neither a file nor a folder: opening a pipe waits for a writer.
+/// Returns an error for a pipe or a device: opening a pipe waits for a writer.
 pub(crate) fn refuse_pipe(path: &Path) -> Result<(), OpenError> {
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
-            Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")))
+            Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")))
         }
-        // What is not there is said when it is opened.
+        // A missing file is reported when it is opened.
         _ => Ok(()),
     }
 }
 
-/// Opens a file and says how long it is; refuses folders and what cannot be addressed.
+/// Opens a file and returns its length. Returns an error for folders and for files that cannot be addressed.
 fn open(path: &Path) -> Result<(File, usize), OpenError> {
     let io = |source| OpenError::io(path, source);
     let file = File::open(path).map_err(io)?;

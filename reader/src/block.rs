@@ -143,8 +143,8 @@ impl Block {
         View { view: self.open.view(), open: &self.open }
     }
 
-    /// Adds the block's path to an error of one of its views. With lazy checks, damage may be found long after opening,
-    /// where the path is no longer at hand.
+    /// Adds the block's path to an error of one of its views. With lazy checks, damage may be found long after
+    /// opening, in code that does not know the path.
     ///
     /// ```
     /// use chronoxide_reader::{Block, FileError, SeriesRef};
@@ -167,7 +167,8 @@ impl Block {
     }
 }
 
-/// Content of a [`Block`]: all methods of [`BlockView`], and labels as text whose check is remembered by the block.
+/// Content of a [`Block`]: all methods of [`BlockView`], plus labels as text. The block remembers the check of its
+/// text.
 ///
 /// Labels that are read through a view borrow the block, not the view:
 ///
@@ -201,8 +202,8 @@ impl<'data> Deref for View<'data> {
 }
 
 impl<'data> View<'data> {
-    /// Returns the block's labels as text. The first call checks the symbols of the block, at about 8 GB/s; later calls
-    /// on any view of the block or of its clones cost nothing.
+    /// Returns the block's labels as text. The first call checks the symbols of the block, at about 8 GB/s. Later
+    /// calls, on any view of the block or of its clones, cost nothing.
     ///
     /// # Errors
     /// `Corrupt` if the symbols are damaged.

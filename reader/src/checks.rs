@@ -5,18 +5,17 @@ use chronoxide_format::checksum::ChunkProofs;
 /// When the checksums of a block or a remap are checked. Its header and its directory always are, when it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Checks {
-    /// Each chunk of 8 KiB when it is first touched: opening costs O(sections), and nothing comes from a damaged chunk.
+    /// Each chunk of 8 KiB when it is first read. Opening costs O(sections), and a damaged chunk gives an error.
     #[default]
     Lazy,
     /// All of them at opening: one pass over the block at some 20 GB/s, and no further cost.
     Eager,
-    /// Never: for bytes that were checked before. Whatever they say, nothing worse than an error or a wrong answer
-    /// follows.
+    /// Never, for bytes that were checked before. Damage gives an error or wrong values.
     Never,
 }
 
 impl Checks {
-    /// Checks all now, or gives what remembers which chunks were checked later.
+    /// Checks all checksums now, or returns a record for later checks.
     pub(crate) fn begin<E>(
         self,
         bytes: &[u8],

@@ -1,10 +1,10 @@
-//! What can go wrong when a block is opened.
+//! Errors of opening a file, and errors with the path of a file.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a block could not be opened.
+/// Reason why a block or a remap could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -25,14 +25,14 @@ pub enum OpenError {
         source: io::Error,
     },
     /// The file is larger than this machine can address.
-    #[error("{} has {len} bytes, more than this machine can address", path.display())]
+    #[error("{}: file of {len} bytes is too large for this platform's address space", path.display())]
     TooLarge {
         /// Path of the file.
         path: PathBuf,
         /// Length in bytes.
         len: u64,
     },
-    /// The file is no remap, not of a version that is known, or damaged.
+    /// The file is not a valid remap, or of an unknown version.
     #[error("{}: {source}", path.display())]
     Remap {
         /// Path of the file.
@@ -40,7 +40,7 @@ pub enum OpenError {
         /// Cause.
         source: chronoxide_format::remap::RemapError,
     },
-    /// The file is no block, not of a version that is known, or damaged.
+    /// The file is not a valid block, or of an unknown version.
     #[error("{}: {source}", path.display())]
     Block {
         /// Path of the file.
@@ -83,7 +83,7 @@ impl OpenError {
     }
 }
 
-/// Returns true if the system ran out of memory, maps or files, which says nothing about the file.
+/// Returns true if the system ran out of memory, maps or files. The file may be sound.
 fn is_exhaustion(error: &io::Error) -> bool {
     /// ENFILE and EMFILE of Linux and macOS, which have no kind of their own.
     const TOO_MANY_FILES: [i32; 2] = [23, 24];

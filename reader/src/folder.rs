@@ -1,4 +1,4 @@
-//! All blocks of a folder, those left out that others stand for.
+//! [`Folder`]: the live blocks of a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -12,18 +12,18 @@ use crate::lineage::{IncompleteJob, Lineage, Reason, Standing, judge};
 use crate::listing::names_in;
 use crate::{Block, Checks, OpenError};
 
-/// A folder to which jobs add blocks all the time comes to rest between two of them.
-const LISTINGS: usize = 100;
+/// Maximum listings of a folder before it is reported as changing. Between two jobs, a listing succeeds.
+const MAX_LISTINGS: usize = 100;
 
-/// The blocks of a folder, as they were at one moment: each series of them in a block that counts.
+/// A snapshot of the blocks of a folder that contains each series in one live block.
 ///
-/// Looks at files whose name ends in `.cx` and does not begin with a dot. Which of them count is decided by [`judge`].
-/// Jobs may publish and delete blocks meanwhile: the folder is listed until nothing has changed while its blocks were
-/// opened. Nothing is looked at again afterwards: open a folder anew to see what jobs have done since, and drop what is
-/// open, or what they have deleted keeps its space.
+/// Reads files whose name ends in `.cx` and does not begin with a dot; [`judge`] decides which blocks are live. Jobs
+/// may publish and delete blocks meanwhile: the folder is listed again until it did not change while its blocks were
+/// opened. Open the folder anew to see later changes. Drop an old `Folder`: deleted files keep their space while they
+/// are open.
 ///
-/// Whether a block is sound is judged by the [`Checks`] that were asked for. With lazy checks a block can be found
-/// damaged later, when those that it hides are no longer at hand; what cannot bear that checks eagerly.
+/// [`Checks`] decide when damage is found. With lazy checks, damage to a live block may be found after the blocks that
+/// it hides were dropped. Use eager checks if that is not acceptable.
 ///
 /// ```
 /// use chronoxide_reader::{Checks, Folder};
@@ -45,7 +45,7 @@ pub struct Folder {
     incomplete: Vec<IncompleteJob>,
 }
 
-/// A block that counts, and the file that it is in.
+/// A live block and its file.
 #[derive(Debug)]
 pub struct Entry {
     path: PathBuf,
@@ -69,13 +69,13 @@ impl Entry {
         &self.block
     }
 
-    /// Returns the block, without its file.
+    /// Returns the block without its path.
     pub fn into_block(self) -> Block {
         self.block
     }
 }
 
-/// A block that does not count.
+/// A hidden block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hidden {
@@ -83,26 +83,26 @@ pub struct Hidden {
     pub path: PathBuf,
     /// The block's id.
     pub id: BlockId,
-    /// Why it does not count.
+    /// Reason why it is hidden.
     pub reason: Reason,
 }
 
-/// Why a folder could not be opened.
+/// Reason why a folder could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// It cannot be listed.
+    /// The folder cannot be listed.
     #[error("cannot list {}", path.display())]
     Io {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// Cause.
         source: io::Error,
     },
-    /// Each time that its blocks had been opened there were others.
-    #[error("{} keeps changing", path.display())]
+    /// The folder changed during each attempt to open its blocks.
+    #[error("{}: the folder keeps changing; try again", path.display())]
     Changing {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
 }
@@ -111,8 +111,8 @@ impl Folder {
     /// Opens a folder by reading its blocks into memory.
     ///
     /// # Errors
-    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but
-    /// [listed](Self::unreadable).
+    /// [`FolderError`] if the folder cannot be listed or keeps changing. A block that cannot be opened is not an error,
+    /// but [listed](Self::unreadable).
     pub fn read(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
         Self::open(path.as_ref(), |file| Block::read(file, checks))
     }
@@ -120,11 +120,11 @@ impl Folder {
     /// Opens a folder by mapping its blocks.
     ///
     /// # Safety
-    /// That of [`Block::map`], for each file of the folder whose name ends in `.cx`.
+    /// The contract of [`Block::map`], for each file of the folder whose name ends in `.cx`.
     ///
     /// # Errors
-    /// A folder that cannot be listed or never rests. A block that cannot be opened is no error, but
-    /// [listed](Self::unreadable).
+    /// [`FolderError`] if the folder cannot be listed or keeps changing. A block that cannot be opened is not an error,
+    /// but [listed](Self::unreadable).
     pub unsafe fn map(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
         // SAFETY: the caller keeps the same contract.
         Self::open(path.as_ref(), |file| unsafe { Block::map(file, checks) })
@@ -134,9 +134,9 @@ impl Folder {
         let io = |source| FolderError::Io { path: path.to_owned(), source };
         let mut opened = BTreeMap::new();
         let mut names = list(path).map_err(io)?;
-        // A block that a job deleted before it was opened is in others, which may have come after the listing. The
-        // listing itself is no moment either: it may have missed both.
-        for _ in 0..LISTINGS {
+        // If a job deleted a block before it was opened, its series are in other blocks, which may have appeared after
+        // the listing. The listing is not atomic either: it may lack both.
+        for _ in 0..MAX_LISTINGS {
             for name in &names {
                 if !opened.contains_key(name) {
                     opened.insert(name.clone(), open_file(&path.join(name), &open));
@@ -181,43 +181,43 @@ impl Folder {
         Self { lineages, live, hidden, unreadable, incomplete: judgement.incomplete }
     }
 
-    /// Returns the blocks that count, by id: in the order of their times.
+    /// Returns the live blocks, by id, which is the order of their times.
     pub fn live(&self) -> &[Entry] {
         &self.live
     }
 
-    /// Returns the blocks that count, to keep.
+    /// Converts the folder into its live blocks.
     pub fn into_live(self) -> Vec<Entry> {
         self.live
     }
 
-    /// Returns the blocks that do not count, by id. They are not kept open.
+    /// Returns the hidden blocks, by id. They are not kept open.
     pub fn hidden(&self) -> &[Hidden] {
         &self.hidden
     }
 
-    /// What each block says of its origin, whether it counts or not: by id, copies included.
+    /// Returns the origin of each readable block, live or hidden, by id. Copies are included.
     pub fn lineages(&self) -> &[(PathBuf, Lineage)] {
         &self.lineages
     }
 
-    /// Returns the ids of all blocks, whether they count or not.
+    /// Returns the ids of all readable blocks, live or hidden.
     pub fn ids(&self) -> impl Iterator<Item = BlockId> + use<'_> {
         self.lineages.iter().map(|(_, lineage)| lineage.id)
     }
 
-    /// Returns the files that cannot be opened as blocks, by name. They hide nothing, and nobody knows what is in them.
+    /// Returns the files that cannot be opened as blocks, by name. They hide no other block.
     pub fn unreadable(&self) -> &[(PathBuf, OpenError)] {
         &self.unreadable
     }
 
-    /// Returns the files that cannot be opened as blocks, to keep. Closes all blocks.
+    /// Converts the folder into the files that cannot be opened as blocks. Closes all blocks.
     pub fn into_unreadable(self) -> Vec<(PathBuf, OpenError)> {
         self.unreadable
     }
 
-    /// Jobs that lack outputs or are not believed, by id: they were killed and can be run again, or their outputs were
-    /// lost.
+    /// Returns the jobs that lack outputs or whose claims were rejected, by id. They were killed and can be run again,
+    /// or their outputs were lost.
     pub fn incomplete(&self) -> &[IncompleteJob] {
         &self.incomplete
     }

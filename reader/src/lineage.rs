@@ -1,25 +1,25 @@
-//! Which blocks of a folder count, by what they say of their origin (spec, section 10).
+//! Rules that choose the live blocks of a folder, from the origins that blocks state (spec, section 10).
 //!
-//! A job makes *n* outputs of its parents; together the outputs hold what the parents hold, and each of them alone a
-//! part of it. While a job works, after it was killed, and until its parents are deleted, the same series are in a
-//! folder twice. Two rules say which blocks to leave out:
+//! A job makes *n* outputs of its parents. Together the outputs hold the series of the parents; each output alone
+//! holds a part. While a job runs, after it was killed, and until its parents are deleted, the folder has the same
+//! series twice. Two rules decide which blocks are hidden:
 //!
-//! 1. A job of which all *n* outputs are there, each one once and all of the same origin, is *complete*, and hides its parents and ancestors:
-//!    all that they hold is in the outputs. One output of a sharded job hides nothing.
-//! 2. An output of any other job is hidden while each of its parents is there or is hidden by rule 1 from those who would look for
-//! it: all that the output holds is in them. Once a parent is gone for good, the output may be the last to hold some
-//! series, and counts. So do then the parents that are left, because they may be the last to hold what was in the
-//! outputs that are not there: some series are seen twice, which is the price for none being lost.
+//! 1. A job is *complete* if all its *n* outputs are there, each once and with equal origins. It hides its parents and
+//!    ancestors: the outputs hold all their series. One output of a sharded job hides nothing.
+//! 2. An output of any other job is hidden while each of its parents is there, or is hidden by rule 1: others hold all
+//!    its series. Once a parent is gone for good, the output may be the last block with some series, and is live. Its
+//!    remaining parents are then live too, because they may be the last blocks with the series of missing outputs. Some
+//!    series are seen twice, so that none is lost.
 //!
-//! A job is not believed, and hides nothing, if its outputs together have fewer series than one of the blocks that it
-//! would hide, unless one of them [says](Lineage::is_rewritten) that series were left out: a merge never loses series
-//! by itself. Its outputs count then, beside what they claim to hold. Nor is an output hidden by parents, or by what
-//! stands for them, that have fewer series than it has.
+//! A job hides nothing if its outputs together have fewer series than one of the blocks that it would hide, unless one
+//! of them is [marked](Lineage::is_rewritten) as rewritten: a merge does not lose series. Its outputs are then live
+//! beside their parents. Nor do parents, or the blocks that replace them, hide an output that has more series than
+//! they have.
 //!
-//! Each block that is hidden is thus held by blocks that count, whatever was deleted, lost or damaged. That rests on
-//! what writers promise: outputs hold together what the parents hold, and an ancestor is a block that the parents hold
-//! *whole*. Of a parent that is one of several outputs of a job, what that job was made of is no ancestor unless all
-//! its outputs are parents; [`ancestors`] knows.
+//! Live blocks thus hold the series of each hidden block, whatever was deleted, lost or damaged. This relies on two
+//! promises of writers: outputs together hold the series of the parents, and an ancestor is a block that the parents
+//! hold *whole*. If a parent is one of several outputs of a job, the inputs of that job are ancestors only if all its
+//! outputs are parents; see [`ancestors`].
 //!
 //! Should origins go in a circle, which no sound block's can since its id depends on them, the blocks of the circle
 //! count.
@@ -29,33 +29,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::view::{BlockView, Job, Meta};
 
-/// What a block says of its origin.
+/// Origin that a block states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
-    /// The block.
+    /// Id of the block.
     pub id: BlockId,
-    /// The job that wrote it, if one did.
+    /// Job that wrote it, if any.
     pub job: Option<Job>,
-    /// What the job made it of, in increasing order.
+    /// Inputs of the job, in increasing order.
     pub parents: Vec<BlockId>,
-    /// What the parents hold whole and may still be there, in increasing order.
+    /// Origins of the parents that the parents hold whole and that may still exist, in increasing order.
     pub ancestors: Vec<BlockId>,
     /// Number of series, as the block states it.
     pub series_count: u64,
-    /// True if series were left out or labels changed when this block, or one that it was made of, was written: the
-    /// block has the annotation [`REWRITTEN_KEY`].
+    /// True if series were dropped or labels changed when this block or one of its origins was written: the block has
+    /// the annotation [`REWRITTEN_KEY`].
     pub is_rewritten: bool,
 }
 
-/// Key of the annotation that marks a block whose series were left out or whose labels were changed (spec, section 10).
+/// Key of the annotation that marks a block whose series were dropped or whose labels were changed (spec, section 10).
 /// Its value describes the change.
 pub const REWRITTEN_KEY: &str = "chronoxide.rewritten";
 
 impl Lineage {
-    /// Of a block.
+    /// Reads the origin of a block.
     ///
     /// # Errors
-    /// Damage to the block's meta section.
+    /// `Corrupt` if the block's meta section is damaged.
     pub fn from_view(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
         Self::from_meta(view.block_id(), &view.meta()?)
     }
@@ -63,7 +63,7 @@ impl Lineage {
     /// Reads the lineage of block `id` from its meta section.
     ///
     /// # Errors
-    /// Damage to the meta section.
+    /// `Corrupt` if the meta section is damaged.
     pub fn from_meta(id: BlockId, meta: &Meta<'_>) -> Result<Self, chronoxide_format::Error> {
         let (parents, ancestors) = (meta.parents()?.collect(), meta.ancestors()?.collect());
         let mut is_rewritten = false;
@@ -75,35 +75,34 @@ impl Lineage {
     }
 }
 
-/// Whether a block counts.
+/// State of a block: live or hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It does.
+    /// The block is live: its series are read from it.
     Live,
-    /// It does not.
+    /// The block is hidden: others hold its series.
     Hidden(Reason),
 }
 
-/// Why a block does not count.
+/// Reason why a block is hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It is there under another name.
+    /// Another file holds the same block.
     Copy,
-    /// All outputs of this job are there, and hold what it holds.
+    /// All outputs of this job are there and hold its series.
     Merged {
         /// The job's id.
         job: [u8; 16],
     },
-    /// This job, which wrote it, lacks outputs, and what it was made of is there.
+    /// The job that wrote it lacks outputs, and its inputs are there.
     Unfinished {
         /// The job's id.
         job: [u8; 16],
     },
 }
 
-/// A job that hides nothing, because not all its outputs are there, or because its outputs cannot hold what they claim
-/// to.
+/// A job that hides nothing, because outputs are missing or because its outputs cannot hold the series of its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IncompleteJob {
@@ -111,24 +110,24 @@ pub struct IncompleteJob {
     pub id: [u8; 16],
     /// Number of outputs.
     pub output_count: u32,
-    /// How many of them are there. All, if it is doubtful that they belong together: two blocks say that they are the
-    /// same output, or they are not of the same origin. All too, if the job is not believed.
+    /// Number of its outputs that are there. It may equal `output_count`: then two blocks have the same output number,
+    /// origins differ, or the outputs have too few series.
     pub present: u32,
-    /// The block that the job would hide although it has more series than all outputs together.
+    /// A block with more series than all outputs together, which the job would hide.
     pub disputed: Option<BlockId>,
 }
 
-/// What [`judge`] found.
+/// Result of [`judge`].
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Judgement {
-    /// Of each block, in the order in which they were given.
+    /// State of each block, in the order of the input.
     pub standings: Vec<Standing>,
-    /// By id.
+    /// Incomplete jobs, by id.
     pub incomplete: Vec<IncompleteJob>,
 }
 
-/// Outputs of one id and one count belong together.
+/// Outputs with equal job id and output count belong together.
 type JobKey = ([u8; 16], u32);
 
 #[derive(Default)]
@@ -151,7 +150,7 @@ impl<'a> Outputs<'a> {
         u32::try_from(self.by_number.len()).unwrap_or(u32::MAX)
     }
 
-    /// Numbers below the count, each there: numbers of a sound block are. Others never make a job complete.
+    /// Returns true if each output from 0 to `output_count` - 1 is there and they belong together.
     fn is_complete(&self, output_count: u32) -> bool {
         let in_range = self.by_number.last_key_value().is_some_and(|(last, _)| *last < output_count);
         in_range && !self.doubtful && self.present() == output_count
@@ -167,7 +166,7 @@ impl<'a> Outputs<'a> {
         self.hides().find(|id| series_counts.get(id).is_some_and(|claimed| *claimed > series_count))
     }
 
-    /// What a complete job hides, its own outputs never.
+    /// Blocks that a complete job hides; never its own outputs.
     fn hides(&self) -> impl Iterator<Item = BlockId> {
         let own: BTreeSet<BlockId> = self.by_number.values().map(|block| block.id).collect();
         let origin = self.by_number.first_key_value().map(|(_, block)| block.parents.iter().chain(&block.ancestors));
@@ -185,12 +184,12 @@ fn outputs_by_job<'a>(blocks: &'a [Lineage]) -> BTreeMap<JobKey, Outputs<'a>> {
     jobs
 }
 
-/// Says of each block of a folder whether it counts: see the [module](self).
+/// Decides for each block of a folder whether it is live; see the [module](self).
 pub fn judge(blocks: &[Lineage]) -> Judgement {
     let jobs = outputs_by_job(blocks);
     let series_counts: BTreeMap<BlockId, u64> = blocks.iter().map(|block| (block.id, block.series_count)).collect();
     let mut incomplete = Vec::new();
-    // Which complete jobs hide a block, be it there or not.
+    // Complete jobs that hide a block, by block id. The block may be missing.
     let mut merged: BTreeMap<BlockId, Vec<JobKey>> = BTreeMap::new();
     for (&(id, output_count), outputs) in &jobs {
         let is_complete = outputs.is_complete(output_count);
@@ -215,7 +214,7 @@ pub fn judge(blocks: &[Lineage]) -> Judgement {
             (Some(&(job, _)), _) => Standing::Hidden(Reason::Merged { job }),
             (None, Some(job)) => {
                 let complete = jobs.get(&(job.id, job.output_count)).is_some_and(|it| it.is_complete(job.output_count));
-                // An output without parents is all that there is.
+                // An output without parents has no other copy.
                 let replaceable = !block.parents.is_empty()
                     && block.parents.iter().all(is_there)
                     && series_held(&block.parents, &series_counts, &jobs, &merged) >= block.series_count;
@@ -238,8 +237,7 @@ pub fn judge(blocks: &[Lineage]) -> Judgement {
     Judgement { standings, incomplete }
 }
 
-/// Returns the most series that parents can hold: those that are there, and for the others the outputs of the jobs that
-/// hide them.
+/// Returns the most series that the parents can hold. A missing parent counts as the outputs of the jobs that hide it.
 fn series_held(
     parents: &[BlockId],
     series_counts: &BTreeMap<BlockId, u64>,
@@ -258,7 +256,7 @@ fn series_held(
     holders.iter().filter_map(|id| series_counts.get(id)).fold(0, |sum, count| sum.saturating_add(*count))
 }
 
-/// Returns the blocks of which all series are in blocks that count: all of them, unless origins go in a circle.
+/// Returns the hidden blocks whose series are all in live blocks: all of them, unless origins form a cycle.
 fn held(
     blocks: &[Lineage],
     standings: &[Standing],
@@ -291,10 +289,10 @@ fn held(
     }
 }
 
-/// What a job that merges these blocks should write down as ancestors of its outputs: what the blocks hold whole
-/// without being it.
+/// Returns the ancestors that a job must record if it merges these blocks: the origins that the blocks hold whole.
 ///
-/// That is what jobs were made of of which all outputs are among the blocks. One output of several holds but a part.
+/// These are the inputs of jobs all of whose outputs are among the blocks. A single output of several holds only a
+/// part.
 pub fn ancestors(parents: &[Lineage]) -> BTreeSet<BlockId> {
     let jobs = outputs_by_job(parents);
     let series_counts = parents.iter().map(|block| (block.id, block.series_count)).collect();

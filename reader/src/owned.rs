@@ -1,4 +1,4 @@
-//! Labels that outlive their block.
+//! [`OwnedLabels`]: labels that outlive their block.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -7,8 +7,8 @@ use byteview::ByteView;
 use chronoxide_format::Result;
 use chronoxide_format::view::{Label, Series};
 
-/// The labels of a series, copied out of the block: a string of up to 20 bytes lies in the view itself, a longer one in
-/// an allocation that clones share.
+/// The labels of a series, copied out of the block. Strings of up to 20 bytes are stored inline, longer ones in an
+/// allocation that clones share.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OwnedLabels {
     labels: Box<[(ByteView, ByteView)]>,

@@ -1,4 +1,4 @@
-//! A folder of remaps, in which a series is followed from compaction to compaction.
+//! [`RemapFolder`]: a series followed through many compactions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,13 +11,12 @@ use chronoxide_format::remap::RemapError;
 use crate::backing::refuse_pipe;
 use crate::{Checks, OpenError, Remap};
 
-/// The extension of remaps' names.
+/// File extension of remaps.
 pub const REMAP_EXTENSION: &str = "cxr";
 
-/// The remaps of a folder, each named after the id of the block that was merged: `<id>.cxr`, as `chronoxide-compact
-/// --remap` names them.
+/// The remaps of a folder. `chronoxide-compact --remap` names each after the id of its input block: `<id>.cxr`.
 ///
-/// A remap is opened when it is first needed, and stays open.
+/// A remap is opened on its first use, and stays open.
 ///
 /// ```
 /// use chronoxide_reader::{BlockId, Checks, Followed, RemapFolder, SeriesRef};
@@ -27,8 +26,8 @@ pub const REMAP_EXTENSION: &str = "cxr";
 /// let is_there = |block: BlockId| blocks.join(format!("{block}.cx")).exists();
 /// match remaps.follow(hour, SeriesRef(7), is_there)? {
 ///     Followed::Found { block, series } => println!("series {series} of block {block}"),
-///     Followed::Dropped { block } => println!("left out when block {block} was merged"),
-///     Followed::Lost { block, series } => println!("it was series {series} of block {block}, which is gone and has no remap"),
+///     Followed::Dropped { block } => println!("dropped when block {block} was merged"),
+///     Followed::Lost { block, series } => println!("series {series} of block {block}, which is missing and has no remap"),
 /// }
 /// # Ok(())
 /// # }
@@ -41,22 +40,22 @@ pub struct RemapFolder {
     remaps: BTreeMap<BlockId, Option<Remap>>,
 }
 
-/// Where a series is after all compactions that the folder knows.
+/// Place of a series after all compactions that the folder knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// It is in a block that is there.
+    /// The series is in a block that exists.
     Found {
         /// The block.
         block: BlockId,
         /// The series in that block.
         series: SeriesRef,
     },
-    /// A compaction left it out.
+    /// A compaction dropped the series.
     Dropped {
-        /// The block that was merged then.
+        /// Input block of that compaction.
         block: BlockId,
     },
-    /// It is in a block that is not there, and there is no remap of that block.
+    /// The series is in a block that is missing and has no remap.
     Lost {
         /// The block.
         block: BlockId,
@@ -65,7 +64,7 @@ pub enum Followed {
     },
 }
 
-/// Why a series could not be followed.
+/// Reason why a series could not be followed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FollowError {
@@ -77,31 +76,31 @@ pub enum FollowError {
     Remap {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error of the remap.
         source: RemapError,
     },
-    /// A remap is of another block than its name says.
-    #[error("{}: the remap of block {found}, not of {expected}", path.display())]
+    /// A remap is of another block than its file name states.
+    #[error("{}: remap of block {found}, but its name is that of block {expected}", path.display())]
     OtherBlock {
         /// Path of the file.
         path: PathBuf,
-        /// The block that the name says.
+        /// Block of the file name.
         expected: BlockId,
         /// The block that the remap is of.
         found: BlockId,
     },
-    /// The block has fewer series.
-    #[error("no series {series} in block {block}: it has {count}, from 0 on")]
+    /// The series is out of range.
+    #[error("series {series} is out of range: block {block} has {count} series, from 0")]
     NoSeries {
         /// The block.
         block: BlockId,
-        /// The series that was asked for.
+        /// Requested series.
         series: SeriesRef,
         /// Number of series.
         count: u64,
     },
-    /// Remaps lead back to a block that they come from.
-    #[error("remaps lead from block {block} back to it")]
+    /// The remaps form a cycle.
+    #[error("remaps form a cycle at block {block}")]
     Cycle {
         /// The block.
         block: BlockId,
@@ -109,7 +108,7 @@ pub enum FollowError {
 }
 
 impl RemapFolder {
-    /// Looks for remaps in a folder. Nothing is read yet.
+    /// Creates a folder of remaps. Nothing is read yet.
     pub fn new(path: impl Into<PathBuf>, checks: Checks) -> Self {
         Self { path: path.into(), checks, remaps: BTreeMap::new() }
     }
@@ -122,7 +121,7 @@ impl RemapFolder {
     /// Returns the remap of a block, or `None` if the folder has none.
     ///
     /// # Errors
-    /// A remap that cannot be opened, or is of another block.
+    /// Returns an error if the remap cannot be opened or is of another block.
     pub fn get(&mut self, block: BlockId) -> Result<Option<&Remap>, FollowError> {
         if !self.remaps.contains_key(&block) {
             let opened = self.open(block)?;
@@ -145,8 +144,8 @@ impl RemapFolder {
         Ok(Some(remap))
     }
 
-    /// Follows a series of `block` through remaps, to the first block for which `is_there` is true. Costs a lookup per
-    /// compaction, and opening the remaps that were not needed before.
+    /// Follows a series of `block` through remaps to the first block for which `is_there` returns true. Costs one
+    /// lookup per compaction, and the opening of each remap on its first use.
     ///
     /// # Errors
     /// See [`FollowError`].
@@ -171,7 +170,7 @@ impl RemapFolder {
                 return Err(FollowError::NoSeries { block, series, count });
             }
             let Some(target) = view.get(series).map_err(damaged)? else { return Ok(Followed::Dropped { block }) };
-            // A target's output is one of the remap's, which the lookup has checked.
+            // The lookup has checked that the output is in range.
             let Some((output, _)) = view.output(target.output) else { return Ok(Followed::Lost { block, series }) };
             (block, series) = (output, target.series);
         }

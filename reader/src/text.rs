@@ -1,20 +1,20 @@
-//! The arena of a block as `&str`: checked once, and taken on trust from then on.
+//! Cache of the check that a block's arena is UTF-8.
 
 use std::sync::OnceLock;
 
 use chronoxide_format::Error;
 use chronoxide_format::view::BlockView;
 
-/// Whether the arena of a block was found to be text.
+/// Records that the arena of a block was checked and is UTF-8.
 ///
-/// Part of a [`Block`](crate::Block), whose bytes never change: that is what makes the answer last.
+/// It is part of a [`Block`](crate::Block), whose bytes never change: the result stays valid.
 #[derive(Debug, Default)]
 pub(crate) struct ArenaText {
     checked: OnceLock<()>,
 }
 
 impl ArenaText {
-    /// Returns the arena of the block of which this is part, as text.
+    /// Returns the arena of the block that owns this record, as text.
     ///
     /// # Safety
     /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame.

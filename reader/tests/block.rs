@@ -1,4 +1,4 @@
-//! Blocks opened from files and memory, with their checks early, late or never.
+//! Blocks opened from files and memory, with eager, lazy and no checks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ fn golden_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden").join(name).with_extension("cx")
 }
 
-/// Opens a file that nobody changes while the test runs.
+/// Maps a file that does not change while the test runs.
 fn map(path: &Path, checks: Checks) -> Result<Block, OpenError> {
     // SAFETY: goldens and files of temporary folders are not written to after they were made.
     unsafe { Block::map(path, checks) }
@@ -37,7 +37,7 @@ fn content(block: &Block) -> Result<BTreeSet<Labelset>, Error> {
     view.series_iter().map(|series| text.labels(&series?).map(|label| label.map(owned)).collect()).collect()
 }
 
-/// Where a section of the golden block begins and ends.
+/// Returns the place of a section of a golden block.
 fn section(bytes: &[u8], kind: u32) -> std::ops::Range<usize> {
     let view = chronoxide_reader::BlockView::open(bytes).unwrap();
     let section = view.sections().find(|section| section.kind == kind).unwrap();
@@ -52,7 +52,7 @@ const ARENA: u32 = 6;
 const METRIC_METADATA: u32 = 2_147_483_649;
 
 #[test]
-fn a_block_is_the_same_wherever_its_bytes_lie() {
+fn a_block_is_the_same_from_map_buffer_and_shared_bytes() {
     for golden in goldens() {
         let path = golden_path(golden.name);
         for checks in CHECKS {
@@ -72,7 +72,7 @@ fn a_block_is_the_same_wherever_its_bytes_lie() {
 }
 
 #[test]
-fn a_mapped_block_outlives_its_name() {
+fn a_mapped_block_survives_the_deletion_of_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.cx");
     let golden = golden("plain-bitpacked");
@@ -83,7 +83,7 @@ fn a_mapped_block_outlives_its_name() {
 }
 
 #[test]
-fn a_damaged_chunk_is_an_error_where_it_is_touched_and_nowhere_else() {
+fn a_damaged_chunk_is_an_error_only_for_reads_of_it() {
     let golden = golden("many-chunks");
     let rows = section(&golden.bytes, ROWS);
     assert!(rows.len() > 2 * CHUNK, "there are chunks to tell apart");
@@ -107,7 +107,7 @@ fn a_damaged_chunk_is_an_error_where_it_is_touched_and_nowhere_else() {
                 Err(error) => {
                     errors += 1;
                     assert_eq!(error.rule(), Rule::ChunkChecksum);
-                    // It does not become right by asking again.
+                    // A second attempt gives the same error.
                     assert_eq!(of(&view), Err(error));
                 }
             }
@@ -121,7 +121,7 @@ fn a_damaged_chunk_is_an_error_where_it_is_touched_and_nowhere_else() {
     }
 }
 
-/// Catalogue, symbols and meta of a small block are one chunk each, which opening looks at.
+/// Catalogue, symbols and meta of a small block are one chunk each. Opening reads them.
 #[test]
 fn lazy_opening_refuses_every_flipped_byte_of_catalogue_symbols_and_meta() {
     let mut cases = 0;
@@ -174,16 +174,16 @@ fn text_of_a_damaged_arena_is_an_error_each_time() {
     for _ in 0..3 {
         assert_eq!(view.text().unwrap_err().rule(), Rule::ChunkChecksum);
     }
-    // What does not lie in the damaged chunk is there.
+    // Symbols outside the damaged chunk can be read.
     assert_eq!(view.label_names().collect::<Result<Vec<_>, _>>().unwrap().len(), 3);
     assert_eq!(Block::from_vec(bytes.clone(), Checks::Eager).unwrap_err().rule(), Rule::ChunkChecksum);
-    // Even unchecked there is no text that is none.
+    // Without checks, bytes that are not UTF-8 are still an error.
     let unchecked = Block::from_vec(bytes, Checks::Never).unwrap();
     assert!(unchecked.view().text().is_err());
 }
 
 #[test]
-fn metric_metadata_are_checked_when_they_are_asked_for() {
+fn metric_metadata_are_checked_on_access() {
     let golden = golden("metrics");
     let metrics = section(&golden.bytes, METRIC_METADATA);
     for damaged in [metrics.start, metrics.start + 20, metrics.end - 1] {
@@ -262,7 +262,7 @@ fn threads_share_a_block_while_it_is_checked() {
                 let text = view.text().unwrap();
                 let mut seen = BTreeSet::new();
                 for number in 0..count {
-                    // Each in an order of its own.
+                    // Each thread reads in its own order.
                     let series = view.series(SeriesRef((number * 7 + thread * 401) % count)).unwrap().unwrap();
                     let labels: Labelset = text
                         .labels(&series)
@@ -282,7 +282,7 @@ fn threads_share_a_block_while_it_is_checked() {
 }
 
 #[test]
-fn files_that_cannot_be_opened_are_told_apart() {
+fn each_kind_of_open_error_is_distinct() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         fs::write(folder.path().join(name), bytes).unwrap();

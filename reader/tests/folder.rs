@@ -1,4 +1,4 @@
-//! Folders of real blocks: which are opened, which count, and what is said of the others.
+//! Folders of real blocks: the files that are opened, the live blocks, and the reports on others.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ fn labels(number: u32) -> Labelset {
     Labelset::from([("__name__".to_owned(), "up".to_owned()), ("pod".to_owned(), format!("pod-{number}"))])
 }
 
-/// A block with these series, numbered.
+/// Returns a block with these numbered series.
 fn block(series: impl IntoIterator<Item = u32>, meta: &BlockMeta) -> (BlockId, Vec<u8>) {
     let series: BTreeSet<Labelset> = series.into_iter().map(labels).collect();
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, meta).unwrap();
@@ -29,7 +29,7 @@ fn at(hour: i64) -> BlockMeta {
     BlockMeta { time, ..BlockMeta::default() }
 }
 
-/// Output `output` of `count`, which has every `count`-th series of those below `end`.
+/// Returns output `output` of `count`: every `count`-th series of those below `end`.
 fn output(parents: &[BlockId], output: u32, count: u32, end: u32) -> (BlockId, Vec<u8>) {
     let mut parents = parents.to_vec();
     parents.sort();
@@ -73,7 +73,7 @@ fn both(path: &Path, checks: Checks) -> Folder {
 }
 
 #[test]
-fn blocks_count_in_the_order_of_their_times_whatever_their_names() {
+fn live_blocks_are_in_order_of_time_for_any_names() {
     let folder = tempfile::tempdir().unwrap();
     let blocks = [3, 1, 2].map(|hour| block([hour as u32], &at(hour)));
     for (name, (_, bytes)) in ["b.cx", "a.cx", "c.cx"].iter().zip(&blocks) {
@@ -130,7 +130,7 @@ fn a_damaged_output_is_reported_and_hides_nothing() {
     let [incomplete] = opened.incomplete() else { panic!("{:?}", opened.incomplete()) };
     assert_eq!((incomplete.output_count, incomplete.present), (3, 2));
 
-    // Without a parent the other outputs are needed, and the parent that is left too.
+    // Without one parent, the other outputs and the remaining parent are live.
     fs::remove_file(&paths[0]).unwrap();
     let opened = both(folder.path(), Checks::Eager);
     let distinct: BTreeSet<Labelset> = series(&opened).into_iter().collect();
@@ -139,7 +139,7 @@ fn a_damaged_output_is_reported_and_hides_nothing() {
 }
 
 #[test]
-fn what_is_no_block_is_reported_and_what_has_no_such_name_is_not_looked_at() {
+fn invalid_blocks_are_reported_and_other_files_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let sound = block([1], &at(1));
@@ -178,7 +178,7 @@ fn a_copy_counts_once() {
 }
 
 #[test]
-fn a_folder_that_is_none_is_an_error() {
+fn a_missing_folder_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
     match Folder::read(&missing, Checks::Lazy) {
@@ -189,9 +189,9 @@ fn a_folder_that_is_none_is_an_error() {
     assert!(empty.live().is_empty());
 }
 
-/// A job publishes and deletes as fast as it can while others read.
+/// A job publishes and deletes as fast as possible while the test reads.
 #[test]
-fn a_folder_that_changes_while_it_is_opened_lacks_nothing() {
+fn a_folder_that_changes_during_opening_loses_no_series() {
     let folder = tempfile::tempdir().unwrap();
     let first = block(0..9, &at(1));
     put(folder.path(), &first);
@@ -207,7 +207,7 @@ fn a_folder_that_changes_while_it_is_opened_lacks_nothing() {
         let job = scope.spawn(|| {
             let mut before = first.0;
             for next in &chain {
-                // As publishing does: whole under another name first.
+                // As publication does: first complete under another name.
                 let temporary = folder.path().join(".chronoxide-aaaaaaaaaaaa");
                 fs::write(&temporary, &next.1).unwrap();
                 fs::rename(&temporary, folder.path().join(format!("{}.cx", next.0))).unwrap();
@@ -216,7 +216,7 @@ fn a_folder_that_changes_while_it_is_opened_lacks_nothing() {
             }
         });
         let mut reads = 0;
-        // The job may be done before this thread begins.
+        // The job may be done before this thread starts.
         while reads == 0 || !job.is_finished() {
             match Folder::read(folder.path(), Checks::Eager) {
                 Ok(opened) => assert_eq!(series(&opened), all),

@@ -1,4 +1,4 @@
-//! Which blocks count: by hand, and in random histories of a folder where each block is a set of numbers.
+//! Live blocks: examples, and random histories of a folder whose blocks are sets of numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ fn original(number: u8) -> Lineage {
     }
 }
 
-/// Output `output` of `count` of the job that is numbered `job`.
+/// Returns output `output` of `count` of job number `job`.
 fn output(number: u8, (job, output, count): (u8, u32, u32), parents: &[u8], ancestors: &[u8]) -> Lineage {
     let ids = |numbers: &[u8]| numbers.iter().copied().map(id).collect();
     let job = Some(Job { id: [job; 16], output, output_count: count });
@@ -39,7 +39,7 @@ const fn unfinished(job: u8) -> Standing {
     Standing::Hidden(Reason::Unfinished { job: [job; 16] })
 }
 
-/// Judges the blocks in any order, which must not matter; gives the standings in the order given.
+/// Judges the blocks in several orders, which must not matter. Returns the standings in the order of `blocks`.
 fn standings(blocks: &[Lineage]) -> Vec<Standing> {
     let Judgement { standings, .. } = judge(blocks);
     let mut turned = blocks.to_vec();
@@ -52,7 +52,7 @@ fn standings(blocks: &[Lineage]) -> Vec<Standing> {
     standings
 }
 
-/// Outputs 11, 12 and 13 of job 1, made of 1 and 2.
+/// Outputs 11, 12 and 13 of job 1, merged from 1 and 2.
 fn three() -> [Lineage; 3] {
     [11, 12, 13].map(|number| output(number, (1, u32::from(number) - 11, 3), &[1, 2], &[]))
 }
@@ -72,12 +72,12 @@ fn all_outputs_together_hide_their_parents_and_fewer_hide_nothing() {
 }
 
 #[test]
-fn an_output_counts_once_a_parent_is_gone() {
+fn an_output_is_live_after_a_parent_is_gone() {
     let (one, [a, b, c]) = (original(1), three());
-    // While the parents are deleted, and when they are gone.
+    // While the parents are deleted, and afterwards.
     assert_eq!(standings(&[one.clone(), a.clone(), b.clone(), c.clone()]), [merged(1), LIVE, LIVE, LIVE]);
     assert_eq!(standings(&[a.clone(), b.clone(), c]), [LIVE, LIVE, LIVE]);
-    // An output is lost then: nothing else may be, and what is left of the parents may be the last to hold some of it.
+    // An output is lost: the remaining parent may be the last block with some of its series.
     assert_eq!(standings(&[a.clone(), b.clone()]), [LIVE, LIVE]);
     assert_eq!(standings(&[one, a, b]), [LIVE, LIVE, LIVE]);
 }
@@ -88,31 +88,31 @@ fn a_job_with_fewer_series_than_a_block_it_claims_hides_nothing() {
     let (one, two) = (of(7, original(1)), of(3, original(2)));
     let parts = |counts: [u64; 3]| three().into_iter().zip(counts).map(|(part, count)| of(count, part));
     let folder = |counts| [one.clone(), two.clone()].into_iter().chain(parts(counts)).collect::<Vec<_>>();
-    // Six are not the seven of the first parent, and count beside it.
+    // Six series are not the seven of the first parent: both are live.
     assert_eq!(standings(&folder([2, 2, 2])), [LIVE; 5]);
     let [job] = judge(&folder([2, 2, 2])).incomplete[..] else { panic!("one job") };
     assert_eq!((job.present, job.disputed), (3, Some(id(1))));
     assert_eq!(standings(&folder([0, 7, 0])), [merged(1), merged(1), LIVE, LIVE, LIVE]);
-    // Of what is not there nothing is known.
+    // Missing blocks are not compared.
     assert_eq!(standings(&folder([2, 2, 2])[1..]), [merged(1), LIVE, LIVE, LIVE]);
 
-    // Whoever leaves series out says so.
+    // Dropped series are declared.
     let mut rewritten = folder([0, 0, 1]);
     rewritten[4].is_rewritten = true;
     assert_eq!(standings(&rewritten), [merged(1), merged(1), LIVE, LIVE, LIVE]);
 
-    // Ancestors are claims as well.
+    // Ancestors are checked like parents.
     let by_ancestor = of(6, output(11, (1, 0, 1), &[], &[1]));
     assert_eq!(standings(&[one.clone(), by_ancestor.clone()]), [LIVE, LIVE]);
     assert_eq!(standings(&[one.clone(), of(7, by_ancestor.clone())]), [merged(1), LIVE]);
-    // A block that is not believed passes no claim on to what is made of it.
+    // Outputs of a block with a rejected claim do not inherit the claim.
     assert_eq!(ancestors(&[one.clone(), two.clone(), by_ancestor]), BTreeSet::new());
 }
 
-/// One block claims to be the same output, so that the job is doubtful, and another to hold the parents, which are
+/// One block claims the same output number, so that the job is in doubt. Another claims to hold the parents, which are
 /// gone.
 #[test]
-fn an_output_is_not_hidden_by_what_cannot_hold_it() {
+fn blocks_that_cannot_hold_an_output_do_not_hide_it() {
     let of = |series_count, block: Lineage| Lineage { series_count, ..block };
     let merged_block = of(300, output(11, (1, 0, 1), &[1, 2], &[]));
     let double = output(12, (1, 0, 1), &[1, 2], &[]);
@@ -121,7 +121,7 @@ fn an_output_is_not_hidden_by_what_cannot_hold_it() {
     assert_eq!(standings(&empty)[0], LIVE);
     let large = [merged_block.clone(), double.clone(), of(300, holder)];
     assert_eq!(standings(&large)[0], unfinished(1));
-    // Parents that are there are counted themselves.
+    // Parents that are there are compared themselves.
     let with_parents = |count| [merged_block.clone(), double.clone(), of(count, original(1)), of(100, original(2))];
     assert_eq!(standings(&with_parents(200))[0], unfinished(1));
     assert_eq!(standings(&with_parents(199))[0], LIVE);
@@ -141,12 +141,12 @@ fn a_chain_ends_in_its_last_block() {
 #[test]
 fn a_part_of_a_sharded_job_merged_with_others_hides_only_itself() {
     let (one, two, [a, b, c]) = (original(1), original(2), three());
-    // Ancestors would be the parents of all three; of one they are none.
+    // The ancestors would be the parents of all three outputs. A single output has none.
     assert!(ancestors(&[a.clone(), original(5)]).is_empty());
     let d = output(20, (2, 0, 1), &[5, 11], &[]);
     let all = [one.clone(), two.clone(), original(5), a, b.clone(), c.clone(), d.clone()];
     assert_eq!(standings(&all), [merged(1), merged(1), merged(2), merged(2), LIVE, LIVE, LIVE]);
-    // The part was deleted before what it was made of: 1 and 2 hold what 12 and 13 do.
+    // The output was deleted before its parents: 1 and 2 hold the series of 12 and 13.
     assert_eq!(standings(&[one, two, b, c, d]), [LIVE, LIVE, unfinished(1), unfinished(1), LIVE]);
 }
 
@@ -197,27 +197,27 @@ fn a_copy_counts_once_and_completes_nothing() {
 }
 
 #[test]
-fn origins_in_a_circle_hide_nothing_of_the_circle() {
+fn origins_that_form_a_cycle_hide_nothing_of_the_cycle() {
     let itself = output(1, (1, 0, 1), &[1], &[]);
     assert_eq!(standings(&[itself]), [LIVE]);
     let [a, b] = [output(1, (1, 0, 1), &[2], &[]), output(2, (2, 0, 1), &[1], &[])];
     assert_eq!(standings(&[a, b]), [LIVE, LIVE]);
     let [a, b] = [output(1, (1, 0, 2), &[2], &[]), output(2, (2, 0, 2), &[1], &[])];
     assert_eq!(standings(&[a, b, original(3)]), [LIVE, LIVE, LIVE]);
-    // An output that is its own parent is no loss, and hides the others.
+    // An output that is its own parent hides the others and loses nothing.
     let again = output(2, (1, 0, 1), &[1, 2], &[]);
     assert_eq!(standings(&[original(1), again]), [merged(1), LIVE]);
 }
 
 #[test]
-fn ancestors_are_what_parents_hold_whole() {
+fn ancestors_are_the_origins_that_parents_hold_whole() {
     let [a, b, c] = three().map(|block| Lineage { ancestors: vec![id(9)], ..block });
     assert_eq!(ancestors(&[a.clone(), b.clone(), c.clone()]), BTreeSet::from([1, 2, 9].map(id)));
     assert_eq!(ancestors(&[a.clone(), b.clone(), c, original(2)]), BTreeSet::from([1, 9].map(id)), "2 is a parent");
     assert_eq!(ancestors(&[a, b, original(2)]), BTreeSet::new());
 }
 
-/// All blocks that there ever were, with the numbers that stand for their series, and those that are in the folder.
+/// All blocks of a history, with the numbers that stand for their series, and the blocks that are in the folder.
 struct History {
     random: Random,
     blocks: Vec<(Lineage, BTreeSet<u32>)>,
@@ -239,7 +239,7 @@ impl History {
 
     fn push(&mut self, job: Option<Job>, origin: [Vec<BlockId>; 2], series: BTreeSet<u32>) -> usize {
         let number = self.blocks.len();
-        // In no order of age.
+        // Ids are not in order of age.
         let mut bytes = [self.random.below(256) as u8; 16];
         bytes[8..].copy_from_slice(&(number as u64).to_be_bytes());
         let [parents, ancestors] = origin;
@@ -273,7 +273,7 @@ impl History {
         of.iter().copied().filter(|_| self.random.percent(40)).collect()
     }
 
-    /// A job over these blocks, killed after any of its outputs.
+    /// Runs a job on these blocks and kills it after any of its outputs.
     fn merge(&mut self, inputs: &BTreeSet<usize>) {
         if inputs.is_empty() {
             return;
@@ -303,7 +303,7 @@ impl History {
         self.jobs.push(outputs);
     }
 
-    /// Publishes the other outputs of a job that was killed, if all its inputs still count.
+    /// Publishes the missing outputs of a killed job, if all its inputs are still live.
     fn run_again(&mut self) {
         if self.jobs.is_empty() {
             return;
@@ -316,7 +316,7 @@ impl History {
         }
     }
 
-    /// Deletes one block, if the same blocks count afterwards.
+    /// Deletes one block, if the same blocks are live afterwards.
     fn delete(&mut self) -> bool {
         let before = self.live();
         let all: Vec<usize> = self.present.iter().copied().collect();
@@ -333,7 +333,7 @@ impl History {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
 
-    /// Jobs that merge what counts, are killed and run again, and delete what makes no difference.
+    /// Jobs merge live blocks, are killed and run again, and delete blocks that make no difference.
     #[test]
     fn each_series_is_seen_exactly_once(seed: u64) {
         let mut history = History::new(seed);
@@ -355,7 +355,7 @@ proptest! {
         }
     }
 
-    /// The same with any inputs, and blocks lost at any time.
+    /// Like the test above, with any inputs and blocks lost at any time.
     #[test]
     fn no_series_of_the_folder_is_lost(seed: u64) {
         let mut history = History::new(seed);
@@ -381,7 +381,7 @@ proptest! {
     }
 }
 
-/// That the histories above have what they are to try.
+/// Checks that the histories above contain the cases they are meant to test.
 #[test]
 fn histories_have_deletions_and_unfinished_jobs() {
     let (mut deleted, mut hidden) = (0, [0; 2]);

@@ -1,4 +1,4 @@
-//! Remaps opened from files and memory, with their checks early, late or never.
+//! Remaps opened from files and memory, with eager, lazy and no checks.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn golden_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/remaps/golden").join(name).with_extension("cxr")
 }
 
-/// Opens a file that nobody changes while the test runs.
+/// Maps a file that does not change while the test runs.
 fn map(path: &Path, checks: Checks) -> Result<Remap, OpenError> {
     // SAFETY: goldens are not written to.
     unsafe { Remap::map(path, checks) }
@@ -24,7 +24,7 @@ fn targets(remap: &Remap) -> Result<Vec<Option<Target>>, RemapError> {
     remap.view().targets()?.collect()
 }
 
-/// What the golden text says of each series.
+/// Returns the targets that the golden text states.
 fn stated(text: &str) -> Vec<Option<Target>> {
     let lines = text.lines().skip_while(|line| !line.starts_with("series ")).skip(1);
     lines
@@ -40,7 +40,7 @@ fn many_chunks() -> Vec<u8> {
 }
 
 #[test]
-fn a_remap_is_the_same_wherever_its_bytes_lie() {
+fn a_remap_is_the_same_from_map_and_buffers() {
     for golden in golden_remaps() {
         let path = golden_path(golden.name);
         for checks in CHECKS {
@@ -62,7 +62,7 @@ fn a_remap_is_the_same_wherever_its_bytes_lie() {
 fn eager_checks_refuse_damage_at_once_and_lazy_ones_when_it_is_touched() {
     let sound = many_chunks();
     let expected = targets(&Remap::from_vec(sound.clone(), Checks::Eager).unwrap()).unwrap();
-    // In the last chunk, where the rows of the last series are.
+    // In the last chunk, with the rows of the last series.
     let chunks = (sound.len() - HEADER) / CHUNK;
     assert!(chunks >= 2);
     let damage = HEADER + chunks * CHUNK + 100;
@@ -75,7 +75,7 @@ fn eager_checks_refuse_damage_at_once_and_lazy_ones_when_it_is_touched() {
     assert_eq!(lazy.verify().unwrap_err().rule(), RemapRule::ChunkChecksum);
     let view = lazy.view();
     let (mut right, mut refused) = (0, 0);
-    // Twice: damage stays damage.
+    // Twice: a second attempt gives the same result.
     for series in (0..expected.len()).chain(0..expected.len()) {
         match view.get(SeriesRef(series as u32)) {
             Ok(target) => {

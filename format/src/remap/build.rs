@@ -71,7 +71,7 @@ impl RemapBuilder {
     /// Returns the remap of this input: which job wrote which outputs.
     ///
     /// # Errors
-    /// Outputs with more series than can be numbered.
+    /// `TooMany` if the outputs have more series than a remap can number.
     pub fn new(input: BlockId, job: [u8; 16], outputs: &[RemapOutput]) -> Result<Self, RemapBuildError> {
         let mut builder = Self {
             input,
@@ -105,7 +105,7 @@ impl RemapBuilder {
     /// Adds the next keyset of the input.
     ///
     /// # Errors
-    /// More series than a block has, a number that no series has, a row without series.
+    /// Returns an error for more series than a block can have, a target out of range, and a row without series.
     pub fn push_keyset(&mut self, targets: &KeysetTargets) -> Result<(), RemapBuildError> {
         let series = length(targets.targets.len());
         if series == 0 || targets.rows().any(<[u64]>::is_empty) {
@@ -182,7 +182,7 @@ impl RemapBuilder {
     /// Returns the bytes of the remap.
     ///
     /// # Errors
-    /// More patterns or runs than a remap can have.
+    /// `TooMany` if there are more patterns or runs than a remap can have.
     pub fn finish(mut self) -> Result<Vec<u8>, RemapBuildError> {
         self.place_bases();
         let mut patterns: Vec<[u64; 2]> = Vec::with_capacity(self.patterns.all.len());

@@ -43,7 +43,8 @@ impl RemapFrame {
     /// Checks the header and the lengths: O(1), no allocation.
     ///
     /// # Errors
-    /// What is no remap, of another version, or damaged in its header.
+    /// `NotARemap` if the magic bytes are missing, `UnsupportedVersion` for another version, `Corrupt` if the header is
+    /// damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, RemapError> {
         if !bytes.starts_with(&REMAP_MAGIC) {
             return Err(RemapError::NotARemap);
@@ -144,7 +145,7 @@ impl RemapFrame {
     /// Checks all checksums but the header's, which was checked.
     ///
     /// # Errors
-    /// The first one that is wrong.
+    /// `Corrupt` with the first wrong checksum.
     pub fn check_all(&self, bytes: &[u8]) -> Result<(), RemapError> {
         let body = self.body(bytes);
         let (input, job) = (&self.header.input_id, &self.header.job_id);

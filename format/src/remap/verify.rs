@@ -18,7 +18,7 @@ impl RemapView<'_> {
     /// Cost: one pass over the bytes, and one step for each run of each row.
     ///
     /// # Errors
-    /// The first rule that is broken, with place and values.
+    /// `Corrupt` with the first violated rule, its place and its values.
     pub fn verify(&self) -> Result<(), RemapError> {
         self.check()?;
         self.verify_outputs()?;

@@ -57,7 +57,8 @@ impl<'a> RemapView<'a> {
     /// Opens a remap: header and lengths are checked, in a time that does not depend on its size.
     ///
     /// # Errors
-    /// What is no remap, of another version, or damaged in its header.
+    /// `NotARemap` if the magic bytes are missing, `UnsupportedVersion` for another version, `Corrupt` if the header is
+    /// damaged.
     pub fn open(bytes: &'a [u8]) -> Result<Self, RemapError> {
         Ok(Self::with_frame(bytes, &RemapFrame::parse(bytes)?, None))
     }
@@ -76,7 +77,7 @@ impl<'a> RemapView<'a> {
     /// Checks the chunks of the outputs, which views with proofs do not check by themselves. Costs O(outputs).
     ///
     /// # Errors
-    /// A chunk that is damaged.
+    /// `Corrupt` if a chunk is damaged.
     pub fn prove_outputs(&self) -> Result<(), RemapError> {
         let section = self.frame.body(self.bytes);
         (0..chunk_count(self.frame.outputs_len())).try_for_each(|chunk| section.check(chunk)).map_err(damaged_chunk)
@@ -90,7 +91,7 @@ impl<'a> RemapView<'a> {
     /// Checks the checksums.
     ///
     /// # Errors
-    /// The first one that is wrong.
+    /// `Corrupt` with the first wrong checksum.
     pub fn check(&self) -> Result<(), RemapError> {
         self.frame.check_all(self.bytes)
     }

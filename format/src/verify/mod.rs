@@ -47,7 +47,7 @@ impl BlockView<'_> {
     /// of each row of each table. Further series of a prefix cost nothing more.
     ///
     /// # Errors
-    /// The first rule that is broken, with place and values.
+    /// `Corrupt` with the first violated rule, its place and its values.
     pub fn verify(&self) -> Result<ContentFingerprint> {
         self.verify_on(&InTurn)
     }
@@ -55,7 +55,8 @@ impl BlockView<'_> {
     /// Like [`BlockView::verify`], but verifies keysets in pieces on the threads of `join`.
     ///
     /// # Errors
-    /// As [`BlockView::verify`], whatever the threads: what breaks a rule is looked at again in order.
+    /// Returns the error of [`BlockView::verify`], on any number of threads: a damaged block is verified again in
+    /// order.
     pub fn verify_on(&self, join: &impl Join) -> Result<ContentFingerprint> {
         let verified = self.verify_content(join).and_then(|content| {
             self.verify_identity(&content)?;

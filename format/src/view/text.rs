@@ -41,7 +41,7 @@ impl<'data, 'view> Text<'data, 'view> {
     /// Returns the text of symbol `id`, or `None` if it is out of range.
     ///
     /// # Errors
-    /// Damage to what was touched, or a symbol that starts or ends inside a character.
+    /// `Corrupt` if a byte that was read is damaged, or a symbol starts or ends inside a character.
     #[inline]
     pub fn symbol(&self, id: SymbolId) -> Result<Option<&'data str>> {
         match self.view.symbols().range(id)? {

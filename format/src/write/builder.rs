@@ -1,4 +1,4 @@
-//! The builder of a block.
+//! [`BlockBuilder`]: the builder of a block.
 
 use std::ops::Range;
 
@@ -56,17 +56,17 @@ impl BlockBuilder {
         }
     }
 
-    /// Lets tables be deeper than the format allows: for tests of readers, which must refuse such a block.
+    /// Allows tables deeper than the format does, for tests of readers.
     #[doc(hidden)]
     pub const fn with_any_depth(mut self) -> Self {
         self.max_depth = u32::MAX;
         self
     }
 
-    /// Adds a symbol, which must come after the one before it in byte order.
+    /// Adds a symbol. Symbols must be added in byte order.
     ///
     /// # Errors
-    /// A symbol out of order, empty or too long, or one too many.
+    /// Returns an error for a symbol that is out of order, empty or too long, and if the block has too many.
     pub fn push_symbol(&mut self, symbol: &str) -> Result<SymbolId, BuildError> {
         if !self.records.keys.is_empty() {
             return Err(BuildError::Phase { what: "symbols", before: "keys" });
@@ -77,7 +77,7 @@ impl BlockBuilder {
     /// Adds a key and its value dictionary. Names must increase from key to key, values in the dictionary.
     ///
     /// # Errors
-    /// Symbols that do not exist, a wrong order, or no values.
+    /// Returns an error for unknown symbols, a wrong order or an empty dictionary.
     pub fn push_key(&mut self, name: SymbolId, values: &[SymbolId]) -> Result<KeyId, BuildError> {
         let number = self.records.keys.len();
         if self.graph.tables.len() > number || self.keyset_tables > 0 {
@@ -104,7 +104,7 @@ impl BlockBuilder {
     /// increasing order; columns must be in the order of their first keys.
     ///
     /// # Errors
-    /// Rows or columns out of order, codes without meaning, too many columns, labels or levels.
+    /// Returns an error for rows or columns out of order, codes out of range, and too many columns, labels or levels.
     pub fn push_table(&mut self, domains: &[Domain], rows: &[u32]) -> Result<TableId, BuildError> {
         if !self.graph.pools.is_empty() || self.keyset_tables > 0 {
             return Err(BuildError::Phase { what: "tables", before: "pools and keysets" });
@@ -125,7 +125,7 @@ impl BlockBuilder {
     /// and the tables from pool to pool.
     ///
     /// # Errors
-    /// A wrong order, empty lists, members without meaning.
+    /// Returns an error for a wrong order, empty lists and members out of range.
     pub fn push_pool(&mut self, table: TableId, lists: &[&[u32]]) -> Result<PoolId, BuildError> {
         if self.keyset_tables > 0 {
             return Err(BuildError::Phase { what: "pools", before: "keysets" });
@@ -169,7 +169,7 @@ impl BlockBuilder {
     /// first series.
     ///
     /// # Errors
-    /// Keysets, keys or rows out of order, codes without meaning, too many labels or series.
+    /// Returns an error for keysets, keys or rows out of order, codes out of range, and too many labels or series.
     pub fn push_keyset(&mut self, keys: &[KeyId], rows: &[u32]) -> Result<SeriesRef, BuildError> {
         let domains: Vec<Domain> = keys.iter().map(|key| Domain::Table(TableId(key.0))).collect();
         if let Some(key) = keys.iter().find(|key| index(key.0) >= self.records.keys.len()) {
@@ -185,7 +185,8 @@ impl BlockBuilder {
     /// Adds a keyset whose rows refer to any tables and may end in a list. Returns its first series.
     ///
     /// # Errors
-    /// As [`BlockBuilder::push_keyset`], and a list column that is not the last of several.
+    /// Returns the errors of [`BlockBuilder::push_keyset`], and an error for a list column that is not the last of
+    /// several.
     pub fn push_keyset_table(&mut self, domains: &[Domain], rows: &[u32]) -> Result<SeriesRef, BuildError> {
         let shape = self.enter_keyset(domains)?;
         if !self.later.tables.is_empty() {
@@ -212,7 +213,7 @@ impl BlockBuilder {
     /// them.
     ///
     /// # Errors
-    /// As [`BlockBuilder::push_keyset_table`], but for rows.
+    /// Returns the errors of [`BlockBuilder::push_keyset_table`], except those of rows.
     pub fn push_keyset_outline(&mut self, outline: &KeysetOutline<'_>) -> Result<(SeriesRef, RowPacker), BuildError> {
         let KeysetOutline { domains, row_count, ranges, series_count, fingerprint } = *outline;
         let shape = self.enter_keyset(domains)?;
@@ -234,10 +235,10 @@ impl BlockBuilder {
         Ok((first, written.packer))
     }
 
-    /// Returns the block, whole.
+    /// Returns the bytes of the block.
     ///
     /// # Errors
-    /// Meta data out of order or too long, texts of metrics that are, or keysets whose rows were to be written later.
+    /// Returns an error for metadata out of order or too long, and for keysets that were pushed as outlines.
     pub fn finish(self, meta: &BlockMeta) -> Result<Vec<u8>, BuildError> {
         let prepared = self.prepare(meta)?;
         let mut block = std::io::Cursor::new(Vec::with_capacity(usize::try_from(prepared.byte_len()).unwrap_or(0)));
@@ -251,7 +252,7 @@ impl BlockBuilder {
     /// Finishes everything except rows that are written later. The block's id and length are known then.
     ///
     /// # Errors
-    /// Meta data out of order or too long, or texts of metrics that are.
+    /// Returns an error for metadata out of order or too long.
     pub fn prepare(mut self, meta: &BlockMeta) -> Result<PreparedBlock, BuildError> {
         let table_count = length(self.records.keys.len() + self.records.tables.len());
         for column in self.records.shapes.iter_mut().flat_map(|shape| &mut shape.columns) {
@@ -367,5 +368,5 @@ fn check_order(rows: &[u32], columns: usize, ordered: Range<usize>) -> Result<()
     Ok(())
 }
 
-/// Marks a domain that is a pool until the number of tables is known; no table has so large a number.
+/// Marks a domain that is a pool until the number of tables is known; no table has this number.
 const OPEN_POOL: u64 = 1 << 40;

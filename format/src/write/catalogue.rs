@@ -73,7 +73,7 @@ impl Records {
     /// Returns the catalogue section.
     ///
     /// # Errors
-    /// More records than can be counted.
+    /// `TooMany` if there are more records than the format can count.
     pub fn encode(&self) -> Result<Vec<u8>, BuildError> {
         let tables = self.keys.len() + self.tables.len();
         let domains = self.shapes.iter().flat_map(|shape| &shape.columns).map(|&[domain, ..]| domain);

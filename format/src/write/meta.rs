@@ -14,23 +14,23 @@ use crate::view::{Job, TimeRange};
 /// Metadata of a block that its content does not imply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockMeta {
-    /// The time range of the data, if it is known.
+    /// Time range of the data, if known.
     pub time: Option<TimeRange>,
-    /// The window that the block was cut for, if it was.
+    /// Window that the block was cut for, if any.
     pub window: Option<TimeRange>,
-    /// The job that writes the block, if one does.
+    /// Job that writes the block, if any.
     pub job: Option<Job>,
-    /// The blocks that this one is made of, in increasing order.
+    /// Ids of the blocks that this one was merged from, in increasing order.
     pub parents: Vec<BlockId>,
     /// Origins of the parents that may still exist, in increasing order.
     pub ancestors: Vec<BlockId>,
     /// Labels of the block as a whole, in increasing order of keys.
     pub external_labels: Vec<(String, String)>,
-    /// Pairs that a user attached, in increasing order of keys.
+    /// Annotations of a user, in increasing order of keys.
     pub annotations: Vec<(String, String)>,
     /// Type, unit and description of the block's metrics. Part of its id, not of its fingerprint.
     pub metrics: MetricSet,
-    /// How labels were cut.
+    /// Length limits of labels.
     pub policy: LabelPolicy,
     /// The version of the planner that chose the tables; 0 for none.
     pub planner_version: u32,

@@ -28,7 +28,7 @@ impl MetricRecords {
     /// Returns the records of a block; empty if it has no such section.
     ///
     /// # Errors
-    /// Damage to the section.
+    /// `Corrupt` if the section is damaged.
     pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let metrics = view.metric_metadata()?;
         macro_rules! all {
@@ -80,7 +80,7 @@ impl MetricRecords {
     /// Returns the section.
     ///
     /// # Errors
-    /// More rows or texts than can be counted.
+    /// `TooMany` if there are more rows or texts than the format can count.
     pub fn encode(&self) -> Result<Vec<u8>, BuildError> {
         let header = MetricsHeader {
             row_count: count("rows of metric metadata", &self.rows)?,

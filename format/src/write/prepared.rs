@@ -26,7 +26,7 @@ pub(super) struct LaterTables {
     pub len: u64,
 }
 
-/// A block that is known but for the rows of keysets that were pushed as outlines.
+/// A block that is complete except for the rows of keysets that were pushed as outlines.
 ///
 /// Its id and length are known, so that its file can be named before it is written.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl PreparedBlock {
         self.file.block_id
     }
 
-    /// Series of the block.
+    /// Returns the number of series of the block.
     pub const fn series_count(&self) -> u64 {
         self.series_count
     }
@@ -98,7 +98,7 @@ impl PreparedBlock {
         self.fingerprint
     }
 
-    /// Bytes of the whole file.
+    /// Returns the number of bytes of the whole file.
     pub fn byte_len(&self) -> u64 {
         self.file.byte_len()
     }
@@ -107,7 +107,7 @@ impl PreparedBlock {
     /// outlines, in their order. The header is written last.
     ///
     /// # Errors
-    /// Those of `out` and `rows`, and rows that are not those of the outlines.
+    /// Returns an error of `out` or `rows`, and an error if the number of rows differs from the outlines.
     pub fn write_to<W: Write + Seek>(
         self,
         out: &mut W,
@@ -152,7 +152,7 @@ fn write_rows<W: Write>(
 pub struct RowSink<'a> {
     write: &'a mut dyn FnMut(&[u8]) -> io::Result<()>,
     tables: std::slice::Iter<'a, LaterRows>,
-    /// Bits of the table that were not written yet.
+    /// Number of bits of the table that are not written yet.
     left: u64,
     bits: BitWriter,
     anchors: std::vec::IntoIter<&'a mut Anchors>,
@@ -165,7 +165,7 @@ impl RowSink<'_> {
     /// Begins the next table; the one before must have all its rows.
     ///
     /// # Errors
-    /// Rows missing, no table left, and those of writing.
+    /// Returns an error if rows of the last table are missing, if there is no further table, or if writing fails.
     pub fn next_table(&mut self) -> io::Result<()> {
         self.end_table()?;
         let table = self.tables.next().ok_or_else(|| io::Error::other("there is no further table"))?;
@@ -176,7 +176,7 @@ impl RowSink<'_> {
     /// Appends rows that [`super::RowPacker::pack`] made: `bits` bits from the beginning of the bytes.
     ///
     /// # Errors
-    /// More rows than there were to be, and those of writing.
+    /// Returns an error for more rows than the outline has, and if writing fails.
     pub fn push(&mut self, packed: &PackedRows) -> io::Result<()> {
         self.left = self.left.checked_sub(packed.bits).ok_or_else(|| io::Error::other("there are too many rows"))?;
         self.bits.append(&packed.bytes, packed.bits);
@@ -186,10 +186,10 @@ impl RowSink<'_> {
         Ok(())
     }
 
-    /// Returns the anchors of the next table that has lists: the series before row 0, 16, 32 and so on.
+    /// Writes the anchors of the next table that has lists: the series before row 0, 16, 32 and so on.
     ///
     /// # Errors
-    /// No such table, or another number of anchors than it has.
+    /// Returns an error if there is no such table or it has another number of anchors.
     pub fn anchors(&mut self, series_before: Vec<u32>) -> io::Result<()> {
         match self.anchors.next() {
             Some(anchors) => anchors.fill(series_before),

@@ -57,7 +57,7 @@ impl RowPacker {
         &self.spans
     }
 
-    /// Bits of a row.
+    /// Returns the number of bits of a row.
     pub fn row_bits(&self) -> u32 {
         self.spans.iter().map(|span| span.width).sum()
     }
@@ -86,7 +86,7 @@ impl RowPacker {
     }
 }
 
-/// Refuses codes that are not below the counts of their domains.
+/// Returns an error for a code that is not below the count of its domain.
 pub(super) fn check_codes(ranges: &[(u32, u32)], counts: &[usize]) -> Result<(), BuildError> {
     for (&(least, most), &count) in ranges.iter().zip(counts) {
         let largest = most.max(least);

@@ -16,11 +16,11 @@ use crate::metrics::MetricEntry;
 pub enum Entry<'v> {
     /// The file as a whole.
     Block { block_id: String, major: u16, minor: u16, incompat: u32, ro_compat: u32, compat: u32, bytes: usize },
-    /// How many of something follow.
+    /// Number of entries that follow.
     Count { of: &'static str, count: u64 },
     /// A section.
     Section { name: String, id: u32, offset: u64, length: u64 },
-    /// What the block says of itself.
+    /// Metadata of the block.
     Meta(Box<MetaEntry<'v>>),
     /// A symbol.
     Symbol { id: u32, symbol: &'v str },
@@ -58,7 +58,7 @@ pub enum Entry<'v> {
     },
 }
 
-/// What the block says of itself.
+/// Metadata of the block.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the fields are the spec's")]
 pub struct MetaEntry<'v> {
@@ -88,7 +88,7 @@ pub struct JobEntry {
     pub output_count: u32,
 }
 
-/// What a column's codes mean.
+/// Meaning of a column's codes.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the variants are the spec's")]

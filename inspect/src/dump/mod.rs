@@ -13,19 +13,19 @@ pub use entry::{DomainEntry, Entry, JobEntry, MetaEntry};
 use crate::InspectError;
 use crate::tables::TableKind;
 
-/// Writes the dump of a block as text: all of it, or with `first` only so many of each list of symbols, keys, tables,
-/// rows, series and so on.
+/// Writes the dump of a block as text. With `first`, writes only the first entries of each list of symbols, keys,
+/// tables, rows, series and so on.
 ///
 /// # Errors
-/// A block that is damaged, or a writer that fails.
+/// Returns an error if the block is damaged or writing fails.
 pub fn dump(view: &BlockView<'_>, first: Option<u32>, out: &mut dyn Write) -> Result<(), InspectError> {
     dump_entries(view, first, &mut |entry| Ok(writeln!(out, "{entry}")?))
 }
 
-/// Hands the entries of the dump to `take`, one after the other. Nothing is held but the entry.
+/// Calls `take` with each entry of the dump, in order. Holds one entry in memory.
 ///
 /// # Errors
-/// A block that is damaged, or what `take` says.
+/// Returns an error if the block is damaged, or the error of `take`.
 pub fn dump_entries<'v>(
     view: &'v BlockView<'v>,
     first: Option<u32>,
@@ -218,7 +218,7 @@ impl<'v> Dump<'v, '_> {
         self.more("  ", count)
     }
 
-    /// Nothing where the block says nothing.
+    /// Nothing if the block has no metric metadata.
     fn metrics(&mut self) -> Result<(), InspectError> {
         let metrics = self.view.metric_metadata()?;
         if metrics.is_empty() {

@@ -1,4 +1,4 @@
-//! What factoring gained in the block as a whole.
+//! Bytes that factoring saved in the whole block.
 
 use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
@@ -9,12 +9,11 @@ use super::{KeysetGain, Uses};
 use crate::summary::per;
 use crate::tables::TableKind;
 
-/// The rows of all keysets as they would be without inner tables and lists, against all that stands in their place.
-/// Value dictionaries are the same in both. The catalogue is told beside it: what it would be in a plain block is not
-/// known.
+/// Size of the rows of all keysets without inner tables and lists, compared with the parts that replace them. Value
+/// dictionaries are the same in both. The catalogue is shown beside it: its size in a plain block is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Balance {
-    /// Bytes that the rows of all keysets would take plain.
+    /// Bytes of the rows of all keysets in plain form.
     pub plain_bytes: u64,
     /// Bytes of the rows of keyset tables.
     pub keyset_table_bytes: u64,
@@ -26,11 +25,11 @@ pub struct Balance {
     pub shared_table_bytes: u64,
     /// Bytes of the rows of maps.
     pub map_bytes: u64,
-    /// The last five together.
+    /// Sum of the five sizes above.
     pub factored_bytes: u64,
-    /// Plain bytes less factored ones.
+    /// `plain_bytes` minus the sum above.
     pub gained_bytes: i64,
-    /// The same per series; none for a block without series.
+    /// Bytes per series; `None` for a block without series.
     pub gained_bytes_per_series: Option<f64>,
     /// Bytes of the catalogue section.
     pub catalogue_bytes: u64,

@@ -1,4 +1,4 @@
-//! What a keyset would take without inner tables and lists, and what it takes.
+//! Size of a keyset with and without inner tables and lists.
 
 use bitvec::prelude::bitvec;
 use chronoxide_format::layout::RowForm;
@@ -6,19 +6,19 @@ use chronoxide_format::view::{BlockView, Domain, Keyset, Series};
 use chronoxide_format::{Result, SeriesRef};
 use serde::Serialize;
 
-/// What factoring gained in the rows of a keyset. The inner tables and lists that it refers to are not counted: others
-/// may use them too.
+/// Bytes that factoring saved in the rows of a keyset. The inner tables and lists that it refers to are not counted:
+/// other keysets may use them too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KeysetGain {
-    /// The keyset's number.
+    /// Number of the keyset.
     pub keyset: u32,
-    /// That of its table.
+    /// Number of its table.
     pub table: u32,
     /// Series.
     pub series: u32,
     /// Rows of its table: its series, or with a list column their prefixes.
     pub prefix_rows: u32,
-    /// Bytes that its series would take as rows of value codes.
+    /// Bytes of its series as rows of value codes.
     pub plain_bytes: u64,
     /// Bytes of its table's rows.
     pub row_bytes: u64,
@@ -26,12 +26,12 @@ pub struct KeysetGain {
     pub anchor_bytes: u64,
     /// Rows and anchors together.
     pub factored_bytes: u64,
-    /// Plain bytes less factored ones.
+    /// Plain bytes minus factored bytes.
     pub gained_bytes: i64,
 }
 
 impl KeysetGain {
-    /// Looks at all rows and lists of a keyset.
+    /// Reads all rows and lists of a keyset.
     pub(super) fn from_keyset(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<Self> {
         let table = keyset.table();
         let (row_bytes, anchor_bytes) = (table.len(), keyset.anchors_len());
@@ -51,11 +51,11 @@ impl KeysetGain {
     }
 }
 
-/// Returns the bytes that a keyset's series take as rows whose columns refer to value dictionaries (spec, section 7):
-/// the width of a column is that of the difference between the largest and the smallest value code of its label.
+/// Returns the bytes of a keyset's series as rows whose columns refer to value dictionaries (spec, section 7). The
+/// width of a column is that of the difference between the largest and the smallest value code of its label.
 ///
-/// Costs the rows of the keyset's table and the members of the lists that they refer to, each list once, however many
-/// series these stand for. Holds two codes per label and one bit per list.
+/// Costs the rows of the keyset's table and the members of their lists, each list once, for any number of series.
+/// Holds two codes per label and one bit per list.
 fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> Result<u64> {
     let table = keyset.table();
     let mut list_column = None;
@@ -76,7 +76,7 @@ fn plain_bytes(view: &BlockView<'_>, keyset: &Keyset<'_, '_>, form: RowForm) -> 
             }
             _ => (1, false),
         };
-        // One series says all of a prefix, the others all of a list.
+        // One series has all labels of a prefix; the others show all members of a list.
         for place in 0..if is_new { len } else { len.min(1) } {
             let series = SeriesRef(keyset.first().0.saturating_add(before.saturating_add(place)));
             let Some(series) = view.series(series)? else { continue };
@@ -102,7 +102,7 @@ fn widen(ranges: &mut Vec<(u32, u32)>, series: &Series<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the first less the second; the ends of the range stand for what is beyond them.
+/// Returns `a - b`, clamped to the range of `i64`.
 pub(super) fn difference(a: u64, b: u64) -> i64 {
     i64::try_from(a).unwrap_or(i64::MAX).saturating_sub_unsigned(b)
 }

@@ -1,4 +1,4 @@
-//! What the choices of a block's planner gained, computed from the block alone.
+//! Bytes that the planner's choices saved, computed from the block alone.
 
 mod balance;
 mod gain;
@@ -19,25 +19,25 @@ use crate::InspectError;
 use crate::name::Name;
 use uses::Uses;
 
-/// What a plan gained: for each keyset, and for the block as a whole.
+/// Bytes that a plan saved: in each keyset, and in the whole block.
 ///
-/// What is *plain* is computed in the block's own row form, so that a block without inner tables and lists gains
-/// nothing in either.
+/// *Plain* sizes are computed in the block's own row form, so that a block without inner tables and lists saves
+/// nothing.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is said of the plan as a whole.
+    /// Properties of the whole plan.
     pub head: Head,
-    /// The keysets, those that gained the most first.
+    /// Keysets, ordered by the bytes saved.
     pub keysets: Vec<KeysetGain>,
     /// The inner tables, in the order of the block.
     pub tables: Vec<TableUse>,
     /// The list pools, in the order of the block.
     pub pools: Vec<PoolUse>,
-    /// All of them together.
+    /// Totals of the block.
     pub balance: Balance,
 }
 
-/// What is said of a plan as a whole.
+/// Properties of the whole plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Head {
     /// The version of the planner that chose the tables; 0 for none.
@@ -53,14 +53,14 @@ pub struct Head {
 }
 
 impl Plan {
-    /// Looks at each label of each row and of each list that rows refer to: the cost is that of rows, not of series.
-    /// Holds a few numbers for each keyset, table and pool, and no rows.
+    /// Reads each label of each row and list: the cost is proportional to rows, not to series. Holds a few numbers per
+    /// keyset, table and pool, and no rows.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let meta = view.meta()?;
-        // First, because it also finds out whether the keysets' numbers of series can be believed.
+        // First: it also checks whether the keysets' numbers of series are plausible.
         let uses = Uses::from_view(view)?;
         let mut keysets = view
             .keysets()
@@ -79,7 +79,7 @@ impl Plan {
     }
 }
 
-/// A line of what is said of a plan; `Serialize` gives an object with the entry's `type`.
+/// An entry of the report on a plan. `Serialize` gives an object with the entry's `type`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Entry<'v> {
@@ -87,7 +87,7 @@ pub enum Entry<'v> {
     Plan(Head),
     /// A keyset.
     Keyset {
-        /// What it gained.
+        /// Bytes that the keyset saved.
         #[serde(flatten)]
         gain: KeysetGain,
         /// Label names, in order.
@@ -95,28 +95,28 @@ pub enum Entry<'v> {
     },
     /// An inner table.
     Table {
-        /// Who uses it.
+        /// Size and users.
         #[serde(flatten)]
         used: TableUse,
-        /// The names of the labels that a row of it stands for, in order.
+        /// Names of the labels of its rows, in order.
         keys: Vec<Name<'v>>,
     },
     /// A list pool.
     Pool(PoolUse),
-    /// Keysets, tables or pools that were left out here.
+    /// Number of keysets, tables or pools that are not shown.
     More {
-        /// How many.
+        /// Number of entries.
         count: usize,
     },
-    /// What was gained in all.
+    /// Bytes saved in the whole block.
     Balance(Balance),
 }
 
-/// Hands what is said of a plan of `view`'s block to `take`, one after the other: with `first` only so many keysets,
-/// inner tables and pools.
+/// Calls `take` with each entry of the report on a plan of `view`'s block, in order. With `first`, passes only the
+/// first keysets, inner tables and pools.
 ///
 /// # Errors
-/// A block that is damaged, or what `take` says.
+/// Returns an error if the block is damaged, or the error of `take`.
 pub fn plan_entries<'v>(
     view: &'v BlockView<'v>,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Which keysets use an inner table or a pool.
+//! Keysets that use an inner table or a pool.
 
 use chronoxide_format::view::{BlockView, Domain, Pool, Table};
 use chronoxide_format::{Result, TableId};
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::tables::TableKind;
 
-/// An inner table, and how many keysets use it.
+/// An inner table, and the number of keysets that use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TableUse {
     /// Number.
@@ -17,18 +17,18 @@ pub struct TableUse {
     pub rows: u32,
     /// Bytes that its rows take.
     pub bytes: u64,
-    /// Keysets whose own table has a column over it.
+    /// Number of keysets whose own table has a column over it.
     pub direct_keysets: u32,
-    /// These, and those that come to it through other inner tables or through lists.
+    /// Number of keysets that refer to it directly, through other inner tables or through lists.
     pub keysets: u32,
 }
 
-/// A list pool, and how many keysets use it. Only keysets refer to pools.
+/// A list pool, and the number of keysets that use it. Only keysets refer to pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolUse {
     /// Number.
     pub pool: u32,
-    /// The table whose rows are the members.
+    /// Table whose rows are the members.
     pub table: u32,
     /// Lists.
     pub lists: u32,
@@ -36,7 +36,7 @@ pub struct PoolUse {
     pub members: u32,
     /// Bytes that the lists take.
     pub bytes: u64,
-    /// Keysets whose own table has a column over it.
+    /// Number of keysets whose own table has a column over it.
     pub keysets: u32,
 }
 
@@ -47,10 +47,10 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    /// Walks from each keyset to all inner tables below it: to each once for each keyset that uses it.
+    /// Walks from each keyset to all inner tables below it, and counts each table once per keyset.
     pub(super) fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let mut uses = Self::none(view)?;
-        // For each inner table the last keyset that came to it.
+        // Last keyset that reached each inner table.
         let mut reached = vec![None; uses.tables.len()];
         for keyset in view.keysets() {
             let keyset = keyset?;
@@ -59,7 +59,7 @@ impl Uses {
             while let Some(table) = waiting.pop() {
                 for domain in domains(view.table(table)?.as_ref())? {
                     let Some(behind) = uses.step(domain) else { continue };
-                    // Dictionaries are below everything, and not the planner's.
+                    // Dictionaries are not chosen by the planner.
                     let Some(place) = behind.0.checked_sub(view.key_count()).map(|place| place as usize) else {
                         continue;
                     };
@@ -75,7 +75,7 @@ impl Uses {
         Ok(uses)
     }
 
-    /// Returns the table behind a column. Of pools it is noted that a keyset uses them: nothing else can.
+    /// Returns the table behind a column, and counts the use of a pool: only keysets refer to pools.
     fn step(&mut self, domain: Domain) -> Option<TableId> {
         match domain {
             Domain::Arena => None,

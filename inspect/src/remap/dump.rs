@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::summary::job;
 use crate::InspectError;
 
-/// An entry of the dump: one line of it, unless it is the file.
+/// An entry of the dump: a line, or the lines of the file.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum RemapEntry {
-    /// What the file is.
+    /// Properties of the file.
     Remap {
-        /// The block whose series are mapped.
+        /// Block whose series are mapped.
         input_id: String,
         /// Version of the format.
         format: String,
@@ -25,11 +25,11 @@ pub enum RemapEntry {
         /// The job that wrote the outputs, if it is known.
         job: Option<String>,
     },
-    /// How many entries of a kind follow.
+    /// Number of entries of a kind that follow.
     Count {
-        /// Of what.
+        /// Kind of the entries.
         of: &'static str,
-        /// How many.
+        /// Number of entries.
         count: u64,
     },
     /// An output.
@@ -46,14 +46,14 @@ pub enum RemapEntry {
         /// Ref in the input.
         #[serde(rename = "ref")]
         series_ref: u32,
-        /// The output in which it is now, if it is in any.
+        /// Number of the output that holds it, if any.
         output: Option<u32>,
         /// Ref there.
         series: Option<u32>,
     },
     /// Entries that are not shown.
     More {
-        /// How many.
+        /// Number of entries.
         count: u64,
     },
 }
@@ -76,18 +76,18 @@ impl fmt::Display for RemapEntry {
     }
 }
 
-/// Writes the dump of a remap as text: all of it, or with `first` only so many outputs and series.
+/// Writes the dump of a remap as text. With `first`, writes only the first outputs and series.
 ///
 /// # Errors
-/// A remap that is damaged, or a writer that fails.
+/// Returns an error if the remap is damaged or writing fails.
 pub fn dump(view: &RemapView<'_>, first: Option<u32>, out: &mut dyn Write) -> Result<(), InspectError> {
     dump_entries(view, first, &mut |entry| Ok(writeln!(out, "{entry}")?))
 }
 
-/// Hands the entries of the dump to `take`, one after the other. Nothing is held but the entry.
+/// Calls `take` with each entry of the dump, in order. Holds one entry in memory.
 ///
 /// # Errors
-/// A remap that is damaged, or what `take` says.
+/// Returns an error if the remap is damaged, or the error of `take`.
 pub fn dump_entries(
     view: &RemapView<'_>,
     first: Option<u32>,

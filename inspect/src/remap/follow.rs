@@ -1,4 +1,4 @@
-//! What became of one series.
+//! Target of one series.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use chronoxide_format::SeriesRef;
 use chronoxide_format::remap::{RemapError, RemapView};
 use serde::Serialize;
 
-/// What became of a series of the input.
+/// Target of a series of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Followed {
     /// Ref in the input.
     #[serde(rename = "ref")]
     pub series_ref: u32,
-    /// The block id of the output in which it is now; none if it was dropped.
+    /// Id of the block that holds it now; `None` if it was dropped.
     pub block_id: Option<String>,
-    /// The number of that output.
+    /// Number of that output.
     pub output: Option<u32>,
     /// Ref there.
     pub series: Option<u32>,
-    /// True if that block is not there, and no remap says where its series are.
+    /// True if that block is missing and has no remap.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
 }
@@ -35,7 +35,7 @@ impl fmt::Display for Followed {
     }
 }
 
-/// Follows a series; nothing if the input has no such series. One lookup, in place.
+/// Returns the target of a series, or `None` if the input has no such series. Costs one lookup.
 ///
 /// # Errors
 /// `Corrupt` if a byte that was read is damaged.

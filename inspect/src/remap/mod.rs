@@ -1,4 +1,4 @@
-//! What a remap says: where the series of a block are after a compaction.
+//! Content of a remap: the targets of the series of a block after a compaction.
 
 mod dump;
 mod follow;

@@ -1,14 +1,14 @@
-//! What a remap is, on one screen.
+//! Summary of a remap.
 
 use chronoxide_format::remap::{RemapError, RemapView};
 use serde::Serialize;
 
 use crate::summary::{Part, per};
 
-/// What a remap is. Costs one pass over all series.
+/// Summary of a remap. Costs one pass over all series.
 #[derive(Clone, Debug, Serialize)]
 pub struct RemapSummary {
-    /// The block whose series are mapped.
+    /// Block whose series are mapped.
     pub input_id: String,
     /// The job that wrote the outputs, if it is known.
     pub job: Option<String>,
@@ -16,15 +16,15 @@ pub struct RemapSummary {
     pub bytes: u64,
     /// Series of the input.
     pub series: u64,
-    /// Those of them that are series of an output.
+    /// Number of series that are in an output.
     pub mapped: u64,
-    /// Those of them that are in no output.
+    /// Number of series that were dropped.
     pub dropped: u64,
     /// Keysets of the input.
     pub keysets: u32,
-    /// What the compaction wrote.
+    /// Outputs of the compaction.
     pub outputs: Vec<OutputSummary>,
-    /// Where the bytes go; adds up to `bytes`.
+    /// Size of each part in bytes; the sum is `bytes`.
     pub parts: Vec<Part>,
 }
 
@@ -40,7 +40,7 @@ pub struct OutputSummary {
 }
 
 impl RemapSummary {
-    /// Looks at a remap.
+    /// Reads the summary of a remap.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -73,13 +73,13 @@ impl RemapSummary {
         })
     }
 
-    /// Returns the whole file's bytes per series; none for an input without series.
+    /// Returns the size of the file in bytes per series, or `None` for an input without series.
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
     }
 }
 
-/// Returns the job as hexadecimal digits; zero stands for none.
+/// Returns the job id as hexadecimal digits, or `None` if it is zero.
 pub(super) fn job(view: &RemapView<'_>) -> Option<String> {
     let job = view.job_id();
     (job != [0; 16]).then(|| format!("{:032x}", u128::from_be_bytes(job)))

@@ -4,9 +4,9 @@ use std::fmt;
 
 use chronoxide_cli::human;
 
-/// How many items there are, what they are, and the first `most` of them: `12 keys: a, b, c, ... 9 more`.
+/// A list in one line: its length, the noun, and the first `most` items: `12 keys: a, b, c, ... 9 more`.
 pub(super) struct List<'a, T> {
-    /// What one of them is called.
+    /// Noun for one item.
     pub(super) what: &'static str,
     pub(super) items: &'a [T],
     pub(super) most: usize,

@@ -1,4 +1,4 @@
-//! What the command shows, as a person reads it.
+//! Text output of the command.
 
 mod list;
 pub(crate) mod plan;
@@ -8,10 +8,10 @@ pub(crate) mod tables;
 
 use list::List;
 
-/// How many names, columns and the like of one thing a line shows on a terminal. Into a pipe or a file it goes whole.
+/// Maximum items of a list in a line on a terminal. Pipes and files get all of them.
 const MAX_ON_TERMINAL: usize = 8;
 
-/// Returns the most items of a list in a line.
+/// Returns the maximum number of items of a list in a line.
 pub(crate) const fn most(is_terminal: bool) -> usize {
     if is_terminal { MAX_ON_TERMINAL } else { usize::MAX }
 }

@@ -1,4 +1,4 @@
-//! What a plan gained.
+//! Text output of a plan's savings.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use chronoxide_inspect::plan::{Balance, Entry, Head, KeysetGain, PoolUse, TableU
 
 use super::List;
 
-/// Writes the entries of a plan as they come.
+/// Writes the entries of a plan in their order.
 pub(crate) struct Screen<'o> {
     style: Style,
-    /// The most names of labels in a line.
+    /// Maximum names of labels in a line.
     most: usize,
     out: &'o mut dyn Write,
     head: Option<Head>,
@@ -25,7 +25,7 @@ impl<'o> Screen<'o> {
         Self { style, most, out, head: None, heading: "" }
     }
 
-    /// Writes an entry. The keysets of a block that is not factored all gain nothing, and are left out.
+    /// Writes an entry. Keysets of a block that is not factored save nothing and are skipped.
     pub(crate) fn write(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let is_factored = self.head.is_some_and(|head| head.factored);
         match entry {
@@ -61,7 +61,7 @@ impl<'o> Screen<'o> {
         if head.factored {
             return Ok(());
         }
-        writeln!(self.out, "  Nothing was factored: there are no inner tables and no lists, all rows are plain.")
+        writeln!(self.out, "  Nothing was factored: the block has no inner tables and no lists; all rows are plain.")
     }
 
     fn keyset(&mut self, gain: &KeysetGain, keys: &[Name<'_>]) -> io::Result<()> {
@@ -103,7 +103,7 @@ impl<'o> Screen<'o> {
         let series = f64::from(self.head.map_or(0, |head| head.series));
         let mut line = |name: &str, bytes: i64| {
             let per_series = human::per(bytes as f64 / series);
-            writeln!(self.out, "  {name:28} {:>16} {per_series:>10} a series", signed(bytes))
+            writeln!(self.out, "  {name:28} {:>16} {per_series:>10} per series", signed(bytes))
         };
         for (name, bytes) in [
             ("plain rows of all keysets", balance.plain_bytes),
@@ -116,7 +116,7 @@ impl<'o> Screen<'o> {
             line(name, i64::try_from(bytes).unwrap_or(i64::MAX))?;
         }
         line("gained", balance.gained_bytes)?;
-        line("catalogue, not in the gain", i64::try_from(balance.catalogue_bytes).unwrap_or(i64::MAX))
+        line("catalogue, not included", i64::try_from(balance.catalogue_bytes).unwrap_or(i64::MAX))
     }
 }
 

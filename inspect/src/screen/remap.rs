@@ -1,4 +1,4 @@
-//! The summary of a remap.
+//! Text output of the summary of a remap.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ pub(crate) fn write(remap: &RemapSummary, style: Style, out: &mut dyn Write) -> 
     writeln!(out, "{} of {}", style.heading("remap"), remap.input_id)?;
     let size = human::bytes(remap.bytes);
     match remap.bytes_per_series() {
-        Some(per_series) => writeln!(out, "  size       {size}, {} bytes a series", human::per(per_series))?,
+        Some(per_series) => writeln!(out, "  size       {size}, {} bytes per series", human::per(per_series))?,
         None => writeln!(out, "  size       {size}")?,
     }
     writeln!(out, "  job        {}", remap.job.as_deref().unwrap_or("none"))?;

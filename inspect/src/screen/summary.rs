@@ -1,4 +1,4 @@
-//! The summary.
+//! Text output of the summary of a block.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
     writeln!(out, "{} {}", style.heading("block"), summary.block_id)?;
     let size = human::bytes(summary.bytes);
     match summary.bytes_per_series() {
-        Some(per_series) => writeln!(out, "  size       {size}, {} bytes a series", human::per(per_series))?,
+        Some(per_series) => writeln!(out, "  size       {size}, {} bytes per series", human::per(per_series))?,
         None => writeln!(out, "  size       {size}")?,
     }
     writeln!(out, "  time       {}", times(summary.time.as_ref()))?;
@@ -37,13 +37,13 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
         writeln!(out, "  metrics    {rows} of type, unit and description")?;
     }
     writeln!(out, "  rows       {}, planner {}", summary.rows, summary.planner_version)?;
-    for (what, pairs) in [("label", &summary.external_labels), ("user", &summary.annotations)] {
+    for (what, pairs) in [("label", &summary.external_labels), ("annotation", &summary.annotations)] {
         for (key, value) in pairs {
             writeln!(out, "  {what:10} {}={}", Escaped(key), Escaped(value))?;
         }
     }
     if !summary.parents.is_empty() {
-        writeln!(out, "  made of    {} blocks", count(summary.parents.len() as u64))?;
+        writeln!(out, "  parents    {} blocks", count(summary.parents.len() as u64))?;
     }
     parts(&summary.parts, summary.bytes, style, out)?;
     if !summary.top_keys.is_empty() {
@@ -55,13 +55,18 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// Writes where the bytes of a file go.
+/// Writes the size of each part of a file.
 pub(super) fn parts(parts: &[Part], bytes: u64, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", style.heading("where the bytes go"))?;
+    writeln!(out, "{}", style.heading("size of each part"))?;
     for part in parts {
         let share = 100.0 * part.bytes as f64 / bytes as f64;
         let per_series = part.bytes_per_series.map_or_else(|| "-".to_owned(), human::per);
-        writeln!(out, "  {:28} {:>14} {share:>5.1} % {per_series:>10} a series", part.name, human::count(part.bytes))?;
+        writeln!(
+            out,
+            "  {:28} {:>14} {share:>5.1} % {per_series:>10} per series",
+            part.name,
+            human::count(part.bytes)
+        )?;
     }
     Ok(())
 }

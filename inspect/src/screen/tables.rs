@@ -8,7 +8,7 @@ use chronoxide_inspect::tables::{ColumnEntry, Entry, PoolEntry, PoolTotal, Refer
 
 use super::List;
 
-/// Writes the line of an entry, with at most so many items of each list in it.
+/// Writes the line of an entry, with at most `most` items of each list.
 pub(crate) fn write(entry: &Entry<'_>, most: usize, out: &mut dyn Write) -> io::Result<()> {
     match entry {
         Entry::Table(entry) => table(entry, most, out),
@@ -63,7 +63,11 @@ fn sum(
 ) -> io::Result<()> {
     let bytes = count_of(bytes, "byte");
     let per_series = per_series.map_or_else(|| "-".to_owned(), human::per);
-    writeln!(out, "{:>8} {kind:10} {count:>16} {:>9} {bytes:>20}  {per_series} bytes a series; {content}", "total", "")
+    writeln!(
+        out,
+        "{:>8} {kind:10} {count:>16} {:>9} {bytes:>20}  {per_series} bytes per series; {content}",
+        "total", ""
+    )
 }
 
 struct ShownColumn(ColumnEntry);
@@ -86,6 +90,6 @@ impl fmt::Display for ShownReferrers<'_> {
                 separator = ", ";
             }
         }
-        if separator == ", " { Ok(()) } else { write!(f, "used by nothing") }
+        if separator == ", " { Ok(()) } else { write!(f, "unused") }
     }
 }

@@ -1,4 +1,4 @@
-//! What is said of a table, of a pool, and of all of them.
+//! Entries for a table, for a pool, and for totals.
 
 use chronoxide_format::view::{Column, Pool, Table};
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub enum Entry<'v> {
     Pool(PoolEntry),
     /// Tables or pools that were left out here.
     More {
-        /// How many.
+        /// Number of entries.
         count: u32,
     },
     /// All tables of a kind.
@@ -32,12 +32,12 @@ pub enum Entry<'v> {
 pub struct TableEntry<'v> {
     /// Number.
     pub table: u32,
-    /// What it is.
+    /// Kind of the table.
     pub kind: TableKind,
-    /// The keyset whose table it is, if it is one's.
+    /// Number of the keyset that the table belongs to; absent for other tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyset: Option<u32>,
-    /// The names of the labels that a row of it stands for, in order.
+    /// Names of the labels of its rows, in order.
     pub keys: Vec<Name<'v>>,
     /// Rows.
     pub rows: u32,
@@ -54,7 +54,7 @@ pub struct TableEntry<'v> {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ColumnEntry {
-    /// What its codes mean.
+    /// Meaning of its codes.
     pub domain: DomainEntry,
     /// Bits of its field.
     pub bits: u32,
@@ -71,7 +71,7 @@ impl From<Column> for ColumnEntry {
 pub struct PoolEntry {
     /// Number.
     pub pool: u32,
-    /// The table whose rows are the members.
+    /// Table whose rows are the members.
     pub table: u32,
     /// Lists.
     pub lists: u32,
@@ -88,20 +88,20 @@ pub struct PoolEntry {
 pub struct Total {
     /// The kind.
     pub kind: TableKind,
-    /// How many there are.
+    /// Number of tables.
     pub count: u32,
     /// Rows.
     pub rows: u64,
     /// Bytes that the rows take.
     pub bytes: u64,
-    /// The same per series; none for a block without series.
+    /// Bytes per series; `None` for a block without series.
     pub bytes_per_series: Option<f64>,
 }
 
 /// All list pools together.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PoolTotal {
-    /// How many there are.
+    /// Number of pools.
     pub count: u32,
     /// Lists.
     pub lists: u64,
@@ -109,7 +109,7 @@ pub struct PoolTotal {
     pub members: u64,
     /// Bytes that the lists take.
     pub bytes: u64,
-    /// The same per series; none for a block without series.
+    /// Bytes per series; `None` for a block without series.
     pub bytes_per_series: Option<f64>,
 }
 

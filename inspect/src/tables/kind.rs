@@ -3,7 +3,7 @@
 use chronoxide_format::view::Table;
 use serde::Serialize;
 
-/// What a table is (spec, sections 5 and 7).
+/// Kind of a table (spec, sections 5 and 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum TableKind {
@@ -34,7 +34,7 @@ impl TableKind {
         }
     }
 
-    /// Returns the word of the spec for it (its section 13).
+    /// Returns the word of the spec for the kind (section 13).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dictionary => "dictionary",

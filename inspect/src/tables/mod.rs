@@ -1,4 +1,4 @@
-//! The tables and list pools of a block: what they hold, what they take, and who refers to them.
+//! Tables and list pools of a block: content, size and references.
 
 mod entry;
 mod kind;
@@ -15,20 +15,20 @@ use crate::InspectError;
 use crate::name::Name;
 use references::References;
 
-/// Which tables are listed.
+/// Selection of the tables to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection {
-    /// Those of one kind only, and no pools.
+    /// If set, list only tables of this kind, and no pools.
     pub kind: Option<TableKind>,
-    /// Only so many dictionaries, inner tables, keyset tables and pools, from the first of each on.
+    /// If set, list only the first dictionaries, inner tables, keyset tables and pools, this many of each.
     pub first: Option<u32>,
 }
 
-/// Hands the tables of a block, its pools, and a total for each kind to `take`, one after the other. Totals count what
-/// was left out by [`Selection::first`] too. Holds one reference for each column of the block, and the entry.
+/// Calls `take` with each table of a block, each pool, and a total for each kind. Totals include tables that
+/// [`Selection::first`] omits. Holds one reference per column of the block, and one entry.
 ///
 /// # Errors
-/// A block that is damaged, or what `take` says.
+/// Returns an error if the block is damaged, or the error of `take`.
 pub fn table_entries<'v>(
     view: &'v BlockView<'v>,
     selection: Selection,

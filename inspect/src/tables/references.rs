@@ -1,4 +1,4 @@
-//! Who refers to what.
+//! References to tables and pools.
 
 use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::{Result, TableId};
@@ -9,9 +9,9 @@ use serde::Serialize;
 pub struct Referrers {
     /// Inner tables with a column over it.
     pub tables: Vec<u32>,
-    /// Pools whose members are its rows.
+    /// A pool whose members are its rows.
     pub pools: Vec<u32>,
-    /// Keysets whose own table has a column over it.
+    /// A keyset whose own table has a column over it.
     pub keysets: Vec<u32>,
 }
 
@@ -22,11 +22,11 @@ enum Referrer {
     Keyset(u32),
 }
 
-/// All references of a block: one for each column and each pool, in order of what they refer to.
+/// All references of a block: one per column and pool, ordered by their target.
 pub(super) struct References(Vec<(Domain, Referrer)>);
 
 impl References {
-    /// Looks at each column and each pool once.
+    /// Reads each column and each pool once.
     pub(super) fn from_view(view: &BlockView<'_>) -> Result<Self> {
         let mut references = Vec::new();
         let first_keyset = view.table_count().saturating_sub(view.keyset_count());

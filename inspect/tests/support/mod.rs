@@ -1,4 +1,4 @@
-//! The built command, and files for it.
+//! Runs the built command, and makes files for it.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -26,7 +26,7 @@ pub fn run(arguments: &[&str]) -> Output {
     command().args(arguments).output().unwrap()
 }
 
-/// The output of a command that succeeds and says nothing else.
+/// Returns the output of a command that must succeed without messages.
 #[track_caller]
 pub fn stdout(arguments: &[&str]) -> String {
     let output = run(arguments);
@@ -43,7 +43,7 @@ pub fn assert_exit(output: &Output, code: i32, message: &str) {
     assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
-/// The file of a golden block.
+/// Returns the file of a golden block.
 pub fn golden(name: &str) -> String {
     format!("{}/../testdata/golden/{name}", env!("CARGO_MANIFEST_DIR"))
 }
@@ -56,13 +56,13 @@ pub fn golden_names() -> Vec<&'static str> {
     goldens().into_iter().map(|golden| golden.name).collect()
 }
 
-/// The lines of a command's output as JSON.
+/// Returns the lines of a command's output as JSON.
 #[track_caller]
 pub fn json_lines(arguments: &[&str]) -> Vec<Value> {
     stdout(arguments).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Random series after a random plan, in one row form and the other: the same for the same seed.
+/// Returns random series after a random plan, and their block in one of the row forms. Equal seeds give equal blocks.
 pub fn random_block(seed: u64) -> (BTreeSet<Labelset>, Vec<u8>) {
     let mut random = Random::new(seed);
     let series = random_series(200, &mut random);
@@ -72,7 +72,7 @@ pub fn random_block(seed: u64) -> (BTreeSet<Labelset>, Vec<u8>) {
     (series, bytes)
 }
 
-/// A block after a plan.
+/// Returns a block made after a plan.
 pub fn block_of(series: &BTreeSet<Labelset>, plan: &Plan, form: RowForm) -> Vec<u8> {
     build(series, plan, form, &BlockMeta::default()).unwrap()
 }

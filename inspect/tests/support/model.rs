@@ -1,4 +1,4 @@
-//! The tables of a block as its dump tells them, and what follows from the spec for their sizes, keys and referrers.
+//! Tables of a block as its dump shows them, and the sizes, keys and references that follow from the spec.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub struct Table {
     pub rows: u64,
     pub bits: u64,
-    /// Domains as the dump has them, and bits.
+    /// Domains as the dump shows them, and bits.
     pub columns: Vec<(Value, u64)>,
 }
 
@@ -24,13 +24,13 @@ pub struct Model {
     pub keys: Vec<String>,
     pub tables: Vec<Table>,
     pub pools: Vec<Pool>,
-    /// Series of each keyset.
+    /// Number of series of each keyset.
     pub keysets: Vec<u64>,
-    /// Lengths by name.
+    /// Lengths of sections by name.
     pub sections: BTreeMap<String, u64>,
 }
 
-/// The bits that a number needs (spec, section 1).
+/// Returns the number of bits that a number needs (spec, section 1).
 pub fn width(number: u64) -> u64 {
     (0..=64).find(|&bits| number >> bits == 0).unwrap()
 }
@@ -78,7 +78,7 @@ impl Model {
         }
     }
 
-    /// The bits of a field for codes that span so much (spec, section 7).
+    /// Returns the width of a field for codes with this span (spec, section 7).
     pub fn field(&self, span: u64) -> u64 {
         let bits = width(span);
         if !self.fixed_width { bits } else { [0, 8, 16, 32].into_iter().find(|&fixed| fixed >= bits).unwrap() }
@@ -104,26 +104,26 @@ impl Model {
         bytes(self.tables[table].rows * self.tables[table].bits)
     }
 
-    /// Ends and members, each packed (spec, section 8).
+    /// Returns the size of a pool: packed ends and members (spec, section 8).
     pub fn pool_bytes(&self, pool: usize) -> u64 {
         let Pool { table, lists, members } = self.pools[pool];
         bytes(lists * width(members)) + bytes(members * self.field(self.tables[table].rows - 1))
     }
 
-    /// One for every 16 rows of a keyset with lists (spec, section 8).
+    /// Returns the size of anchors: one for every 16 rows of a keyset with lists (spec, section 8).
     pub fn anchor_bytes(&self, keyset: usize) -> u64 {
         let table = &self.tables[self.first_keyset() + keyset];
         let has_lists = table.columns.iter().any(|(domain, _)| domain.get("pool").is_some());
         if has_lists { bytes(table.rows.div_ceil(16) * width(self.keysets[keyset])) } else { 0 }
     }
 
-    /// The table behind a column, of a list column that of its pool.
+    /// Returns the table behind a column; for a list column, the pool's table.
     pub fn behind(&self, domain: &Value) -> Option<usize> {
         let number = |field: &str| domain.get(field).map(|number| number.as_u64().unwrap() as usize);
         number("table").or_else(|| number("pool").map(|pool| self.pools[pool].table))
     }
 
-    /// The numbers of the keys that a row of a table stands for.
+    /// Returns the numbers of the keys of a table's rows.
     fn leaves(&self, table: usize) -> BTreeSet<usize> {
         if table < self.keys.len() {
             return BTreeSet::from([table]);
@@ -140,7 +140,7 @@ impl Model {
         self.tables[table].columns.iter().any(|(other, _)| other == domain)
     }
 
-    /// Inner tables, pools and keysets with this domain.
+    /// Returns inner tables, pools and keysets that refer to this domain.
     pub fn referrers(&self, domain: &Value) -> Value {
         let first = self.first_keyset();
         let pools = (0..self.pools.len()).filter(|&pool| json!({ "table": self.pools[pool].table }) == *domain);
@@ -152,7 +152,7 @@ impl Model {
         })
     }
 
-    /// All tables below a table.
+    /// Returns all tables below a table.
     pub fn below(&self, table: usize) -> BTreeSet<usize> {
         let behind = self.tables[table].columns.iter().filter_map(|(domain, _)| self.behind(domain));
         behind.flat_map(|behind| self.below(behind).into_iter().chain([behind])).collect()
@@ -162,7 +162,7 @@ impl Model {
         self.keysets.iter().sum()
     }
 
-    /// Null for a block without series.
+    /// Returns null for a block without series.
     pub fn per_series(&self, bytes: i64) -> Value {
         if self.series() == 0 { Value::Null } else { json!(bytes as f64 / self.series() as f64) }
     }

@@ -1,5 +1,5 @@
-//! What following a series through a compaction costs, beside resolving its labels: whoever keeps samples by series ref
-//! does the one instead of the other.
+//! Benchmarks following a ref through a remap against resolving its labels: an engine that stores samples by ref needs
+//! only the former after a compaction.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -61,7 +61,7 @@ pub fn follow(criterion: &mut Criterion) {
     let block = Block::from_vec(bytes, Checks::Never).expect("sound");
     let block = block.view();
     let (bytes, expected) = remap(&block);
-    println!("bytes a series of the remap: {:.3}", bytes.len() as f64 / f64::from(SERIES));
+    println!("bytes per series of the remap: {:.3}", bytes.len() as f64 / f64::from(SERIES));
     let eager = Remap::from_vec(bytes.clone(), Checks::Eager).expect("sound");
     let lazy = Remap::from_vec(bytes.clone(), Checks::Lazy).expect("sound");
     eager.verify().expect("sound");
@@ -96,7 +96,7 @@ pub fn follow(criterion: &mut Criterion) {
     });
     for checks in [Checks::Lazy, Checks::Eager] {
         group.throughput(Throughput::Bytes(bytes.len() as u64));
-        // Of a file: to copy bytes in memory would cost more than to open them.
+        // From a file: copying bytes in memory would cost more than opening them.
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("remap.cxr");
         std::fs::write(&path, &bytes).expect("a temporary file");

@@ -1,4 +1,4 @@
-//! What reading a block costs: opening it, resolving a million series in order and at random, step by step, finding
+//! Benchmarks reading a block: opening it, resolving a million series in order and at random, step by step, finding
 //! them again, and following them through a compaction.
 //!
 //! The baseline is what one would build without this crate: each series as a flat array of pairs of symbol ids, with
@@ -23,7 +23,7 @@ fn touch_series(view: &BlockView<'_>, series: u32) -> u64 {
     series.labels().map(|label| label.expect("sound")).map(|label| touch(label.name) + touch(label.value)).sum()
 }
 
-/// The same through what remembers neighbours, for many series.
+/// Like [`touch_series`], for many series through a [`Resolver`](chronoxide_format::view::Resolver).
 fn touch_all(view: &BlockView<'_>, series: impl Iterator<Item = u32>) -> u64 {
     let mut resolver = view.resolver();
     let mut sum = 0;
@@ -70,7 +70,7 @@ fn resolve(criterion: &mut Criterion) {
     let flat = FlatPairs::from_view(&view);
     let per = |bytes: usize| bytes as f64 / f64::from(SERIES);
     println!(
-        "bytes a series: flat pairs {:.1}, fixed {:.1}, bitpacked {:.1}, factored {:.1}",
+        "bytes per series: flat pairs {:.1}, fixed {:.1}, bitpacked {:.1}, factored {:.1}",
         per(flat.bytes()),
         per(blocks[0].1.len()),
         per(blocks[1].1.len()),
@@ -171,7 +171,7 @@ fn steps(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What the bounds check of a field costs: the same fields, with the check that safety rests on and without.
+/// Benchmarks the bounds check of a field: reads the same fields with and without the check.
 fn bounds_checks(criterion: &mut Criterion) {
     use chronoxide_format::Rule;
     use chronoxide_format::bits::Bits;
