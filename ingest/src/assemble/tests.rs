@@ -1,4 +1,4 @@
-//! What an assembler makes of requests and series.
+//! Tests of the assembler with requests and series.
 
 use super::{AssembleOptions, Assembler};
 use crate::otlp::{decode_otlp_json, decode_otlp_proto};
@@ -15,7 +15,7 @@ fn collected(records: &[&str]) -> Assembler {
     assembler
 }
 
-/// The series as text, in the order of arrival.
+/// Returns the series as text, in order of arrival.
 fn series(assembler: &Assembler) -> Vec<String> {
     let store = assembler.store();
     let all = 0..store.len() as u32;
@@ -33,7 +33,7 @@ fn attributes(pairs: &[(&str, &str)]) -> String {
     format!(r#""attributes":[{}]"#, pairs.iter().map(one).collect::<Vec<_>>().join(","))
 }
 
-/// A request with the fields of one resource, the fields of one scope, and metrics.
+/// Returns a request with the fields of one resource, the fields of one scope, and metrics.
 fn request(resource: &str, scope: &str, metrics: &str) -> String {
     let scope_metrics = format!(r#"{{"scope":{{{scope}}},"metrics":[{metrics}]}}"#);
     format!(r#"{{"resourceMetrics":[{{"resource":{{{resource}}},"scopeMetrics":[{scope_metrics}]}}]}}"#)
@@ -183,7 +183,7 @@ fn what_was_cut_off_in_a_record_is_not_taken_for_what_follows() {
         field(0x0a, &[resource, field(0x12, &field(0x12, &metric))].concat())
     };
     let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
-    // The value is not UTF-8, so that the attribute is looked for and never kept.
+    // The value is not valid UTF-8, so the attribute is looked up and never cached.
     let broken = attribute(b"a", b"\xff");
     decode_otlp_proto(&request(&broken), &mut assembler).unwrap_err();
     decode_series_json(br#"{"b":"1"}"#, &mut assembler).unwrap();
