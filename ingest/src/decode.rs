@@ -55,7 +55,8 @@ impl Decoder {
         Ok(self.text.finish(sink)?)
     }
 
-    /// Returns true if a truncated record may be valid with another meaning: a timestamp of exposition text may lack digits.
+    /// Returns true if a truncated record may be valid with another meaning: a timestamp of exposition text may lack
+    /// digits.
     pub(crate) fn may_end_in_number(&mut self, bytes: &[u8]) -> bool {
         matches!(self.format, Format::PrometheusText | Format::OpenMetrics) && self.text.has_time(bytes)
     }
@@ -70,8 +71,8 @@ impl Decoder {
     }
 }
 
-/// Returns true if the error is caused by the end of the record. A record with an error before its end is malformed, not
-/// truncated.
+/// Returns true if the error is caused by the end of the record. A record with an error before its end is malformed,
+/// not truncated.
 pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool {
     match error {
         DecodeError::Json(error) => error.is_eof(),

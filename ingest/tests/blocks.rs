@@ -289,7 +289,8 @@ fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
     let (_, blocks) = ingested(lines.into_bytes(), without).unwrap();
     assert_eq!(metadata_of(&blocks[0]), [""; 0]);
 
-    // A metric without points is not known of. One whose points were left out is: it was reported, with labels that are too many for a series.
+    // A metric without points is not known of. One whose points were left out is: it was reported, with labels that are
+    // too many for a series.
     let point = format!(r#"{{"timeUnixNano":"{}"}}"#, HOUR + 7);
     let without_points = metric("b", "", 1).replace(&point, "");
     let attributes: Vec<String> =

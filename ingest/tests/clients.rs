@@ -1,7 +1,7 @@
 //! Captures that real clients and servers wrote have exactly the series that these say they exported.
 //!
-//! The captures and lists are part of the repository. Programs in `testdata/captures/tools` wrote both; each list comes from the client's
-//! own model or the server's API, not from what it wrote and not from this project's code.
+//! The captures and lists are part of the repository. Programs in `testdata/captures/tools` wrote both; each list comes
+//! from the client's own model or the server's API, not from what it wrote and not from this project's code.
 
 mod canonical;
 

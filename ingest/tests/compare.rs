@@ -1,5 +1,5 @@
-//! The comparison of sizes in `bench/` measures what this command writes; its tests run here, and those of the chart beside it. They need
-//! `python3`, and some of them zstd, pyarrow and matplotlib (`bench/requirements.txt`).
+//! The comparison of sizes in `bench/` measures what this command writes; its tests run here, and those of the chart
+//! beside it. They need `python3`, and some of them zstd, pyarrow and matplotlib (`bench/requirements.txt`).
 
 use chronoxide_testdata::requirement::skip_or_fail;
 use std::path::Path;

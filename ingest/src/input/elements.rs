@@ -1,7 +1,7 @@
 //! Records that are elements of a JSON array: of a bare array, or of `data` in a response of Prometheus's series API.
 //!
-//! A response can be larger than memory, so its elements are read one by one. The JSON around them, the envelope, is kept
-//! and parsed at its end.
+//! A response can be larger than memory, so its elements are read one by one. The JSON around them, the envelope, is
+//! kept and parsed at its end.
 
 use super::depth::Depth;
 use super::found::Found;

@@ -122,7 +122,8 @@ fn decompress(max_len: usize, buffer: &mut Vec<u8>) -> Found {
     }
 }
 
-/// Returns the first bytes of the first message, decompressed. Returns no bytes if there is no message or it is damaged.
+/// Returns the first bytes of the first message, decompressed. Returns no bytes if there is no message or it is
+/// damaged.
 pub(super) fn first_message(head: &[u8]) -> Vec<u8> {
     // An empty request has no bytes, and shows no format.
     let (frames, _) = head.as_chunks::<LENGTH_LEN>();

@@ -13,7 +13,8 @@
 //! | `elements` | records that are elements of a JSON array |
 //! | `depth` | nesting of JSON values |
 //!
-//! Memory is bounded by the maximum length of a record, whatever the length of an input or the ratio of its compression.
+//! Memory is bounded by the maximum length of a record, whatever the length of an input or the ratio of its
+//! compression.
 
 mod ahead;
 mod depth;

@@ -206,8 +206,8 @@ fn line<T: Display>(out: &mut dyn Write, cells: &[T]) -> io::Result<()> {
     writeln!(out, "| {} |", cells.join(" | "))
 }
 
-/// Formats text of a capture as Markdown code. Characters that would end the code or the cell become U+FFFD. Control and
-/// directional characters, which a terminal or a browser might interpret, are escaped.
+/// Formats text of a capture as Markdown code. Characters that would end the code or the cell become U+FFFD. Control
+/// and directional characters, which a terminal or a browser might interpret, are escaped.
 fn code(text: &str) -> String {
     let safe = TerminalSafe(text).to_string();
     let text: String = safe.chars().map(|char| if matches!(char, '`' | '|') { '\u{fffd}' } else { char }).collect();

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use std::borrow::Cow;
 use std::fmt;
 
-/// Reads an `AnyValue`: an object with one field that says what it is, or `null`.
+/// Reads an `AnyValue`: an object whose only field shows its type, or `null`.
 pub(super) struct AnyValue;
 
 impl<'de> DeserializeSeed<'de> for AnyValue {
@@ -58,7 +58,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// Base64 in either alphabet, with padding or without, as base64 in the standard alphabet with padding.
+/// Converts base64 in either alphabet, with or without padding, to the standard alphabet with padding.
 fn normal_base64(text: Cow<'_, str>) -> Result<Cow<'_, str>, base64::DecodeError> {
     const LENIENT: GeneralPurposeConfig = NO_PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let is_url_safe = text.contains(['-', '_']);

@@ -1,4 +1,4 @@
-//! The strings that series refer to: [`Symbols`].
+//! Strings to which series refer: [`Symbols`].
 
 use super::error::TsdbBlockError;
 use super::input::Input;
@@ -6,12 +6,12 @@ use super::toc::IndexVersion;
 use std::io::{Read, Seek};
 use std::ops::Range;
 
-/// The symbols of an index: their text, one after the other, and where each ends in it.
+/// Symbols of an index: their text, concatenated, and the end of each.
 #[derive(Default)]
 pub(super) struct Symbols {
     text: String,
     ends: Vec<usize>,
-    /// For version 1, where each starts in the index; in rising order.
+    /// For version 1, the start of each symbol in the index, in increasing order.
     places: Option<Vec<u64>>,
 }
 
@@ -26,7 +26,7 @@ impl Symbols {
         let len = u64::from(input.be32()?);
         let start = input.offset();
         let end = start + len;
-        // Behind them stands a checksum.
+        // A checksum follows.
         if len < 4 || end + 4 > section.end {
             return Err(damaged(section.start, "symbols that do not fit before the next section"));
         }
@@ -63,7 +63,7 @@ impl Symbols {
         Ok(symbols)
     }
 
-    /// The symbol that a series refers to so.
+    /// Returns the symbol with this reference.
     pub(super) fn get(&self, reference: u64) -> Option<&str> {
         let number = match &self.places {
             None => usize::try_from(reference).ok()?,

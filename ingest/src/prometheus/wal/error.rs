@@ -115,7 +115,8 @@ pub enum WalFileError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The record ends within a field, or a field is malformed. The offset counts from the start of the decompressed record.
+    /// The record ends within a field, or a field is malformed. The offset counts from the start of the decompressed
+    /// record.
     #[error("byte {offset} of the record: {reason}")]
     Field {
         /// Where the field is.
