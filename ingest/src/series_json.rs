@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_of_strings_is_refused() {
+    fn only_objects_of_strings_are_series() {
         for (bytes, part) in [
             (&b"[]"[..], "an object of label to value"),
             (b"1", "an object of label to value"),

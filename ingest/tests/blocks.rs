@@ -1,4 +1,4 @@
-//! Streams are cut into blocks by time, count and memory, and nothing is lost on the way.
+//! Streams are cut into blocks by time, count and memory, without loss.
 
 mod canonical;
 
@@ -273,7 +273,7 @@ fn metric(name: &str, unit: &str, hour: u64) -> String {
 }
 
 #[test]
-fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
+fn metadata_is_in_the_blocks_of_the_windows_of_its_metrics() {
     let lines = [metric("a", "s", 1), metric("b", "", 1), metric("a", "ms", 2), metric("a", "s", 2)].concat();
     let assemble = AssembleOptions { window: NonZeroU64::new(HOUR), ..AssembleOptions::default() };
     let (_, blocks) = ingested(lines.clone().into_bytes(), assemble).unwrap();
@@ -331,7 +331,7 @@ fn very_many_windows_are_cut_some_at_a_time() {
 }
 
 #[test]
-fn what_is_known_of_a_metric_survives_a_cut_in_its_midst() {
+fn metadata_survives_a_cut_within_its_metric() {
     let points: Vec<String> =
         (0..5).map(|n| format!(r#"{{"attributes":[{{"key":"n","value":{{"intValue":"{n}"}}}}]}}"#)).collect();
     let metric = format!(r#"{{"name":"a","unit":"s","gauge":{{"dataPoints":[{}]}}}}"#, points.join(","));

@@ -1,6 +1,6 @@
-//! Captures have exactly the series that an independent reading of them finds, in the store and in the block.
+//! Captures have exactly the series that an independent decoder finds, in the store and in the block.
 //!
-//! The real captures are not part of the repository. Where they are absent, the tests that need them say so and pass.
+//! The real captures are not part of the repository. If they are absent, the tests that need them report it and pass.
 
 mod canonical;
 

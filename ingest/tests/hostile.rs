@@ -1,6 +1,6 @@
-//! Inputs that somebody made to do harm end in a clear error or a documented result, in bounded memory.
+//! Malicious inputs end with a clear error or a documented result, in bounded memory.
 //!
-//! The command runs with a limit on its address space, which is checked to be one that kills where more is needed.
+//! The command runs with a limit on its address space. A test checks that exceeding the limit kills it.
 #![cfg(target_os = "linux")]
 
 use chronoxide_format::view::BlockView;

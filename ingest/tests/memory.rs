@@ -1,4 +1,4 @@
-//! `--memory-limit` holds, whatever the captures are made of.
+//! Runs stay below `--memory-limit`, whatever the captures contain.
 #![cfg(target_os = "linux")]
 
 use chronoxide_format::view::BlockView;

@@ -1,4 +1,4 @@
-//! What the built command says: notes, warnings, and errors that name what to do.
+//! Messages of the built command: notes, warnings, and errors that name a remedy.
 
 use serde_json::Value;
 use std::fs;
@@ -141,7 +141,7 @@ fn ranges_of_times_end_before_their_end() {
 }
 
 #[test]
-fn quiet_leaves_warnings_and_errors() {
+fn quiet_keeps_warnings_and_errors() {
     let scene = scene(LINES);
     let quiet = |arguments: &[&str]| {
         run(&[&[text(&scene.capture), "-o", text(&scene.output), "--force"], arguments].concat()).stderr
@@ -155,7 +155,7 @@ fn quiet_leaves_warnings_and_errors() {
 }
 
 #[test]
-fn values_that_are_no_numbers_are_named_with_their_options() {
+fn invalid_numbers_are_named_with_their_options() {
     for (option, value) in [
         ("--max-windows", "many"),
         ("--max-blocks", "1.5"),

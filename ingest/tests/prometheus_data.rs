@@ -1,4 +1,4 @@
-//! The command on data folders of Prometheus, and on folders that hold more than captures.
+//! The command on data folders of Prometheus, and on folders with files that are not captures.
 
 mod canonical;
 

@@ -1,6 +1,6 @@
-//! With `prometheus_names` series of OTLP have the labels that Prometheus's own OTLP receiver gives them.
+//! With `prometheus_names`, series of OTLP have the labels of Prometheus's own OTLP receiver.
 //!
-//! The lists were made by Prometheus's translator (`testdata/captures/tools/otlp`).
+//! Prometheus's translator made the lists (`testdata/captures/tools/otlp`).
 
 mod canonical;
 

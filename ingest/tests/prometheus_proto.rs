@@ -1,6 +1,6 @@
-//! Metric families as protobuf give the series that the same registry has as text.
+//! Metric families as protobuf give the same series as the same registry as text.
 //!
-//! Both captures were written by Prometheus's client library for Go (`testdata/captures/tools/exposition`).
+//! Prometheus's client library for Go wrote both captures (`testdata/captures/tools/exposition`).
 
 mod taken;
 
@@ -154,7 +154,7 @@ fn a_capture_that_is_cut_anywhere_gives_its_whole_families() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_name_their_place() {
     // A name; a metric that is not a message; a time that does not fit.
     for (message, expected) in [
         (&b"\x18\x01"[..], "the metric family has no name"),

@@ -1,4 +1,4 @@
-//! Points of OTLP as the series that Prometheus has for them.
+//! Points of OTLP become the classic series of Prometheus.
 
 mod canonical;
 

@@ -1,6 +1,6 @@
 //! Blocks of Prometheus's TSDB give the series that were written into them.
 //!
-//! The writer here follows the description of the format, and shares nothing with the reader.
+//! The writer of this test follows the description of the format, and shares no code with the reader.
 
 mod taken;
 
@@ -164,7 +164,7 @@ fn all_versions_give_the_series() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_values() {
+fn errors_state_their_values() {
     let sound = index(&small(), 2);
     let with = |at: usize, bytes: &[u8]| {
         let mut index = sound.clone();
@@ -335,7 +335,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_reads_back(model in models(), version in 1..=3_u8) {
+    fn written_series_read_back(model in models(), version in 1..=3_u8) {
         prop_assert_eq!(read(&index(&model, version)).unwrap(), expected(&model));
     }
 }

@@ -1,7 +1,7 @@
 //! Heads of Prometheus's TSDB give the series that were written into them.
 //!
-//! The writer here follows the description of the format, and shares nothing with the reader. The captures were written
-//! by Prometheus's own TSDB, which also listed their series (`testdata/captures/tools/tsdb`).
+//! The writer of this test follows the description of the format, and shares no code with the reader. Prometheus's own
+//! TSDB wrote the captures, and listed their series (`testdata/captures/tools/tsdb`).
 
 mod taken;
 

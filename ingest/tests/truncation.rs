@@ -1,4 +1,4 @@
-//! Captures cut at every position: what is lost is never passed over in silence.
+//! Captures that are truncated at any byte are never read without a warning about the loss.
 
 mod canonical;
 

@@ -1,4 +1,4 @@
-//! How much memory sealing a store takes at most, and that the store says so before.
+//! Sealing a store stays below its estimate of peak memory.
 
 use chronoxide_format::build::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_recalled_until_it_is_forgotten() {
+    fn known_attributes_are_found_until_the_cache_is_cleared() {
         let mut recall = Recall::default();
         for round in 0..3 {
             for number in 0..1_000u32 {

@@ -174,7 +174,7 @@ fn series_keep_the_last_of_equal_names_and_drop_empty_values() {
 }
 
 #[test]
-fn what_was_cut_off_in_a_record_is_not_taken_for_what_follows() {
+fn a_truncated_attribute_is_not_mixed_with_the_next_record() {
     let field = |key: u8, content: &[u8]| [&[key, content.len() as u8], content].concat();
     let attribute = |key: &[u8], value: &[u8]| [field(0x0a, key), field(0x12, &field(0x0a, value))].concat();
     let request = |attribute: &[u8]| {

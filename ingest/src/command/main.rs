@@ -1,6 +1,6 @@
 //! The command `chronoxide-ingest`: captures to blocks.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`arguments`] | arguments and help |
 //! | [`inputs`] | files, folders, patterns, standard input |

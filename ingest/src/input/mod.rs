@@ -1,6 +1,6 @@
 //! Inputs: opening, decompression, detection of formats, and reading of records.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `source` | [`Source`], a file or standard input, decompressed, that knows its position |
 //! | `detect` | detection of [`Format`] and framing |

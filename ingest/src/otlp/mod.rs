@@ -26,7 +26,7 @@
 //! | string | itself |
 //! | bool | `true`, `false` |
 //! | int | decimal: `-42` |
-//! | double | the shortest decimal that reads back as the same number: `0.1`, `3`, `-0`; with an exponent below 1e-6 and from 1e21 on: `1e-7`, `1.5e+21`; and `NaN`, `Infinity`, `-Infinity` |
+//! | double | shortest decimal that reads back: `0.1`, `3`, `-0`; below 1e-6 and from 1e21: `1e-7`, `1.5e+21`; `NaN`, `Infinity` |
 //! | bytes | base64 with padding, standard alphabet |
 //! | array | JSON without spaces: `["a",1,true,null]` |
 //! | key-value list | JSON without spaces, keys in byte order, the last of equal keys: `{"a":1,"b":[]}` |

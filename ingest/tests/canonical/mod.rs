@@ -1,5 +1,5 @@
-//! Labelsets of captures the straightforward way: whole documents as `serde_json::Value`, labels in maps. It shares no
-//! code with the crate, and is slow, short and obviously right.
+//! Model of decoding: labelsets of captures from whole documents as `serde_json::Value`, with labels in maps. It shares
+//! no code with the crate, and is slow, short and obviously correct.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 

@@ -1,4 +1,4 @@
-//! A sink that keeps what it takes.
+//! Sink that collects series.
 
 use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 use chronoxide_ingest::SeriesSink;

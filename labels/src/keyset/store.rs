@@ -19,8 +19,8 @@ use std::hash::BuildHasher;
 /// and series are hashed and compared by codes instead of strings.
 ///
 /// [`insert`](LabelSetStore::insert) takes strings. For labels that many series share,
-/// [`intern_label`](Self::intern_label) interns them once, and [`insert_ids`](Self::insert_ids) inserts series as lists of
-/// labels in any order; the sorting is cached per order of keys.
+/// [`intern_label`](Self::intern_label) interns them once, and [`insert_ids`](Self::insert_ids) inserts series as lists
+/// of labels in any order. The sorting is cached per order of keys.
 ///
 /// ```
 /// use chronoxide_labels::{KeysetStore, LabelSetStore};

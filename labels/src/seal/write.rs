@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_arrival_does_not_show() {
+    fn blocks_do_not_depend_on_the_order_of_arrival() {
         let mut random = Random::new(3);
         let mut labelsets: Vec<_> = (0..500).map(|_| random.labels(6)).collect();
         let mut first = KeysetStore::new();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_no_series_has_are_left_out() {
+    fn labels_without_series_are_not_written() {
         let mut store = KeysetStore::new();
         let key = store.intern_name("unused name").unwrap();
         store.intern_value(key, "unused value").unwrap();

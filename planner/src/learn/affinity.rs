@@ -56,8 +56,8 @@ mod tests {
         let mut affinity = Affinity::new(&origins);
         affinity.note(&[1, 2, 9], 5);
         affinity.note(&[1, 2], 2);
-        assert_eq!(affinity.with_all(0, &[1, 2, 3, 9]), 1.0, "one is of the same origin");
+        assert_eq!(affinity.with_all(0, &[1, 2, 3, 9]), 1.0, "one has the same origin");
         assert_eq!(affinity.with_all(2, &[0, 1, 3, 9]), 1.0 + 7.0 + 5.0);
-        assert_eq!(affinity.with_all(3, &[9]), 0.0, "where both come from nobody said");
+        assert_eq!(affinity.with_all(3, &[9]), 0.0, "the origin of both is unknown");
     }
 }

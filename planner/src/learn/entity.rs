@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_a_key_does_so_in_all_keysets_and_where_it_is_absent() {
+    fn a_key_follows_from_another_in_all_keysets_including_absence() {
         let content = content();
         assert_eq!(follow(&content, 2), [3, 4], "a pod has always the same node, or none");
         assert_eq!(follow(&content, 3), [4]);

@@ -43,7 +43,7 @@ impl<'de> DeserializeSeed<'de> for Unsigned {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
         let value = deserializer.deserialize_any(Integer)?;
-        u64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is no unsigned 64-bit integer")))
+        u64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is not an unsigned 64-bit integer")))
     }
 }
 
@@ -55,7 +55,7 @@ impl<'de> DeserializeSeed<'de> for Signed {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<i64, D::Error> {
         let value = deserializer.deserialize_any(Integer)?;
-        i64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is no signed 64-bit integer")))
+        i64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is not a signed 64-bit integer")))
     }
 }
 
@@ -175,10 +175,10 @@ mod tests {
         }
         for json in ["-1", "\"-1\"", "\"18446744073709551616\""] {
             let error = read(Unsigned, json).unwrap_err();
-            assert!(error.contains("no unsigned 64-bit integer"), "{json}: {error}");
+            assert!(error.contains("not an unsigned 64-bit integer"), "{json}: {error}");
         }
         let error = read(Signed, "9223372036854775808").unwrap_err();
-        assert!(error.contains("9223372036854775808 is no signed 64-bit integer"), "{error}");
+        assert!(error.contains("9223372036854775808 is not a signed 64-bit integer"), "{error}");
     }
 
     #[test]

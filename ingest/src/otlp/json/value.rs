@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_refused() {
+    fn invalid_values_are_refused() {
         for (json, part) in [
             (r#"{"stringValue":1}"#, "expected a string"),
             (r#"{"boolValue":"true"}"#, "boolean"),
