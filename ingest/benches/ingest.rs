@@ -5,6 +5,9 @@
 //! decodes into the generated types of the protocol. The difference between `known series` and `decoded only` is the
 //! cost of looking up attributes, combining labels and finding the series.
 
+use std::convert::Infallible;
+use std::hint::black_box;
+
 use chronoxide_format::metadata::MetricMetadata;
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
 use chronoxide_ingest::series_json::decode_series_json;
@@ -13,8 +16,6 @@ use chronoxide_workload::{Options, Workload, encode};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use prost::Message;
-use std::convert::Infallible;
-use std::hint::black_box;
 
 const SERIES: u32 = 100_000;
 

@@ -1,5 +1,9 @@
 //! Decoding of records of any format.
 
+use std::convert::Infallible;
+
+use chronoxide_format::metadata::MetricMetadata;
+
 use crate::error::DecodeError;
 use crate::input::Format;
 use crate::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
@@ -9,8 +13,6 @@ use crate::prometheus::text::{TextDecoder, TimestampUnit};
 use crate::protobuf::ProtoError;
 use crate::series::SeriesSink;
 use crate::series_json::decode_series_json;
-use chronoxide_format::metadata::MetricMetadata;
-use std::convert::Infallible;
 
 /// Sink for records of any format.
 pub(crate) trait RecordSink: OtlpSink + SeriesSink<Error = <Self as OtlpSink>::Error> {}

@@ -2,6 +2,12 @@
 
 mod wal;
 
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::assemble::{AssembleOptions, Assembler, BlockSink};
 use crate::decode::{Decoder, is_cut_off};
 use crate::error::{BrokenRecord, IngestError};
@@ -9,11 +15,6 @@ use crate::input::{Ahead, Format, Position, ReadAhead, Record, RecordContent, Re
 use crate::prometheus::tsdb::{TsdbBlock, TsdbError};
 use crate::report::{Report, Warning};
 use crate::timings::Timings;
-use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// Default maximum length of a record: 64 MiB.
 pub const DEFAULT_MAX_RECORD_LEN: usize = 64 << 20;

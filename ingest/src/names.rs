@@ -23,9 +23,10 @@
 //! assert_eq!(names::label("http.request.method"), "http_request_method");
 //! ```
 
-use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use std::collections::HashMap;
 use std::rc::Rc;
+
+use chronoxide_format::metadata::{MetricMetadata, MetricType};
 
 /// Maximum number of cached names. A capture with more has generated names.
 const MAX_KEPT: usize = 1 << 14;

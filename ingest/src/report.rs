@@ -1,10 +1,12 @@
 //! Counts and warnings of a run.
 
-use crate::input::Format;
-use crate::otlp::{Level, MetricKind};
+use std::fmt;
+
 use chronoxide_cli::human::{count_of, size};
 use serde::Serialize;
-use std::fmt;
+
+use crate::input::Format;
+use crate::otlp::{Level, MetricKind};
 
 /// Maximum number of warnings that are kept. Further warnings are counted.
 const MAX_WARNINGS: usize = 20;

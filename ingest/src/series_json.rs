@@ -23,11 +23,13 @@
 //! # Ok::<(), chronoxide_ingest::DecodeError<Infallible>>(())
 //! ```
 
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+
 use crate::error::DecodeError;
 use crate::otlp::Text;
 use crate::series::SeriesSink;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
-use std::fmt;
 
 /// Decodes one JSON object of label names and values, and gives its labels to `sink`.
 ///
@@ -82,8 +84,9 @@ impl<'de, S: SeriesSink> Visitor<'de> for Series<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::convert::Infallible;
+
+    use super::*;
 
     struct Nothing;
 

@@ -1,7 +1,8 @@
 //! Times of records and points: [`Timings`].
 
-use hdrhistogram::Histogram;
 use std::time::Duration;
+
+use hdrhistogram::Histogram;
 
 /// Maximum duration: one minute in nanoseconds. Longer durations are counted as this.
 const MAX_NANOSECONDS: u64 = 60_000_000_000;

@@ -5,12 +5,14 @@
 
 mod canonical;
 
-use canonical::Labels;
+use std::collections::BTreeSet;
+use std::io::Cursor;
+
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_testdata::captures::{committed, text};
-use std::collections::BTreeSet;
-use std::io::Cursor;
+
+use canonical::Labels;
 
 fn listed(name: &str) -> BTreeSet<Labels> {
     let text = text(&committed(name));

@@ -1,13 +1,14 @@
 //! The built command: output files, messages and exit codes.
 
-use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::{BlockView, TimeRange};
-use chronoxide_testdata::requirement::skip_or_fail;
-use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_testdata::requirement::skip_or_fail;
+use serde_json::Value;
 
 struct Folder(tempfile::TempDir);
 

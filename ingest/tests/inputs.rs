@@ -2,12 +2,14 @@
 
 mod canonical;
 
-use canonical::Labels;
+use std::collections::BTreeSet;
+use std::io::{self, Cursor, Read, Write};
+
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report, Warning};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
-use std::io::{self, Cursor, Read, Write};
+
+use canonical::Labels;
 
 const LINES: &str = "{\"a\":\"1\"}\n{\"a\":\"2\",\"b\":\"x\"}\n{\"a\":\"1\"}\n";
 

@@ -1,10 +1,11 @@
 //! Messages of the built command: notes, warnings, and errors that name a remedy.
 
-use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
 
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"));

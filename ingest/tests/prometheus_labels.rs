@@ -4,11 +4,13 @@
 
 mod canonical;
 
-use canonical::Labels;
-use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use chronoxide_ingest::input::Source;
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
+
+use canonical::Labels;
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)

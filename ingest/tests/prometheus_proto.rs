@@ -4,13 +4,15 @@
 
 mod taken;
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::prometheus::proto::{decode_metric_family, looks_like_metric_families};
 use chronoxide_ingest::prometheus::text::{TextDecoder, TimestampUnit};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+
 use taken::{Metadata, Series, Taken};
 
 fn capture(name: &str) -> PathBuf {

@@ -4,11 +4,13 @@
 
 mod taken;
 
+use std::collections::BTreeSet;
+use std::io::Read;
+
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_ingest::prometheus::text::{LineError, TextDecoder, TextError, TimestampUnit, looks_like_text};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
-use std::io::Read;
+
 use taken::{Metadata, Taken};
 
 fn line(text: &[u8]) -> Result<Taken, LineError> {

@@ -4,11 +4,13 @@
 
 mod taken;
 
-use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, TsdbBlockError, TsdbError, TsdbIndex, is_block};
-use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use std::path::Path;
+
+use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, TsdbBlockError, TsdbError, TsdbIndex, is_block};
+use proptest::prelude::*;
+
 use taken::{Series, Taken};
 
 type Labels = Vec<(String, String)>;

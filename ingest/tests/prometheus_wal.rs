@@ -5,15 +5,17 @@
 
 mod taken;
 
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, is_block};
 use chronoxide_ingest::prometheus::wal::{
     Head, HeadChunk, HeadChunks, HeadCounts, HeadFiles, Segment, WalError, WalFileError, is_wal,
 };
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+
 use taken::{Series, Taken};
 
 const MAX_RECORD_LEN: usize = 1 << 20;

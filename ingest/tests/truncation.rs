@@ -2,11 +2,13 @@
 
 mod canonical;
 
-use canonical::Labels;
-use chronoxide_ingest::input::{Format, Source};
-use chronoxide_ingest::{BrokenRecord, Ingest, IngestError, IngestOptions, Report};
 use std::collections::BTreeSet;
 use std::io::{Cursor, Write};
+
+use chronoxide_ingest::input::{Format, Source};
+use chronoxide_ingest::{BrokenRecord, Ingest, IngestError, IngestOptions, Report};
+
+use canonical::Labels;
 
 /// Series of each capture.
 const COUNT: usize = 3;

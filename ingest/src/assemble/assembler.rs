@@ -1,5 +1,15 @@
 //! [`Assembler`]: labels to series, series to blocks.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use bitvec::slice::BitSlice;
+use bitvec::vec::BitVec;
+use chronoxide_format::build::BlockMeta;
+use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use chronoxide_format::view::TimeRange;
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin, StoreKeyId};
+
 use super::attributes::Attributes;
 use super::blocks::{BlockSink, SealedBlock};
 use super::error::AssembleError;
@@ -12,14 +22,6 @@ use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
 use crate::otlp::Level;
 use crate::report::{Report, Warning};
-use bitvec::slice::BitSlice;
-use bitvec::vec::BitVec;
-use chronoxide_format::build::BlockMeta;
-use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
-use chronoxide_format::view::TimeRange;
-use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin, StoreKeyId};
-use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// New series between two checks of memory.
 const SERIES_PER_MEMORY_CHECK: usize = 1 << 6;

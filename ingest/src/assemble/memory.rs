@@ -1,8 +1,9 @@
 //! Memory of assembling and sealing.
 
+use chronoxide_labels::StoreRef;
+
 use super::assembler::Assembler;
 use super::windows::Times;
-use chronoxide_labels::StoreRef;
 
 /// Factor for the memory of metric metadata during sealing: six copies (assembled, the set of the block and its copy,
 /// the section, the block, the block as read back), and buffers that have grown to twice their content.

@@ -1,9 +1,10 @@
 //! Metadata of metrics: [`Metrics`].
 
+use std::hash::BuildHasher;
+
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
 /// Maximum overhead of the allocator per allocation, in bytes.
 const ALLOCATION_OVERHEAD: usize = 32;

@@ -1,9 +1,10 @@
 //! Options of assembling series into blocks.
 
+use std::num::NonZeroU64;
+
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
 use chronoxide_labels::Layout;
-use std::num::NonZeroU64;
 
 /// Default of [`AssembleOptions::max_windows`]. A year has 8,760 hours.
 pub const DEFAULT_MAX_WINDOWS: usize = 10_000;

@@ -1,13 +1,14 @@
 //! Sink of OTLP.
 
+use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_labels::{LabelError, StoreKeyId};
+
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
 use super::windows::Times;
 use crate::names;
 use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
-use chronoxide_format::metadata::MetricMetadata;
-use chronoxide_labels::{LabelError, StoreKeyId};
 
 impl<B: BlockSink> OtlpSink for Assembler<B> {
     type Error = AssembleError;

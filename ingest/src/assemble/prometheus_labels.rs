@@ -1,13 +1,15 @@
 //! Labels as Prometheus's OTLP receiver makes them.
 
+use std::collections::BTreeMap;
+
+use chronoxide_format::metadata::{MetricMetadata, MetricType};
+use chronoxide_labels::{LabelError, Origin};
+
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
 use super::untranslated::Untranslated;
 use crate::otlp::Level;
-use chronoxide_format::metadata::{MetricMetadata, MetricType};
-use chronoxide_labels::{LabelError, Origin};
-use std::collections::BTreeMap;
 
 const SERVICE_NAME: &str = "service.name";
 const SERVICE_NAMESPACE: &str = "service.namespace";

@@ -3,10 +3,11 @@
 //! Streams repeat the same attributes with every scrape, byte by byte. A known attribute costs one lookup of its bytes:
 //! it is not decoded, validated or looked up by name and value.
 
+use std::hash::BuildHasher;
+
 use chronoxide_labels::{LabelId, StoreKeyId};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
 /// Maximum length of a cached attribute. Longer ones rarely recur.
 const MAX_LEN: usize = 256;
@@ -95,8 +96,9 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use chronoxide_labels::ValueCode;
+
+    use super::*;
 
     fn label(number: u32) -> LabelId {
         LabelId { key: StoreKeyId(number % 7), code: ValueCode(number) }

@@ -1,12 +1,14 @@
 //! Sink of series.
 
+use std::collections::HashMap;
+
+use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
 use crate::otlp::Level;
 use crate::series::SeriesSink;
-use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
-use std::collections::HashMap;
 
 /// Suffixes that Prometheus adds to a metric name (`_bucket`, `_sum`, `_count`).
 const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];

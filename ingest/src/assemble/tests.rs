@@ -1,11 +1,12 @@
 //! Tests of the assembler with requests and series.
 
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_labels::LabelSetStore;
+
 use super::{AssembleOptions, Assembler};
 use crate::otlp::{decode_otlp_json, decode_otlp_proto};
 use crate::report::{Levels, Shadowed, Skipped};
 use crate::series_json::decode_series_json;
-use chronoxide_format::policy::LabelPolicy;
-use chronoxide_labels::LabelSetStore;
 
 fn collected(records: &[&str]) -> Assembler {
     let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());

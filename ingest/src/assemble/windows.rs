@@ -1,11 +1,12 @@
 //! Series of each window: [`Windows`].
 
-use bitvec::vec::BitVec;
-use chronoxide_format::view::TimeRange;
-use chronoxide_labels::StoreRef;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
+
+use bitvec::vec::BitVec;
+use chronoxide_format::view::TimeRange;
+use chronoxide_labels::StoreRef;
 
 /// Overhead per window in bytes: nodes of the tree and the allocator.
 const WINDOW_OVERHEAD: usize = 96;
@@ -217,8 +218,9 @@ fn set(bits: &mut BitVec, position: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     /// Start, times, series and metadata of a window.
     type Content = (Option<i64>, Option<Times>, Vec<usize>, Vec<usize>);

@@ -1,5 +1,8 @@
 //! Arguments and help of the command.
 
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+
 use chronoxide_cli::argument::{instant, pair, size};
 use chronoxide_cli::{Exit, Failure, Layout, Quiet};
 use chronoxide_format::view::TimeRange;
@@ -7,8 +10,6 @@ use chronoxide_ingest::assemble::{DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
 use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
 use jiff::SignedDuration;
-use std::num::{NonZeroU32, NonZeroU64};
-use std::path::PathBuf;
 
 /// Turns captures of metrics into blocks
 ///

@@ -1,15 +1,17 @@
 //! Inputs that the arguments name: files, folders, patterns, standard input.
 
-use crate::summary::shown;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
 use chronoxide_cli::{Exit, Failure, tell};
 use chronoxide_ingest::prometheus::tsdb::is_block;
 use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
 use chronoxide_publish::names_in;
 use glob::MatchOptions;
-use std::ffi::OsStr;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+
+use crate::summary::shown;
 
 /// Input of the command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! Reads the head of Prometheus's TSDB.
 
+use std::fs::File;
+use std::path::Path;
+
 use super::Ingest;
 use crate::assemble::BlockSink;
 use crate::error::IngestError;
@@ -8,8 +11,6 @@ use crate::prometheus::wal::{
     Head, HeadChunks, HeadCounts, HeadError, HeadFile, HeadFiles, Segment, WalError, WalFileError,
 };
 use crate::report::Warning;
-use std::fs::File;
-use std::path::Path;
 
 /// Records between two progress reports.
 const RECORDS_PER_PROGRESS_REPORT: u64 = 1 << 8;

@@ -3,10 +3,11 @@
 //! The Collector's file exporter writes lengths as 4 bytes, big-endian; each message may be a zstd stream. Delimited
 //! protobuf messages have their lengths as varints.
 
+use std::io::Read;
+
 use super::found::Found;
 use super::source::{Compression, Source};
 use crate::error::IngestError;
-use std::io::Read;
 
 /// Bytes of a length prefix.
 pub(super) const LENGTH_LEN: usize = 4;

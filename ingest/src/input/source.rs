@@ -1,11 +1,12 @@
 //! Decompressed files and standard input: [`Source`].
 
-use crate::error::IngestError;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::error::IngestError;
 
 /// Bytes that are examined to detect a format.
 pub(super) const HEAD_LEN: u64 = 64 * 1024;

@@ -1,7 +1,8 @@
 //! Sink of the parts of a request: [`OtlpSink`].
 
-use super::kind::MetricKind;
 use chronoxide_format::metadata::MetricMetadata;
+
+use super::kind::MetricKind;
 
 /// Flag of a point that has no recorded value (`FLAG_NO_RECORDED_VALUE_MASK`): the series exists, but was not measured.
 pub const NO_RECORDED_VALUE: u64 = 1;

@@ -1,9 +1,10 @@
 //! Attribute values as text, independent of their encoding.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 /// Attribute value as text, with its form in JSON.
 #[derive(Debug, Clone, PartialEq)]

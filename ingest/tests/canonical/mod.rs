@@ -3,13 +3,14 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chronoxide_format::view::BlockView;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use prost::Message;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 
 pub type Labels = BTreeMap<String, String>;
 

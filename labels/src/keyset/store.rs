@@ -1,5 +1,11 @@
 //! [`KeysetStore`]: symbols, keys, keysets, and the place of each series.
 
+use std::hash::BuildHasher;
+
+use chronoxide_planner::Origin;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
 use super::arrangement::Arrangements;
 use super::keys::{Keys, LabelId, StoreKeyId, ValueCode};
 use super::rows::Keyset;
@@ -8,10 +14,6 @@ use crate::error::{Counted, LabelError};
 use crate::labelset::{self, MAX_LABELS, check_count, check_name, check_value};
 use crate::store::{LabelSetStore, StoreRef};
 use crate::symbols::SymbolTable;
-use chronoxide_planner::Origin;
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
 /// Labelset store with a value dictionary per label key, and rows of value codes per list of keys.
 ///

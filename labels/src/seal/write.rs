@@ -1,10 +1,11 @@
 //! Walk over a store in the order of a block.
 
+use chronoxide_format::SeriesRef;
+
 use super::order::{BlockKey, BlockOrder};
 use super::rows::SortedRows;
 use super::selection::Selection;
 use crate::keyset::KeysetStore;
-use chronoxide_format::SeriesRef;
 
 /// Sink of the parts of a block, in the order of a block: all symbols, all keys, all keysets. Ids are those of the
 /// block.
@@ -59,11 +60,13 @@ pub(crate) fn write<T: BlockTarget>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::store::{LabelSetStore, StoreRef};
-    use chronoxide_testdata::random::Random;
     use std::collections::BTreeSet;
     use std::convert::Infallible;
+
+    use chronoxide_testdata::random::Random;
+
+    use super::*;
+    use crate::store::{LabelSetStore, StoreRef};
 
     /// Collects the parts, and asserts the order of a block.
     #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,16 +1,18 @@
 //! The tables of a report.
 
-use super::distribution::Distribution;
-use super::statistics::Statistics;
-use crate::arguments::Arguments;
-use crate::output::Written;
+use std::fmt::Display;
+use std::io::{self, Write};
+
 use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::human;
 use chronoxide_ingest::timings::Percentiles;
 use chronoxide_ingest::{Report, Timings};
 use chronoxide_labels::Layout;
-use std::fmt::Display;
-use std::io::{self, Write};
+
+use super::distribution::Distribution;
+use super::statistics::Statistics;
+use crate::arguments::Arguments;
+use crate::output::Written;
 
 /// Number of label names that are listed, by number of values.
 const TOP_KEYS: usize = 20;

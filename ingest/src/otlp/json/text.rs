@@ -1,8 +1,9 @@
 //! Strings and integers in JSON: borrowed where possible, integers as numbers or strings.
 
-use serde::de::{DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
 use std::borrow::Cow;
 use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
 
 /// String, borrowed unless it has escapes. `null` is the empty string.
 pub(crate) struct Text;
@@ -146,9 +147,10 @@ impl Visitor<'_> for Double {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::super::value::double_text;
     use super::*;
-    use proptest::prelude::*;
 
     fn read<'de, S: DeserializeSeed<'de>>(seed: S, json: &'de str) -> Result<S::Value, String> {
         seed.deserialize(&mut serde_json::Deserializer::from_str(json)).map_err(|error| error.to_string())

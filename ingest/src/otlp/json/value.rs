@@ -1,14 +1,16 @@
 //! Attribute values as text.
 
-use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
-use super::text::{Double, Signed, Text};
+use std::borrow::Cow;
+use std::fmt;
+
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose::NO_PAD};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::borrow::Cow;
-use std::fmt;
+
+use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
+use super::text::{Double, Signed, Text};
 
 /// Reads an `AnyValue`: an object whose only field shows its type, or `null`.
 pub(super) struct AnyValue;

@@ -5,16 +5,18 @@
 //! before their description are kept as text and read at the end of their message. At most five levels can be deferred,
 //! so no byte is read more than six times.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
 use super::super::sink::{Level, Needs, OtlpSink, Point};
 use super::schema::{Field, Message};
 use super::text::{Double, Text, Unsigned};
 use super::value::KeyValue;
 use crate::error::DecodeError;
-use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::fmt;
 
 /// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
 ///

@@ -1,8 +1,9 @@
 //! Attribute values.
 
+use std::borrow::Cow;
+
 use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
 use crate::protobuf::{Fields, ProtoError};
-use std::borrow::Cow;
 
 /// Maximum depth of nested lists, similar to that of JSON.
 const MAX_LIST_DEPTH: usize = 32;

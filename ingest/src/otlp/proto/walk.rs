@@ -4,12 +4,13 @@
 //! is walked twice: once for descriptions, once for described fields. Skipping a field costs reading its key and
 //! length.
 
+use chronoxide_format::metadata::{MetricMetadata, Temporality};
+
 use super::super::kind::MetricKind;
 use super::super::sink::{Level, Needs, OtlpSink, Point};
 use super::value::key_value;
 use crate::error::DecodeError;
 use crate::protobuf::{Field, Fields, ProtoError};
-use chronoxide_format::metadata::{MetricMetadata, Temporality};
 
 /// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
 ///

@@ -1,8 +1,9 @@
 //! Metadata of the current metric family: [`Family`].
 
+use chronoxide_format::metadata::MetricMetadata;
+
 use super::line::Fact;
 use crate::prometheus::FamilyType;
-use chronoxide_format::metadata::MetricMetadata;
 
 /// Metadata of a metric family, collected from several lines.
 #[derive(Default)]

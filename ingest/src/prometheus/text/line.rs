@@ -1,12 +1,13 @@
 //! Parser of a line: [`Line`], and the labels of a [`Sample`].
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use super::cursor::{Cursor, is_blank, shown};
 use super::error::LineError;
 use super::number::is_value;
 use super::timestamp::TimestampUnit;
 use crate::prometheus::{FamilyType, NAME};
-use std::borrow::Cow;
-use std::ops::Range;
 
 /// Kind of a line.
 pub(super) enum Line<'a> {

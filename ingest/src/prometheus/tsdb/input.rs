@@ -1,7 +1,8 @@
 //! Bytes of an index in order: [`Input`]; and [`Fields`] of a part in memory.
 
-use super::error::TsdbBlockError;
 use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use super::error::TsdbBlockError;
 
 /// Index, read from a position on. The number of read bytes is counted.
 pub(super) struct Input<R> {

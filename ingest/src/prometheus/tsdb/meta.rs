@@ -1,12 +1,14 @@
 //! Metadata of a block: [`TsdbMeta`].
 
-use super::error::TsdbBlockError;
-use crate::prometheus::MILLISECOND;
-use chronoxide_format::view::TimeRange;
-use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
+
+use chronoxide_format::view::TimeRange;
+use serde::Deserialize;
+
+use super::error::TsdbBlockError;
+use crate::prometheus::MILLISECOND;
 
 /// Maximum length of the metadata in bytes.
 const MAX_BYTES: u64 = 64 << 20;

@@ -27,12 +27,13 @@ mod toc;
 pub use error::{TsdbBlockError, TsdbError};
 pub use meta::{TsdbMeta, TsdbStats};
 
-use crate::series::SeriesSink;
-use input::Input;
-use series::Entry;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
+
+use crate::series::SeriesSink;
+use input::Input;
+use series::Entry;
 use symbols::Symbols;
 use toc::Toc;
 

@@ -1,12 +1,13 @@
 //! Series of an index: [`Entry`].
 
+use std::io::{Read, Seek};
+
 use super::error::TsdbBlockError;
 use super::input::{Fields, Input};
 use super::symbols::Symbols;
 use super::toc::IndexVersion;
 use crate::prometheus::MILLISECOND;
 use crate::series::SeriesSink;
-use std::io::{Read, Seek};
 
 /// Alignment of series in version 2.
 const ALIGNMENT: u64 = 16;

@@ -1,10 +1,11 @@
 //! Strings to which series refer: [`Symbols`].
 
+use std::io::{Read, Seek};
+use std::ops::Range;
+
 use super::error::TsdbBlockError;
 use super::input::Input;
 use super::toc::IndexVersion;
-use std::io::{Read, Seek};
-use std::ops::Range;
 
 /// Symbols of an index: their text, concatenated, and the end of each.
 #[derive(Default)]

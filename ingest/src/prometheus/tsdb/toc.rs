@@ -1,9 +1,10 @@
 //! Places of the sections of an index: [`Toc`].
 
-use super::error::TsdbBlockError;
-use super::input::Input;
 use std::io::{Read, Seek};
 use std::ops::Range;
+
+use super::error::TsdbBlockError;
+use super::input::Input;
 
 /// Bytes before the first section: magic number and version.
 const HEADER_LEN: u64 = 5;

@@ -1,9 +1,10 @@
 //! Errors of the files of a head.
 
-use chronoxide_cli::human::size;
-use chronoxide_labels::LabelError;
 use std::io;
 use std::path::PathBuf;
+
+use chronoxide_cli::human::size;
+use chronoxide_labels::LabelError;
 
 /// Error of reading the head of a TSDB.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,11 @@
 //! Files of a head and their order: [`HeadFiles`].
 
-use super::error::WalError;
-use chronoxide_publish::names_in;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use chronoxide_publish::names_in;
+
+use super::error::WalError;
 
 /// Folder of the write-ahead log within a data folder.
 pub const WAL_FOLDER: &str = "wal";

@@ -1,16 +1,18 @@
 //! Joins samples with the labels of their series: [`Head`].
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_labels::{KeysetStore, LabelError, LabelSetStore, StoreRef};
+use foldhash::fast::RandomState;
+
 use super::error::{HeadError, RecordError};
 use super::head_chunks::HeadChunk;
 use super::record::{WalEntry, decode_wal_record};
 use crate::prometheus::{FamilyType, MILLISECOND, NAME};
 use crate::series::SeriesSink;
-use chronoxide_format::policy::LabelPolicy;
-use chronoxide_labels::{KeysetStore, LabelError, LabelSetStore, StoreRef};
-use foldhash::fast::RandomState;
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::num::NonZeroU64;
 
 /// Series that a log defines, and the times of their samples.
 ///

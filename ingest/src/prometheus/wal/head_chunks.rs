@@ -1,8 +1,9 @@
 //! Chunks of one file of `chunks_head`: [`HeadChunks`].
 
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+
 use super::error::WalFileError;
 use super::segment::at_end;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
 
 /// Magic number of a file. The version and three zeros follow.
 const MAGIC: u32 = 0x0130_bc91;

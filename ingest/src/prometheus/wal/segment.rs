@@ -1,7 +1,8 @@
 //! Records of one file of a write-ahead log: [`Segment`].
 
-use super::error::WalFileError;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
+
+use super::error::WalFileError;
 
 /// Length of a page in bytes. No fragment of a record crosses its end.
 const PAGE_LEN: usize = 32 * 1024;
