@@ -4,7 +4,7 @@
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextError<E> {
-    /// The line is broken. Nothing of it went to the sink.
+    /// The line is malformed. Nothing of it went to the sink.
     #[error(transparent)]
     Line(LineError),
     /// The sink did not take a part of it.

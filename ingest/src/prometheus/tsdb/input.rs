@@ -84,7 +84,7 @@ impl<R: Read + Seek> Input<R> {
 const MAX_VARINT_LEN: usize = 10;
 
 /// Reason for refusing a varint that is longer or truncated.
-const LONG: &str = "an integer that is cut or has more than 64 bits";
+const LONG: &str = "integer is truncated or has more than 64 bits";
 
 /// Returns a varint and the bytes after it.
 fn uvarint(bytes: &[u8]) -> Option<(u64, &[u8])> {

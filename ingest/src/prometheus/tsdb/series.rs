@@ -54,7 +54,7 @@ impl Entry {
         // A checksum follows.
         let left = end.checked_sub(input.offset()).and_then(|left| left.checked_sub(4));
         if left.is_none_or(|left| length > left) {
-            return Err(damaged(self.offset, "a series that does not end before the next section"));
+            return Err(damaged(self.offset, "series extends beyond its section"));
         }
         let start = input.offset();
         self.bytes.clear();
@@ -90,7 +90,7 @@ impl Entry {
             // Place of the chunk: a number, then differences.
             fields.uvarint()?;
             if max < min {
-                return Err(TsdbBlockError::Damaged { offset: place, reason: "a chunk that ends before it starts" });
+                return Err(TsdbBlockError::Damaged { offset: place, reason: "chunk ends before it starts" });
             }
             let nanoseconds = |milliseconds: i64| {
                 let out_of_range = TsdbBlockError::TimeRange { offset: *offset, milliseconds };
@@ -102,7 +102,10 @@ impl Entry {
         if fields.is_empty() {
             Ok(())
         } else {
-            Err(TsdbBlockError::Damaged { offset: fields.offset(), reason: "bytes behind the chunks of a series" })
+            Err(TsdbBlockError::Damaged {
+                offset: fields.offset(),
+                reason: "unexpected bytes after the chunks of a series",
+            })
         }
     }
 

@@ -57,10 +57,7 @@ impl Toc {
             checksum = crc32c::crc32c_append(checksum, &bytes);
             *offset = u64::from_be_bytes(bytes);
             if *offset != 0 && !(HEADER_LEN..=end).contains(offset) {
-                return Err(TsdbBlockError::Damaged {
-                    offset: place,
-                    reason: "a section that starts outside of the index",
-                });
+                return Err(TsdbBlockError::Damaged { offset: place, reason: "section starts outside of the index" });
             }
         }
         input.check("table of contents", end, checksum)?;

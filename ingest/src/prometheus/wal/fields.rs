@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
             let bits = u64::from(byte & 0x7f);
             let shifted = bits << (7 * place);
             if shifted >> (7 * place) != bits {
-                return Err(self.error("an integer of more than 64 bits"));
+                return Err(self.error("integer of more than 64 bits"));
             }
             value |= shifted;
             if byte < 0x80 {
@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
             }
         }
         let is_long = rest.len() >= MAX_VARINT_LEN;
-        Err(self.error(if is_long { "an integer of more than 64 bits" } else { "the record ends within an integer" }))
+        Err(self.error(if is_long { "integer of more than 64 bits" } else { "the record ends within an integer" }))
     }
 
     /// Reads a signed varint, whose lowest bit is the sign.
@@ -73,7 +73,7 @@ impl<'a> Fields<'a> {
         let len = self.uvarint()?;
         let place = self.offset;
         let bytes = self.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-        str::from_utf8(bytes).map_err(|_| RecordError::Field { offset: place, reason: "text that is not UTF-8" })
+        str::from_utf8(bytes).map_err(|_| RecordError::Field { offset: place, reason: "text is not valid UTF-8" })
     }
 
     /// Skips `count` fields.

@@ -95,7 +95,7 @@ impl<R: Read> HeadChunks<R> {
             return if at_end(&mut self.reader, self.offset)? {
                 Ok(None)
             } else {
-                Err(WalFileError::Damaged { offset: start, reason: "chunks after the end of the file's content" })
+                Err(WalFileError::Damaged { offset: start, reason: "chunks after the end of the content" })
             };
         }
         let torn = WalFileError::Torn { offset: start };
@@ -113,7 +113,7 @@ impl<R: Read> HeadChunks<R> {
                 break;
             }
             if place + 1 == MAX_LENGTH_LEN {
-                return Err(WalFileError::Damaged { offset: start, reason: "a chunk whose length has too many bytes" });
+                return Err(WalFileError::Damaged { offset: start, reason: "length of a chunk has too many bytes" });
             }
         }
         while left > 0 {
@@ -137,7 +137,7 @@ impl<R: Read> HeadChunks<R> {
         }
         let chunk = HeadChunk { reference: number(0), first: number(8).cast_signed(), last: number(16).cast_signed() };
         if chunk.last < chunk.first {
-            return Err(WalFileError::Damaged { offset: start, reason: "a chunk that ends before it starts" });
+            return Err(WalFileError::Damaged { offset: start, reason: "chunk ends before it starts" });
         }
         Ok(Some(chunk))
     }

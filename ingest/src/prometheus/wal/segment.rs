@@ -112,7 +112,7 @@ impl<R: Read> Segment<R> {
             let part = match kind & 7 {
                 0 => {
                     if rest.iter().any(|&byte| byte != 0) {
-                        return Err(damaged("a page that does not end with zeros"));
+                        return Err(damaged("page does not end with zeros"));
                     }
                     self.position = self.page.len();
                     continue;
@@ -130,17 +130,17 @@ impl<R: Read> Segment<R> {
                 _ => return Err(damaged("unknown compression of a record")),
             };
             if is_open != matches!(part, Part::Middle | Part::Last) {
-                return Err(damaged("fragments of a record that are not in order"));
+                return Err(damaged("fragments of a record are not in order"));
             }
             let is_short_page = self.page.len() < PAGE_LEN;
             let torn = WalFileError::Torn { offset: self.record_offset };
             let Some((header, rest)) = rest.split_first_chunk::<HEADER_LEN>() else {
-                return Err(if is_short_page { torn } else { damaged("a fragment that crosses the end of a page") });
+                return Err(if is_short_page { torn } else { damaged("fragment crosses the end of a page") });
             };
             let &[_, len_high, len_low, crc @ ..] = header;
             let (len, expected) = (usize::from(u16::from_be_bytes([len_high, len_low])), u32::from_be_bytes(crc));
             if self.position + HEADER_LEN + len > PAGE_LEN {
-                return Err(damaged("a fragment that crosses the end of a page"));
+                return Err(damaged("fragment crosses the end of a page"));
             }
             let Some((data, behind)) = rest.split_at_checked(len) else { return Err(torn) };
             let found = crc32c::crc32c(data);
@@ -149,7 +149,7 @@ impl<R: Read> Segment<R> {
                 let is_last = behind.iter().all(|&byte| byte == 0) && at_end(&mut self.reader, offset)?;
                 return Err(match () {
                     () if is_last => torn,
-                    () if len == 0 => damaged("an empty fragment"),
+                    () if len == 0 => damaged("empty fragment"),
                     () => WalFileError::Checksum { offset, expected, found },
                 });
             }
