@@ -1,5 +1,9 @@
 //! Decoding of records of any format.
 
+use std::convert::Infallible;
+
+use chronoxide_format::metadata::MetricMetadata;
+
 use crate::error::DecodeError;
 use crate::input::Format;
 use crate::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
@@ -9,8 +13,6 @@ use crate::prometheus::text::{TextDecoder, TimestampUnit};
 use crate::protobuf::ProtoError;
 use crate::series::SeriesSink;
 use crate::series_json::decode_series_json;
-use chronoxide_format::metadata::MetricMetadata;
-use std::convert::Infallible;
 
 /// Sink for records of any format.
 pub(crate) trait RecordSink: OtlpSink + SeriesSink<Error = <Self as OtlpSink>::Error> {}
@@ -55,7 +57,8 @@ impl Decoder {
         Ok(self.text.finish(sink)?)
     }
 
-    /// Returns true if a truncated record may be valid with another meaning: a timestamp of exposition text may lack digits.
+    /// Returns true if a truncated record may be valid with another meaning: a timestamp of exposition text may lack
+    /// digits.
     pub(crate) fn may_end_in_number(&mut self, bytes: &[u8]) -> bool {
         matches!(self.format, Format::PrometheusText | Format::OpenMetrics) && self.text.has_time(bytes)
     }
@@ -70,8 +73,8 @@ impl Decoder {
     }
 }
 
-/// Returns true if the error is caused by the end of the record. A record with an error before its end is malformed, not
-/// truncated.
+/// Returns true if the error is caused by the end of the record. A record with an error before its end is malformed,
+/// not truncated.
 pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool {
     match error {
         DecodeError::Json(error) => error.is_eof(),

@@ -1,5 +1,11 @@
 //! Errors between a capture and a block.
 
+use std::convert::Infallible;
+use std::io;
+use std::str::Utf8Error;
+
+use chronoxide_cli::human::size;
+
 use crate::assemble::AssembleError;
 use crate::prometheus::proto::{ExpositionError, FamilyError};
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
@@ -7,10 +13,6 @@ use crate::prometheus::text::{LineError, TextError};
 use crate::prometheus::tsdb::TsdbBlockError;
 use crate::prometheus::wal::WalError;
 use crate::protobuf::ProtoError;
-use chronoxide_cli::human::size;
-use std::convert::Infallible;
-use std::io;
-use std::str::Utf8Error;
 
 /// Error of decoding a record. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]

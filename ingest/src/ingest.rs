@@ -2,6 +2,12 @@
 
 mod wal;
 
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::assemble::{AssembleOptions, Assembler, BlockSink};
 use crate::decode::{Decoder, is_cut_off};
 use crate::error::{BrokenRecord, IngestError};
@@ -9,11 +15,6 @@ use crate::input::{Ahead, Format, Position, ReadAhead, Record, RecordContent, Re
 use crate::prometheus::tsdb::{TsdbBlock, TsdbError};
 use crate::report::{Report, Warning};
 use crate::timings::Timings;
-use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// Default maximum length of a record: 64 MiB.
 pub const DEFAULT_MAX_RECORD_LEN: usize = 64 << 20;
@@ -35,8 +36,8 @@ pub struct IngestOptions {
     ///
     /// Skipping costs a second decoding of each record, so that no part of a malformed one is kept.
     pub skip_broken_records: bool,
-    /// If true, keep values of `le` and `quantile` in exposition text as written. If false, store them like Prometheus 3: `1`
-    /// becomes `1.0`.
+    /// If true, keep values of `le` and `quantile` in exposition text as written. If false, store them like Prometheus
+    /// 3: `1` becomes `1.0`.
     pub keep_float_labels: bool,
     /// How series are assembled into blocks.
     pub assemble: AssembleOptions,
@@ -119,8 +120,8 @@ impl<B: BlockSink> Ingest<B> {
 
     /// Opens a file, or standard input if the path is `-`, as [`Source::open_within`] does.
     ///
-    /// A pipe is opened on another thread, so that the progress callback can stop the run while the pipe has no writer or no
-    /// content.
+    /// A pipe is opened on another thread, so that the progress callback can stop the run while the pipe has no writer
+    /// or no content.
     ///
     /// # Errors
     ///
@@ -146,13 +147,14 @@ impl<B: BlockSink> Ingest<B> {
 
     /// Reads one input to its end. Large inputs are read on a separate thread.
     ///
-    /// The last record may be cut off, since captures are often copied while they are written. It is skipped and counted, with
-    /// a warning.
+    /// The last record may be cut off, since captures are often copied while they are written. It is skipped and
+    /// counted, with a warning.
     ///
     /// # Errors
     ///
-    /// The input cannot be read, its format is not recognized, or a record is malformed; a series cannot be stored, or a block
-    /// cannot be sealed or is refused; or the progress callback stopped the run. Series before the error are kept.
+    /// The input cannot be read, its format is not recognized, or a record is malformed; a series cannot be stored, or
+    /// a block cannot be sealed or is refused; or the progress callback stopped the run. Series before the error are
+    /// kept.
     pub fn read(&mut self, source: Source) -> Result<(), IngestError> {
         let is_at_hand = source.is_at_hand();
         let position = source.position();
@@ -204,8 +206,8 @@ impl<B: BlockSink> Ingest<B> {
         Ok(())
     }
 
-    /// Reads the series of a [block of Prometheus's TSDB](crate::prometheus::tsdb). Each chunk counts as a point over its whole
-    /// time range.
+    /// Reads the series of a [block of Prometheus's TSDB](crate::prometheus::tsdb). Each chunk counts as a point over
+    /// its whole time range.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Turns OTLP and Prometheus captures into blocks.
 //!
-//! A capture is a file of records, such as OTLP requests or lines of exposition text. Records are decoded to labels, which a
-//! labelset store interns; the store is sealed into blocks. Dropped, shadowed, truncated and skipped data is counted by
-//! reason. The command `chronoxide-ingest` is built on this library.
+//! A capture is a file of records, such as OTLP requests or lines of exposition text. Records are decoded to labels,
+//! which a labelset store interns; the store is sealed into blocks. Dropped, shadowed, truncated and skipped data is
+//! counted by reason. The command `chronoxide-ingest` is built on this library.
 //!
 //! Data flows from the top of this table to its end:
 //!

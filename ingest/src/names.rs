@@ -1,8 +1,8 @@
-//! Names of OpenTelemetry as names of Prometheus.
+//! Translation of OpenTelemetry names to Prometheus names.
 //!
-//! The [specification's translation][spec], as Prometheus's OTLP receiver does it with its default settings
-//! (`UnderscoreEscapingWithSuffixes`). There is no kept crate for it; the tests hold what Prometheus's own translator
-//! (`prometheus/otlptranslator` 1.0) answered.
+//! This is the [specification's translation][spec] with the default settings of Prometheus's OTLP receiver
+//! (`UnderscoreEscapingWithSuffixes`). No maintained crate has it; the tests compare with results of Prometheus's own
+//! translator (`prometheus/otlptranslator` 1.0).
 //!
 //! - A metric's name is cut into its letters, digits and colons, and put together with `_`. Its unit follows, in the
 //!   plural and in words (`By` is `bytes`, `m/s` is `meters_per_second`), unless the name has it; then `total` for a
@@ -10,8 +10,8 @@
 //! - In a label's name `_` replaces what is no letter, digit or `_`. `key_` comes before a digit, `key` before a single
 //!   `_`.
 //!
-//! A name of which nothing is left stays what it was. Values of labels that become the same by it are [joined][labels], as Prometheus
-//! joins them.
+//! A name of which nothing remains is not changed. Values of labels that get the same name are [joined][labels], as in
+//! Prometheus.
 //!
 //! [spec]: https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
 //! [labels]: crate::assemble
@@ -23,17 +23,18 @@
 //! assert_eq!(names::label("http.request.method"), "http_request_method");
 //! ```
 
-use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Names that are kept, at most; a capture with more has names that are made up.
+use chronoxide_format::metadata::{MetricMetadata, MetricType};
+
+/// Maximum number of cached names. A capture with more has generated names.
 const MAX_KEPT: usize = 1 << 14;
 
-/// Bytes of a name that is kept, at most: all of them take some 6 MB.
+/// Maximum length of a cached name. All cached names take at most about 6 MB.
 const MAX_KEPT_LEN: usize = 128;
 
-/// The name of a metric.
+/// Translates the name of a metric.
 #[must_use]
 pub fn metric(metadata: &MetricMetadata<'_>) -> String {
     let mut parts: Vec<&str> = metadata.name.split(|char| !is_plain(char)).filter(|part| !part.is_empty()).collect();
@@ -63,7 +64,7 @@ pub fn metric(metadata: &MetricMetadata<'_>) -> String {
     }
 }
 
-/// The name of a label.
+/// Translates the name of a label.
 #[must_use]
 pub fn label(name: &str) -> String {
     let translated: String = name.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '_' }).collect();
@@ -76,7 +77,7 @@ pub fn label(name: &str) -> String {
     if translated.bytes().all(|byte| byte == b'_') { name.to_owned() } else { translated }
 }
 
-/// A unit in words; empty if it is none, such as `1` or `{requests}`.
+/// Translates a unit to words. Returns the empty string for units without words, such as `1` or `{requests}`.
 #[must_use]
 pub fn unit(unit: &str) -> String {
     let (unit, per) = unit_parts(unit);
@@ -85,7 +86,7 @@ pub fn unit(unit: &str) -> String {
     both.strip_suffix('_').unwrap_or(both).to_owned()
 }
 
-/// The type, as Prometheus calls it; empty if it is not known.
+/// Returns the Prometheus name of the type, or the empty string if it is unknown.
 #[must_use]
 pub fn metric_type(metadata: &MetricMetadata<'_>) -> &'static str {
     match metadata.metric_type {
@@ -104,7 +105,7 @@ fn is_plain(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == ':'
 }
 
-/// What is measured, and per what: `bytes` and `per_second`.
+/// Splits a unit into what is measured and the divisor: `bytes` and `per_second`.
 fn unit_parts(unit: &str) -> (String, String) {
     let (unit, per) = unit.split_once('/').unwrap_or((unit, ""));
     let word = |unit: &str, words: &[(&'static str, &'static str)]| {
@@ -120,7 +121,7 @@ fn unit_parts(unit: &str) -> (String, String) {
     (plain(&word(unit, &UNITS)), plain(&per))
 }
 
-/// Letters, digits and colons, with one `_` for what is between them, and none at the start.
+/// Joins letters, digits and colons with one `_` for each run of other characters, without one at the start.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for char in text.chars() {
@@ -163,11 +164,11 @@ const UNITS: [(&str, &str); 26] = [
     ("%", "percent"),
 ];
 
-/// Per what something is measured.
+/// Words of divisors.
 const PER_UNITS: [(&str, &str); 7] =
     [("s", "second"), ("m", "minute"), ("h", "hour"), ("d", "day"), ("w", "week"), ("mo", "month"), ("y", "year")];
 
-/// Names that were translated already.
+/// Cache of translated names.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     labels: HashMap<Box<str>, Rc<str>>,
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn metrics_and_units_are_named_as_prometheus_names_them() {
         use MetricType::{Gauge, Histogram, Sum};
-        // Answers of `prometheus/otlptranslator` 1.0.
+        // Results of `prometheus/otlptranslator` 1.0.
         for (name, unit_of, metric_type, is_monotonic, expected, expected_unit) in [
             ("http.server.request.duration", "s", Histogram, false, "http_server_request_duration_seconds", "seconds"),
             ("system.memory.usage", "By", Sum, false, "system_memory_usage_bytes", "bytes"),

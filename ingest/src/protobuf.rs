@@ -1,8 +1,9 @@
 //! Messages of protobuf, read field by field without a model in memory.
 //!
-//! A message is a slice of bytes: [`Fields`] walks over its fields, and a [`Field`] that is a message gives the [`Fields`]
-//! within it. Each field has a key: its number and its wire type ([encoding]). Generated decoders build a tree with a
-//! `String` for each text instead, most of which ingest knows already: see the `decode` group of the crate's benches.
+//! A message is a slice of bytes: `Fields` walks over its fields, and a `Field` that is a message gives the
+//! `Fields` within it. Each field has a key: its number and its wire type ([encoding]). Generated decoders build a
+//! tree with a `String` for each text instead, most of which ingest knows already: see the `decode` group of the
+//! crate's benches.
 //!
 //! [encoding]: https://protobuf.dev/programming-guides/encoding/
 
@@ -297,7 +298,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Returns the varint at the start of `bytes` and the bytes after it, or `None` if it does not end within `max_len` bytes.
+/// Returns the varint at the start of `bytes` and the bytes after it, or `None` if it does not end within `max_len`
+/// bytes.
 pub(crate) fn leading_varint(bytes: &[u8], max_len: usize) -> Option<(u64, &[u8])> {
     let mut value = 0;
     for (position, &byte) in bytes.iter().enumerate().take(max_len) {

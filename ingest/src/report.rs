@@ -1,10 +1,12 @@
 //! Counts and warnings of a run.
 
-use crate::input::Format;
-use crate::otlp::{Level, MetricKind};
+use std::fmt;
+
 use chronoxide_cli::human::{count_of, size};
 use serde::Serialize;
-use std::fmt;
+
+use crate::input::Format;
+use crate::otlp::{Level, MetricKind};
 
 /// Maximum number of warnings that are kept. Further warnings are counted.
 const MAX_WARNINGS: usize = 20;
@@ -12,8 +14,8 @@ const MAX_WARNINGS: usize = 20;
 /// Counts and warnings of a run.
 ///
 /// Attributes are counted as often as they are written: an attribute of a resource with a thousand points counts once.
-/// Shadowed attributes are counted where they are shadowed: once per scope if an attribute of the scope shadows them, and
-/// once per point if an attribute of the point or the metric's name does.
+/// Shadowed attributes are counted where they are shadowed: once per scope if an attribute of the scope shadows them,
+/// and once per point if an attribute of the point or the metric's name does.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Inputs that were read.
@@ -50,8 +52,8 @@ pub struct Report {
     pub time: Option<(i64, i64)>,
     /// Attributes and labels with an empty value. They are dropped.
     pub empty_values: Levels,
-    /// Attributes and labels whose key occurred before at the same level: the last one wins. A scope's name and version count
-    /// as written after its attributes.
+    /// Attributes and labels whose key occurred before at the same level: the last one wins. A scope's name and version
+    /// count as written after its attributes.
     pub duplicate_keys: Levels,
     /// Attributes and labels without a key. They are dropped.
     pub empty_keys: u64,
@@ -265,9 +267,9 @@ fn as_text<S: serde::Serializer>(warnings: &[Warning], serializer: S) -> Result<
 }
 
 impl Report {
-    /// Returns true if data is missing in the blocks: malformed records, points without a name, series with too many or no
-    /// labels, or samples of undefined series were skipped, or, unless `allow_truncated`, an input ends within a record or a
-    /// compressed stream.
+    /// Returns true if data is missing in the blocks: malformed records, points without a name, series with too many or
+    /// no labels, or samples of undefined series were skipped, or, unless `allow_truncated`, an input ends within a
+    /// record or a compressed stream.
     #[must_use]
     pub fn is_partial(&self, allow_truncated: bool) -> bool {
         let torn = self.torn_records + self.truncated_inputs;

@@ -1,37 +1,38 @@
-//! What takes series that come as labels: [`SeriesSink`].
+//! Sink of series: [`SeriesSink`].
 
 use chronoxide_format::metadata::MetricMetadata;
 
-/// Takes the series of inputs that have labels and not attributes: a series begins, its labels come in the order of the
-/// input, then the times of its points as far as they are known, then it ends. Metadata of metrics may come before and
-/// after any series.
+/// Sink of series with labels.
 ///
-/// A call that returns an error is the last one. A series that does not end was broken.
+/// For each series the calls are: `series_begins`, the labels in order of the input, the known times of its points,
+/// `series_ends`. Metadata of metrics comes between series.
+///
+/// No call follows one that returned an error. A series without `series_ends` was malformed.
 pub trait SeriesSink {
-    /// Why a part was not taken.
+    /// Error of refusing a part.
     type Error;
 
-    /// A series begins: labels of one that did not end are no longer valid.
+    /// Begins a series. Labels of an unfinished series are discarded.
     fn series_begins(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// A label of the series.
+    /// Adds a label to the series.
     fn label(&mut self, name: &str, value: &str) -> Result<(), Self::Error>;
 
-    /// The series has points from `first` to `last`, both included, in nanoseconds since 1970. May come several times,
-    /// and does not come if times are not known.
+    /// Adds points from `first` to `last`, both inclusive, in nanoseconds since 1970. Called any number of times, and
+    /// not at all if times are unknown.
     fn points(&mut self, first: i64, last: i64) -> Result<(), Self::Error> {
         let _ = (first, last);
         Ok(())
     }
 
-    /// The series ends.
+    /// Ends the series.
     fn series_ends(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// What is known about a metric.
+    /// Adds the metadata of a metric.
     fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Self::Error> {
         let _ = metadata;
         Ok(())

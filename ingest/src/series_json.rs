@@ -1,6 +1,6 @@
-//! Series as JSON: an object of label to value, as Prometheus's series API lists them.
+//! Series as JSON objects of label names and values, as in responses of Prometheus's series API.
 //!
-//! Where an object has a name twice, the last one counts, as JSON readers mostly do.
+//! If an object has a name twice, the last value wins, as in most JSON readers.
 //!
 //! ```
 //! use chronoxide_ingest::{SeriesSink, series_json::decode_series_json};
@@ -23,17 +23,19 @@
 //! # Ok::<(), chronoxide_ingest::DecodeError<Infallible>>(())
 //! ```
 
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+
 use crate::error::DecodeError;
 use crate::otlp::Text;
 use crate::series::SeriesSink;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
-use std::fmt;
 
-/// Reads one object of label to value and gives its labels to `sink`.
+/// Decodes one JSON object of label names and values, and gives its labels to `sink`.
 ///
 /// # Errors
 ///
-/// The bytes are no JSON, or no object of strings, or the sink did not take a part.
+/// The bytes are not JSON or not an object of strings, or the sink refuses a part.
 pub fn decode_series_json<S: SeriesSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
     let text = std::str::from_utf8(bytes)?;
     sink.series_begins().map_err(DecodeError::Sink)?;
@@ -82,8 +84,9 @@ impl<'de, S: SeriesSink> Visitor<'de> for Series<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::convert::Infallible;
+
+    use super::*;
 
     struct Nothing;
 
@@ -95,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_of_strings_is_refused() {
+    fn only_objects_of_strings_are_series() {
         for (bytes, part) in [
             (&b"[]"[..], "an object of label to value"),
             (b"1", "an object of label to value"),

@@ -1,58 +1,59 @@
-//! How long records and points took.
+//! Times of records and points: [`Timings`].
 
-use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// Nanoseconds of a minute, which is longer than anything that is measured here; what is longer counts as that.
+use hdrhistogram::Histogram;
+
+/// Maximum duration: one minute in nanoseconds. Longer durations are counted as this.
 const MAX_NANOSECONDS: u64 = 60_000_000_000;
 
-/// How long records and points took to be decoded and stored, in nanoseconds with three digits. What it took to read and
-/// decompress them, which happens on another thread, is not in it; sealing is, where a block was cut within a record.
+/// Times of decoding and storing records and points, in nanoseconds with three digits. Reading and decompressing, which
+/// happens on another thread, is not included. Sealing is included if a block was cut within a record.
 #[derive(Debug, Clone)]
 pub struct Timings {
     records: Histogram<u64>,
     points: Histogram<u64>,
 }
 
-/// Some percentiles of durations, in nanoseconds.
+/// Percentiles of durations, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentiles {
-    /// How many durations there are.
+    /// Number of durations.
     pub count: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// The standard deviation.
+    /// Standard deviation.
     pub deviation: f64,
-    /// The 50th, 90th, 99th and 100th percentile.
+    /// 50th, 90th, 99th and 100th percentile.
     pub percentiles: [u64; 4],
 }
 
 impl Default for Timings {
     fn default() -> Self {
-        // Bounds and digits that are allowed, so that this cannot fail.
+        // Valid bounds and digits, so this cannot fail.
         let empty = || Histogram::new_with_bounds(1, MAX_NANOSECONDS, 3).expect("bounds that are allowed");
         Self { records: empty(), points: empty() }
     }
 }
 
 impl Timings {
-    /// A record took so long, and had so many points or series.
+    /// Adds the duration of a record, and its number of points or series.
     pub(crate) fn add(&mut self, took: Duration, points: u64) {
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.records.saturating_record(nanoseconds);
-        // Durations of a record's points cannot be told apart.
+        // Points of a record have no durations of their own.
         if let Some(each) = nanoseconds.checked_div(points) {
             self.points.saturating_record_n(each, points);
         }
     }
 
-    /// Of records.
+    /// Returns the percentiles of records.
     #[must_use]
     pub fn records(&self) -> Percentiles {
         percentiles(&self.records)
     }
 
-    /// Of points: that of their record, shared evenly.
+    /// Returns the percentiles of points. The time of a record is divided evenly among its points.
     #[must_use]
     pub fn points(&self) -> Percentiles {
         percentiles(&self.points)

@@ -1,16 +1,18 @@
-//! Streams are cut into blocks by time, count and memory, and nothing is lost on the way.
+//! Streams are cut into blocks by time, count and memory, without loss.
 
 mod canonical;
 
-use canonical::Labels;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+use std::num::NonZeroU64;
+
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions, Report};
 use chronoxide_labels::Layout;
 use chronoxide_workload::{Options, Workload, encode};
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::Cursor;
-use std::num::NonZeroU64;
+
+use canonical::Labels;
 
 const HOUR: u64 = 3_600_000_000_000;
 
@@ -273,7 +275,7 @@ fn metric(name: &str, unit: &str, hour: u64) -> String {
 }
 
 #[test]
-fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
+fn metadata_is_in_the_blocks_of_the_windows_of_its_metrics() {
     let lines = [metric("a", "s", 1), metric("b", "", 1), metric("a", "ms", 2), metric("a", "s", 2)].concat();
     let assemble = AssembleOptions { window: NonZeroU64::new(HOUR), ..AssembleOptions::default() };
     let (_, blocks) = ingested(lines.clone().into_bytes(), assemble).unwrap();
@@ -289,7 +291,8 @@ fn what_is_known_of_metrics_is_in_the_blocks_of_their_windows() {
     let (_, blocks) = ingested(lines.into_bytes(), without).unwrap();
     assert_eq!(metadata_of(&blocks[0]), [""; 0]);
 
-    // A metric without points is not known of. One whose points were left out is: it was reported, with labels that are too many for a series.
+    // A metric without points is not known of. One whose points were left out is: it was reported, with labels that are
+    // too many for a series.
     let point = format!(r#"{{"timeUnixNano":"{}"}}"#, HOUR + 7);
     let without_points = metric("b", "", 1).replace(&point, "");
     let attributes: Vec<String> =
@@ -330,7 +333,7 @@ fn very_many_windows_are_cut_some_at_a_time() {
 }
 
 #[test]
-fn what_is_known_of_a_metric_survives_a_cut_in_its_midst() {
+fn metadata_survives_a_cut_within_its_metric() {
     let points: Vec<String> =
         (0..5).map(|n| format!(r#"{{"attributes":[{{"key":"n","value":{{"intValue":"{n}"}}}}]}}"#)).collect();
     let metric = format!(r#"{{"name":"a","unit":"s","gauge":{{"dataPoints":[{}]}}}}"#, points.join(","));

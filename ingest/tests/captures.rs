@@ -1,18 +1,20 @@
-//! Captures have exactly the series that an independent reading of them finds, in the store and in the block.
+//! Captures have exactly the series that an independent decoder finds, in the store and in the block.
 //!
-//! The real captures are not part of the repository. Where they are absent, the tests that need them say so and pass.
+//! The real captures are not part of the repository. If they are absent, the tests that need them report it and pass.
 
 mod canonical;
 
-use canonical::Labels;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_labels::Layout;
 use chronoxide_testdata::captures::real;
-use std::collections::BTreeSet;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+
+use canonical::Labels;
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)

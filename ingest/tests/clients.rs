@@ -1,16 +1,18 @@
-//! Captures that real clients and servers wrote have exactly the series that these say they exported.
+//! Captures written by real clients and servers have exactly the series that these report.
 //!
-//! The captures and lists are part of the repository. Programs in `testdata/captures/tools` wrote both; each list comes from the client's
-//! own model or the server's API, not from what it wrote and not from this project's code.
+//! The captures and lists are part of the repository. Programs in `testdata/captures/tools` wrote both. Each list comes
+//! from the client's model or the server's API, not from its output or the code of this project.
 
 mod canonical;
 
-use canonical::Labels;
+use std::collections::BTreeSet;
+use std::io::Cursor;
+
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_testdata::captures::{committed, text};
-use std::collections::BTreeSet;
-use std::io::Cursor;
+
+use canonical::Labels;
 
 fn listed(name: &str) -> BTreeSet<Labels> {
     let text = text(&committed(name));
@@ -48,7 +50,7 @@ const COLLECTOR: [&str; 4] = [
 ];
 
 #[test]
-fn what_an_sdk_exports_through_a_collector_arrives_in_every_format() {
+fn exports_of_an_sdk_through_a_collector_are_read_in_every_format() {
     let expected = listed("collector/series.jsonl");
     assert_eq!(expected.len(), 18);
     for name in COLLECTOR {
@@ -61,7 +63,7 @@ fn what_an_sdk_exports_through_a_collector_arrives_in_every_format() {
 }
 
 #[test]
-fn what_an_sdk_exports_gets_the_labels_that_prometheus_gives_it() {
+fn exports_of_an_sdk_get_the_labels_of_prometheus() {
     let expected = listed("collector/prometheus.jsonl.zst");
     for name in COLLECTOR {
         let assemble =
@@ -95,7 +97,7 @@ fn stored(listed: &BTreeSet<Labels>) -> BTreeSet<Labels> {
 }
 
 #[test]
-fn what_client_libraries_of_prometheus_expose_arrives() {
+fn expositions_of_prometheus_client_libraries_are_read() {
     // Go 1.25, Python and Node.js; text and, where the library has it, OpenMetrics.
     for (folder, files, count) in [
         ("exposition", &["metrics.prom"][..], 35),
@@ -118,7 +120,7 @@ fn what_client_libraries_of_prometheus_expose_arrives() {
 }
 
 #[test]
-fn what_a_prometheus_server_sends_by_remote_write_arrives_in_both_versions() {
+fn remote_write_of_a_prometheus_server_is_read_in_both_versions() {
     let expected = listed("remote-write/series.jsonl");
     assert_eq!(expected.len(), 31);
     for version in ["v1", "v2"] {

@@ -1,13 +1,14 @@
-//! The built command: what it writes, says and ends with.
+//! The built command: output files, messages and exit codes.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_testdata::requirement::skip_or_fail;
 use serde_json::Value;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
 struct Folder(tempfile::TempDir);
 
@@ -231,7 +232,7 @@ fn inputs_that_cannot_be_read_are_told_apart() {
 }
 
 #[test]
-fn what_was_left_out_ends_with_6() {
+fn skipped_records_end_with_6() {
     let folder = Folder::new();
     let output = folder.path("c.cx");
     let broken = folder.write("broken", format!("{LINES}{{\"a\":3}}\n"));
@@ -262,7 +263,7 @@ fn what_was_left_out_ends_with_6() {
 }
 
 #[test]
-fn names_of_files_do_not_steer_the_terminal() {
+fn file_names_are_escaped_for_the_terminal() {
     let folder = Folder::new();
     let capture = folder.write("c\u{1b}[2J.jsonl", format!("{LINES}{{\"a\":\"3"));
     let done = run(&[text(&capture), "-o", text(&folder.path("c.cx"))]);
@@ -281,7 +282,7 @@ fn an_empty_capture_is_an_empty_block() {
 }
 
 #[test]
-fn a_standard_error_that_is_full_is_no_panic() {
+fn a_full_standard_error_does_not_panic() {
     let folder = Folder::new();
     let full = match fs::OpenOptions::new().write(true).open("/dev/full") {
         Ok(full) => full,
@@ -445,7 +446,7 @@ fn interrupted_it_leaves_whole_blocks_and_nothing_else() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_and_nothing_else() {
+fn only_temporary_files_of_a_killed_run_are_removed() {
     let stale = ".chronoxide-0123456789ab";
     for output in ["blocks/", "blocks/block.cx"] {
         let folder = Folder::new();

@@ -1,9 +1,10 @@
-//! The comparison of sizes in `bench/` measures what this command writes; its tests run here, and those of the chart beside it. They need
-//! `python3`, and some of them zstd, pyarrow and matplotlib (`bench/requirements.txt`).
+//! Runs the tests of the size comparison and the chart in `bench/`, which measure this command. They need `python3`,
+//! and some need zstd, pyarrow and matplotlib (`bench/requirements.txt`).
 
-use chronoxide_testdata::requirement::skip_or_fail;
 use std::path::Path;
 use std::process::Command;
+
+use chronoxide_testdata::requirement::skip_or_fail;
 
 #[test]
 fn the_comparison_of_sizes_knows_this_command() {

@@ -1,13 +1,14 @@
-//! Inputs that somebody made to do harm end in a clear error or a documented result, in bounded memory.
+//! Malicious inputs end with a clear error or a documented result, in bounded memory.
 //!
-//! The command runs with a limit on its address space, which is checked to be one that kills where more is needed.
+//! The command runs with a limit on its address space. A test checks that exceeding the limit kills it.
 #![cfg(target_os = "linux")]
 
-use chronoxide_format::view::BlockView;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use chronoxide_format::view::BlockView;
 
 /// Kibibytes of address space. The program and its threads take some 60 MiB of it.
 const LIMIT: u32 = 256 << 10;

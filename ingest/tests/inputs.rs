@@ -1,13 +1,15 @@
-//! Inputs of every framing and compression, whole, torn, broken and hostile.
+//! Inputs of every framing and compression: complete, truncated, malformed and malicious.
 
 mod canonical;
 
-use canonical::Labels;
+use std::collections::BTreeSet;
+use std::io::{self, Cursor, Read, Write};
+
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report, Warning};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
-use std::io::{self, Cursor, Read, Write};
+
+use canonical::Labels;
 
 const LINES: &str = "{\"a\":\"1\"}\n{\"a\":\"2\",\"b\":\"x\"}\n{\"a\":\"1\"}\n";
 
@@ -171,7 +173,7 @@ fn a_broken_record_stops_the_run_and_says_where() {
 }
 
 #[test]
-fn what_is_wrong_before_its_end_was_not_torn() {
+fn a_record_with_an_error_before_its_end_is_malformed() {
     for last in ["{\"a\":1", "garbage", "{\"a\":\"1\"}}", "{\"a\":\"\x01"] {
         let error = run(format!("{LINES}{last}"), IngestOptions::default()).unwrap_err();
         assert!(matches!(error, IngestError::Record { number: 4, .. }), "{last}: {error}");
@@ -295,7 +297,7 @@ fn requests_of_old_captures_and_other_writers_are_understood() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_with_a_reason() {
+fn malformed_requests_are_refused_with_a_reason() {
     for (content, reason) in [
         (r#"{"resourceMetrics":{}}"#, "an array, each item ResourceMetrics"),
         (r#"{"resourceMetrics":[{"resource":{"attributes":[{"key":1}]}}]}"#, "expected a string"),

@@ -1,7 +1,6 @@
-//! `--memory-limit` holds, whatever the captures are made of.
+//! Runs stay below `--memory-limit`, whatever the captures contain.
 #![cfg(target_os = "linux")]
 
-use chronoxide_format::view::BlockView;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -9,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
+
+use chronoxide_format::view::BlockView;
 
 const MIB: u64 = 1 << 20;
 

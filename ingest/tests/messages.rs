@@ -1,10 +1,11 @@
-//! What the built command says: notes, warnings, and errors that name what to do.
+//! Messages of the built command: notes, warnings, and errors that name a remedy.
 
-use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
 
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"));
@@ -141,7 +142,7 @@ fn ranges_of_times_end_before_their_end() {
 }
 
 #[test]
-fn quiet_leaves_warnings_and_errors() {
+fn quiet_keeps_warnings_and_errors() {
     let scene = scene(LINES);
     let quiet = |arguments: &[&str]| {
         run(&[&[text(&scene.capture), "-o", text(&scene.output), "--force"], arguments].concat()).stderr
@@ -155,7 +156,7 @@ fn quiet_leaves_warnings_and_errors() {
 }
 
 #[test]
-fn values_that_are_no_numbers_are_named_with_their_options() {
+fn invalid_numbers_are_named_with_their_options() {
     for (option, value) in [
         ("--max-windows", "many"),
         ("--max-blocks", "1.5"),

@@ -1,14 +1,16 @@
-//! With `prometheus_names` series of OTLP have the labels that Prometheus's own OTLP receiver gives them.
+//! With `prometheus_names`, series of OTLP have the labels of Prometheus's own OTLP receiver.
 //!
-//! The lists were made by Prometheus's translator (`testdata/captures/tools/otlp`).
+//! Prometheus's translator made the lists (`testdata/captures/tools/otlp`).
 
 mod canonical;
 
-use canonical::Labels;
-use chronoxide_ingest::input::Source;
-use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use chronoxide_ingest::input::Source;
+use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
+
+use canonical::Labels;
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)

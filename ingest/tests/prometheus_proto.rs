@@ -1,16 +1,18 @@
-//! Metric families as protobuf give the series that the same registry has as text.
+//! Metric families as protobuf give the same series as the same registry as text.
 //!
-//! Both captures were written by Prometheus's client library for Go (`testdata/captures/tools/exposition`).
+//! Prometheus's client library for Go wrote both captures (`testdata/captures/tools/exposition`).
 
 mod taken;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::prometheus::proto::{decode_metric_family, looks_like_metric_families};
 use chronoxide_ingest::prometheus::text::{TextDecoder, TimestampUnit};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+
 use taken::{Metadata, Series, Taken};
 
 fn capture(name: &str) -> PathBuf {
@@ -154,7 +156,7 @@ fn a_capture_that_is_cut_anywhere_gives_its_whole_families() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_name_their_place() {
     // A name; a metric that is not a message; a time that does not fit.
     for (message, expected) in [
         (&b"\x18\x01"[..], "the metric family has no name"),

@@ -1,12 +1,14 @@
-//! Requests of remote write give the series that were written into them, in both versions.
+//! Remote-write requests give the series that were written into them, in both versions.
 
 mod taken;
+
+use std::collections::BTreeMap;
 
 use chronoxide_format::metadata::MetricType;
 use chronoxide_ingest::prometheus::remote_write::{decode_remote_write, looks_like_remote_write};
 use proptest::prelude::*;
 use prost::Message;
-use std::collections::BTreeMap;
+
 use taken::Taken;
 
 /// The protocol as its documents have it, with fields that the decoder does not look at.
@@ -224,7 +226,7 @@ fn symbols_may_come_after_the_series() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_values() {
+fn errors_state_their_values() {
     let one = (labels(&[("__name__", "up")]), vec![1], vec![]);
     let mut odd = in_version_2(&[one.clone(), one.clone()]);
     odd.timeseries[1].labels_refs.push(0);
@@ -261,7 +263,7 @@ fn what_is_wrong_is_said_with_its_values() {
 }
 
 #[test]
-fn what_expands_as_far_as_snappy_can_is_read() {
+fn the_best_compression_of_snappy_is_read() {
     let long = (labels(&[("__name__", &"a".repeat(900_000))]), vec![1], vec![]);
     let body = body(&in_version_1(&[long]));
     assert!(body.len() < 50_000, "{}", body.len());
@@ -269,7 +271,7 @@ fn what_expands_as_far_as_snappy_can_is_read() {
 }
 
 #[test]
-fn requests_look_like_requests_and_nothing_else_does() {
+fn only_requests_are_detected_as_requests() {
     let one = (labels(&[("__name__", "up"), ("job", "a")]), vec![1], vec![]);
     let metadata = v1::WriteRequest {
         timeseries: Vec::new(),
@@ -317,7 +319,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_harmless(models in models(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn damage_is_refused_or_read(models in models(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         for mut body in [body(&in_version_1(&models)), body(&in_version_2(&models))] {
             let at = at.index(body.len());
             body[at] = byte;

@@ -1,10 +1,11 @@
-//! Points of OTLP as the series that Prometheus has for them.
+//! Points of OTLP become the classic series of Prometheus.
 
 mod canonical;
 
+use std::io::Cursor;
+
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
-use std::io::Cursor;
 
 fn ingested(content: &str, assemble: AssembleOptions) -> (Report, Vec<String>) {
     let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());

@@ -1,14 +1,16 @@
-//! Text that Prometheus scrapes is read as it means, and as another decoder reads it.
+//! Exposition text gives its series, and the same series as another decoder.
 //!
-//! The real captures are not part of the repository. Where they are absent, the tests that need them say so and pass.
+//! The real captures are not part of the repository. If they are absent, the tests that need them report it and pass.
 
 mod taken;
+
+use std::collections::BTreeSet;
+use std::io::Read;
 
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_ingest::prometheus::text::{LineError, TextDecoder, TextError, TimestampUnit, looks_like_text};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
-use std::io::Read;
+
 use taken::{Metadata, Taken};
 
 fn line(text: &[u8]) -> Result<Taken, LineError> {
@@ -393,7 +395,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_in_any_legal_way_reads_back(model in model()) {
+    fn any_valid_notation_reads_back(model in model()) {
         let text = model.write();
         let taken = line(text.as_bytes()).map_err(|error| TestCaseError::fail(format!("{text:?}: {error}")))?;
         prop_assert_eq!(taken.series.len(), 1);

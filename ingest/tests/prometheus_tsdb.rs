@@ -1,14 +1,16 @@
 //! Blocks of Prometheus's TSDB give the series that were written into them.
 //!
-//! The writer here follows the description of the format, and shares nothing with the reader.
+//! The writer of this test follows the description of the format, and shares no code with the reader.
 
 mod taken;
 
-use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, TsdbBlockError, TsdbError, TsdbIndex, is_block};
-use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use std::path::Path;
+
+use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, TsdbBlockError, TsdbError, TsdbIndex, is_block};
+use proptest::prelude::*;
+
 use taken::{Series, Taken};
 
 type Labels = Vec<(String, String)>;
@@ -164,7 +166,7 @@ fn all_versions_give_the_series() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_values() {
+fn errors_state_their_values() {
     let sound = index(&small(), 2);
     let with = |at: usize, bytes: &[u8]| {
         let mut index = sound.clone();
@@ -180,12 +182,12 @@ fn what_is_wrong_is_said_with_its_values() {
         (with(4, b"\x04"), "unsupported index version 4; only 1, 2 and 3 are supported".to_owned()),
         (with(15, b"x"), "checksum mismatch of the symbol table at byte 5 of the index: 0x".to_owned()),
         (with(toc + 7, b"\x06"), format!("checksum mismatch of the table of contents at byte {toc} of the index: 0x")),
-        (with(toc, b"\x01"), format!("byte {toc} of the index: a section that starts outside of the index")),
+        (with(toc, b"\x01"), format!("byte {toc} of the index: section starts outside of the index")),
         (with(first + 2, b"\x7f"), format!("checksum mismatch of the series at byte {first} of the index: 0x")),
-        (with(first, b"\xff\x7f"), format!("byte {first} of the index: a series that does not end before")),
-        (with(5, b"\0\0\x7f"), "byte 5 of the index: symbols that do not fit before the next section".to_owned()),
-        (with(9, b"\xff"), "fewer symbols than their count says".to_owned()),
-        (with(9, b"\0\0\0\x01"), "byte 14 of the index: more symbols than their count says".to_owned()),
+        (with(first, b"\xff\x7f"), format!("byte {first} of the index: series extends beyond its section")),
+        (with(5, b"\0\0\x7f"), "byte 5 of the index: symbols extend beyond their section".to_owned()),
+        (with(9, b"\xff"), "fewer symbols than their count".to_owned()),
+        (with(9, b"\0\0\0\x01"), "byte 14 of the index: more symbols than their count".to_owned()),
         (sound[..40].to_vec(), "byte 40 of the index: too short for an index".to_owned()),
         (Vec::new(), "byte 0 of the index: too short for an index".to_owned()),
     ] {
@@ -219,12 +221,12 @@ fn nonsense_under_a_right_checksum_is_refused() {
         (b"\x01\x01\x02\0".as_slice(), None),
         (b"\x01\x01\x03\0", Some("refers to symbol 3, which does not exist")),
         (b"\x01\xff\xff\xff\xff\x0f\x02\0", Some("refers to symbol 4294967295, which does not exist")),
-        (b"\x02\x01\x02\0", Some("an integer that is cut or has more than 64 bits")),
-        (b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01", Some("an integer that is cut or has more than 64 bits")),
+        (b"\x02\x01\x02\0", Some("integer is truncated or has more than 64 bits")),
+        (b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01", Some("integer is truncated or has more than 64 bits")),
         (b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01\x02", Some("an integer that is cut")),
         (b"\x01\x01\x02", Some("an integer that is cut")),
-        (b"\x01\x01\x02\0\0", Some("bytes behind the chunks of a series")),
-        (b"\x01\x01\x02\x01\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\0", Some("a chunk that ends before it starts")),
+        (b"\x01\x01\x02\0\0", Some("unexpected bytes after the chunks of a series")),
+        (b"\x01\x01\x02\x01\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\0", Some("chunk ends before it starts")),
         (&late, Some("has a chunk at 9223372036854775807 ms, which is not between the years 1677 and 2262")),
     ] {
         let result = read(&with_series(content)).map_err(|error| error.to_string());
@@ -335,7 +337,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_reads_back(model in models(), version in 1..=3_u8) {
+    fn written_series_read_back(model in models(), version in 1..=3_u8) {
         prop_assert_eq!(read(&index(&model, version)).unwrap(), expected(&model));
     }
 }

@@ -1,19 +1,21 @@
 //! Heads of Prometheus's TSDB give the series that were written into them.
 //!
-//! The writer here follows the description of the format, and shares nothing with the reader. The captures were written by
-//! Prometheus's own TSDB, which also listed their series (`testdata/captures/tools/tsdb`).
+//! The writer of this test follows the description of the format, and shares no code with the reader. Prometheus's own
+//! TSDB wrote the captures, and listed their series (`testdata/captures/tools/tsdb`).
 
 mod taken;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
 
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, is_block};
 use chronoxide_ingest::prometheus::wal::{
     Head, HeadChunk, HeadChunks, HeadCounts, HeadFiles, Segment, WalError, WalFileError, is_wal,
 };
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+
 use taken::{Series, Taken};
 
 const MAX_RECORD_LEN: usize = 1 << 20;
@@ -451,9 +453,9 @@ fn malformed_records_under_a_right_checksum_are_refused_with_their_place() {
         (vec![], "byte 0 of the record: the record ends here"),
         (vec![1, 0, 0], "byte 1 of the record: the record ends here"),
         (series_record(&[(7, &[("a", "b")])])[..10].to_vec(), "byte 10 of the record: the record ends"),
-        ([series_record(&[]), vec![0, 0, 0, 0, 0, 0, 0, 7, 1, 1, 0xff, 0]].concat(), "text that is not UTF-8"),
+        ([series_record(&[]), vec![0, 0, 0, 0, 0, 0, 0, 7, 1, 1, 0xff, 0]].concat(), "text is not valid UTF-8"),
         (samples_record(&[(1, 2)])[..20].to_vec(), "the record ends here"),
-        ([&[2_u8][..], &[0; 16], &[0xff; 11]].concat(), "an integer of more than 64 bits"),
+        ([&[2_u8][..], &[0; 16], &[0xff; 11]].concat(), "integer of more than 64 bits"),
         (series_record(&[(7, &[("a", "b"), ("a", "c")])]), "series 7 has labels that cannot be stored"),
         (samples_record(&[(1, i64::MAX)]), "a sample of series 1 is at 9223372036854775807 ms, which is not between"),
     ] {

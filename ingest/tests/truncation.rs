@@ -1,12 +1,14 @@
-//! Captures cut at every position: what is lost is never passed over in silence.
+//! Captures that are truncated at any byte are never read without a warning about the loss.
 
 mod canonical;
 
-use canonical::Labels;
-use chronoxide_ingest::input::{Format, Source};
-use chronoxide_ingest::{BrokenRecord, Ingest, IngestError, IngestOptions, Report};
 use std::collections::BTreeSet;
 use std::io::{Cursor, Write};
+
+use chronoxide_ingest::input::{Format, Source};
+use chronoxide_ingest::{BrokenRecord, Ingest, IngestError, IngestOptions, Report};
+
+use canonical::Labels;
 
 /// Series of each capture.
 const COUNT: usize = 3;

@@ -1,10 +1,12 @@
 //! [`ArenaSymbolTable`]: one arena of text, the end of each string, and a hash table of positions.
 
-use crate::error::{Counted, LabelError};
-use crate::symbols::{StoreSymbolId, SymbolTable};
+use std::hash::BuildHasher;
+
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
+
+use crate::error::{Counted, LabelError};
+use crate::symbols::{StoreSymbolId, SymbolTable};
 
 /// Symbol table that keeps all text in one arena.
 ///

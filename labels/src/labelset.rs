@@ -1,7 +1,8 @@
 //! Order and limits of a labelset.
 
-use crate::error::LabelError;
 use chronoxide_format::layout;
+
+use crate::error::LabelError;
 
 /// Maximum number of labels of a series (spec, section 2).
 pub const MAX_LABELS: usize = layout::MAX_LABELS as usize;

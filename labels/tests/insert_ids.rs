@@ -1,4 +1,4 @@
-//! Storing series as lists of label ids is storing them as strings.
+//! Inserting series as lists of label ids equals inserting them as strings.
 
 use chronoxide_labels::{Counted, KeysetStore, LabelError, LabelId, LabelSetStore, StoreKeyId, StoreRef, ValueCode};
 use chronoxide_testdata::random::Random;
@@ -30,7 +30,7 @@ fn interning_twice_gives_the_same_label() {
 }
 
 #[test]
-fn what_is_no_labelset_is_refused() {
+fn invalid_labelsets_are_refused() {
     let mut store = KeysetStore::new();
     let a = store.intern_label("a", "1").unwrap();
     let again = store.intern_label("a", "2").unwrap();

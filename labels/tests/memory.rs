@@ -1,10 +1,11 @@
-//! How much memory sealing a store takes at most, and that the store says so before.
+//! Sealing a store stays below its estimate of peak memory.
 
-use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use chronoxide_format::write::BlockMeta;
+use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
 
 /// Counts the bytes that are allocated, each allocation with what its bookkeeping takes.
 struct Counting;

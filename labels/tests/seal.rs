@@ -1,4 +1,4 @@
-//! A sealed store is a block that verifies and has exactly the store's series, under the refs that it says.
+//! A sealed store is a valid block with exactly the store's series, under the returned refs.
 
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::policy::LabelPolicy;

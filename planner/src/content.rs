@@ -1,53 +1,54 @@
-//! What is planned: the rows of all keysets.
+//! Input of planning: [`Content`], the rows of all keysets.
 
-/// The series of a block as rows of value codes, keyset by keyset. Whoever makes it sees to the order of rows and keysets and to the limits of the format: at most
-/// 2^32 - 1 series in all, 512 keys a keyset, and codes below the counts of values. There may be no keysets at all.
+/// Series of a block as rows of value codes, per keyset. The caller guarantees the order of rows and keysets, and the
+/// limits of the format: at most 2^32 - 1 series, 512 keys per keyset, and codes below the counts of values. There may
+/// be no keysets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Content {
-    /// How many values the dictionary of each key has.
+    /// Number of values in the dictionary of each key.
     pub value_counts: Vec<u32>,
-    /// Where the labels of each key come from, as far as the input said so.
+    /// Origin of the labels of each key, as far as it is known.
     pub origins: Vec<Origin>,
-    /// The keysets, in the order of their lists of keys, each list once.
+    /// Keysets, sorted by their lists of keys, without duplicates.
     pub keysets: Vec<KeysetRows>,
 }
 
-/// The series of one keyset: at least one, of at least one key. Nothing in a block is empty.
+/// Series of one keyset: at least one series, with at least one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeysetRows {
-    /// Its keys, increasing.
+    /// Keys in increasing order.
     pub keys: Vec<u32>,
-    /// A value code for each key, row after row; rows are distinct and in increasing order.
+    /// Value codes of each key, row by row. Rows are distinct and in increasing order.
     pub rows: Vec<u32>,
 }
 
 impl KeysetRows {
-    /// How many series there are.
+    /// Returns the number of series.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() / self.keys.len().max(1)
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no series.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The series, one after the other.
+    /// Returns the rows in order.
     pub(crate) fn series(&self) -> std::slice::ChunksExact<'_, u32> {
         self.rows.chunks_exact(self.keys.len().max(1))
     }
 }
 
-/// What a label says something about. It is where planning starts, and no more: what pays is decided by the rows.
+/// Subject that a label describes. Planning starts from it, but the rows decide.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin {
-    /// Nobody said.
+    /// Unknown.
     #[default]
     Unknown,
-    /// What reports: a pod, a host, a process.
+    /// Sender of the metrics: a pod, a host, a process.
     Resource,
-    /// The measurement: its name, the library that measures, and a point's own attributes.
+    /// Measurement: the metric's name, the instrumentation library, and attributes of points.
     Point,
 }

@@ -1,15 +1,16 @@
-//! How a block's rows are laid out.
+//! Layouts of a block: [`Layout`].
 
 use chronoxide_format::layout::RowForm;
 
-/// The layout of a block: what is chosen when it is written, and what any reader reads.
+/// Layout of a block. The writer chooses it; readers read all layouts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// A row of value codes per series, in fields of 0, 8, 16 or 32 bits.
+    /// One row of value codes per series, in fields of 0, 8, 16 or 32 bits.
     FixedWidth,
-    /// The same in fields of exactly the bits that they need.
+    /// One row of value codes per series, in fields of exactly the bits that are needed.
     BitPacked,
-    /// Shared tables and lists, as the planner chooses them, in fields of exactly the bits that they need: the smallest.
+    /// Shared tables and lists as the planner chooses them, in fields of exactly the bits that are needed: the
+    /// smallest.
     #[default]
     Factored,
 }
@@ -18,7 +19,7 @@ impl Layout {
     /// All layouts, the smallest first.
     pub const ALL: [Self; 3] = [Self::Factored, Self::BitPacked, Self::FixedWidth];
 
-    /// The form of the rows.
+    /// Returns the form of the rows.
     #[must_use]
     pub const fn row_form(self) -> RowForm {
         match self {
@@ -27,7 +28,7 @@ impl Layout {
         }
     }
 
-    /// The version of the planner that a block of this layout records; 0 for none.
+    /// Returns the planner version that a block of this layout records, 0 for layouts without planning.
     #[must_use]
     pub const fn planner_version(self) -> u32 {
         match self {
@@ -36,7 +37,7 @@ impl Layout {
         }
     }
 
-    /// The name of the layout, as commands have it.
+    /// Returns the name of the layout in commands.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

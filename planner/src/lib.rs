@@ -1,22 +1,24 @@
-//! Chooses how the rows of a block are factored: which columns of its keysets stand in shared tables, and which in lists.
+//! Chooses shared tables and lists for the rows of a block.
 //!
-//! The labels of a pod are the same on all its series, and the points of one pod are those of the next. A block says such things once: a
-//! row of a *shared table* stands for the labels of a pod, and a *list* for the series that have the rest of a row in common (`spec/FORMAT.md`, sections 7 and
-//! 8). Which columns these are is no part of the content. It is learned from samples of the rows, and from where labels come from if the input says so;
-//! then all rows are factored, and what takes more bytes than plain rows is dropped. Keysets with the same keys in a table share that table.
+//! The labels of a pod are equal on all its series, and the points of one pod are those of the next. A block stores
+//! such repetitions once: a row of a *shared table* replaces the labels of a pod, and a *list* replaces the series that
+//! have the rest of a row in common (`spec/FORMAT.md`, sections 7 and 8). The content does not state which columns
+//! these are. The planner learns it from samples of the rows, and from the origins of labels if the input has them.
+//! Then all rows are factored, and parts that take more bytes than plain rows are dropped. Keysets with the same keys
+//! in a table share that table.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | `content` | [`Content`], what is planned: the rows of all keysets |
-//! | `plan` | [`Plan`], which tables there are and what each keyset is made of; it has no rows |
+//! | `content` | [`Content`], the rows of all keysets |
+//! | `plan` | [`Plan`], the shared tables and the parts of each keyset, without rows |
 //! | `planning` | [`plan()`], from content to a plan that pays |
-//! | `learn` | a plan from samples: entities, groups of columns, and what each way would cost |
-//! | `factor` | [`Factored`], the rows by a plan: tables, lists, maps, and the bytes that they take |
-//! | `write` | the same into a builder of blocks |
-//! | `layout` | [`Layout`], how rows are laid out |
+//! | `learn` | learning of a plan from samples |
+//! | `factor` | [`Factored`], rows by a plan: tables, lists, maps and their bytes |
+//! | `write` | writing of factored content into a block builder |
+//! | `layout` | [`Layout`], the layouts of a block |
 //!
-//! Planning is greedy and knows no optimum. It makes tables of dictionaries only, no tables of tables, and maps where they save bits. It opens no file,
-//! starts no thread and does not see a string: everything is codes.
+//! Planning is greedy and need not find the optimum. It makes tables of dictionaries, no tables of tables, and maps
+//! where they save bits. It uses no files, threads or strings: all input is codes.
 //!
 //! ```
 //! use chronoxide_planner::{Content, KeysetRows, Part, plan};
@@ -34,7 +36,7 @@
 //! };
 //! let (plan, factored) = plan(&content);
 //!
-//! // What describes a pod is a table, and each metric has the list of all pods.
+//! Labels of a pod are a table, and each metric has the list of all pods.
 //! assert_eq!(plan.tables[0].parts, [Part::Key(1), Part::Key(2), Part::Key(3)]);
 //! assert_eq!((&plan.keysets[0].prefix[..], plan.keysets[0].list), (&[Part::Key(0)][..], Some(Part::Table(0))));
 //! assert_eq!(factored.tables[0].rows[..6], [0, 19, 0, 1, 18, 0]);
@@ -42,7 +44,7 @@
 //! assert_eq!(factored.keysets[0].rows, [0, 0, /* second metric */ 1, 0, 2, 0, 3, 0]);
 //! ```
 
-// The content that tests make is shared with those in `tests/`.
+// The content that tests generate is shared with the tests in `tests/`.
 #[cfg(test)]
 extern crate self as chronoxide_planner;
 
@@ -60,5 +62,5 @@ pub use layout::Layout;
 pub use plan::{KeysetPlan, Part, Plan, TablePlan};
 pub use planning::{factor, plan};
 
-/// The version of the planner, which blocks record.
+/// Version of the planner, which blocks record.
 pub const VERSION: u32 = 1;

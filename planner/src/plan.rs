@@ -1,49 +1,49 @@
-//! A plan: which shared tables there are, and what each keyset's table is made of.
+//! Plans: [`Plan`], the shared tables and the parts of each keyset's table.
 
 use crate::content::{Content, KeysetRows};
 
-/// What a column stands for.
+/// Part of a row that a column contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// A value of this key.
+    /// Value of this key.
     Key(u32),
-    /// A row of this shared table of the plan.
+    /// Row of this shared table of the plan.
     Table(usize),
 }
 
-/// How the rows of a block are factored. It says nothing of rows: it can be carried over to other content with the same keys.
+/// Factoring of the rows of a block. It contains no rows, so it can be applied to other content with the same keysets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The shared tables, each after those that it refers to.
+    /// Shared tables, each after the tables to which it refers.
     pub tables: Vec<TablePlan>,
-    /// The keysets, in the order of the content.
+    /// Keysets in order of the content.
     pub keysets: Vec<KeysetPlan>,
 }
 
-/// A shared table.
+/// Shared table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TablePlan {
-    /// Its columns; several.
+    /// Columns, at least two.
     pub parts: Vec<Part>,
 }
 
-/// A keyset's table.
+/// Table of a keyset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeysetPlan {
-    /// Its columns, besides that of lists.
+    /// Columns, except for the column of lists.
     pub prefix: Vec<Part>,
-    /// What its lists are lists of, if it has lists.
+    /// Part of which the lists consist, if there are lists.
     pub list: Option<Part>,
 }
 
 impl KeysetPlan {
-    /// Columns of its table, that of lists included.
+    /// Returns the number of columns, including the column of lists.
     #[must_use]
     pub fn width(&self) -> usize {
         self.prefix.len() + usize::from(self.list.is_some())
     }
 
-    /// A column of value codes for each key.
+    /// Returns a plan with one column of value codes per key.
     #[must_use]
     pub fn plain(keyset: &KeysetRows) -> Self {
         Self { prefix: keyset.keys.iter().copied().map(Part::Key).collect(), list: None }
@@ -51,13 +51,13 @@ impl KeysetPlan {
 }
 
 impl Plan {
-    /// No shared tables and no lists.
+    /// Returns the plan without shared tables and lists.
     #[must_use]
     pub fn plain(content: &Content) -> Self {
         Self { tables: Vec::new(), keysets: content.keysets.iter().map(KeysetPlan::plain).collect() }
     }
 
-    /// The same plan without tables that nothing refers to: in a block, every table is used.
+    /// Removes tables without references: a block uses each of its tables.
     #[must_use]
     pub fn without_unused_tables(mut self) -> Self {
         let mut used = vec![false; self.tables.len()];
@@ -71,7 +71,7 @@ impl Plan {
                 waiting.extend(&self.tables[table].parts);
             }
         }
-        // The number of each table once the unused ones before it are gone.
+        // New number of each table, after the removal of unused ones.
         let mut numbers = Vec::with_capacity(used.len());
         let mut count = 0;
         for &used in &used {
@@ -99,7 +99,7 @@ mod tests {
     fn tables_that_nothing_refers_to_go_and_the_others_keep_their_order() {
         let table = |parts: &[Part]| TablePlan { parts: parts.to_vec() };
         let keys = [Part::Key(0), Part::Key(1)];
-        // The last table is used by a list, and uses the second; the first and third stand alone.
+        // A list uses the last table, which uses the second. The first and the third are unused.
         let tables = [table(&keys), table(&keys), table(&keys), table(&[Part::Table(1), Part::Key(2)])];
         let keyset = |list| KeysetPlan { prefix: vec![Part::Key(3)], list: Some(Part::Table(list)) };
         let plan = Plan { tables: tables.to_vec(), keysets: vec![keyset(3)] };

@@ -1,21 +1,22 @@
-//! From content to a plan that pays: what was learned is tried on all rows, and dropped where it takes more than plain rows.
+//! Planning: [`plan()`] learns a plan, factors all rows, and drops parts that take more than plain rows.
 
 use crate::content::Content;
 use crate::factor::{self, Factored};
 use crate::learn::learn;
 use crate::plan::{KeysetPlan, Plan};
 
-/// Times that keysets are made plain because their own rows take more than plain ones, at most.
+/// Maximum number of rounds in which keysets become plain because their own rows take more than plain ones.
 const MAX_ROUNDS: usize = 8;
 
-/// Chooses the tables and lists for content, such that neither the block nor a keyset's own rows take noticeably more bytes than plain rows would.
+/// Chooses tables and lists for content, so that neither the block nor the own rows of a keyset take noticeably more
+/// bytes than plain rows.
 ///
-/// A pure function of the content and of [`VERSION`](crate::VERSION). Costs a few passes over all rows, and over samples of them some ten thousand
-/// operations a key and keyset at most.
+/// The result depends only on the content and [`VERSION`](crate::VERSION). Costs a few passes over all rows, and at
+/// most some ten thousand operations per key and keyset over samples.
 #[must_use]
 pub fn plan(content: &Content) -> (Plan, Factored) {
     let (plan, factored) = drop_what_is_worse(content, learn(content));
-    // What was learned rests on samples and on records of about so many bits. These are the bytes that the builder writes.
+    // Learning uses samples and approximate records. These are the bytes that the builder writes.
     let dictionaries = factor::dictionary_bytes(content);
     let plain_bytes = factor::plain_bytes(content, dictionaries);
     if factored.bytes(content, dictionaries) <= plain_bytes {
@@ -26,22 +27,22 @@ pub fn plan(content: &Content) -> (Plan, Factored) {
     if factored.bytes(content, dictionaries) <= plain_bytes {
         return (plan, factored);
     }
-    // Maps pay each by itself, but they also make numbers larger that all records have.
+    // Each map pays by itself, but maps also enlarge numbers that all records contain.
     let factored = Factored::plain(content);
     (plan, factored)
 }
 
-/// The rows of content in the tables and lists that a plan says.
+/// Factors content by a plan.
 ///
-/// The plan must be one of keysets with the same keys, in the same order; every part of a keyset's plan stands for other keys of that keyset,
-/// and all together for all of them.
+/// The plan must be for keysets with the same keys in the same order. The parts of the plan of a keyset must cover each
+/// of its keys once.
 #[must_use]
 pub fn factor(content: &Content, plan: &Plan) -> Factored {
     factor::factor(content, plan)
 }
 
-/// Makes keysets plain whose own rows take more than plain ones, again and again: without their codes, maps may not pay any more
-/// that others relied on. Each round factors all rows.
+/// Makes keysets plain whose own rows take more than plain ones, repeatedly: without their codes, maps of other keysets
+/// may not pay any more. Each round factors all rows.
 fn drop_what_is_worse(content: &Content, mut plan: Plan) -> (Plan, Factored) {
     for _ in 0..MAX_ROUNDS {
         let factored = factor(content, &plan);

@@ -1,4 +1,4 @@
-//! Factored content into a block.
+//! Writing of factored content into a block builder.
 
 use chronoxide_format::view::Domain;
 use chronoxide_format::write::{BlockBuilder, BuildError};
@@ -8,10 +8,11 @@ use crate::factor::{Factored, FactoredKeyset, FactoredPool};
 use crate::plan::Part;
 
 impl Factored {
-    /// Pushes all tables and pools into a builder that has `key_count` keys with their dictionaries. Returns the pools by their number here.
+    /// Pushes all tables and pools into a builder that has `key_count` keys with their dictionaries. Returns the ids of
+    /// the pools.
     ///
     /// # Errors
-    /// More tables or lists than a block holds.
+    /// The tables or lists exceed the limits of a block.
     pub fn write_shared(&self, key_count: u32, builder: &mut BlockBuilder) -> Result<Vec<PoolId>, BuildError> {
         for inner in &self.tables {
             builder.push_table(&domains(&inner.parts, key_count), &inner.rows)?;
@@ -23,11 +24,11 @@ impl Factored {
         self.pools.iter().map(push).collect()
     }
 
-    /// Pushes all tables, pools and keysets into a builder that has `key_count` keys with their dictionaries. Returns the block's series of
-    /// each series of the content, in its order.
+    /// Pushes all tables, pools and keysets into a builder that has `key_count` keys with their dictionaries. Returns
+    /// the series in the block for each series of the content, in order.
     ///
     /// # Errors
-    /// More tables, lists or series than a block holds.
+    /// The tables, lists or series exceed the limits of a block.
     pub fn write(&self, key_count: u32, builder: &mut BlockBuilder) -> Result<Vec<SeriesRef>, BuildError> {
         let pools = self.write_shared(key_count, builder)?;
         let mut refs = vec![SeriesRef(0); self.keysets.iter().map(|keyset| keyset.order.len()).sum()];
@@ -44,7 +45,7 @@ impl Factored {
 }
 
 impl FactoredKeyset {
-    /// What the columns of its table refer to in a block with so many keys and these pools.
+    /// Returns the table ids and the pool id of the table of a keyset.
     #[must_use]
     pub fn domains(&self, key_count: u32, pools: &[PoolId]) -> Vec<Domain> {
         let mut domains = domains(&self.parts, key_count);
@@ -57,7 +58,7 @@ fn domains(parts: &[Part], key_count: u32) -> Vec<Domain> {
     parts.iter().map(|&part| Domain::Table(table(part, key_count))).collect()
 }
 
-/// The number of a part's table in a block: dictionaries come first.
+/// Returns the table number of a part in a block: dictionaries come first.
 fn table(part: Part, key_count: u32) -> TableId {
     match part {
         Part::Key(key) => TableId(key),

@@ -1,28 +1,29 @@
-//! Publishes a file whole or not at all.
+//! Publishes a file completely or not at all.
 //!
-//! A block must never be seen half written: not by a reader that opens the folder at the wrong moment, not after a
-//! crash, not after a disk that was full. [`publish`] writes a temporary file beside the target, makes it durable,
-//! reads it again, lets the caller verify it, and only then gives it its name, without replacing anything unless it was
-//! asked to. [`recover`] removes what dead writers left behind. A job that makes many files of many holds a
-//! [`FolderLock`], keeps what does not fit its memory in [`Spool`]s, and ends with [`remove_files`]. Every system call
-//! that changes a folder or a file goes through one trait, [`FileSystem`], so that each point of failure can be counted
-//! and tried; [`faults`] does that, for this crate's tests and for others'.
+//! Readers must never see a partially written block: not when they open the folder during a write, not after a crash,
+//! not after the disk was full. [`publish`] writes a temporary file in the folder of the target, syncs it, reads it
+//! back for verification by the caller, and renames it, without replacing an existing file unless requested.
+//! [`recover`] removes files of dead writers.
 //!
-//! | module | holds |
+//! A job with several outputs holds a [`FolderLock`], keeps data that does not fit into memory in [`Spool`]s, and
+//! removes its inputs with [`remove_files`]. All system calls that change a folder or a file go through the trait
+//! [`FileSystem`], so that tests can make each of them fail: see [`faults`].
+//!
+//! | module | contents |
 //! | --- | --- |
-//! | `file_system` | [`FileSystem`], the seam of changing calls, and [`Disk`], the real one |
-//! | `target` | checks of the target before any work is done |
+//! | `file_system` | [`FileSystem`], the system calls that change files, and [`Disk`], the real ones |
+//! | `target` | checks of the target before the work |
 //! | `temporary` | temporary files: creation, locks and removal |
 //! | `temporary_name` | names of temporary files |
-//! | `publication` | [`publish`], the order of the calls |
+//! | `publication` | [`publish`] |
 //! | `recovery` | [`recover`], removal of stale temporary files |
-//! | `listing` | [`names_in`], the names in a folder, without panics |
-//! | `folder` | [`make_folder`], folders that are made for good |
-//! | `removal` | [`remove_files`], removal of files that are no longer needed |
-//! | `spool` | [`Spool`], scratch bytes in memory or in a temporary file |
-//! | `lock` | [`FolderLock`], one job at a time in a folder |
+//! | `listing` | [`names_in`], names in a folder, without panics |
+//! | `folder` | [`make_folder`], durable creation of folders |
+//! | `removal` | [`remove_files`], durable removal of files |
+//! | `spool` | [`Spool`], scratch data in memory or in a temporary file |
+//! | `lock` | [`FolderLock`], a lock for one job at a time |
 //! | `error` | [`PublishError`] and the [`Step`] that failed |
-//! | [`faults`] | a file system that fails, or dies, at a chosen call |
+//! | [`faults`] | file system that fails or dies at a chosen call |
 //!
 //! ```
 //! use chronoxide_publish::{Disk, Existing, PublishError, publish};
@@ -39,22 +40,22 @@
 //! let published = publish(&Disk, &target, Existing::Refuse, |out| out.write_all(b"labels"), |c| verify(c.file()))?;
 //! assert_eq!(published.byte_len, 6);
 //!
-//! // The name is taken now, and stays as it is.
+//! The target exists now, and is not changed.
 //! let again = publish(&Disk, &target, Existing::Refuse, |out| out.write_all(b"others"), |c| verify(c.file()));
 //! assert!(matches!(again, Err(PublishError::Exists { .. })));
 //! assert_eq!(std::fs::read(&target)?, b"labels");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! After [`publish`] returns `Ok`, the target holds exactly what was written and verified, and that survives a
-//! loss of power as far as the operating system and the disk keep the promise of `fsync`. After an error, or a
-//! crash at any call, the target is what it was before, or the whole new file; the latter only when the last
-//! steps failed (see [`PublishError::may_be_in_place`]).
+//! After [`publish`] returns `Ok`, the target has exactly the bytes that were written and verified. They survive a
+//! power loss as far as the operating system and the disk implement `fsync`. After an error, or a crash at any call,
+//! the target is unchanged or is the complete new file; the latter only if one of the last steps failed (see
+//! [`PublishError::may_be_in_place`]).
 //!
-//! Reading again goes through the page cache: it finds mistakes of the writer, of the buffers and of the file
-//! system, not a disk that stored something else than it was given. Checksums in the file find that, later.
+//! Reading back goes through the page cache: it detects errors of the writer, of buffers and of the file system, but
+//! not a disk that stored other bytes. Checksums in the file detect that later.
 
 mod error;
 pub mod faults;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{PublishError, Step};
 
-/// What to do when the target exists.
+/// Treatment of an existing target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Existing {
     /// Fail, and leave the target unchanged.

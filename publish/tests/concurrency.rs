@@ -11,7 +11,7 @@ use chronoxide_publish::{Disk, Existing, PublishError, recover};
 use support::{content, content_of, publish_bytes, temporaries};
 
 #[test]
-fn of_two_publishers_that_replace_nothing_one_wins() {
+fn one_of_two_publishers_that_do_not_replace_wins() {
     for round in 0..50_u8 {
         let folder = tempfile::tempdir().expect("a folder");
         let target = folder.path().join("week.cx");

@@ -1,4 +1,5 @@
-//! Every call fails, or is the last, in every way: the target is old or new, and nothing else is left for good.
+//! Every call fails, or is the last before a death, in every way: the target is old or new, and no other file remains
+//! after recovery.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Folders are made for good, whatever fails in between.
+//! Folders are created durably, whatever call fails.
 
 use std::fs;
 

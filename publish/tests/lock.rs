@@ -1,4 +1,4 @@
-//! One job works in a folder, and a dead one keeps nobody out.
+//! One job at a time holds the lock of a folder, and a dead job releases it.
 
 use std::env;
 use std::fs;
@@ -43,7 +43,7 @@ fn a_folder_is_locked_until_the_lock_is_dropped() {
 }
 
 #[test]
-fn what_is_no_folder_cannot_be_locked() {
+fn only_folders_can_be_locked() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("week.cx");
     fs::write(&file, "x").expect("a file");

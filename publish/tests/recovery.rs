@@ -1,6 +1,6 @@
-//! Recovery removes what dead writers left, and nothing else.
+//! Recovery removes the files of dead writers, and no other files.
 //!
-//! Where files cannot be locked without being closed to readers, recovery leaves everything.
+//! On systems where a lock prevents reading, recovery removes nothing.
 #![cfg(unix)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! A target without a folder. Alone in its process, because it changes the current folder.
+//! A target without a folder. The test has its own process, because it changes the current folder.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Files are removed in the order given, for good, and what was removed is known.
+//! Files are removed durably in the given order, and errors list the removed ones.
 
 mod support;
 
@@ -45,7 +45,7 @@ fn files_go_in_order_and_each_folder_is_synced_once() {
 }
 
 #[test]
-fn what_cannot_be_removed_stops_the_rest() {
+fn a_file_that_cannot_be_removed_stops_the_removal() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut paths = scene(folder.path());
     // A folder is not removed as a file is.

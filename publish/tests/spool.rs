@@ -1,4 +1,4 @@
-//! Scratch bytes come back as they were appended, whatever is kept in memory, and leave no file behind.
+//! Scratch data is read back as appended, in memory or in a file, and leaves no file.
 
 mod support;
 
@@ -95,7 +95,7 @@ fn reading_between_appends_and_from_threads_moves_nothing() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_with_its_place() {
+fn reading_beyond_the_end_is_an_error_with_its_place() {
     for memory_len in [0, 100] {
         let folder = tempfile::tempdir().expect("a folder");
         let spool = spool_of(&Disk, folder.path(), memory_len, b"labels", 6).expect("no fault");

@@ -1,6 +1,7 @@
-//! The system calls that are really made, as strace sees them, and what is left when the kernel kills at one.
+//! System calls of a publication as strace sees them, and the files left when the kernel kills the process at one of
+//! them.
 //!
-//! Cross-checks the seam: nothing goes around it. Needs strace; see `requirement`.
+//! This checks that no call bypasses `FileSystem`. It needs strace; see `requirement`.
 #![cfg(target_os = "linux")]
 
 // The crate is before `chronoxide-testdata`, so its tests do not wait for that to be built.

@@ -1,4 +1,4 @@
-//! Targets that are no place for a file, and the modes of those that are.
+//! Targets that cannot be files are refused, and others get their modes.
 
 mod support;
 
@@ -16,7 +16,7 @@ fn error(target: &Path, existing: Existing) -> PublishError<Differs> {
 }
 
 #[test]
-fn a_target_that_exists_stays_as_it_is() {
+fn an_existing_target_is_not_changed() {
     let folder = tempfile::tempdir().expect("a folder");
     let target = folder.path().join("week.cx");
     fs::write(&target, "old").expect("the old file");

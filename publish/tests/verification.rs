@@ -1,4 +1,4 @@
-//! What is verified is what the file holds, not what was meant to be written.
+//! Verification sees the content of the file, not the bytes that were meant to be written.
 
 mod support;
 

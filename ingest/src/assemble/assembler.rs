@@ -1,4 +1,14 @@
-//! Labels to series, series to blocks.
+//! [`Assembler`]: labels to series, series to blocks.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use bitvec::slice::BitSlice;
+use bitvec::vec::BitVec;
+use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
+use chronoxide_format::view::TimeRange;
+use chronoxide_format::write::BlockMeta;
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin, StoreKeyId};
 
 use super::attributes::Attributes;
 use super::blocks::{BlockSink, SealedBlock};
@@ -12,27 +22,19 @@ use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
 use crate::otlp::Level;
 use crate::report::{Report, Warning};
-use bitvec::slice::BitSlice;
-use bitvec::vec::BitVec;
-use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
-use chronoxide_format::view::TimeRange;
-use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin, StoreKeyId};
-use std::borrow::Cow;
-use std::collections::HashMap;
 
-/// New series between two looks at the memory.
-const SERIES_PER_LOOK: usize = 1 << 6;
+/// New series between two checks of memory.
+const SERIES_PER_MEMORY_CHECK: usize = 1 << 6;
 
-/// Attributes that are interned between two such looks.
-const ATTRIBUTES_PER_LOOK: usize = 1 << 10;
+/// Interned attributes between two checks of memory.
+const ATTRIBUTES_PER_MEMORY_CHECK: usize = 1 << 10;
 
-/// Bytes of records between two such looks.
-const BYTES_PER_LOOK: usize = 1 << 16;
+/// Bytes of records between two checks of memory.
+const BYTES_PER_MEMORY_CHECK: usize = 1 << 16;
 
-/// Collects series from the parts of records, and gives them to `blocks`.
+/// Assembles series from parts of records, and gives blocks of them to a sink.
 ///
-/// Labels of resources and scopes are interned once for all their points, so that a known point costs its own
+/// Labels of resources and scopes are interned once for all their points: a known point costs interning its own
 /// attributes and two lookups.
 #[derive(Debug, Default)]
 pub struct Assembler<B = Vec<Vec<u8>>> {
@@ -42,39 +44,39 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) resource: Attributes,
     pub(super) scope: Attributes,
     pub(super) point: Attributes,
-    /// What resource and scope give to each of their points, without empty values.
+    /// Labels that resource and scope add to each of their points, without empty values.
     pub(super) base: Vec<LabelId>,
     pub(super) base_is_current: bool,
-    /// What the current metric gives to each of its points, its name first; nothing if it has no name.
+    /// Labels that the current metric adds to each of its points, its name first. Empty if it has no name.
     pub(super) metric: Vec<LabelId>,
-    /// The labels of one series; kept to keep its memory.
+    /// Labels of one series; reused to keep its capacity.
     pub(super) labels: Vec<LabelId>,
     pub(super) windows: Windows,
     pub(super) metrics: Metrics,
     pub(super) names: names::Cache,
     pub(super) untranslated: Untranslated,
     pub(super) recall: Recall,
-    /// What the current input said of metrics, by their names, for labels of the series that follow.
-    pub(super) said: HashMap<Box<str>, OwnedMetricMetadata>,
-    /// Bytes of memory that it takes, at most.
-    pub(super) said_bytes: usize,
-    /// What it said last, which is said again where a block is cut in the midst of a family.
-    pub(super) last_said: OwnedMetricMetadata,
-    /// Times of the current series, where its input says them.
+    /// Metadata of metrics of the current input by their names, for labels of the series that follow.
+    pub(super) metadata_by_name: HashMap<Box<str>, OwnedMetricMetadata>,
+    /// Upper bound of its memory in bytes.
+    pub(super) metadata_bytes: usize,
+    /// Last metadata, which is repeated in the next block if a cut divides a family.
+    pub(super) last_metadata: OwnedMetricMetadata,
+    /// Times of the current series, if the input has them.
     pub(super) series_times: Vec<Times>,
-    /// The window of the inputs since the last cut.
+    /// Window of the inputs since the last cut.
     input_window: InputWindow,
-    /// Bytes that a reader holds beside the assembler.
+    /// Memory of a reader besides the assembler, in bytes.
     pub(super) outside_memory: usize,
-    /// Bytes of records since the last look at the memory.
-    unlooked: usize,
-    /// Attributes that were interned since then.
+    /// Bytes of records since the last check of memory.
+    unchecked_len: usize,
+    /// Attributes interned since the last check of memory.
     work: usize,
     blocks: B,
 }
 
 impl<B: BlockSink> Assembler<B> {
-    /// An assembler without series.
+    /// Creates an assembler without series.
     #[must_use]
     pub fn new(options: AssembleOptions, blocks: B) -> Self {
         let mut assembler = Self {
@@ -92,13 +94,13 @@ impl<B: BlockSink> Assembler<B> {
             names: names::Cache::default(),
             untranslated: Untranslated::default(),
             recall: Recall::default(),
-            said: HashMap::new(),
-            said_bytes: 0,
-            last_said: OwnedMetricMetadata::default(),
+            metadata_by_name: HashMap::new(),
+            metadata_bytes: 0,
+            last_metadata: OwnedMetricMetadata::default(),
             series_times: Vec::new(),
             input_window: InputWindow::default(),
             outside_memory: 0,
-            unlooked: 0,
+            unchecked_len: 0,
             work: 0,
             options,
             blocks,
@@ -109,7 +111,7 @@ impl<B: BlockSink> Assembler<B> {
         assembler
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
@@ -119,17 +121,18 @@ impl<B: BlockSink> Assembler<B> {
         &mut self.report
     }
 
-    /// The series since the last cut.
+    /// Returns the series since the last cut.
     #[must_use]
     pub fn store(&self) -> &KeysetStore {
         &self.store
     }
 
-    /// Seals what is left, the empty block if there is nothing at all. Returns what was counted, and the blocks.
+    /// Seals the remaining series, or the empty block if there were none at all. Returns the report and the sink of
+    /// blocks.
     ///
     /// # Errors
     ///
-    /// A block cannot be sealed, or is not taken.
+    /// A block cannot be sealed or is refused.
     pub fn finish(mut self) -> Result<(Report, B), AssembleError> {
         self.end_resource()?;
         self.cut()?;
@@ -143,13 +146,13 @@ impl<B: BlockSink> Assembler<B> {
         Ok((self.report, self.blocks))
     }
 
-    /// A record of this many bytes was read: no attribute of it matters any more.
+    /// Ends a record of `len` bytes. Its attributes are not needed any more.
     pub(crate) fn record_ends(&mut self, len: usize) -> Result<(), AssembleError> {
         self.end_resource()?;
         self.report.records += 1;
-        self.unlooked += len;
-        if self.unlooked >= BYTES_PER_LOOK {
-            self.unlooked = 0;
+        self.unchecked_len += len;
+        if self.unchecked_len >= BYTES_PER_MEMORY_CHECK {
+            self.unchecked_len = 0;
             if self.is_memory_used() {
                 for attributes in [&mut self.resource, &mut self.scope, &mut self.point] {
                     attributes.clear();
@@ -163,10 +166,10 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
-    /// Looks at the memory if many attributes were interned, for which there need not be series.
+    /// Checks memory if many attributes were interned, which need not have series.
     #[inline]
-    pub(super) fn look_at_work(&mut self) -> Result<(), AssembleError> {
-        if self.work >= ATTRIBUTES_PER_LOOK {
+    pub(super) fn check_memory_of_work(&mut self) -> Result<(), AssembleError> {
+        if self.work >= ATTRIBUTES_PER_MEMORY_CHECK {
             self.work = 0;
             if self.is_memory_used() {
                 self.cut_and_restart()?;
@@ -175,24 +178,24 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
-    /// An input ends: what it said of metrics is not said of those of the next one.
+    /// Ends an input. Its metadata does not apply to the next input.
     pub(crate) fn input_ends(&mut self) {
-        self.said = HashMap::new();
-        self.said_bytes = 0;
-        self.last_said = OwnedMetricMetadata::default();
+        self.metadata_by_name = HashMap::new();
+        self.metadata_bytes = 0;
+        self.last_metadata = OwnedMetricMetadata::default();
     }
 
-    /// Sets how many bytes a reader holds beside the assembler, which count as memory in use.
+    /// Sets the memory of a reader besides the assembler, in bytes. It counts as memory in use.
     pub(crate) fn set_outside_memory(&mut self, bytes: usize) {
         self.outside_memory = bytes;
     }
 
-    /// An input begins whose series are of this window.
+    /// Begins an input whose series lie in this window.
     pub(crate) fn input_has_window(&mut self, range: TimeRange) -> Result<(), AssembleError> {
         self.begin_window(InputWindow::Known(range))
     }
 
-    /// An input begins that has no window.
+    /// Begins an input without a window.
     pub(crate) fn input_has_no_window(&mut self) -> Result<(), AssembleError> {
         self.begin_window(InputWindow::Unknown)
     }
@@ -207,13 +210,14 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
-    /// Whether the series that was stored last is one too many.
+    /// Returns true if the last series exceeds a limit.
     fn is_full(&self) -> bool {
         let count = self.store.len();
-        count > self.options.max_series as usize || count.is_multiple_of(SERIES_PER_LOOK) && self.is_memory_used()
+        count > self.options.max_series as usize
+            || count.is_multiple_of(SERIES_PER_MEMORY_CHECK) && self.is_memory_used()
     }
 
-    /// Seals what is in a window, window by window. Series that are in none stay out.
+    /// Seals the series of each window into a block. Series without a window are not sealed.
     fn cut(&mut self) -> Result<(), AssembleError> {
         let (count, limit) = (self.report.blocks + self.windows.len() as u64, self.options.max_blocks);
         if count > limit {
@@ -225,15 +229,15 @@ impl<B: BlockSink> Assembler<B> {
             let mut meta = self.meta();
             meta.time = window.time_range();
             meta.window = window.window_range(length).or(self.input_window.range());
-            let said = window.all_metrics(&everywhere);
-            meta.metrics.extend(said.iter_ones().filter_map(|number| metrics.get(number)));
+            let metadata_numbers = window.all_metrics(&everywhere);
+            meta.metrics.extend(metadata_numbers.iter_ones().filter_map(|number| metrics.get(number)));
             self.seal(&window.series, &meta)?;
         }
-        let last_said = std::mem::take(&mut self.last_said);
-        if let Some(number) = self.intern_metadata(&last_said.borrowed()) {
+        let last_metadata = std::mem::take(&mut self.last_metadata);
+        if let Some(number) = self.intern_metadata(&last_metadata.borrowed()) {
             self.windows.everywhere(number);
         }
-        self.last_said = last_said;
+        self.last_metadata = last_metadata;
         Ok(())
     }
 
@@ -243,7 +247,7 @@ impl<B: BlockSink> Assembler<B> {
         BlockMeta { external_labels, annotations, policy: *policy, ..BlockMeta::default() }
     }
 
-    /// Makes a block of some series and gives it away.
+    /// Seals some series into a block, and gives it to the sink.
     fn seal(&mut self, series: &BitSlice, meta: &BlockMeta) -> Result<(), AssembleError> {
         let layout = self.options.layout;
         let others = Layout::ALL.into_iter().filter(|&other| self.options.compare_layouts && other != layout);
@@ -260,7 +264,7 @@ impl<B: BlockSink> Assembler<B> {
         self.blocks.take(sealed).map_err(AssembleError::Output)
     }
 
-    /// Makes blocks of what was collected, and goes on with a new store.
+    /// Seals blocks, and continues with a new store.
     fn cut_and_restart(&mut self) -> Result<(), AssembleError> {
         if self.options.one_block
             && let Some(limit) = self.options.max_memory
@@ -268,22 +272,21 @@ impl<B: BlockSink> Assembler<B> {
             return Err(AssembleError::MemoryLimit { limit, series: self.store.len() });
         }
         self.cut()?;
-        // Otherwise it could be what fills the memory, again and again.
-        if self.options.max_memory.is_some_and(|limit| self.said_bytes > limit / 8) {
-            self.forget_said();
+        // Otherwise metadata alone could cause a cut again and again.
+        if self.options.max_memory.is_some_and(|limit| self.metadata_bytes > limit / 8) {
+            self.forget_metadata();
         }
         Ok(self.restart()?)
     }
 
-    /// When points were seen that have no time of their own, if that was said.
-    pub(super) fn said_times(&self) -> Option<Times> {
+    /// Returns the time of points without a time, if the options set one.
+    pub(super) fn default_times(&self) -> Option<Times> {
         self.options.time.map(|range| (range.start, range.end.saturating_sub(1)))
     }
 
-    /// Begins a new store, in which only the labels are that the current resource, scope, metric, point and series
-    /// have.
+    /// Starts a new store with only the labels of the current resource, scope, metric, point and series.
     fn restart(&mut self) -> Result<(), LabelError> {
-        // Its memory counts, so that it must not be what is left when everything else is gone.
+        // The memory of the cache counts, and must not remain when the rest is gone.
         self.recall = Recall::default();
         let old = std::mem::take(&mut self.store);
         let store = std::cell::RefCell::new(&mut self.store);
@@ -324,7 +327,7 @@ impl<B: BlockSink> Assembler<B> {
             Some(self.intern_value(key, value)?)
         };
         match label {
-            // What is counted has to come here each time.
+            // Truncations are counted each time, so these attributes are not cached.
             Some(label) if cut == self.report.names_cut + self.report.values_cut => self.recall.keep(label),
             _ => self.recall.drop_pending(),
         }
@@ -364,8 +367,8 @@ impl<B: BlockSink> Assembler<B> {
         self.store.intern_value(key, &value)
     }
 
-    /// The number of what is said of a metric, its text cut as values are; none if nothing is said, or if metadata are not
-    /// kept.
+    /// Returns the number of the metadata of a metric, with its texts truncated like values. Returns `None` if it is
+    /// empty, or if metadata is not kept.
     pub(super) fn intern_metadata(&mut self, metadata: &MetricMetadata<'_>) -> Option<usize> {
         let nothing = MetricMetadata { name: metadata.name, ..MetricMetadata::default() };
         if metadata.name.is_empty() || *metadata == nothing || !self.options.keep_metadata {
@@ -383,11 +386,11 @@ impl<B: BlockSink> Assembler<B> {
         self.intern_value(key, value)
     }
 
-    /// Stores the series of the collected labels, with points at these times.
+    /// Stores the series of the current labels, with points at these times.
     pub(super) fn insert(&mut self, times: impl IntoIterator<Item = Option<Times>>) -> Result<(), AssembleError> {
         let mut inserted = self.store.insert_ids(&self.labels);
         if matches!(inserted, Ok((_, true))) && self.is_full() {
-            // The new series is in no window yet, so that it is not in the blocks that are sealed now.
+            // The new series is in no window yet, so it is not in the blocks that are sealed now.
             self.cut_and_restart()?;
             inserted = self.store.insert_ids(&self.labels);
         }
@@ -396,7 +399,7 @@ impl<B: BlockSink> Assembler<B> {
                 self.report.series += u64::from(is_new);
                 let before = self.windows.memory_used();
                 for times in times {
-                    // A series of many windows takes a place in the set of each.
+                    // A series of many windows takes memory in the set of each.
                     if self.is_too_wide(series, times) {
                         self.cut_and_restart()?;
                         series = self.store.insert_ids(&self.labels)?.0;

@@ -1,25 +1,25 @@
-//! The attributes of one level: a resource, a scope or a point.
+//! Attributes of one level (a resource, a scope or a point): [`Attributes`].
 
 use chronoxide_labels::{LabelId, MAX_LABELS, StoreKeyId};
 
-/// Attributes of a level that are kept, at most. A series has fewer labels, so that nothing but an error comes of more.
+/// Maximum number of attributes of a level that are kept. More cannot become a series.
 const MAX_ATTRIBUTES: usize = 2 * MAX_LABELS;
 
-/// The attributes of one level, each key once.
+/// Attributes of one level, without duplicate keys.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
-    /// Keys with their labels; none if the value is empty.
+    /// Keys with their labels, or `None` if the value is empty.
     pub(super) list: Vec<(StoreKeyId, Option<LabelId>)>,
-    /// For each key the generation in which it was set last, and where it is in the list.
+    /// For each key the generation in which it was set last, and its position in the list.
     marks: Vec<(u32, u32)>,
-    /// Whether there were more attributes than are kept.
+    /// True if there were more attributes than are kept.
     pub(super) is_overfull: bool,
-    /// Counts how often the level began anew; marks of other generations mean nothing.
+    /// Number of times the level was cleared. Marks of other generations are invalid.
     generation: u32,
 }
 
 impl Attributes {
-    /// Begins anew.
+    /// Removes all attributes.
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.is_overfull = false;
@@ -30,22 +30,22 @@ impl Attributes {
         }
     }
 
-    /// Whether there is no room for another attribute, which is noted then.
+    /// Returns true, and records it, if there is no room for another attribute.
     #[inline]
     pub(super) fn refuses(&mut self) -> bool {
         self.is_overfull |= self.list.len() >= MAX_ATTRIBUTES;
         self.is_overfull
     }
 
-    /// Where the label of a key is in the list.
+    /// Returns the position of the label of a key in the list.
     #[inline]
     pub(super) fn position(&self, key: StoreKeyId) -> Option<usize> {
         let &(generation, position) = self.marks.get(key.index())?;
-        // Generation 0 is that of marks that were never set, also before the first `clear`.
+        // Marks that were never set have generation 0, which is also current before the first `clear`.
         (generation == self.generation && generation != 0).then_some(position as usize)
     }
 
-    /// Sets the label of a key; whether it had one.
+    /// Sets the label of a key. Returns true if the key was set before.
     #[inline]
     pub(super) fn set(&mut self, key: StoreKeyId, label: Option<LabelId>) -> bool {
         if let Some(place) = self.position(key).and_then(|position| self.list.get_mut(position)) {
@@ -62,20 +62,20 @@ impl Attributes {
         false
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes.
     pub(super) fn memory_used(&self) -> usize {
         self.list.capacity() * size_of::<(StoreKeyId, Option<LabelId>)>()
             + self.marks.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// The same attributes, in the numbers of another store.
+    /// Converts the attributes to the ids of another store.
     pub(super) fn move_to<E>(
         &mut self,
         mut key: impl FnMut(StoreKeyId) -> Result<StoreKeyId, E>,
         mut label: impl FnMut(LabelId) -> Result<LabelId, E>,
     ) -> Result<(), E> {
         let (list, is_overfull) = (std::mem::take(&mut self.list), self.is_overfull);
-        // A store that had many keys left marks for all of them.
+        // Frees the marks: a store with many keys left one for each.
         self.marks = Vec::new();
         self.clear();
         self.is_overfull = is_overfull;

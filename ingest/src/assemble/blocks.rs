@@ -1,7 +1,8 @@
 //! Sealed blocks, and their sink.
 
-use chronoxide_labels::Layout;
 use std::error::Error;
+
+use chronoxide_labels::Layout;
 
 /// Sealed block.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Errors of assembling series into blocks.
 
+use std::error::Error;
+
 use chronoxide_cli::human::size;
 use chronoxide_labels::{LabelError, SealError};
-use std::error::Error;
 
 /// Error of assembling series into blocks.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,8 @@
-//! The window that inputs have by themselves: [`InputWindow`].
+//! Window of the inputs: [`InputWindow`].
 
 use chronoxide_format::view::TimeRange;
 
-/// The window of one or more inputs.
+/// Window of one or more inputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum InputWindow {
     /// No input was read.
@@ -15,7 +15,7 @@ pub(super) enum InputWindow {
 }
 
 impl InputWindow {
-    /// The window of the inputs of both.
+    /// Returns the window of the inputs of both.
     pub(super) fn union(self, other: Self) -> Self {
         match (self, other) {
             (Self::NoInput, window) | (window, Self::NoInput) => window,
@@ -26,7 +26,7 @@ impl InputWindow {
         }
     }
 
-    /// The window, if it is known.
+    /// Returns the window, if it is known.
     pub(super) fn range(self) -> Option<TimeRange> {
         if let Self::Known(range) = self { Some(range) } else { None }
     }

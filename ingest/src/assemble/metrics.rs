@@ -1,14 +1,15 @@
-//! The metadata of metrics.
+//! Metadata of metrics: [`Metrics`].
+
+use std::hash::BuildHasher;
 
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
-/// Bytes that an allocator adds to an allocation, at most.
+/// Maximum overhead of the allocator per allocation, in bytes.
 const ALLOCATION_OVERHEAD: usize = 32;
 
-/// Metadata, each once.
+/// Set of distinct metadata.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     list: Vec<OwnedMetricMetadata>,
@@ -18,7 +19,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// The number of these metadata, which are added if they are new.
+    /// Returns the number of the metadata, and adds it if it is new.
     pub(super) fn intern(&mut self, metadata: &MetricMetadata<'_>) -> usize {
         let hash = self.hasher.hash_one(metadata);
         let same = |&number: &u32| self.list.get(number as usize).is_some_and(|known| known.borrowed() == *metadata);
@@ -40,7 +41,7 @@ impl Metrics {
     }
 
     pub(super) fn memory_used(&self) -> usize {
-        // Each text is an allocation of its own.
+        // Each text is allocated separately.
         let per_metric = size_of::<OwnedMetricMetadata>() + 3 * ALLOCATION_OVERHEAD;
         self.text_len + self.list.capacity() * per_metric + self.index.allocation_size()
     }

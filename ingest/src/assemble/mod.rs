@@ -2,43 +2,45 @@
 //!
 //! # The labels of a point
 //!
-//! A data point of OTLP has these labels. Each distinct labelset is one series, so a histogram is one series unless it is
-//! [expanded](AssembleOptions::classic_histograms):
+//! A data point of OTLP has these labels. Each distinct labelset is one series, so a histogram is one series unless it
+//! is [expanded](AssembleOptions::classic_histograms):
 //!
 //! 1. `__name__`, the name of the metric
 //! 2. attributes of the point
 //! 3. name and version of the scope, as `otel_scope_name` and `otel_scope_version`, and its attributes
 //! 4. attributes of the resource
 //!
-//! If two labels have the same name, the one further up in this list wins. Within one level the last one wins, and name and
-//! version of the scope win over attributes of those names. Keys are not changed unless they are
-//! [translated](AssembleOptions::prometheus_names). Labels that the metric adds besides its name (`le`, `__type__`) win over
-//! all attributes.
+//! If two labels have the same name, the one further up in this list wins. Within one level the last one wins, and name
+//! and version of the scope win over attributes of those names. Keys are not changed unless they are
+//! [translated](AssembleOptions::prometheus_names). Labels that the metric adds besides its name (`le`, `__type__`) win
+//! over all attributes.
 //!
-//! The [label policy](chronoxide_format::policy) truncates names and values first; names that become equal are the same name.
-//! Empty values are dropped last: an empty attribute of a point removes the label of its resource with that name, as setting
-//! a label to the empty string does in Prometheus.
+//! The [label policy](chronoxide_format::policy) truncates names and values first; names that become equal are the same
+//! name. Empty values are dropped last: an empty attribute of a point removes the label of its resource with that name,
+//! as setting a label to the empty string does in Prometheus.
 //!
 //! # Labels of Prometheus
 //!
-//! With [`prometheus_names`](AssembleOptions::prometheus_names) series of OTLP get the labels of Prometheus's OTLP receiver, so
-//! that a series has the same labels on both ways. By precedence:
+//! With [`prometheus_names`](AssembleOptions::prometheus_names) series of OTLP get the labels of Prometheus's OTLP
+//! receiver, so that a series has the same labels on both ways. By precedence:
 //!
 //! 1. `__name__`, `le`, `quantile`, `__type__` and `__unit__`
 //! 2. `otel_scope_name`, `otel_scope_version`, `otel_scope_schema_url`, and attributes of the scope with the prefix
 //!    `otel_scope_`, if the scope has a name (Prometheus: `promote_scope_metadata`)
 //! 3. `instance` from `service.instance.id`; `job` from `service.name`, or `service.namespace`, `/` and `service.name`
-//! 4. attributes of the point; values of attributes that get the same name are joined with `;`, in order of the original names
+//! 4. attributes of the point; values of attributes that get the same name are joined with `;`, in order of the original
+//!    names
 //! 5. [promoted](AssembleOptions::promote_resource_attributes) attributes of the resource
 //!
-//! The other attributes of the resource are labels of one series `target_info` with the same `job` and `instance`. It has
-//! points from the first to the last point of the resource.
+//! The other attributes of the resource are labels of one series `target_info` with the same `job` and `instance`. It
+//! has points from the first to the last point of the resource.
 //!
 //! # Blocks
 //!
-//! One store holds the series of all windows; a window is a set of series. At a cut, each window is sealed into a block and
-//! the store starts anew. A cut happens when the number of series or the memory reaches its limit, and at the end. Memory is
-//! therefore bounded for streams of any length. A series that recurs after a cut is in two blocks, which a compaction merges.
+//! One store holds the series of all windows; a window is a set of series. At a cut, each window is sealed into a block
+//! and the store starts anew. A cut happens when the number of series or the memory reaches its limit, and at the end.
+//! Memory is therefore bounded for streams of any length. A series that recurs after a cut is in two blocks, which a
+//! compaction merges.
 //!
 //! | module | contents |
 //! | --- | --- |

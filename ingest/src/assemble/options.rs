@@ -1,9 +1,10 @@
 //! Options of assembling series into blocks.
 
+use std::num::NonZeroU64;
+
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::TimeRange;
 use chronoxide_labels::Layout;
-use std::num::NonZeroU64;
 
 /// Default of [`AssembleOptions::max_windows`]. A year has 8,760 hours.
 pub const DEFAULT_MAX_WINDOWS: usize = 10_000;
@@ -22,10 +23,12 @@ pub struct AssembleOptions {
     pub external_labels: Vec<(String, String)>,
     /// Annotations of each block, sorted by key.
     pub annotations: Vec<(String, String)>,
-    /// Length of a window in nanoseconds. Windows start at its multiples since 1970. If `None`, blocks are not cut by time.
+    /// Length of a window in nanoseconds. Windows start at its multiples since 1970. If `None`, blocks are not cut by
+    /// time.
     pub window: Option<NonZeroU64>,
-    /// If true, each input with a window, such as a block of Prometheus's TSDB, gets its own blocks with that window. If false,
-    /// the window of a block is the union of the windows of its inputs, if all have one. Ignored if `window` is set.
+    /// If true, each input with a window, such as a block of Prometheus's TSDB, gets its own blocks with that window.
+    /// If false, the window of a block is the union of the windows of its inputs, if all have one. Ignored if `window`
+    /// is set.
     pub separate_input_windows: bool,
     /// Time of series without timestamps.
     pub time: Option<TimeRange>,
@@ -35,13 +38,13 @@ pub struct AssembleOptions {
     pub max_windows: usize,
     /// Maximum number of blocks. Exceeding it is an error.
     pub max_blocks: u64,
-    /// Maximum memory of assembling and sealing in bytes, including the block. Series are sealed before the limit is exceeded.
-    /// No limit if `None`.
+    /// Maximum memory of assembling and sealing in bytes, including the block. Series are sealed before the limit is
+    /// exceeded. No limit if `None`.
     pub max_memory: Option<usize>,
     /// If true, reaching `max_memory` is an error: everything goes into one block.
     pub one_block: bool,
-    /// If true, expand histograms and summaries to classic Prometheus series: `_bucket` with `le`, `_sum`, `_count`, and one
-    /// series per `quantile`. Exponential histograms remain one series, as in Prometheus.
+    /// If true, expand histograms and summaries to classic Prometheus series: `_bucket` with `le`, `_sum`, `_count`,
+    /// and one series per `quantile`. Exponential histograms remain one series, as in Prometheus.
     pub classic_histograms: bool,
     /// If true, series of OTLP get the [names](crate::names) and labels of Prometheus's OTLP receiver: see
     /// [labels of Prometheus](super#labels-of-prometheus).

@@ -1,4 +1,7 @@
-//! What an assembler makes of the parts of OTLP.
+//! Sink of OTLP.
+
+use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_labels::{LabelError, StoreKeyId};
 
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
@@ -6,8 +9,6 @@ use super::error::AssembleError;
 use super::windows::Times;
 use crate::names;
 use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
-use chronoxide_format::metadata::MetricMetadata;
-use chronoxide_labels::{LabelError, StoreKeyId};
 
 impl<B: BlockSink> OtlpSink for Assembler<B> {
     type Error = AssembleError;
@@ -21,13 +22,13 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
     }
 
     fn resource(&mut self) -> Result<(), AssembleError> {
-        // Of a record that ended within an attribute.
+        // Left from a record that ended within an attribute.
         self.recall.drop_pending();
         self.end_resource()?;
         self.resource.clear();
         self.scope()?;
         self.point.clear();
-        self.look_at_work()
+        self.check_memory_of_work()
     }
 
     fn scope(&mut self) -> Result<(), AssembleError> {
@@ -82,7 +83,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
     fn point_begins(&mut self) -> Result<(), AssembleError> {
         self.point.clear();
         self.untranslated.point_begins();
-        self.look_at_work()
+        self.check_memory_of_work()
     }
 
     fn point(&mut self, point: &Point<'_>) -> Result<(), AssembleError> {
@@ -110,7 +111,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
             }
             _ => {
                 report.points_without_time += 1;
-                self.said_times()
+                self.default_times()
             }
         };
 
@@ -150,7 +151,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         let Some(&name) = self.metric.first().filter(|_| point_count > 0) else {
             return Ok(());
         };
-        // Borrowed from the metadata where it can be: what is kept borrows the assembler.
+        // Borrowed from the metadata if possible: the cache of names borrows the assembler.
         let translated = self.options.prometheus_names.then(|| self.store.value(name).unwrap_or_default().to_owned());
         let name = translated.as_deref().unwrap_or(metadata.name);
         if let Some(number) = self.intern_metadata(&MetricMetadata { name, ..*metadata }) {
@@ -160,7 +161,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
     }
 }
 
-/// A bound or a quantile as Prometheus writes it.
+/// Formats a bound or a quantile like Prometheus.
 fn decimal(number: f64) -> String {
     if number.is_finite() || number.is_nan() {
         return number.to_string();
@@ -169,7 +170,7 @@ fn decimal(number: f64) -> String {
 }
 
 impl<B: BlockSink> Assembler<B> {
-    /// Puts the labels of resource and scope together.
+    /// Combines the labels of resource and scope.
     fn update_base(&mut self) {
         self.base.clear();
         self.base.extend(self.scope.list.iter().filter_map(|&(_, label)| label));
@@ -192,7 +193,7 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
-    /// Puts the labels of the current point together: those of its metric first, and without that of one key.
+    /// Combines the labels of the current point, those of its metric first, without the label of key `left_out`.
     #[inline]
     fn compose(&mut self, left_out: Option<StoreKeyId>) {
         let Self { labels, metric, point, base, report, .. } = self;
@@ -217,7 +218,7 @@ impl<B: BlockSink> Assembler<B> {
         }
     }
 
-    /// Stores one of the series that Prometheus has for the current point.
+    /// Stores one of the classic Prometheus series of the current point.
     fn insert_part(
         &mut self,
         suffix: &str,

@@ -1,22 +1,24 @@
 //! Labels as Prometheus's OTLP receiver makes them.
 
+use std::collections::BTreeMap;
+
+use chronoxide_format::metadata::{MetricMetadata, MetricType};
+use chronoxide_labels::{LabelError, Origin};
+
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
 use super::untranslated::Untranslated;
 use crate::otlp::Level;
-use chronoxide_format::metadata::{MetricMetadata, MetricType};
-use chronoxide_labels::{LabelError, Origin};
-use std::collections::BTreeMap;
 
 const SERVICE_NAME: &str = "service.name";
 const SERVICE_NAMESPACE: &str = "service.namespace";
 const SERVICE_INSTANCE: &str = "service.instance.id";
 
-/// Attributes of a scope that the decoders make of its fields.
+/// Attributes of a scope that the decoders derive from its fields.
 const SCOPE_FIELDS: [&str; 3] = ["otel_scope_name", "otel_scope_version", "otel_scope_schema_url"];
 
-/// The series of a resource's own attributes.
+/// Metadata of the series with the attributes of a resource.
 const TARGET_INFO: MetricMetadata<'static> = MetricMetadata {
     name: "target_info",
     metric_type: MetricType::Gauge,
@@ -26,7 +28,7 @@ const TARGET_INFO: MetricMetadata<'static> = MetricMetadata {
     description: "Target metadata",
 };
 
-/// The last value of a key.
+/// Returns the last value of a key.
 fn get<'a>(attributes: &'a [(String, String)], key: &str) -> Option<&'a str> {
     attributes.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
@@ -49,7 +51,7 @@ impl<B: BlockSink> Assembler<B> {
         attributes.push((key.to_owned(), value.to_owned()));
     }
 
-    /// Puts the labels together that resource and scope give to all points.
+    /// Combines the labels that resource and scope add to all points.
     pub(super) fn translate_base(&mut self) -> Result<(), LabelError> {
         let untranslated = std::mem::take(&mut self.untranslated);
         let mut labels = BTreeMap::new();
@@ -89,7 +91,7 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
-    /// A resource ends: its own attributes become a series, if it had points and is named.
+    /// Ends a resource: adds a series with its attributes, if it had points and has `job` or `instance`.
     pub(super) fn end_resource(&mut self) -> Result<(), AssembleError> {
         if !self.options.prometheus_names {
             return Ok(());
@@ -115,7 +117,7 @@ impl<B: BlockSink> Assembler<B> {
             self.store.note_origin(label.key, Origin::Resource);
             self.labels.push(label);
         }
-        let times = untranslated.times.or(self.said_times());
+        let times = untranslated.times.or(self.default_times());
         self.insert([times])?;
         if let Some(number) = self.intern_metadata(&TARGET_INFO) {
             self.windows.metric_ends(number);
@@ -123,7 +125,7 @@ impl<B: BlockSink> Assembler<B> {
         Ok(())
     }
 
-    /// `job` and `instance` of a resource, as far as it has them.
+    /// Returns `job` and `instance` of a resource, if it has them.
     fn identity(&self, resource: &[(String, String)]) -> BTreeMap<String, (String, Origin)> {
         let mut identity = BTreeMap::new();
         let job = get(resource, SERVICE_NAME).map(|name| match get(resource, SERVICE_NAMESPACE) {
@@ -139,9 +141,9 @@ impl<B: BlockSink> Assembler<B> {
         identity
     }
 
-    /// Attributes under their names of Prometheus. Values of names that become the same are joined.
+    /// Translates attributes to names of Prometheus, and joins values of attributes that get the same name.
     fn joined(&mut self, attributes: &mut Vec<(String, String)>) -> BTreeMap<String, String> {
-        // Of equal keys the last one counts.
+        // The last of equal keys wins.
         attributes.reverse();
         attributes.sort_by(|left, right| left.0.cmp(&right.0));
         attributes.dedup_by(|later, first| later.0 == first.0);

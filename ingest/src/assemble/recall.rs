@@ -1,31 +1,32 @@
-//! Attributes that came before, recalled by their encoded bytes.
+//! Cache of attributes by their encoded bytes: [`Recall`].
 //!
-//! Streams repeat the same attributes with every scrape, byte by byte. One look at the bytes is then all that an
-//! attribute costs: they need not be decoded, nor checked, nor looked up as a name and again as a value.
+//! Streams repeat the same attributes with every scrape, byte by byte. A known attribute costs one lookup of its bytes:
+//! it is not decoded, validated or looked up by name and value.
+
+use std::hash::BuildHasher;
 
 use chronoxide_labels::{LabelId, StoreKeyId};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
-/// Attributes with more bytes are not kept: they mostly come once.
+/// Maximum length of a cached attribute. Longer ones rarely recur.
 const MAX_LEN: usize = 256;
 
-/// Bytes that are kept, at most; then everything is forgotten. Labels that each series has for itself would fill any
+/// Maximum bytes of the cache, which is cleared when it is full. Labels that are unique per series would fill any
 /// memory.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Attributes by their bytes.
+/// Cache of attributes by their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Recall {
     index: HashTable<Known>,
     bytes: Vec<u8>,
     hasher: RandomState,
-    /// Where the bytes of the attribute start that is not known yet.
+    /// Start of the bytes of the last unknown attribute.
     pending: Option<usize>,
 }
 
-/// An attribute: its bytes, and what it is.
+/// Cached attribute: its bytes and its label.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     start: u32,
@@ -34,8 +35,8 @@ struct Known {
 }
 
 impl Recall {
-    /// The attribute with these bytes, if it is known. If not, they are those of the attribute that is
-    /// [kept](Self::keep) next.
+    /// Returns the key and label of the attribute with these bytes. If it is unknown, [`keep`](Self::keep) adds it
+    /// next.
     #[inline]
     pub(super) fn get(&mut self, bytes: &[u8]) -> Option<(StoreKeyId, LabelId)> {
         let hash = self.hasher.hash_one(bytes);
@@ -54,7 +55,7 @@ impl Recall {
         None
     }
 
-    /// Keeps what the bytes mean that were not known.
+    /// Adds the last unknown attribute with its label.
     pub(super) fn keep(&mut self, label: LabelId) {
         let Some(start) = self.pending.take() else {
             return;
@@ -65,19 +66,19 @@ impl Recall {
         index.insert_unique(hash(&known), known, hash);
     }
 
-    /// The bytes that were not known mean nothing that is worth keeping.
+    /// Discards the last unknown attribute.
     pub(super) fn drop_pending(&mut self) {
         if let Some(start) = self.pending.take() {
             self.bytes.truncate(start);
         }
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes.
     pub(super) fn memory_used(&self) -> usize {
         self.bytes.capacity() + self.index.allocation_size()
     }
 
-    /// Forgets everything, for a new store has other numbers.
+    /// Clears the cache, because a new store has other ids.
     pub(super) fn forget(&mut self) {
         self.index.clear();
         self.bytes.clear();
@@ -95,15 +96,16 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use chronoxide_labels::ValueCode;
+
+    use super::*;
 
     fn label(number: u32) -> LabelId {
         LabelId { key: StoreKeyId(number % 7), code: ValueCode(number) }
     }
 
     #[test]
-    fn what_was_kept_is_recalled_until_it_is_forgotten() {
+    fn known_attributes_are_found_until_the_cache_is_cleared() {
         let mut recall = Recall::default();
         for round in 0..3 {
             for number in 0..1_000u32 {

@@ -1,18 +1,20 @@
-//! What an assembler makes of series.
+//! Sink of series.
+
+use std::collections::HashMap;
+
+use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
 use crate::otlp::Level;
 use crate::series::SeriesSink;
-use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
-use std::collections::HashMap;
 
-/// What Prometheus appends to the name of a metric for the series that it has of it.
+/// Suffixes that Prometheus adds to a metric name (`_bucket`, `_sum`, `_count`).
 const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];
 
-/// Bytes of memory for what is said of one metric, beside its texts.
-const SAID_OVERHEAD: usize = 256;
+/// Memory of the metadata of one metric besides its texts, in bytes.
+const METADATA_OVERHEAD: usize = 256;
 
 impl<B: BlockSink> SeriesSink for Assembler<B> {
     type Error = AssembleError;
@@ -23,7 +25,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
         self.metric.clear();
         self.series_times.clear();
         self.windows.metric_begins();
-        self.look_at_work()
+        self.check_memory_of_work()
     }
 
     #[inline]
@@ -35,7 +37,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
     }
 
     fn points(&mut self, first: i64, last: i64) -> Result<(), AssembleError> {
-        // A range is half-open, so its end must fit too.
+        // The range is half-open, so its end must fit too.
         self.series_times.push((first.min(i64::MAX - 1), last.min(i64::MAX - 1)));
         Ok(())
     }
@@ -53,7 +55,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
 
         let times = std::mem::take(&mut self.series_times);
         let result = if times.is_empty() {
-            self.insert([self.said_times()])
+            self.insert([self.default_times()])
         } else {
             self.report.points += times.len() as u64;
             times.iter().for_each(|&times| self.report.add_times(times));
@@ -65,7 +67,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
 
     fn metadata(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
         self.report.metrics += 1;
-        self.last_said = OwnedMetricMetadata::from(*metadata);
+        self.last_metadata = OwnedMetricMetadata::from(*metadata);
         if self.options.type_and_unit_labels {
             self.remember(metadata);
         }
@@ -76,41 +78,41 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
     }
 }
 
-/// Bytes of memory for what is said of a metric.
-fn said_len(metadata: &MetricMetadata<'_>) -> usize {
-    SAID_OVERHEAD + 2 * metadata.name.len() + metadata.unit.len() + metadata.description.len()
+/// Returns the memory of the metadata of a metric in bytes.
+fn metadata_memory(metadata: &MetricMetadata<'_>) -> usize {
+    METADATA_OVERHEAD + 2 * metadata.name.len() + metadata.unit.len() + metadata.description.len()
 }
 
 impl<B: BlockSink> Assembler<B> {
-    /// Remembers what is said of a metric for labels of its series.
+    /// Keeps the metadata of a metric for labels of its series.
     fn remember(&mut self, metadata: &MetricMetadata<'_>) {
-        self.said_bytes += said_len(metadata);
-        if let Some(before) = self.said.insert(metadata.name.into(), self.last_said.clone()) {
-            self.said_bytes -= said_len(&before.borrowed());
+        self.metadata_bytes += metadata_memory(metadata);
+        if let Some(before) = self.metadata_by_name.insert(metadata.name.into(), self.last_metadata.clone()) {
+            self.metadata_bytes -= metadata_memory(&before.borrowed());
         }
     }
 
-    /// Forgets what was said of all metrics but the last: families of exposition text stand together.
-    pub(super) fn forget_said(&mut self) {
-        self.said = HashMap::new();
-        self.said_bytes = 0;
-        if self.options.type_and_unit_labels && !self.last_said.borrowed().name.is_empty() {
-            let last = std::mem::take(&mut self.last_said);
-            self.said_bytes = said_len(&last.borrowed());
-            self.said.insert(last.borrowed().name.into(), last.clone());
-            self.last_said = last;
+    /// Removes all metadata but the last: families of exposition text are contiguous.
+    pub(super) fn forget_metadata(&mut self) {
+        self.metadata_by_name = HashMap::new();
+        self.metadata_bytes = 0;
+        if self.options.type_and_unit_labels && !self.last_metadata.borrowed().name.is_empty() {
+            let last = std::mem::take(&mut self.last_metadata);
+            self.metadata_bytes = metadata_memory(&last.borrowed());
+            self.metadata_by_name.insert(last.borrowed().name.into(), last.clone());
+            self.last_metadata = last;
         }
     }
 
-    /// Gives the series type and unit, if its metric is one of those of which something was said.
+    /// Adds type and unit to the series, if there is metadata of its metric.
     fn add_type_and_unit(&mut self, name: &str) -> Result<(), AssembleError> {
         self.metric.clear();
-        let said = std::mem::take(&mut self.said);
-        let family = SUFFIXES.iter().find_map(|suffix| said.get(name.strip_suffix(suffix)?));
+        let metadata_by_name = std::mem::take(&mut self.metadata_by_name);
+        let family = SUFFIXES.iter().find_map(|suffix| metadata_by_name.get(name.strip_suffix(suffix)?));
         let added = family
             .map(OwnedMetricMetadata::borrowed)
             .map_or(Ok(()), |metadata| self.push_type_and_unit(&metadata, metadata.unit));
-        self.said = said;
+        self.metadata_by_name = metadata_by_name;
         Ok(added?)
     }
 }

@@ -1,11 +1,12 @@
-//! What an assembler makes of requests and series.
+//! Tests of the assembler with requests and series.
+
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_labels::LabelSetStore;
 
 use super::{AssembleOptions, Assembler};
 use crate::otlp::{decode_otlp_json, decode_otlp_proto};
 use crate::report::{Levels, Shadowed, Skipped};
 use crate::series_json::decode_series_json;
-use chronoxide_format::policy::LabelPolicy;
-use chronoxide_labels::LabelSetStore;
 
 fn collected(records: &[&str]) -> Assembler {
     let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
@@ -15,7 +16,7 @@ fn collected(records: &[&str]) -> Assembler {
     assembler
 }
 
-/// The series as text, in the order of arrival.
+/// Returns the series as text, in order of arrival.
 fn series(assembler: &Assembler) -> Vec<String> {
     let store = assembler.store();
     let all = 0..store.len() as u32;
@@ -33,7 +34,7 @@ fn attributes(pairs: &[(&str, &str)]) -> String {
     format!(r#""attributes":[{}]"#, pairs.iter().map(one).collect::<Vec<_>>().join(","))
 }
 
-/// A request with the fields of one resource, the fields of one scope, and metrics.
+/// Returns a request with the fields of one resource, the fields of one scope, and metrics.
 fn request(resource: &str, scope: &str, metrics: &str) -> String {
     let scope_metrics = format!(r#"{{"scope":{{{scope}}},"metrics":[{metrics}]}}"#);
     format!(r#"{{"resourceMetrics":[{{"resource":{{{resource}}},"scopeMetrics":[{scope_metrics}]}}]}}"#)
@@ -174,7 +175,7 @@ fn series_keep_the_last_of_equal_names_and_drop_empty_values() {
 }
 
 #[test]
-fn what_was_cut_off_in_a_record_is_not_taken_for_what_follows() {
+fn a_truncated_attribute_is_not_mixed_with_the_next_record() {
     let field = |key: u8, content: &[u8]| [&[key, content.len() as u8], content].concat();
     let attribute = |key: &[u8], value: &[u8]| [field(0x0a, key), field(0x12, &field(0x0a, value))].concat();
     let request = |attribute: &[u8]| {
@@ -183,7 +184,7 @@ fn what_was_cut_off_in_a_record_is_not_taken_for_what_follows() {
         field(0x0a, &[resource, field(0x12, &field(0x12, &metric))].concat())
     };
     let mut assembler = Assembler::new(AssembleOptions::default(), Vec::new());
-    // The value is not UTF-8, so that the attribute is looked for and never kept.
+    // The value is not valid UTF-8, so the attribute is looked up and never cached.
     let broken = attribute(b"a", b"\xff");
     decode_otlp_proto(&request(&broken), &mut assembler).unwrap_err();
     decode_series_json(br#"{"b":"1"}"#, &mut assembler).unwrap();

@@ -2,8 +2,8 @@
 
 use super::windows::Times;
 
-/// Attributes under their names of OpenTelemetry. They are translated when their level is complete: values of keys that get
-/// the same name are joined, in order of the keys.
+/// Attributes under their names of OpenTelemetry. They are translated when their level is complete: values of keys that
+/// get the same name are joined, in order of the keys.
 #[derive(Debug, Default)]
 pub(super) struct Untranslated {
     pub(super) resource: Vec<(String, String)>,

@@ -1,57 +1,58 @@
-//! Which series are in which window.
+//! Series of each window: [`Windows`].
 
-use bitvec::vec::BitVec;
-use chronoxide_format::view::TimeRange;
-use chronoxide_labels::StoreRef;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-/// Bytes of memory for each window, beside the window: the nodes of the tree and what allocators add.
+use bitvec::vec::BitVec;
+use chronoxide_format::view::TimeRange;
+use chronoxide_labels::StoreRef;
+
+/// Overhead per window in bytes: nodes of the tree and the allocator.
 const WINDOW_OVERHEAD: usize = 96;
 
-/// Bytes of memory for each start that was seen, with the nodes of the tree.
+/// Memory per start of a window in bytes, with nodes of the tree.
 const SEEN_LEN: usize = 24;
 
-/// First and last time, both included, in nanoseconds since 1970.
+/// First and last time, both inclusive, in nanoseconds since 1970.
 pub(super) type Times = (i64, i64);
 
-/// More windows have points than a run may have.
+/// Error of exceeding the maximum number of windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyWindows {
-    /// Starts of the first and the last of them.
+    /// Starts of the first and the last window.
     pub(super) starts: Times,
 }
 
-/// The windows that have points.
+/// Windows that have points.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
     length: Option<NonZeroU64>,
-    /// Windows that a run may have.
+    /// Maximum number of windows of a run.
     max_count: usize,
-    /// Starts of all windows so far, those included that were taken.
+    /// Starts of all windows so far, including those already taken.
     seen: BTreeSet<i64>,
-    /// Series without a time that were added, although windows are cut.
+    /// Number of series without a time that were added although windows are cut.
     untimed_count: u64,
-    /// Bytes of the sets of series and metadata.
+    /// Memory of the sets of series and metadata in bytes.
     set_bytes: usize,
-    /// By their starts; without one for points without a time, and for all points where nothing is cut by time.
+    /// Windows by their starts. `None` holds points without a time, or all points if blocks are not cut by time.
     windows: BTreeMap<Option<i64>, Window>,
     /// Starts of windows with points of the current metric.
     touched: Vec<Option<i64>>,
-    /// Metadata that do not belong to points.
+    /// Metadata that belongs to all windows.
     everywhere: BitVec,
 }
 
-/// A window and its series.
+/// Window and its series.
 #[derive(Debug)]
 pub(super) struct Window {
     start: Option<i64>,
-    /// The times of its points.
+    /// Times of its points.
     times: Option<Times>,
-    /// Its series, by their number in the store.
+    /// Series, by their number in the store.
     pub(super) series: BitVec,
-    /// Metadata of its metrics, by their number.
+    /// Metadata of its metrics, by number.
     pub(super) metrics: BitVec,
 }
 
@@ -67,7 +68,7 @@ impl Windows {
         u64::try_from(number(last) - number(first) + 1).unwrap_or(u64::MAX)
     }
 
-    /// Puts a series into the windows in which it has points.
+    /// Adds a series to the windows in which it has points.
     #[inline]
     pub(super) fn add(&mut self, series: StoreRef, times: Option<Times>) -> Result<(), TooManyWindows> {
         let (Some(length), Some((first, last))) = (self.length, times) else {
@@ -111,13 +112,13 @@ impl Windows {
         Ok(())
     }
 
-    /// A metric begins: its points are those that come from now on.
+    /// Begins a metric: the points that follow belong to it.
     pub(super) fn metric_begins(&mut self) {
         self.touched.clear();
     }
 
-    /// The metadata of the metric become part of all windows in which it had points; of all windows, if these were taken
-    /// meanwhile.
+    /// Adds the metadata of the metric to all windows in which it had points, or to all windows if these were taken in
+    /// the meantime.
     pub(super) fn metric_ends(&mut self, metric: usize) {
         if self.touched.is_empty() {
             self.everywhere(metric);
@@ -129,29 +130,29 @@ impl Windows {
         }
     }
 
-    /// The metadata become part of all windows.
+    /// Adds the metadata to all windows.
     pub(super) fn everywhere(&mut self, metric: usize) {
         self.set_bytes += set(&mut self.everywhere, metric);
     }
 
-    /// Returns how often a series was added without a time, if windows are cut.
+    /// Returns the number of series added without a time, if windows are cut.
     pub(super) fn untimed_count(&self) -> u64 {
         self.untimed_count
     }
 
-    /// Returns the number of windows that were not taken.
+    /// Returns the number of windows that were not taken yet.
     pub(super) fn len(&self) -> usize {
         self.windows.len()
     }
 
-    /// Takes the windows, in the order of their starts, and the metadata that belong to all of them.
+    /// Takes the windows in order of their starts, and the metadata that belongs to all of them.
     pub(super) fn take(&mut self) -> (impl Iterator<Item = Window> + use<>, BitVec) {
         self.touched.clear();
         self.set_bytes = 0;
         (std::mem::take(&mut self.windows).into_values(), std::mem::take(&mut self.everywhere))
     }
 
-    /// Returns the bytes of memory in use. Costs no pass over the windows.
+    /// Returns the memory in bytes. Costs no pass over the windows.
     pub(super) fn memory_used(&self) -> usize {
         let per_window = WINDOW_OVERHEAD + size_of::<(Option<i64>, Window)>();
         self.set_bytes
@@ -170,7 +171,7 @@ impl Window {
         Self { start, times: None, series: BitVec::new(), metrics: BitVec::new() }
     }
 
-    /// Adds a series. Returns the bytes of memory that its set grew by.
+    /// Adds a series. Returns the growth of memory in bytes.
     #[inline]
     fn add(&mut self, series: StoreRef, times: Option<Times>) -> usize {
         let grown = set(&mut self.series, series.index());
@@ -181,7 +182,7 @@ impl Window {
         grown
     }
 
-    /// Returns the metadata of its metrics, and those that belong to all windows.
+    /// Returns the metadata of its metrics and the metadata of all windows.
     pub(super) fn all_metrics(&self, everywhere: &BitVec) -> BitVec {
         let mut all = everywhere.clone();
         for metric in self.metrics.iter_ones() {
@@ -190,19 +191,19 @@ impl Window {
         all
     }
 
-    /// The times of its points; the last one is in the range, and its end is not.
+    /// Returns the half-open range of the times of its points.
     pub(super) fn time_range(&self) -> Option<TimeRange> {
         self.times.map(|(first, last)| TimeRange { start: first, end: last.saturating_add(1) })
     }
 
-    /// The window itself.
+    /// Returns the range of the window.
     pub(super) fn window_range(&self, length: Option<NonZeroU64>) -> Option<TimeRange> {
         let (start, length) = (self.start?, i64::try_from(length?.get()).unwrap_or(i64::MAX));
         Some(TimeRange { start, end: start.saturating_add(length) })
     }
 }
 
-/// Sets a bit. Returns the bytes of memory that the set grew by.
+/// Sets a bit. Returns the growth of memory in bytes.
 #[inline]
 fn set(bits: &mut BitVec, position: usize) -> usize {
     let mut grown = 0;
@@ -217,8 +218,9 @@ fn set(bits: &mut BitVec, position: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     /// Start, times, series and metadata of a window.
     type Content = (Option<i64>, Option<Times>, Vec<usize>, Vec<usize>);

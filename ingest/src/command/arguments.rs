@@ -1,5 +1,8 @@
 //! Arguments and help of the command.
 
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+
 use chronoxide_cli::argument::{instant, pair, size};
 use chronoxide_cli::{Exit, Failure, Layout, Quiet};
 use chronoxide_format::view::TimeRange;
@@ -7,15 +10,14 @@ use chronoxide_ingest::assemble::{DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
 use chronoxide_ingest::input::Format;
 use clap::{Parser, ValueEnum};
 use jiff::SignedDuration;
-use std::num::{NonZeroU32, NonZeroU64};
-use std::path::PathBuf;
 
 /// Turns captures of metrics into blocks
 ///
-/// Reads OTLP requests as JSON or protobuf (files of the OpenTelemetry Collector's file exporter, including its zstd framing,
-/// and single requests from object stores and queues), exposition text, OpenMetrics and metric families as protobuf,
-/// remote-write requests, data folders, blocks and write-ahead logs of Prometheus's TSDB, and responses of its series API;
-/// plain or compressed with zstd or gzip. Writes the labels of each distinct series to one or more blocks.
+/// Reads OTLP requests as JSON or protobuf (files of the OpenTelemetry Collector's file exporter, including its zstd
+/// framing, and single requests from object stores and queues), exposition text, OpenMetrics and metric families as
+/// protobuf, remote-write requests, data folders, blocks and write-ahead logs of Prometheus's TSDB, and responses of
+/// its series API; plain or compressed with zstd or gzip. Writes the labels of each distinct series to one or more
+/// blocks.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -43,8 +45,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) skip_bad_records: bool,
 
-    /// Exit with code 0 instead of 6 if a capture ends within a record or a compressed stream; complete records are kept in
-    /// both cases
+    /// Exit with code 0 instead of 6 if a capture ends within a record or a compressed stream; complete records are
+    /// kept in both cases
     #[arg(long)]
     pub(crate) allow_truncated: bool,
 
@@ -73,8 +75,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_BLOCKS, help_heading = "Cutting")]
     pub(crate) max_blocks: u64,
 
-    /// Maximum memory to use, such as 512MiB: with a folder as output blocks are cut to stay below it; with a file the run
-    /// fails if it is exceeded [default: half of the memory available to the process, at most 1GiB for folders]
+    /// Maximum memory to use, such as 512MiB: with a folder as output blocks are cut to stay below it; with a file the
+    /// run fails if it is exceeded [default: half of the memory available to the process, at most 1GiB for folders]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Cutting")]
     pub(crate) memory_limit: Option<usize>,
 
@@ -82,8 +84,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) classic_histograms: bool,
 
-    /// Keep le and quantile of exposition text as written; by default they are stored like in Prometheus 3: le="1" becomes
-    /// le="1.0"
+    /// Keep le and quantile of exposition text as written; by default they are stored like in Prometheus 3: le="1"
+    /// becomes le="1.0"
     #[arg(long, help_heading = "Prometheus")]
     pub(crate) keep_float_labels: bool,
 

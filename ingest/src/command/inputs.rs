@@ -1,15 +1,17 @@
 //! Inputs that the arguments name: files, folders, patterns, standard input.
 
-use crate::summary::shown;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
 use chronoxide_cli::{Exit, Failure, tell};
 use chronoxide_ingest::prometheus::tsdb::is_block;
 use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
 use chronoxide_publish::names_in;
 use glob::MatchOptions;
-use std::ffi::OsStr;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+
+use crate::summary::shown;
 
 /// Input of the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +25,8 @@ pub(crate) struct Input {
 /// Entries of a data folder of Prometheus that are not inputs by themselves.
 const DATA_FOLDER_NAMES: [&str; 3] = ["lock", "queries.active", WAL_FOLDER];
 
-/// Returns the inputs that the arguments name, in order of arguments. Inputs of a folder or a pattern are sorted by name.
+/// Returns the inputs that the arguments name, in order of arguments. Inputs of a folder or a pattern are sorted by
+/// name.
 ///
 /// # Errors
 ///
@@ -56,8 +59,8 @@ fn matches(pattern: &str, inputs: &mut Vec<Input>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds a file, a block or a write-ahead log of Prometheus's TSDB, or the contents of another folder. Hidden files and blocks
-/// in it are skipped: the folder may be the output folder. `folder` is the argument in which the path was found.
+/// Adds a file, a block or a write-ahead log of Prometheus's TSDB, or the contents of another folder. Hidden files and
+/// blocks in it are skipped: the folder may be the output folder. `folder` is the argument in which the path was found.
 fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(), Failure> {
     if !path.is_dir() || is_block(path) || is_wal(path) {
         if path != Path::new("-") {
@@ -119,8 +122,8 @@ fn list(path: &Path, folder: Option<&Path>, inputs: &mut Vec<Input>) -> Result<(
     if has_wal { list(&wal, Some(folder), inputs) } else { Ok(()) }
 }
 
-/// Returns true if an entry of a data folder of Prometheus is not an input by itself: locks, query logs, folders that were
-/// being written or deleted, snapshots of the head, and the write-ahead log, which is read last.
+/// Returns true if an entry of a data folder of Prometheus is not an input by itself: locks, query logs, folders that
+/// were being written or deleted, snapshots of the head, and the write-ahead log, which is read last.
 fn is_of_data_folder(entry: &Path) -> bool {
     let name = entry.file_name().and_then(OsStr::to_str).unwrap_or_default();
     DATA_FOLDER_NAMES.contains(&name) || name.contains(".tmp") || name.starts_with("chunk_snapshot.")

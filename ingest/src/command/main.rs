@@ -1,6 +1,6 @@
 //! The command `chronoxide-ingest`: captures to blocks.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`arguments`] | arguments and help |
 //! | [`inputs`] | files, folders, patterns, standard input |
@@ -20,23 +20,25 @@ mod publish;
 mod report;
 mod summary;
 
-use arguments::{Arguments, FormatChoice};
+use std::collections::HashSet;
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
 use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, run};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
 use chronoxide_ingest::{AssembleError, AssembleOptions, Ingest, IngestError, IngestOptions};
 use chronoxide_labels::SealError;
+
+use arguments::{Arguments, FormatChoice};
 use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};
 use progress::Bar;
 use publish::publish_text;
 use report::Statistics;
-use std::collections::HashSet;
-use std::io::{IsTerminal, Write};
-use std::ops::ControlFlow;
-use std::path::Path;
-use std::process::ExitCode;
 use summary::Summary;
 
 fn main() -> ExitCode {

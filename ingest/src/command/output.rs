@@ -1,16 +1,18 @@
 //! Published blocks: one file, or the files of a folder.
 
-use crate::publish::publish_block;
-use crate::report::Statistics;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
 use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::{BlockSink, SealedBlock};
 use chronoxide_publish::{Disk, Existing, make_folder, recover};
 use serde::Serialize;
-use std::error::Error;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+
+use crate::publish::publish_block;
+use crate::report::Statistics;
 
 /// Published block.
 #[derive(Debug, Serialize)]

@@ -1,10 +1,11 @@
 //! Progress on a terminal.
 
+use std::time::{Duration, Instant};
+
 use chronoxide_cli::can_start_thread;
 use chronoxide_cli::human;
 use chronoxide_ingest::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::time::{Duration, Instant};
 
 /// Progress bar on standard error, hidden if it is not wanted.
 pub(crate) struct Bar {

@@ -1,10 +1,11 @@
 //! Publishes blocks and reports: each is read again and compared before it gets its name.
 
+use std::io::{self, Read};
+use std::path::Path;
+
 use chronoxide_cli::{Exit, HasExit};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Candidate, Disk, Existing, PublishError, Published, publish};
-use std::io::{self, Read};
-use std::path::Path;
 
 /// Error of a written file that does not pass verification.
 #[derive(Debug, thiserror::Error)]
@@ -63,9 +64,10 @@ fn read_back(file: &Candidate<'_>, written: &[u8]) -> Result<Vec<u8>, VerifyErro
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use chronoxide_format::write::{BlockBuilder, BlockMeta};
     use chronoxide_labels::Layout;
+
+    use super::*;
 
     #[test]
     fn only_a_sound_block_is_published() {

@@ -1,14 +1,16 @@
 //! Summary of a run, as text and as JSON.
 
-use crate::arguments::Arguments;
-use crate::output::Written;
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
 use chronoxide_cli::escape::Escaped;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Failure, human, print};
 use chronoxide_ingest::Report;
 use serde::Serialize;
-use std::fmt::{self, Display};
-use std::io::{self, Write};
+
+use crate::arguments::Arguments;
+use crate::output::Written;
 
 /// Summary of a run.
 #[derive(Debug, Serialize)]

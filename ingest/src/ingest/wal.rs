@@ -1,5 +1,8 @@
 //! Reads the head of Prometheus's TSDB.
 
+use std::fs::File;
+use std::path::Path;
+
 use super::Ingest;
 use crate::assemble::BlockSink;
 use crate::error::IngestError;
@@ -8,8 +11,6 @@ use crate::prometheus::wal::{
     Head, HeadChunks, HeadCounts, HeadError, HeadFile, HeadFiles, Segment, WalError, WalFileError,
 };
 use crate::report::Warning;
-use std::fs::File;
-use std::path::Path;
 
 /// Records between two progress reports.
 const RECORDS_PER_PROGRESS_REPORT: u64 = 1 << 8;
@@ -18,15 +19,16 @@ const RECORDS_PER_PROGRESS_REPORT: u64 = 1 << 8;
 const MEMORY_SHARE: usize = 2;
 
 impl<B: BlockSink> Ingest<B> {
-    /// Reads the [head of Prometheus's TSDB](crate::prometheus::wal) whose write-ahead log is in this folder, with the sibling
-    /// folders that belong to it.
+    /// Reads the [head of Prometheus's TSDB](crate::prometheus::wal) whose write-ahead log is in this folder, with the
+    /// sibling folders that belong to it.
     ///
     /// The last segment and the last file of head chunks may end within a record, since they are often copied while
     /// Prometheus runs. That record is skipped and counted, with a warning.
     ///
     /// # Errors
     ///
-    /// A file cannot be read or is damaged, or the labels of the head exceed the memory limit. Other errors are those of
+    /// A file cannot be read or is damaged, or the labels of the head exceed the memory limit. Other errors are those
+    /// of
     /// [`read`](Self::read).
     pub fn read_wal(&mut self, folder: &Path) -> Result<(), IngestError> {
         let name = folder.display().to_string();
@@ -135,8 +137,8 @@ impl<B: BlockSink> Ingest<B> {
         }
     }
 
-    /// Fails if the labels of the head use too much memory. Cutting a block does not help: labels are needed until all samples
-    /// were read.
+    /// Fails if the labels of the head use too much memory. Cutting a block does not help: labels are needed until all
+    /// samples were read.
     fn refuse_memory(&self, reading: &Reading) -> Result<(), IngestError> {
         let used = reading.head.memory_used();
         match self.options.assemble.max_memory {

@@ -1,12 +1,13 @@
 //! Reading and decompressing on a separate thread, ahead of decoding.
 
-use super::record::{Record, RecordContent, Records};
-use super::source::Source;
-use crate::error::IngestError;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
+
+use super::record::{Record, RecordContent, Records};
+use super::source::Source;
+use crate::error::IngestError;
 
 /// Target size of a batch in bytes. A longer record is a batch.
 const BATCH_LEN: usize = 1 << 20;

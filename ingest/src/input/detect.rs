@@ -17,8 +17,8 @@ pub enum Format {
     /// Objects of label to value: one per line, or in an array, or in the array of a response of Prometheus's series
     /// API.
     SeriesJson,
-    /// Exposition text, line by line. Timestamps are milliseconds in the Prometheus format and seconds in OpenMetrics; the
-    /// notation of each timestamp shows which.
+    /// Exposition text, line by line. Timestamps are milliseconds in the Prometheus format and seconds in OpenMetrics;
+    /// the notation of each timestamp shows which.
     PrometheusText,
     /// Exposition text whose timestamps are seconds.
     OpenMetrics,
@@ -69,7 +69,8 @@ pub(super) type Found = &'static str;
 /// Detects format and framing by the first bytes of content.
 ///
 /// The first field of a JSON object that is not a string decides: an object is an OTLP request if that field is
-/// `resourceMetrics`, and a response if it is an array `data` or comes after `status`. An object of strings is a series.
+/// `resourceMetrics`, and a response if it is an array `data` or comes after `status`. An object of strings is a
+/// series.
 ///
 /// Content of white space has no records. After `{}` the next object decides; a single `{}` is a request without
 /// resources.
@@ -156,7 +157,8 @@ impl Scan<'_> {
         Some(token)
     }
 
-    /// Reads the rest of a string whose opening quote was read. Escapes stay as written: none of the expected names has one.
+    /// Reads the rest of a string whose opening quote was read. Escapes stay as written: none of the expected names has
+    /// one.
     fn string(&mut self) -> Option<&[u8]> {
         let mut depth = Depth::IN_STRING;
         let end = self.rest.iter().position(|&byte| {
@@ -180,7 +182,8 @@ impl Scan<'_> {
                     Some(b'{') => continue,
                     _ => return Ok((Format::OtlpJson, Framing::Lines)),
                 },
-                // The end of the examined bytes or of an object of strings, or a syntax error that decoding will report.
+                // The end of the examined bytes or of an object of strings, or a syntax error that decoding will
+                // report.
                 _ => return series,
             }
             is_first = false;

@@ -1,15 +1,16 @@
 //! Records that are elements of a JSON array: of a bare array, or of `data` in a response of Prometheus's series API.
 //!
-//! A response can be larger than memory, so its elements are read one by one. The JSON around them, the envelope, is kept
-//! and parsed at its end.
+//! A response can be larger than memory, so its elements are read one by one. The JSON around them, the envelope, is
+//! kept and parsed at its end.
+
+use chronoxide_cli::human::size;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::depth::Depth;
 use super::found::Found;
 use super::source::Source;
 use crate::error::IngestError;
-use chronoxide_cli::human::size;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 /// Position of the source in an array or a response.
 #[derive(Debug, Default)]

@@ -3,10 +3,11 @@
 //! The Collector's file exporter writes lengths as 4 bytes, big-endian; each message may be a zstd stream. Delimited
 //! protobuf messages have their lengths as varints.
 
+use std::io::Read;
+
 use super::found::Found;
 use super::source::{Compression, Source};
 use crate::error::IngestError;
-use std::io::Read;
 
 /// Bytes of a length prefix.
 pub(super) const LENGTH_LEN: usize = 4;
@@ -122,7 +123,8 @@ fn decompress(max_len: usize, buffer: &mut Vec<u8>) -> Found {
     }
 }
 
-/// Returns the first bytes of the first message, decompressed. Returns no bytes if there is no message or it is damaged.
+/// Returns the first bytes of the first message, decompressed. Returns no bytes if there is no message or it is
+/// damaged.
 pub(super) fn first_message(head: &[u8]) -> Vec<u8> {
     // An empty request has no bytes, and shows no format.
     let (frames, _) = head.as_chunks::<LENGTH_LEN>();

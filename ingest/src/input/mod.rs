@@ -1,6 +1,6 @@
 //! Inputs: opening, decompression, detection of formats, and reading of records.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `source` | [`Source`], a file or standard input, decompressed, that knows its position |
 //! | `detect` | detection of [`Format`] and framing |
@@ -13,7 +13,8 @@
 //! | `elements` | records that are elements of a JSON array |
 //! | `depth` | nesting of JSON values |
 //!
-//! Memory is bounded by the maximum length of a record, whatever the length of an input or the ratio of its compression.
+//! Memory is bounded by the maximum length of a record, whatever the length of an input or the ratio of its
+//! compression.
 
 mod ahead;
 mod depth;

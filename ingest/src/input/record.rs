@@ -1,12 +1,13 @@
 //! Records of an input: [`Records`].
 
+use chronoxide_format::layout::MAGIC;
+
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
 use super::found::Found;
 use super::source::Source;
 use super::{frames, lines, values};
 use crate::error::IngestError;
-use chronoxide_format::layout::MAGIC;
 
 /// Record of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

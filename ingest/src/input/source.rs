@@ -1,25 +1,26 @@
-//! A file or standard input, decompressed.
+//! Decompressed files and standard input: [`Source`].
 
-use crate::error::IngestError;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bytes that are looked at to recognise a format.
+use crate::error::IngestError;
+
+/// Bytes that are examined to detect a format.
 pub(super) const HEAD_LEN: u64 = 64 * 1024;
 
-/// Bytes read from the operating system at a time.
+/// Bytes per read from the operating system.
 const BUFFER_LEN: usize = 256 * 1024;
 
-/// Bytes that a zstd stream may look back over: the most that `zstd` itself takes unless told otherwise.
+/// Default maximum window of a zstd stream, which is the default of `zstd`.
 const MAX_WINDOW_LEN: usize = 128 << 20;
 
-/// Bytes that it may look back over in any case.
+/// Window of a zstd stream that is always allowed.
 const MIN_WINDOW_LEN: usize = 1 << 20;
 
-/// What compressed an input.
+/// Compression format of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "names")]
 pub enum Compression {
@@ -29,7 +30,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What the first bytes of a file or a message say.
+    /// Detects the compression by the first bytes of a file or a message.
     pub(super) fn detect(head: &[u8]) -> Self {
         // A zstd stream may begin with a skippable frame: 50 to 5F, 2A 4D 18.
         match head {
@@ -39,7 +40,7 @@ impl Compression {
         }
     }
 
-    /// The name, for people.
+    /// Returns the name for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,19 +51,19 @@ impl Compression {
     }
 }
 
-/// An open input: its content after decompression, and how far it was read.
+/// Open input: its decompressed content, and the position in it.
 pub struct Source {
     name: String,
     compression: Compression,
     reader: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read + Send>>>,
     offset: u64,
-    /// Bytes of the file, if it is one.
+    /// Length of the file, if the input is a file.
     file_len: Option<u64>,
     watch: Arc<Watch>,
     truncated: bool,
 }
 
-/// How far an input was read, before decompression.
+/// Position in an input before decompression, shared between threads.
 #[derive(Debug, Clone)]
 pub struct Position {
     len: Option<u64>,
@@ -70,44 +71,44 @@ pub struct Position {
 }
 
 impl Position {
-    /// The start of a file of this length.
+    /// Creates the start of a file of this length.
     pub(crate) fn start_of(len: u64) -> Self {
         Self { len: Some(len), watch: Arc::default() }
     }
 
-    /// The start of an input of unknown length.
+    /// Creates the start of an input of unknown length.
     pub(crate) fn unknown() -> Self {
         Self { len: None, watch: Arc::default() }
     }
 
-    /// The file was read up to here.
+    /// Sets the position.
     pub(crate) fn advance_to(&self, offset: u64) {
         self.watch.read.store(offset, Ordering::Relaxed);
     }
 
-    /// Bytes of the file, if it is one.
+    /// Returns the length of the file, if the input is a file.
     #[must_use]
     pub fn file_len(&self) -> Option<u64> {
         self.len
     }
 
-    /// Bytes that were read.
+    /// Returns the number of bytes read.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.watch.read.load(Ordering::Relaxed)
     }
 }
 
-/// What is known of the bytes below the decompressor.
+/// State of the reader below the decompressor.
 #[derive(Debug, Default)]
 struct Watch {
-    /// Whether an error came from the operating system and not from the decompressor.
+    /// True if an error came from the operating system instead of the decompressor.
     failed: AtomicBool,
-    /// Bytes that were read.
+    /// Number of bytes read.
     read: AtomicU64,
 }
 
-/// Remembers how far was read, and that it failed.
+/// Reader that records its position and failures.
 struct Watched<R> {
     inner: R,
     watch: Arc<Watch>,
@@ -135,12 +136,12 @@ impl Source {
         Self::open_within(path, MAX_WINDOW_LEN)
     }
 
-    /// Opens a file, or standard input if the path is `-`. A zstd stream may look back over `max_window_len` bytes, which
-    /// take as much memory, and over at least 1 MiB; more is an error of that stream.
+    /// Opens a file, or standard input if the path is `-`. The window of a zstd stream may have `max_window_len` bytes,
+    /// which take as much memory, and at least 1 MiB. A larger window is an error of the stream.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
+    /// Errors of [`open`](Self::open).
     pub fn open_within(path: &Path, max_window_len: usize) -> Result<Self, IngestError> {
         let window = max_window_len.clamp(MIN_WINDOW_LEN, MAX_WINDOW_LEN);
         if path == Path::new("-") {
@@ -149,7 +150,7 @@ impl Source {
         let name = path.display().to_string();
         match File::open(path) {
             Ok(file) => {
-                // A pipe or a device has no length that says how much comes.
+                // The length of a pipe or a device is unknown.
                 let file_len =
                     file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
                 Ok(Self { file_len, ..Self::with_buffers(name, file, BUFFER_LEN, window)? })
@@ -158,7 +159,7 @@ impl Source {
         }
     }
 
-    /// An input from any reader. The name is for messages.
+    /// Creates an input from any reader. The name is for messages.
     ///
     /// # Errors
     ///
@@ -167,7 +168,8 @@ impl Source {
         Self::with_buffer_len(name, reader, BUFFER_LEN)
     }
 
-    /// As [`new`](Self::new), with buffers of another length: for tests, in which small ones have their ends everywhere in an input.
+    /// Like [`new`](Self::new), with another buffer length: tests use small buffers, whose ends lie everywhere in an
+    /// input.
     #[doc(hidden)]
     pub fn with_buffer_len(
         name: String,
@@ -212,7 +214,7 @@ impl Source {
         let (_, rest) = source.reader.get_mut();
         let result = rest.take(HEAD_LEN).read_to_end(&mut head);
         source.survive(result)?;
-        // A byte order mark says nothing in UTF-8, and JSON does not allow it.
+        // A byte order mark has no meaning in UTF-8, and JSON does not allow it.
         let mark_len = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let (first, _) = source.reader.get_mut();
         *first = Cursor::new(head);
@@ -220,50 +222,50 @@ impl Source {
         Ok(source)
     }
 
-    /// The name, for messages.
+    /// Returns the name for messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How far it was read, in bytes of the content.
+    /// Returns the position in the decompressed content.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Whether the compressed stream ended before its end. Its content up to there was read.
+    /// Returns true if the compressed stream is truncated. Its content up to there was read.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.truncated
     }
 
-    /// How far it is read, also while another thread reads it.
+    /// Returns the position in the compressed input, which another thread may advance.
     #[must_use]
     pub fn position(&self) -> Position {
         Position { len: self.file_len, watch: self.watch.clone() }
     }
 
-    /// Whether the next bytes are there without asking the operating system or the decompressor.
+    /// Returns true if the next bytes are buffered.
     pub(super) fn has_buffered(&self) -> bool {
         let (first, rest) = self.reader.get_ref();
         (first.position() as usize) < first.get_ref().len() || !rest.buffer().is_empty()
     }
 
-    /// Whether all of its content was looked at already, because it is small.
+    /// Returns true if the whole content is buffered, because it is small.
     pub(crate) fn is_at_hand(&self) -> bool {
         (self.head().len() as u64) < HEAD_LEN - 3
     }
 
-    /// The first bytes, while nothing was read.
+    /// Returns the first bytes, before anything is consumed.
     pub(super) fn head(&self) -> &[u8] {
         let (first, _) = self.reader.get_ref();
         first.get_ref().get(first.position() as usize..).unwrap_or_default()
     }
 
-    /// The next bytes, empty at the end. They stay there until [`consume`](Self::consume).
+    /// Returns the next bytes, empty at the end. [`consume`](Self::consume) advances.
     pub(super) fn fill(&mut self) -> Result<&[u8], IngestError> {
-        // Asked twice, because a borrow that is returned cannot be given up on the other way.
+        // Filled twice: the borrow checker does not allow to return the first borrow conditionally.
         loop {
             match self.reader.fill_buf() {
                 Ok(_) => break,
@@ -281,14 +283,13 @@ impl Source {
         })
     }
 
-    /// Moves on.
+    /// Advances by `count` bytes.
     pub(super) fn consume(&mut self, count: usize) {
         self.reader.consume(count);
         self.offset += count as u64;
     }
 
-    /// What an error means: a compressed stream that ends too early is an end that is remembered, other errors stay
-    /// errors.
+    /// Converts an error: a truncated compressed stream is recorded and ends the content; other errors are returned.
     fn survive(&mut self, result: io::Result<usize>) -> Result<(), IngestError> {
         let Err(source) = result else { return Ok(()) };
         let (input, offset) = (self.name.clone(), self.offset);

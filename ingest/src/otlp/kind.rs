@@ -1,8 +1,8 @@
-//! The five kinds of metrics.
+//! Kinds of metrics: [`MetricKind`].
 
 use chronoxide_format::metadata::MetricType;
 
-/// The five kinds of metrics.
+/// Kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the protocol's own names")]
 pub enum MetricKind {
@@ -17,7 +17,7 @@ impl MetricKind {
     /// All kinds, in the order of the protocol.
     pub const ALL: [Self; 5] = [Self::Gauge, Self::Sum, Self::Histogram, Self::ExponentialHistogram, Self::Summary];
 
-    /// The kind as metadata have it.
+    /// Returns the kind as a metric type of metadata.
     #[must_use]
     pub fn metric_type(self) -> MetricType {
         match self {

@@ -1,45 +1,45 @@
-//! OTLP metrics: what of a request makes labels, and the text forms of attribute values.
+//! OTLP metrics: the parts of a request that become labels, and the text forms of attribute values.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `sink` | [`OtlpSink`], what takes the parts of a request in order |
-//! | `kind` | [`MetricKind`], the five kinds of metrics |
+//! | `sink` | [`OtlpSink`], the sink of the parts of a request |
+//! | `kind` | [`MetricKind`], the kinds of metrics |
 //! | `value` | attribute values as text |
-//! | `json` | a walk over a request as JSON |
-//! | `proto` | a walk over a request as protobuf |
+//! | `json` | decoding of requests as JSON |
+//! | `proto` | decoding of requests as protobuf |
 //!
-//! Both walks read a request once and keep no model of it; what they give to the sink is borrowed from the bytes.
+//! Both decoders read a request in one walk, without a model in memory. Parts are borrowed from the bytes.
 //!
-//! JSON is that of the [protocol's mapping][json]: 64-bit integers may be strings or numbers, unknown fields are
-//! ignored. Field names may be `camelCase` or `snake_case`, and those of captures that are older than scopes
-//! (`instrumentationLibraryMetrics`, `instrumentationLibrary`) are known.
+//! JSON follows the [protocol's mapping][json]: 64-bit integers may be strings or numbers, and unknown fields are
+//! ignored. Field names may be `camelCase` or `snake_case`, or those of captures that are older than scopes
+//! (`instrumentationLibraryMetrics`, `instrumentationLibrary`).
 //!
 //! [json]: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 //!
 //! # The text of an attribute
 //!
-//! Labels are text, and attributes need not be. The forms are those that the OpenTelemetry Collector gives
-//! (`AsString` of its `pdata` package), with one exception for numbers that JSON cannot hold:
+//! Labels are text. Attributes of other types get the text that the OpenTelemetry Collector gives them (`AsString` of
+//! its `pdata` package), except for numbers that JSON cannot represent:
 //!
 //! | attribute | text |
 //! | --- | --- |
 //! | string | itself |
 //! | bool | `true`, `false` |
 //! | int | decimal: `-42` |
-//! | double | the shortest decimal that reads back as the same number: `0.1`, `3`, `-0`; with an exponent below 1e-6 and from 1e21 on: `1e-7`, `1.5e+21`; and `NaN`, `Infinity`, `-Infinity` |
+//! | double | shortest decimal that reads back: `0.1`, `3`, `-0`; below 1e-6 and from 1e21: `1e-7`, `1.5e+21`; `NaN`, `Infinity` |
 //! | bytes | base64 with padding, standard alphabet |
 //! | array | JSON without spaces: `["a",1,true,null]` |
 //! | key-value list | JSON without spaces, keys in byte order, the last of equal keys: `{"a":1,"b":[]}` |
-//! | no value | the empty string, which is no label |
+//! | no value | the empty string, which removes the label |
 //!
-//! In arrays and key-value lists strings and bytes stand in quotes, and so do `NaN`, `Infinity` and `-Infinity`.
+//! In arrays and key-value lists, strings, bytes, `NaN`, `Infinity` and `-Infinity` are quoted.
 //!
 //! ```
 //! use chronoxide_format::metadata::MetricMetadata;
 //! use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
 //! use std::convert::Infallible;
 //!
-//! /// Prints what it gets.
+//! Collects the parts as lines.
 //! #[derive(Default)]
 //! struct Lines(Vec<String>);
 //!

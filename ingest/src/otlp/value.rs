@@ -1,23 +1,24 @@
-//! Attribute values as text, however they were encoded.
+//! Attribute values as text, independent of their encoding.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What an attribute holds, as text, with what is needed to put it into JSON.
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// Attribute value as text, with its form in JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value<'a> {
     /// No value.
     Empty,
-    /// Text that stands in quotes in JSON.
+    /// Text that is quoted in JSON.
     Text(Cow<'a, str>),
-    /// Text that is JSON: a number, `true`, an array.
+    /// Text that is valid JSON: a number, `true`, an array.
     Json(Cow<'a, str>),
 }
 
 impl<'a> Value<'a> {
-    /// The text of the attribute.
+    /// Returns the text of the attribute.
     pub(super) fn into_text(self) -> Cow<'a, str> {
         match self {
             Self::Empty => Cow::Borrowed(""),
@@ -25,7 +26,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value, no longer borrowed.
+    /// Copies borrowed text.
     pub(super) fn into_owned(self) -> Value<'static> {
         match self {
             Self::Empty => Value::Empty,
@@ -44,29 +45,29 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Appends a string in quotes.
+/// Appends a quoted string.
 fn append_string(text: &str, out: &mut String) {
-    // Text in quotes: a `Value::String` displays as JSON and cannot fail.
+    // A `Value::String` displays as JSON, which cannot fail.
     out.push_str(&serde_json::Value::from(text).to_string());
 }
 
-/// A signed integer.
+/// Converts a signed integer.
 pub(super) fn int_value(value: i64) -> Value<'static> {
     Value::Json(value.to_string().into())
 }
 
-/// A double, which stands in quotes in JSON if it is no number.
+/// Converts a double, which is quoted in JSON if it is not finite.
 pub(super) fn double_value(value: f64) -> Value<'static> {
     let text = Cow::Owned(double_text(value));
     if value.is_finite() { Value::Json(text) } else { Value::Text(text) }
 }
 
-/// Bytes as base64 with padding, in the standard alphabet.
+/// Encodes bytes as base64 with padding, in the standard alphabet.
 pub(super) fn bytes_text(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// An array as JSON.
+/// Encodes an array as JSON.
 pub(super) fn array_text<'a, E>(mut next: impl FnMut() -> Result<Option<Value<'a>>, E>) -> Result<String, E> {
     let mut text = String::new();
     while let Some(value) = next()? {
@@ -77,8 +78,8 @@ pub(super) fn array_text<'a, E>(mut next: impl FnMut() -> Result<Option<Value<'a
     Ok(text)
 }
 
-/// A key-value list as JSON. Its order has no meaning, so keys are sorted and equal lists get equal text; the last of
-/// equal keys counts.
+/// Encodes a key-value list as JSON. Keys are sorted, so that lists in different order get equal text. The last of
+/// equal keys wins.
 pub(super) fn pairs_text<'a, E>(
     mut next: impl FnMut() -> Result<Option<(Cow<'a, str>, Value<'a>)>, E>,
 ) -> Result<String, E> {
@@ -97,7 +98,7 @@ pub(super) fn pairs_text<'a, E>(
     Ok(text)
 }
 
-/// The text form of a double: see the table in the documentation of [`otlp`](crate::otlp).
+/// Formats a double: see the table in the documentation of [`otlp`](crate::otlp).
 pub(super) fn double_text(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

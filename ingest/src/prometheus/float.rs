@@ -1,10 +1,11 @@
-//! Floats in labels, as Prometheus 3 writes them.
+//! Floats in labels, in the notation of Prometheus 3.
 
-/// The exponents of ten from and below which a float is written with an exponent.
+/// Powers of ten from and below which a float is written with an exponent.
 const PLAIN_EXPONENTS: std::ops::Range<i32> = -4..6;
 
-/// The value of a `le` or `quantile` label as Prometheus 3 stores it: the shortest text that reads back as the same float, with a
-/// point or an exponent, so that `1` and `1.0` are one label. Likewise `FormatOpenMetricsFloat` of its `model/labels`.
+/// Formats the value of a `le` or `quantile` label like Prometheus 3: the shortest text that reads back as the same
+/// float, with a point or an exponent, so that `1` and `1.0` are one label. Equals `FormatOpenMetricsFloat` of its
+/// `model/labels`.
 pub(crate) fn open_metrics_float(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -13,7 +14,7 @@ pub(crate) fn open_metrics_float(value: f64) -> String {
         return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
     if value == 0.0 {
-        // Prometheus knows no negative zero here.
+        // Prometheus has no negative zero here.
         return "0.0".to_owned();
     }
     let scientific = format!("{value:e}");
@@ -33,7 +34,7 @@ mod tests {
 
     #[test]
     fn floats_are_written_as_prometheus_writes_them() {
-        // Answers of `labels.FormatOpenMetricsFloat` of `prometheus/prometheus` v0.312.0.
+        // Results of `labels.FormatOpenMetricsFloat` of `prometheus/prometheus` v0.312.0.
         for (value, expected) in FLOATS {
             assert_eq!(open_metrics_float(value), expected, "{value:e}");
         }

@@ -1,11 +1,11 @@
-//! Types of metric families, as Prometheus has them.
+//! Types of metric families: [`FamilyType`].
 
 use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 
-/// The type of a metric family.
+/// Type of a metric family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FamilyType {
-    /// `unknown` and `untyped`, or nobody said.
+    /// `unknown` or `untyped`, or not stated.
     #[default]
     Unknown,
     Counter,
@@ -18,7 +18,7 @@ pub(crate) enum FamilyType {
 }
 
 impl FamilyType {
-    /// The type that a `TYPE` line names.
+    /// Returns the type with this name in a `TYPE` line.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "counter" => Self::Counter,
@@ -33,7 +33,7 @@ impl FamilyType {
         })
     }
 
-    /// The type of this number, as remote write and the write-ahead log have it. Numbers that came later are of unknown types.
+    /// Returns the type with this number in remote write and the write-ahead log. Unknown numbers are unknown types.
     pub(crate) fn from_number(number: i32) -> Self {
         match number {
             1 => Self::Counter,
@@ -47,7 +47,7 @@ impl FamilyType {
         }
     }
 
-    /// The name of the family of a series with this name: without the suffix of a classic histogram or a summary.
+    /// Returns the family name of a series: its name without the suffix of a classic histogram or a summary.
     pub(crate) fn family_of(self, name: &str) -> &str {
         let suffixes: &[&str] = match self {
             Self::Histogram => &["_bucket", "_sum", "_count"],
@@ -58,7 +58,7 @@ impl FamilyType {
         suffixes.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
     }
 
-    /// What is known about the family of this name.
+    /// Returns the metadata of a family of this type.
     pub(crate) fn metadata<'a>(self, name: &'a str, unit: &'a str, description: &'a str) -> MetricMetadata<'a> {
         let (metric_type, temporality) = match self {
             Self::Unknown => (MetricType::Unknown, Temporality::Unspecified),

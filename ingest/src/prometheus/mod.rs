@@ -1,15 +1,15 @@
-//! What Prometheus and its exporters write: text, requests of remote write, blocks and heads of its TSDB.
+//! Formats of Prometheus: exposition formats, remote write, and blocks and heads of the TSDB.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`text`] | the exposition text formats, line by line |
 //! | [`proto`] | the exposition format as protobuf, family by family |
-//! | [`remote_write`] | requests of remote write, one after the other |
+//! | [`remote_write`] | remote-write requests |
 //! | [`tsdb`] | blocks of the TSDB |
 //! | [`wal`] | the head of the TSDB: its write-ahead log and head chunks |
 //!
-//! Each gives its parts to a [`SeriesSink`](crate::SeriesSink): labels as they are written, empty values included, with
-//! the metric's name as `__name__`; and times in nanoseconds, of which Prometheus knows milliseconds.
+//! All decoders give their parts to a [`SeriesSink`](crate::SeriesSink): labels as written, including empty values,
+//! with the metric's name as `__name__`, and times in nanoseconds.
 
 mod float;
 mod kind;
@@ -24,8 +24,8 @@ pub(crate) use float::open_metrics_float;
 pub(crate) use kind::FamilyType;
 pub(crate) use label_pair::label_pair;
 
-/// The label that holds the name of a metric.
+/// Label with the name of the metric.
 pub(crate) const NAME: &str = "__name__";
 
-/// Nanoseconds in a millisecond.
+/// Nanoseconds per millisecond.
 pub(crate) const MILLISECOND: i64 = 1_000_000;

@@ -1,7 +1,9 @@
-//! Labelsets of captures the straightforward way: whole documents as `serde_json::Value`, labels in maps. It shares no
-//! code with the crate, and is slow, short and obviously right.
+//! Model of decoding: labelsets of captures from whole documents as `serde_json::Value`, with labels in maps. It shares
+//! no code with the crate, and is slow, short and obviously correct.
 
 #![allow(dead_code, reason = "each test file uses a part")]
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::view::BlockView;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -9,7 +11,6 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use prost::Message;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 
 pub type Labels = BTreeMap<String, String>;
 

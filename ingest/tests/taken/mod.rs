@@ -1,8 +1,9 @@
-//! A sink that keeps what it takes.
+//! Sink that collects series.
+
+use std::convert::Infallible;
 
 use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 use chronoxide_ingest::SeriesSink;
-use std::convert::Infallible;
 
 /// Labels in the order in which they came, and times of points.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

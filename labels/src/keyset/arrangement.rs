@@ -1,9 +1,10 @@
 //! Cache of row slots: [`Arrangements`] maps lists of keys, in order of arrival, to slots of rows.
 
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 use std::hash::BuildHasher;
 use std::ops::Range;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 /// Minimum number of key numbers that are cached; see [`Arrangements::insert`].
 const LEAST_REMEMBERED: usize = 1 << 20;

@@ -1,11 +1,13 @@
 //! Label names and, per name, the dictionary of its values.
 
+use std::hash::BuildHasher;
+
+use chronoxide_planner::Origin;
+use hashbrown::HashTable;
+
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
 use crate::symbols::{StoreSymbolId, SymbolTable};
-use chronoxide_planner::Origin;
-use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
 /// Number of a label name in one store, in order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

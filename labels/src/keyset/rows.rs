@@ -1,10 +1,12 @@
 //! Series of one list of keys.
 
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
 use super::keys::StoreKeyId;
 use crate::error::{Counted, LabelError};
 use crate::store::StoreRef;
-use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
 /// List of keys, and the series that have exactly these keys: rows of value codes.
 ///

@@ -1,5 +1,11 @@
 //! [`KeysetStore`]: symbols, keys, keysets, and the place of each series.
 
+use std::hash::BuildHasher;
+
+use chronoxide_planner::Origin;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
 use super::arrangement::Arrangements;
 use super::keys::{Keys, LabelId, StoreKeyId, ValueCode};
 use super::rows::Keyset;
@@ -8,10 +14,6 @@ use crate::error::{Counted, LabelError};
 use crate::labelset::{self, MAX_LABELS, check_count, check_name, check_value};
 use crate::store::{LabelSetStore, StoreRef};
 use crate::symbols::SymbolTable;
-use chronoxide_planner::Origin;
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
 /// Labelset store with a value dictionary per label key, and rows of value codes per list of keys.
 ///
@@ -19,8 +21,8 @@ use std::hash::BuildHasher;
 /// and series are hashed and compared by codes instead of strings.
 ///
 /// [`insert`](LabelSetStore::insert) takes strings. For labels that many series share,
-/// [`intern_label`](Self::intern_label) interns them once, and [`insert_ids`](Self::insert_ids) inserts series as lists of
-/// labels in any order; the sorting is cached per order of keys.
+/// [`intern_label`](Self::intern_label) interns them once, and [`insert_ids`](Self::insert_ids) inserts series as lists
+/// of labels in any order. The sorting is cached per order of keys.
 ///
 /// ```
 /// use chronoxide_labels::{KeysetStore, LabelSetStore};

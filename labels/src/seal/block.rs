@@ -1,14 +1,15 @@
 //! Sealing of a store into the bytes of a block.
 
-use super::order::BlockKey;
-use super::selection::Selection;
-use super::write::{BlockTarget, write};
-use crate::keyset::KeysetStore;
 use bitvec::slice::BitSlice;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_planner::{Content, KeysetRows, Layout, plan};
+
+use super::order::BlockKey;
+use super::selection::Selection;
+use super::write::{BlockTarget, write};
+use crate::keyset::KeysetStore;
 
 /// Sealed store.
 #[derive(Debug, Clone, PartialEq, Eq)]

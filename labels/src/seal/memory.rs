@@ -1,7 +1,8 @@
 //! Memory of sealing a store.
 
-use crate::keyset::{KeysetStore, StoreCounts};
 use chronoxide_planner::Layout;
+
+use crate::keyset::{KeysetStore, StoreCounts};
 
 /// Memory of sealing on top of the store, in tenths of the store: ranks, sorted rows, sections, the block. Measured for
 /// stores of many shapes (`labels/tests/memory.rs`): 12 to 21.

@@ -1,9 +1,10 @@
 //! Used parts of a store, and their order in a block.
 
+use chronoxide_planner::Origin;
+
 use super::selection::Selection;
 use crate::keyset::KeysetStore;
 use crate::symbols::StoreSymbolId;
-use chronoxide_planner::Origin;
 
 /// Rank of unused parts.
 const UNUSED: u32 = u32::MAX;

@@ -1,8 +1,9 @@
 //! Set of series to seal: [`Selection`].
 
+use bitvec::slice::BitSlice;
+
 use crate::keyset::{Keyset, KeysetStore};
 use crate::store::StoreRef;
-use bitvec::slice::BitSlice;
 
 /// Set of series: all, or rows of each keyset.
 #[derive(Debug, Clone)]

@@ -1,10 +1,11 @@
 //! Walk over a store in the order of a block.
 
+use chronoxide_format::SeriesRef;
+
 use super::order::{BlockKey, BlockOrder};
 use super::rows::SortedRows;
 use super::selection::Selection;
 use crate::keyset::KeysetStore;
-use chronoxide_format::SeriesRef;
 
 /// Sink of the parts of a block, in the order of a block: all symbols, all keys, all keysets. Ids are those of the
 /// block.
@@ -59,11 +60,13 @@ pub(crate) fn write<T: BlockTarget>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::store::{LabelSetStore, StoreRef};
-    use chronoxide_testdata::random::Random;
     use std::collections::BTreeSet;
     use std::convert::Infallible;
+
+    use chronoxide_testdata::random::Random;
+
+    use super::*;
+    use crate::store::{LabelSetStore, StoreRef};
 
     /// Collects the parts, and asserts the order of a block.
     #[derive(Debug, Default, PartialEq, Eq)]
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_arrival_does_not_show() {
+    fn blocks_do_not_depend_on_the_order_of_arrival() {
         let mut random = Random::new(3);
         let mut labelsets: Vec<_> = (0..500).map(|_| random.labels(6)).collect();
         let mut first = KeysetStore::new();
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_no_series_has_are_left_out() {
+    fn labels_without_series_are_not_written() {
         let mut store = KeysetStore::new();
         let key = store.intern_name("unused name").unwrap();
         store.intern_value(key, "unused value").unwrap();

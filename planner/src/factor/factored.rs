@@ -1,52 +1,52 @@
-//! What factoring makes: all that a block has besides symbols and dictionaries.
+//! Result of factoring: [`Factored`], the content of a block besides symbols and dictionaries.
 
 use crate::content::{Content, KeysetRows};
 use crate::plan::Part;
 
-/// Content as the tables, pools and keysets of a block, in its order.
+/// Content as tables, pools and keysets of a block, in order of the block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Factored {
-    /// The inner tables.
+    /// Inner tables: maps and shared tables.
     pub tables: Vec<FactoredTable>,
-    /// The list pools, in the order of their tables.
+    /// List pools, in order of their tables.
     pub pools: Vec<FactoredPool>,
-    /// The keysets, in the order of the content.
+    /// Keysets, in order of the content.
     pub keysets: Vec<FactoredKeyset>,
 }
 
-/// A map or a shared table.
+/// Map or shared table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FactoredTable {
-    /// What the columns refer to.
+    /// Parts to which the columns refer.
     pub parts: Vec<Part>,
-    /// Codes, row after row.
+    /// Codes, row by row.
     pub rows: Vec<u32>,
 }
 
-/// A list pool.
+/// List pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactoredPool {
-    /// What the members are: values of a key, or rows of a table.
+    /// Part of which the lists contain values or rows.
     pub part: Part,
-    /// The lists, in increasing order.
+    /// Lists in increasing order.
     pub lists: Vec<Vec<u32>>,
 }
 
-/// A keyset's table.
+/// Table of a keyset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FactoredKeyset {
-    /// What the columns refer to, besides that of lists.
+    /// Parts to which the columns refer, except for the column of lists.
     pub parts: Vec<Part>,
-    /// The pool of its lists.
+    /// Pool of its lists.
     pub pool: Option<usize>,
-    /// Codes, row after row; the list is the last.
+    /// Codes, row by row. The list is last.
     pub rows: Vec<u32>,
-    /// For each series of the block, its row in the content.
+    /// Row in the content for each series of the block.
     pub order: Vec<u32>,
 }
 
 impl FactoredKeyset {
-    /// Columns of its table.
+    /// Returns the number of columns.
     #[must_use]
     pub fn width(&self) -> usize {
         self.parts.len() + usize::from(self.pool.is_some())
@@ -54,7 +54,7 @@ impl FactoredKeyset {
 }
 
 impl Factored {
-    /// Rows of value codes, without so much as a map.
+    /// Returns plain rows of value codes, without maps.
     pub(crate) fn plain(content: &Content) -> Self {
         let keyset = |source: &KeysetRows| FactoredKeyset {
             parts: source.keys.iter().copied().map(Part::Key).collect(),

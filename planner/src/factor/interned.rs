@@ -1,11 +1,11 @@
-//! Rows of codes, each once, numbered as they come.
+//! Sets of rows and lists of codes, numbered in order of arrival.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// Distinct rows of codes.
+/// Set of rows of codes.
 #[derive(Debug)]
 pub struct InternedRows {
     width: usize,
@@ -14,13 +14,13 @@ pub struct InternedRows {
 }
 
 impl InternedRows {
-    /// No rows of so many codes.
+    /// Creates an empty set of rows with `width` codes.
     #[must_use]
     pub fn new(width: usize) -> Self {
         Self { width, codes: Vec::new(), index: HashTable::new() }
     }
 
-    /// The number of a row, which is added if it is new.
+    /// Returns the number of a row, and adds it if it is new.
     pub fn intern(&mut self, row: &[u32]) -> u32 {
         let hasher = FixedState::default();
         let Self { width, codes, index } = self;
@@ -36,14 +36,14 @@ impl InternedRows {
         }
     }
 
-    /// The number of a row that is there already.
+    /// Returns the number of a known row.
     #[must_use]
     pub fn find(&self, row: &[u32]) -> Option<u32> {
         let at = |number: u32| &self.codes[number as usize * self.width..(number as usize + 1) * self.width];
         self.index.find(FixedState::default().hash_one(row), |&number| at(number) == row).copied()
     }
 
-    /// The rows in the order in which they came.
+    /// Returns the rows in order of arrival.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.codes.chunks_exact(self.width)
     }
@@ -55,7 +55,7 @@ impl InternedRows {
         }
     }
 
-    /// The rows in increasing order, and the rank of each.
+    /// Returns the rows in increasing order, and the rank of each row.
     pub(crate) fn sorted(&self) -> (Vec<u32>, Vec<u32>) {
         let mut order: Vec<(&[u32], u32)> = self.rows().zip(0..).collect();
         order.sort_unstable();
@@ -69,7 +69,7 @@ impl InternedRows {
     }
 }
 
-/// Lists of rows, each once, numbered as they come.
+/// Set of lists of rows.
 #[derive(Debug, Default)]
 pub struct InternedLists {
     members: Vec<u32>,
@@ -83,25 +83,25 @@ impl InternedLists {
         &members[start..ends[number as usize]]
     }
 
-    /// How many lists there are.
+    /// Returns the number of lists.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no lists.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The members of a list that is there.
+    /// Returns the members of a known list.
     #[must_use]
     pub fn list(&self, number: u32) -> &[u32] {
         Self::at(&self.members, &self.ends, number)
     }
 
-    /// The number of a list, which is added if it is new.
+    /// Returns the number of a list, and adds it if it is new.
     pub fn intern(&mut self, list: &[u32]) -> u32 {
         let hasher = FixedState::default();
         let Self { members, ends, index } = self;
@@ -122,7 +122,7 @@ impl InternedLists {
         }
     }
 
-    /// The lists in increasing order, and the rank of each.
+    /// Returns the lists in increasing order, and the rank of each list.
     pub(crate) fn sorted(&self) -> (Vec<Vec<u32>>, Vec<u32>) {
         let mut order: Vec<(&[u32], u32)> =
             (0..self.ends.len() as u32).map(|number| (Self::at(&self.members, &self.ends, number), number)).collect();

@@ -1,7 +1,7 @@
-//! Maps: tables of one column, through which columns refer to few of many rows by smaller codes.
+//! Selection of maps: tables of one column, through which columns refer to few of many rows by smaller codes.
 //!
-//! A keyset that uses 30 of 50,000 values needs codes of 16 bits, or of 5 bits and a map with the 30 values. Columns that use the
-//! same rows share a map. Which maps there are is decided here; `renumber` puts them in their place.
+//! A keyset that uses 30 of 50,000 values needs codes of 16 bits, or codes of 5 bits and a map with 30 values. Columns
+//! that use the same rows share a map. This module selects maps; `renumber` inserts them.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,22 @@ use super::renumber::insert;
 use crate::content::Content;
 use crate::plan::Part;
 
-/// What a column of a keyset's table has, for whoever has its rows elsewhere.
+/// Codes of a column of a keyset's table, for callers that keep the rows elsewhere.
 #[derive(Debug, Clone)]
 pub struct ColumnCodes {
-    /// The keyset, in the order of the block.
+    /// Number of the keyset in the block.
     pub keyset: usize,
-    /// The column.
+    /// Number of the column.
     pub column: usize,
-    /// Its distinct codes, increasing.
+    /// Distinct codes in increasing order.
     pub codes: Vec<u32>,
-    /// How many rows there are.
+    /// Number of rows.
     pub uses: u64,
 }
 
 impl ColumnCodes {
-    /// Whether the column would need fewer bits through a map, if what it refers to has so many rows. Those that would not need not be told of.
+    /// Returns true if the column would need fewer bits through a map, where `row_count` is the number of rows of its
+    /// table or dictionary. Other columns can be omitted from [`Factored::add_maps`].
     #[must_use]
     pub fn may_gain(&self, row_count: u64) -> bool {
         user(Place::Keyset(self.keyset, self.column), &self.codes, self.uses, row_count).is_some()
@@ -33,9 +34,11 @@ impl ColumnCodes {
 }
 
 impl Factored {
-    /// Adds maps where they save bits: one for each set of codes that some places use, if these together save more than it takes. Keys have so many values.
+    /// Adds maps where they save bits: one for each set of codes that several places use, if it saves more than it
+    /// takes. `value_counts` is the number of values of each key.
     ///
-    /// Columns of keysets that are not among `keyset_columns` stay as they are. Tables get new numbers: a map stands before what refers to it.
+    /// Columns of keysets that are not in `keyset_columns` are not changed. Tables are renumbered: a map comes before
+    /// the tables that refer to it.
     pub fn add_maps(&mut self, value_counts: &[u32], keyset_columns: impl IntoIterator<Item = ColumnCodes>) {
         let mut users: BTreeMap<(Part, Vec<u32>), Vec<User>> = BTreeMap::new();
         let mut add = |place, part, codes: Vec<u32>, uses| {
@@ -54,7 +57,7 @@ impl Factored {
         insert(self, &maps.collect::<Vec<_>>());
     }
 
-    /// The same for keysets whose rows are here.
+    /// Adds maps for keysets whose rows are in memory.
     pub(super) fn add_maps_for_all(&mut self, content: &Content) {
         let column = |keyset: usize, column: usize| {
             let (codes, uses) = distinct(codes_at(self, Place::Keyset(keyset, column)));
@@ -73,16 +76,16 @@ impl Factored {
     }
 }
 
-/// The place as one for which a map is worth its while, if it needs fewer bits through one.
+/// Returns the place with its gain, if it needs fewer bits through a map.
 fn user(place: Place, codes: &[u32], uses: u64, row_count: u64) -> Option<User> {
     let (least, most) = (codes.first()?, codes.last()?);
-    // Fields of columns start from their smallest code, members do not.
+    // Fields of columns start at their smallest code; members of lists start at 0.
     let direct = if let Place::Pool(_) = place { bits(row_count as u32 - 1) } else { bits(most - least) };
     let mapped = bits(codes.len() as u32 - 1);
     (mapped < direct && (codes.len() as u64) < row_count).then(|| User { place, gain: uses * (direct - mapped) })
 }
 
-/// Distinct codes, increasing, and how many there were.
+/// Returns the distinct codes in increasing order, and the number of all codes.
 fn distinct(mut codes: Vec<u32>) -> (Vec<u32>, u64) {
     let uses = codes.len() as u64;
     codes.sort_unstable();
@@ -90,7 +93,7 @@ fn distinct(mut codes: Vec<u32>) -> (Vec<u32>, u64) {
     (codes, uses)
 }
 
-/// All places but those of keysets, and what they refer to.
+/// Returns all places except columns of keysets, with the parts to which they refer.
 fn inner_places(factored: &Factored) -> Vec<(Place, Part)> {
     let mut places = Vec::new();
     for (number, table) in factored.tables.iter().enumerate() {
@@ -100,7 +103,7 @@ fn inner_places(factored: &Factored) -> Vec<(Place, Part)> {
     places
 }
 
-/// The codes that a place has, as often as it has them.
+/// Returns the codes of a place, with repetitions.
 fn codes_at(factored: &Factored, place: Place) -> Vec<u32> {
     let column = |rows: &[u32], column: usize, width: usize| rows.iter().copied().skip(column).step_by(width).collect();
     match place {
@@ -122,7 +125,7 @@ mod tests {
     use crate::content::KeysetRows;
     use crate::factor::{FactoredKeyset, FactoredPool, FactoredTable};
 
-    /// Content with one key of a thousand values and one of two, and keysets with these columns of the first.
+    /// Returns content with one key of 1,000 values and one of 2, and keysets with these columns of the first key.
     fn content(columns: &[Vec<u32>]) -> (Content, Factored) {
         let rows = |column: &Vec<u32>| KeysetRows { keys: vec![0], rows: column.clone() };
         let keysets = columns.iter().map(rows).collect();
@@ -137,7 +140,8 @@ mod tests {
 
     #[test]
     fn columns_that_have_the_same_of_many_values_share_a_map() {
-        // 25 codes of 10 bits in the map, about 9 bytes of records, and 5 bits saved in each row: one column does not pay, six do.
+        // 25 codes of 10 bits in the map, about 9 bytes of records, and 5 bits saved per row: one column does not pay,
+        // six do.
         for columns in [1, 3, 6] {
             let (content, mut factored) = content(&vec![every_fortieth(); columns]);
             let before = factored.clone();
@@ -193,7 +197,7 @@ mod tests {
 
     #[test]
     fn pools_change_places_when_a_map_comes_after_the_next_ones_table() {
-        // Lists over a few values of the first key, in a map; those over the second stay as they are.
+        // Lists over a few values of the first key, in a map; lists over the second key are not changed.
         let lists = (0..100).map(|number| vec![number / 10 * 10, 900 + number % 10]).collect();
         let pools = vec![
             FactoredPool { part: Part::Key(0), lists },

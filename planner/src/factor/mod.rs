@@ -1,14 +1,15 @@
-//! Rows by a plan: shared tables, lists and the keysets' own tables, as a block has them.
+//! Factoring of rows by a plan: shared tables, lists and the keysets' own tables of a block.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | `factored` | [`Factored`], what is made |
-//! | `tables` | how it is made from rows |
-//! | `interned` | distinct rows and lists, numbered as they come |
-//! | `maps` | which columns refer to few of many rows, and get smaller codes |
-//! | `renumber` | maps in their place among the tables |
-//! | `shape` | a table as its records see it |
-//! | `size` | the bytes of all of it |
+//! | `factored` | [`Factored`], the result |
+//! | `tables` | factoring of rows |
+//! | `interned` | sets of rows and lists |
+//! | `map` | maps and the places that refer through them |
+//! | `maps` | selection of maps |
+//! | `renumber` | insertion of maps among the tables |
+//! | `shape` | sizes of one table |
+//! | `size` | bytes of all tables, lists and records |
 
 mod factored;
 mod interned;

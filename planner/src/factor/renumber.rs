@@ -1,4 +1,4 @@
-//! Maps into their place among the tables, which get new numbers.
+//! Insertion of maps among the tables, which are renumbered.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::factored::{Factored, FactoredTable};
 use super::map::{Map, Place};
 use crate::plan::Part;
 
-/// Inserts maps: those of dictionaries first, then each table followed by its maps. Their users refer to them.
+/// Inserts maps: maps of dictionaries first, then each table followed by its maps. Places refer to the maps afterwards.
 pub(super) fn insert(factored: &mut Factored, maps: &[Map]) {
     let numbers = place_tables(factored, maps);
     refer_to_new_numbers(factored, &numbers.tables);
@@ -18,15 +18,15 @@ pub(super) fn insert(factored: &mut Factored, maps: &[Map]) {
     sort_pools(factored);
 }
 
-/// Where tables are now.
+/// New numbers of tables.
 struct Numbers {
-    /// By their number before.
+    /// New number of each table, by its old number.
     tables: Vec<usize>,
-    /// In the order of the maps.
+    /// Number of each map, in order of the maps.
     maps: Vec<usize>,
 }
 
-/// Puts maps among the tables. The tables' columns still refer to the numbers before.
+/// Inserts maps among the tables. The columns of tables still refer to old numbers.
 fn place_tables(factored: &mut Factored, maps: &[Map]) -> Numbers {
     let mut of_part: BTreeMap<Part, Vec<usize>> = BTreeMap::new();
     for (number, map) in maps.iter().enumerate() {
@@ -51,7 +51,7 @@ fn place_tables(factored: &mut Factored, maps: &[Map]) -> Numbers {
     numbers
 }
 
-/// Has all columns, those of maps included, and all pools refer to tables by their new numbers.
+/// Renumbers the references of all columns, including those of maps, and of all pools.
 fn refer_to_new_numbers(factored: &mut Factored, tables: &[usize]) {
     let of_tables = factored.tables.iter_mut().flat_map(|table| &mut table.parts);
     let of_keysets = factored.keysets.iter_mut().flat_map(|keyset| &mut keyset.parts);
@@ -63,9 +63,9 @@ fn refer_to_new_numbers(factored: &mut Factored, tables: &[usize]) {
     }
 }
 
-/// Has a place refer to a map instead of what the map refers to.
+/// Redirects a place to a map.
 fn refer_to_map(factored: &mut Factored, place: Place, map: &Map, number: usize, tables: &[usize]) {
-    // Every code of the place is in the map.
+    // The map has every code of the place.
     let rank = |code: &mut u32| *code = map.codes.binary_search(code).unwrap_or_default() as u32;
     match place {
         Place::Table(table, column) => {
@@ -88,7 +88,7 @@ fn refer_to_map(factored: &mut Factored, place: Place, map: &Map, number: usize,
     }
 }
 
-/// Puts the pools in the order of their tables: that of a dictionary may now be over a map, which comes later than others.
+/// Sorts the pools by their tables: a pool over a dictionary may now be over a map, which comes later.
 fn sort_pools(factored: &mut Factored) {
     let mut order: Vec<usize> = (0..factored.pools.len()).collect();
     order.sort_by_key(|&pool| factored.pools[pool].part);

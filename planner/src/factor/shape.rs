@@ -1,11 +1,11 @@
-//! A table as its records and packed rows see it.
+//! Sizes of one table: its records and packed rows.
 
 use chronoxide_format::bits::width;
 
-/// What a shape has besides counts, columns and leaves: `base_width` and `end_width` (spec, section 5).
+/// Bits of a shape besides counts, columns and leaves: `base_width` and `end_width` (spec, section 5).
 const SHAPE_WIDTH_BITS: u64 = 6 + 4;
 
-/// The labels behind one code of a column.
+/// Labels behind one code of a column.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaves {
     pub count: u64,
@@ -13,7 +13,7 @@ pub(super) struct Leaves {
 }
 
 impl Leaves {
-    /// Those of all columns together.
+    /// Returns the leaves of all columns.
     pub(super) fn sum(columns: &[Self]) -> Self {
         Self {
             count: columns.iter().map(|column| column.count).sum(),
@@ -22,25 +22,25 @@ impl Leaves {
     }
 }
 
-/// The records of a table and the bits of its rows.
+/// Sizes of the records of a table, and bits of its rows.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// Rows of the table.
+    /// Number of rows.
     pub rows: u64,
-    /// Its columns.
+    /// Number of columns.
     pub columns: u64,
-    /// Bits of a row.
+    /// Bits per row.
     row_bits: u64,
-    /// Bits of the largest base among the columns.
+    /// Bits of the largest base of a column.
     base_bits: u64,
-    /// Leaves that are written out.
+    /// Number of leaves that are stored.
     pub leaves: u64,
-    /// The largest number of a column's domain.
+    /// Largest domain of a column, by the number of its table.
     pub largest_domain: u64,
 }
 
 impl Shape {
-    /// A table with these rows, whose columns have these domains and leaves.
+    /// Computes the shape of a table with these rows, domains and leaves of columns.
     pub(super) fn from_rows(rows: &[u32], domains: &[u64], leaves: &[Leaves]) -> Self {
         let ranges = ranges(rows, domains.len());
         Self {
@@ -53,12 +53,12 @@ impl Shape {
         }
     }
 
-    /// Bytes of the rows.
+    /// Returns the bytes of the rows.
     pub(super) fn row_bytes(&self) -> u64 {
         (self.rows * self.row_bits).div_ceil(8)
     }
 
-    /// Bits of the shape, where its counts and a column's domain have so many (spec, section 5).
+    /// Returns the bits of the shape, given the bits of its counts and domains (spec, section 5).
     pub(super) fn shape_bits(&self, count_bits: u64, domain_bits: u64) -> u64 {
         let head = count_bits + SHAPE_WIDTH_BITS;
         let column = domain_bits + self.base_bits + bits(self.row_bits);
@@ -66,23 +66,23 @@ impl Shape {
     }
 }
 
-/// Leaves that are written out: all, unless there is one a column and they stand in the order of their keys.
+/// Returns the number of leaves that are stored: all, unless each column has one and they are in order of their keys.
 fn written(leaves: &[Leaves]) -> u64 {
     let plain = leaves.iter().all(|column| column.count == 1) && leaves.is_sorted_by_key(|column| column.first_key);
     if leaves.len() == 1 || plain { 0 } else { leaves.iter().map(|column| column.count).sum() }
 }
 
-/// Bytes of rows with so many columns.
+/// Returns the bytes of rows with this number of columns.
 pub(super) fn row_bytes(rows: &[u32], columns: usize) -> u64 {
     ((rows.len() / columns) as u64 * row_bits(rows, columns)).div_ceil(8)
 }
 
-/// Bits of a row among rows with so many columns.
+/// Returns the bits of a row among rows with this number of columns.
 pub(crate) fn row_bits(rows: &[u32], columns: usize) -> u64 {
     range_bits(&ranges(rows, columns))
 }
 
-/// The smallest and the largest code of each column.
+/// Returns the smallest and the largest code of each column.
 fn ranges(rows: &[u32], columns: usize) -> Vec<(u32, u32)> {
     let mut ranges = vec![(u32::MAX, 0); columns];
     for row in rows.chunks_exact(columns) {
@@ -97,7 +97,7 @@ fn range_bits(ranges: &[(u32, u32)]) -> u64 {
     ranges.iter().map(|&(least, most)| bits((most - least).into())).sum()
 }
 
-/// The bits of a field whose largest value is this.
+/// Returns the bits of a field with this maximum.
 pub(super) fn bits(largest: u64) -> u64 {
     width(largest).into()
 }

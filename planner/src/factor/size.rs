@@ -1,4 +1,4 @@
-//! How many bytes tables, lists and their records take in a block, as the builder writes them.
+//! Bytes of tables, lists and their records in a block, as the builder writes them.
 
 use chronoxide_format::layout::ANCHOR_ROWS;
 
@@ -7,13 +7,14 @@ use super::shape::{Leaves, Shape, bits, row_bytes};
 use crate::content::Content;
 use crate::plan::Part;
 
-/// A keyset may take so many bytes more than its plain rows: what it shares makes up for them.
+/// Bytes by which a keyset may exceed its plain rows, because shared parts compensate for them.
 const SLACK: u64 = 64;
 
-/// The zero bytes that close the members section, if there are any members.
+/// Zero bytes at the end of a non-empty members section.
 const CLOSING_BYTES: u64 = 8;
 
-/// Bytes of the rows of all dictionaries, about: how far apart the symbols of a key are, content does not say.
+/// Returns the approximate bytes of the rows of all dictionaries. Content does not know the distances between symbols
+/// of a key.
 ///
 /// They matter only because the records of tables count from the first of them.
 pub(crate) fn dictionary_bytes(content: &Content) -> u64 {
@@ -21,7 +22,7 @@ pub(crate) fn dictionary_bytes(content: &Content) -> u64 {
     content.value_counts.iter().map(|&values| (u64::from(values) * bits(symbols)).div_ceil(8)).sum()
 }
 
-/// Bytes that plain keysets add to a block that has keys with so many bytes of dictionaries.
+/// Returns the bytes that plain keysets add to a block, given the bytes of its dictionaries.
 pub(crate) fn plain_bytes(content: &Content, dictionary_bytes: u64) -> u64 {
     let shape = |keyset: &crate::content::KeysetRows| {
         let domains: Vec<u64> = keyset.keys.iter().map(|&key| u64::from(key) + 1).collect();
@@ -32,7 +33,7 @@ pub(crate) fn plain_bytes(content: &Content, dictionary_bytes: u64) -> u64 {
     table_bytes(&shapes, dictionary_bytes) + keyset_record_bytes(content, 0)
 }
 
-/// Bytes of the TABLE records, shapes and rows of tables that are no dictionaries (spec, sections 5 and 7).
+/// Returns the bytes of TABLE records, shapes and rows of tables that are not dictionaries (spec, sections 5 and 7).
 fn table_bytes(shapes: &[Shape], dictionary_bytes: u64) -> u64 {
     let largest = |field: fn(&Shape) -> u64| bits(shapes.iter().map(field).max().unwrap_or(0));
     let count_bits = largest(|shape| shape.columns) + largest(|shape| shape.leaves);
@@ -48,7 +49,7 @@ fn table_bytes(shapes: &[Shape], dictionary_bytes: u64) -> u64 {
     packed_bytes(shapes.len(), record_bits) + shape_bits.div_ceil(8) + row_bytes
 }
 
-/// Bytes of the KEYSET records, if this is where the last anchors start.
+/// Returns the bytes of the KEYSET records, given the start of the last anchors.
 fn keyset_record_bytes(content: &Content, anchors_offset: u64) -> u64 {
     let series = content.keysets.iter().map(|keyset| keyset.len() as u64).sum();
     packed_bytes(content.keysets.len(), bits(series) + bits(anchors_offset))
@@ -58,15 +59,15 @@ fn packed_bytes(records: usize, record_bits: u64) -> u64 {
     (records as u64 * record_bits).div_ceil(8)
 }
 
-/// Bytes of a keyset's anchors; none without lists.
+/// Returns the bytes of the anchors of a keyset, 0 without lists.
 fn anchor_bytes(keyset: &FactoredKeyset, series: usize) -> u64 {
     let rows = (keyset.rows.len() / keyset.width()) as u64;
     if keyset.pool.is_some() { (rows.div_ceil(u64::from(ANCHOR_ROWS)) * bits(series as u64)).div_ceil(8) } else { 0 }
 }
 
 impl Factored {
-    /// Bytes that these tables, pools and keysets add to a block that has keys with so many bytes of dictionaries: exactly those of the records but
-    /// KEY records, of the rows but those of dictionaries, and of the members section.
+    /// Returns the bytes that these tables, pools and keysets add to a block, given the bytes of its dictionaries: the
+    /// exact bytes of records except KEY records, of rows except those of dictionaries, and of the members section.
     pub(crate) fn bytes(&self, content: &Content, dictionary_bytes: u64) -> u64 {
         let (pool_record_bytes, pool_bytes) = self.pool_bytes(content);
         let (mut members, mut anchors_offset) = (pool_bytes, 0);
@@ -83,7 +84,7 @@ impl Factored {
         table_bytes(&self.shapes(content), dictionary_bytes) + records + members
     }
 
-    /// The shapes of inner tables and keyset tables, in the order of the block.
+    /// Returns the shapes of inner tables and keyset tables, in order of the block.
     fn shapes(&self, content: &Content) -> Vec<Shape> {
         let key_count = content.value_counts.len() as u64;
         let table_count = key_count + (self.tables.len() + self.keysets.len()) as u64;
@@ -111,7 +112,7 @@ impl Factored {
         shapes
     }
 
-    /// Bytes of the POOL records, and of the pools in the members section (spec, section 8).
+    /// Returns the bytes of the POOL records, and of the pools in the members section (spec, section 8).
     fn pool_bytes(&self, content: &Content) -> (u64, u64) {
         let (mut bytes, mut offset) = (0, 0);
         let (mut most_lists, mut most_members) = (0, 0);
@@ -123,13 +124,13 @@ impl Factored {
             bytes += (lists * bits(members)).div_ceil(8) + (members * bits(rows - 1)).div_ceil(8);
             (most_lists, most_members) = (most_lists.max(lists), most_members.max(members));
         }
-        // Pools stand in the order of their tables.
+        // Pools are in order of their tables.
         let table = self.pools.last().map_or(0, |pool| table_number(pool.part, content.value_counts.len() as u64));
         let record_bits = bits(table) + bits(most_lists) + bits(most_members) + bits(offset);
         (packed_bytes(self.pools.len(), record_bits), bytes)
     }
 
-    /// Values of a key, or rows of a table.
+    /// Returns the number of values of a key, or of rows of a table.
     pub(super) fn row_count(&self, part: Part, value_counts: &[u32]) -> u64 {
         match part {
             Part::Key(key) => value_counts[key as usize].into(),
@@ -137,7 +138,7 @@ impl Factored {
         }
     }
 
-    /// The keysets whose own rows and anchors take more than they would take as plain rows.
+    /// Returns the keysets whose own rows and anchors take more than plain rows would.
     pub(crate) fn worse_than_plain(&self, content: &Content) -> Vec<usize> {
         (self.keysets.iter().zip(&content.keysets).enumerate())
             .filter(|(_, (keyset, source))| {
@@ -149,7 +150,7 @@ impl Factored {
     }
 }
 
-/// The number of a part's table in a block: dictionaries come first.
+/// Returns the table number of a part in a block: dictionaries come first.
 fn table_number(part: Part, key_count: u64) -> u64 {
     match part {
         Part::Key(key) => key.into(),
@@ -175,7 +176,7 @@ mod tests {
         #[test]
         fn bytes_are_those_of_the_block(series in labelsets()) {
             let model = Model::from_labelsets(&series);
-            // What is learned, before anything is dropped that does not pay.
+            // The learned plan, before parts that do not pay are dropped.
             let learned = crate::factor(&model.content, &crate::learn::learn(&model.content));
             let found = sizes(&write(&model, &learned).0);
             prop_assert_eq!(learned.bytes(&model.content, found.dictionaries), found.tables);

@@ -1,4 +1,4 @@
-//! Factoring: the rows of content as shared tables, lists and the keysets' own tables.
+//! Factoring of rows into shared tables, lists and the keysets' own tables.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(crate) fn factor(content: &Content, plan: &Plan) -> Factored {
     factored
 }
 
-/// The code that each row has for a part.
+/// Returns the code of each row for a part.
 fn codes(keyset: &KeysetRows, part: Part, plan: &Plan, interned: &mut [InternedRows]) -> Vec<u32> {
     match part {
         Part::Key(key) => match keyset.keys.binary_search(&key) {
@@ -69,7 +69,7 @@ fn codes(keyset: &KeysetRows, part: Part, plan: &Plan, interned: &mut [InternedR
     }
 }
 
-/// The tables in the order of the plan, their rows sorted, and what became of each row.
+/// Returns the tables in order of the plan with sorted rows, and the new number of each row.
 fn sort_tables(plan: &Plan, interned: Vec<InternedRows>) -> (Vec<FactoredTable>, Vec<Vec<u32>>) {
     let (mut tables, mut ranks) = (Vec::new(), Vec::<Vec<u32>>::new());
     for (table, mut interned) in plan.tables.iter().zip(interned) {
@@ -85,7 +85,7 @@ fn sort_tables(plan: &Plan, interned: Vec<InternedRows>) -> (Vec<FactoredTable>,
     (tables, ranks)
 }
 
-/// Rows of these columns in increasing order, and where each came from.
+/// Returns the rows of these columns in increasing order, and the origin of each row.
 fn sort_rows(columns: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
     let count = columns.first().map_or(0, Vec::len);
     let most = |column: &Vec<u32>| column.iter().max().copied().unwrap_or(0);
@@ -109,7 +109,7 @@ fn sort_rows(columns: &[Vec<u32>]) -> (Vec<u32>, Vec<u32>) {
     (rows, order)
 }
 
-/// Makes rows that differ in their last code only one, which ends in the list of these codes.
+/// Merges rows that differ only in their last code into one row, which ends with the list of these codes.
 fn gather_lists(keyset: &mut FactoredKeyset, width: usize, lists: &mut InternedLists) {
     let all = std::mem::take(&mut keyset.rows);
     let prefix = |row: &[u32]| row[..width - 1].to_vec();
@@ -123,9 +123,9 @@ fn gather_lists(keyset: &mut FactoredKeyset, width: usize, lists: &mut InternedL
     }
 }
 
-/// Puts the pools in the order of their tables and the lists into increasing order.
+/// Sorts the pools by their tables, and the lists of each pool.
 fn sort_lists(factored: &mut Factored, plan: &Plan, pools: BTreeMap<Part, InternedLists>) {
-    // Dictionaries, and then tables.
+    // Dictionaries come before tables.
     let numbers: BTreeMap<Part, usize> = pools.keys().copied().zip(0..).collect();
     let mut ranks = Vec::new();
     for (part, lists) in &pools {

@@ -1,27 +1,27 @@
-//! Which keys stood in one group on other keysets. Where a column does not change, its rows cannot tell.
+//! Affinity of keys by their groups on other keysets. Rows cannot show it for columns that do not change.
 
 use foldhash::HashMap;
 
 use crate::content::Origin;
 
-/// Pairs of keys that are remembered, at most: what is known of them is a hint, and blocks may have many keys.
+/// Maximum number of pairs of keys. Affinity is a hint, and blocks may have many keys.
 const MAX_PAIRS: usize = 1 << 22;
 
-/// How often, by series, two keys were in one group.
+/// Number of series for which two keys were in one group.
 #[derive(Debug)]
 pub(crate) struct Affinity<'c> {
     origins: &'c [Origin],
-    /// By the two keys, the smaller first: a table of all pairs would grow with the square of the keys.
+    /// Series by pairs of keys, the smaller key first. A table of all pairs would grow with the square of the keys.
     series: HashMap<(u32, u32), f64>,
 }
 
 impl<'c> Affinity<'c> {
-    /// Keys of one origin belong together until their rows say otherwise.
+    /// Creates affinities in which keys of one origin belong together.
     pub(crate) fn new(origins: &'c [Origin]) -> Self {
         Self { origins, series: HashMap::default() }
     }
 
-    /// Notes that these keys, which increase, were in one group.
+    /// Records that these keys, in increasing order, were in one group.
     pub(crate) fn note(&mut self, keys: &[u32], series: usize) {
         if self.series.len() + keys.len() * keys.len() / 2 > MAX_PAIRS {
             return;
@@ -33,7 +33,7 @@ impl<'c> Affinity<'c> {
         }
     }
 
-    /// How much a key belongs to others, all of these together.
+    /// Returns the sum of the affinities of a key to others.
     pub(crate) fn with_all(&self, key: u32, others: &[u32]) -> f64 {
         others.iter().map(|&other| self.with_key(key, other)).sum()
     }
@@ -56,8 +56,8 @@ mod tests {
         let mut affinity = Affinity::new(&origins);
         affinity.note(&[1, 2, 9], 5);
         affinity.note(&[1, 2], 2);
-        assert_eq!(affinity.with_all(0, &[1, 2, 3, 9]), 1.0, "one is of the same origin");
+        assert_eq!(affinity.with_all(0, &[1, 2, 3, 9]), 1.0, "one has the same origin");
         assert_eq!(affinity.with_all(2, &[0, 1, 3, 9]), 1.0 + 7.0 + 5.0);
-        assert_eq!(affinity.with_all(3, &[9]), 0.0, "where both come from nobody said");
+        assert_eq!(affinity.with_all(3, &[9]), 0.0, "the origin of both is unknown");
     }
 }

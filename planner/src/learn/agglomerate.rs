@@ -1,5 +1,5 @@
-//! Groups of columns that belong together, found in the rows: start with every column alone, and join the two groups
-//! that save most until nothing saves.
+//! Groups of columns that belong together, found in the rows: starts with single columns, and joins the two groups that
+//! save most until no join saves bits.
 
 use foldhash::HashMap;
 
@@ -8,10 +8,10 @@ use super::group::{Counting, Group, Numbering};
 use super::sample::{Sample, bits};
 use std::rc::Rc;
 
-/// Groups that are compared in pairs, at most.
+/// Maximum number of groups that are compared in pairs.
 const MAX_GROUPS: usize = 48;
 
-/// The groups of the columns that vary. `columns` are those of the keyset, each alone.
+/// Returns the groups of the columns that vary. `columns` are the single columns of the keyset.
 pub(crate) fn agglomerate(sample: &Sample<'_>, columns: &[Rc<Group>]) -> Vec<Group> {
     let varying = columns.iter().filter(|group| group.distinct() > 1);
     let mut groups = join_equivalent(varying.map(|group| Group::clone(group)).collect());
@@ -19,7 +19,7 @@ pub(crate) fn agglomerate(sample: &Sample<'_>, columns: &[Rc<Group>]) -> Vec<Gro
     if groups.len() > MAX_GROUPS {
         join_determined(sample, &mut groups, &mut counting, &mut numbering);
     }
-    // Those with most values have most to gain.
+    // Groups with most values have most to gain.
     groups.sort_by_key(|group| std::cmp::Reverse(group.distinct()));
     let rest = groups.split_off(groups.len().min(MAX_GROUPS));
     join_best(sample, &mut groups, &mut counting, &mut numbering);
@@ -27,7 +27,7 @@ pub(crate) fn agglomerate(sample: &Sample<'_>, columns: &[Rc<Group>]) -> Vec<Gro
     groups
 }
 
-/// Columns that change together, row by row, have the same codes.
+/// Joins columns with equal codes, which change together.
 fn join_equivalent(groups: Vec<Group>) -> Vec<Group> {
     let mut classes: HashMap<Vec<u32>, usize> = HashMap::default();
     let mut joined: Vec<Group> = Vec::new();
@@ -50,7 +50,7 @@ fn join_equivalent(groups: Vec<Group>) -> Vec<Group> {
     joined
 }
 
-/// Joins what one of the groups with the most values determines: cheaper than all pairs.
+/// Joins groups that one of the groups with most values determines, which is cheaper than comparing all pairs.
 fn join_determined(sample: &Sample<'_>, groups: &mut Vec<Group>, counting: &mut Counting, numbering: &mut Numbering) {
     groups.sort_by_key(|group| std::cmp::Reverse(group.distinct()));
     let mut leader = 0;
@@ -107,7 +107,7 @@ fn join_best(sample: &Sample<'_>, groups: &mut Vec<Group>, counting: &mut Counti
     }
 }
 
-/// The bits that joining two groups saves.
+/// Returns the bits that joining two groups saves.
 fn saving(sample: &Sample<'_>, left: &Group, right: &Group, counting: &mut Counting) -> f64 {
     let both = left.count_joined(right, counting);
     let row_bits = |group: &Group| -> u32 { group.columns.iter().map(|&column| sample.code_bits[column]).sum() };
@@ -120,6 +120,6 @@ fn saving(sample: &Sample<'_>, left: &Group, right: &Group, counting: &mut Count
     let tables = table(both, left.columns.len() + right.columns.len(), row_bits(left) + row_bits(right))
         - table(left.distinct(), left.columns.len(), row_bits(left))
         - table(right.distinct(), right.columns.len(), row_bits(right));
-    // A column's record moves from the keyset to the table, which is shared, if things go well.
+    // The record of a column moves from the keyset to the table, which may be shared.
     gained - tables
 }

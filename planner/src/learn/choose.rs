@@ -1,4 +1,4 @@
-//! The choice for one keyset: prefix and list.
+//! Choice of the split of one keyset: prefix and list.
 
 use super::affinity::Affinity;
 use super::cost::{Split, plain_bits};
@@ -7,21 +7,21 @@ use super::known::Known;
 use super::sample::Sample;
 use crate::content::KeysetRows;
 
-/// Known groups that are tried on a keyset, at most.
+/// Maximum number of known groups that are tried on a keyset.
 const MAX_KNOWN: usize = 3;
 
-/// Where a split leaves this share of the plain bits, it is good enough.
+/// A split that leaves this share of the plain bits is good enough.
 const GOOD_SHARE: f64 = 0.2;
 
-/// A way to factor a keyset, and what it costs.
+/// Split of a keyset, and its cost.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    /// None where nothing is better than plain rows.
+    /// Best split, or `None` if plain rows are best.
     pub split: Option<Split>,
     pub bits: f64,
 }
 
-/// What choosing needs besides the keyset.
+/// Inputs of the choice besides the keyset.
 pub(crate) struct Learned<'a> {
     pub known: &'a Known,
     pub affinity: &'a Affinity<'a>,
@@ -37,7 +37,7 @@ impl Choice {
     }
 }
 
-/// Chooses. Where entities and known groups leave no more than a share of the plain bits, nothing else is looked for.
+/// Chooses a split. If entities and known groups leave a small share of the plain bits, no others are tried.
 pub(crate) fn choose(sample: &mut Sample<'_>, learned: &Learned<'_>) -> Choice {
     let plain = plain_bits(sample);
     let mut choice = Choice { split: None, bits: plain };
@@ -58,7 +58,7 @@ pub(crate) fn choose(sample: &mut Sample<'_>, learned: &Learned<'_>) -> Choice {
     choice
 }
 
-/// Splits into entities and the rest.
+/// Returns splits into entities and the rest.
 pub(crate) fn entity_splits(keyset: &KeysetRows, entities: &[Vec<u32>]) -> Vec<Split> {
     let columns = |keys: &Vec<u32>| keys.iter().filter_map(|key| keyset.keys.binary_search(key).ok()).collect();
     let mut entities: Vec<Vec<usize>> = entities.iter().map(columns).collect();
@@ -85,7 +85,7 @@ pub(crate) fn entity_splits(keyset: &KeysetRows, entities: &[Vec<u32>]) -> Vec<S
     splits
 }
 
-/// Splits into a known group and the rest.
+/// Returns splits into a known group and the rest.
 fn known_splits(sample: &Sample<'_>, learned: &Learned<'_>) -> Vec<Split> {
     let mut splits = Vec::new();
     for group in learned.known.inside(&sample.keyset.keys).into_iter().take(MAX_KNOWN) {

@@ -1,4 +1,4 @@
-//! What a way to factor a keyset would cost, in bits.
+//! Cost of a split of a keyset, in bits.
 
 use std::rc::Rc;
 
@@ -8,25 +8,25 @@ use super::sample::{Sample, bits};
 use crate::content::KeysetRows;
 use crate::factor::row_bits;
 
-/// What a table's records take, about: the exact widths are known only at the end.
+/// Approximate bits of the records of a table. The exact widths are known only at the end.
 pub(crate) const TABLE_BITS: f64 = 60.0;
-/// What a column's record takes.
+/// Approximate bits of the record of a column.
 pub(crate) const COLUMN_BITS: f64 = 32.0;
-/// What a leaf record takes.
+/// Approximate bits of a leaf record.
 pub(crate) const LEAF_BITS: f64 = 2.0;
-/// What a list's end takes.
+/// Approximate bits of the end of a list.
 const LIST_BITS: f64 = 12.0;
 
-/// A way to factor a keyset: sets of columns, increasing.
+/// Split of a keyset: sets of columns in increasing order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Split {
-    /// The columns behind each column of the keyset's table.
+    /// Columns behind each column of the keyset's table.
     pub prefix: Vec<Vec<usize>>,
-    /// The columns behind its lists, if it has lists.
+    /// Columns behind its lists, if it has lists.
     pub list: Vec<usize>,
 }
 
-/// A group with what its table would cost.
+/// Group with the cost of its table.
 fn table_bits(sample: &Sample<'_>, group: &Group, known: Option<&KnownGroup>) -> f64 {
     if group.columns.len() < 2 {
         return 0.0;
@@ -40,18 +40,18 @@ fn table_bits(sample: &Sample<'_>, group: &Group, known: Option<&KnownGroup>) ->
         Some(known) if known.users > 0 => 0.0,
         _ => TABLE_BITS + group.columns.len() as f64 * (COLUMN_BITS + LEAF_BITS),
     };
-    // What many keysets share is paid by all of them.
+    // Keysets that share a table share its cost.
     let sharing = known.map_or(1.0, KnownGroup::sharing);
     new_rows * f64::from(row_bits) / sharing + records / f64::from(users)
 }
 
 impl Split {
-    /// The sets of columns that a shared table stands behind: one column needs none.
+    /// Returns the sets of columns behind shared tables. A single column needs none.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &[usize]> {
         self.prefix.iter().chain([&self.list]).map(Vec::as_slice).filter(|columns| columns.len() > 1)
     }
 
-    /// What it costs: rows, anchors, lists, what is new in shared tables, and the records of all of them.
+    /// Returns the cost: rows, anchors, lists, new entries of shared tables, and records.
     pub(crate) fn bits(&self, sample: &mut Sample<'_>, known: &Known) -> f64 {
         let keys = sample.keyset.keys.len() as f64;
         let mut total = TABLE_BITS + keys * LEAF_BITS + (self.prefix.len() as f64) * COLUMN_BITS;
@@ -81,7 +81,7 @@ impl Split {
         total + rows * f64::from(row_bits)
     }
 
-    /// Enters what its tables and lists hold.
+    /// Records the contents of its tables and lists.
     pub(crate) fn register(&self, sample: &mut Sample<'_>, known: &mut Known) {
         let prefix: Vec<Rc<Group>> = self.prefix.iter().map(|columns| sample.group(columns)).collect();
         for group in prefix.iter().filter(|group| group.columns.len() > 1) {
@@ -104,12 +104,12 @@ fn enter(sample: &Sample<'_>, group: &Group, known: &mut Known) -> usize {
     number
 }
 
-/// The names of the distinct lists of prefixes, and how many members they have together.
+/// Returns the names of the distinct lists of prefixes, and the number of their members.
 fn lists(prefixes: &Group, list: &Group) -> (Vec<u64>, usize) {
     let mut names = vec![(0u64, 0usize); prefixes.distinct()];
     for (&prefix, &member) in prefixes.codes.iter().zip(&list.codes) {
         let name = &mut names[prefix as usize];
-        // Order-free, and unlike the sums that name rows.
+        // Independent of the order, and unlike the sums that name rows.
         let member = list.names[member as usize];
         name.0 = name.0.wrapping_add((member ^ member >> 31).wrapping_mul(0x2545_f491_4f6c_dd1d));
         name.1 += 1;
@@ -120,7 +120,7 @@ fn lists(prefixes: &Group, list: &Group) -> (Vec<u64>, usize) {
     (names.into_iter().map(|name| name.0).collect(), members)
 }
 
-/// What the keyset costs without shared tables and lists.
+/// Returns the cost of the keyset without shared tables and lists.
 pub(crate) fn plain_bits(sample: &Sample<'_>) -> f64 {
     let KeysetRows { keys, rows } = sample.keyset;
     let row_bits = row_bits(rows, keys.len());

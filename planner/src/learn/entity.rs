@@ -1,8 +1,8 @@
-//! Entities: keys whose values, or absence, follow from another key's value in all keysets.
+//! Entities: keys whose values, or absence, follow from the value of another key in all keysets.
 //!
-//! The labels that describe a pod are on all its series, and always the same; those of a point are not. So whatever the values of one
-//! key determine, absence included, describes what that key names. Presence is what tells a pod's zone from a point's status
-//! that happens to be the same everywhere.
+//! Labels that describe a pod are equal on all its series; labels of a point are not. Keys whose values, absence
+//! included, are determined by one key describe the entity that it names. Presence distinguishes the zone of a pod from
+//! the status of a point that happens to be equal everywhere.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::group::label_name;
 use super::sample::bits;
 use crate::content::{Content, Origin};
 
-/// Keys that are tried as what names an entity, at most.
+/// Maximum number of keys that are tried as names of an entity.
 const MAX_TRIED: usize = 6;
-/// Entities of a block, at most.
+/// Maximum number of entities of a block.
 const MAX_ENTITIES: usize = 6;
-/// Series that are looked at for a key, about.
+/// Approximate number of series that are examined per key.
 const SAMPLED_SERIES: u64 = 1 << 16;
 
-/// The keys of each entity, increasing; no key is in two of them.
+/// Returns the keys of each entity in increasing order. No key is in two entities.
 pub(crate) fn find_entities(content: &Content) -> Vec<Vec<u32>> {
     let resource: Vec<u32> = (0..content.value_counts.len() as u32)
         .filter(|&key| content.origins.get(key as usize) == Some(&Origin::Resource))
@@ -36,7 +36,7 @@ pub(crate) fn find_entities(content: &Content) -> Vec<Vec<u32>> {
         .map(|(&key, sampled)| (key, determined_by(content, key, &sampled)))
         .collect();
 
-    // What the input says describes a resource is taken for granted.
+    // Keys that describe a resource by their origin are accepted without a check.
     let mut entities: Vec<Vec<u32>> = if resource.is_empty() { Vec::new() } else { vec![resource] };
     while entities.len() < MAX_ENTITIES {
         let gain = |(key, others): &(u32, Vec<u32>)| -> u64 {
@@ -57,7 +57,7 @@ pub(crate) fn find_entities(content: &Content) -> Vec<Vec<u32>> {
     entities
 }
 
-/// How many series have each key.
+/// Returns the number of series that have each key.
 fn series_of_keys(content: &Content) -> Vec<u64> {
     let mut series = vec![0; content.value_counts.len()];
     for keyset in &content.keysets {
@@ -68,11 +68,12 @@ fn series_of_keys(content: &Content) -> Vec<u64> {
     series
 }
 
-/// The keys whose value or absence follows from that of `key`, in a sample of its values. Looks at each code of the sampled rows once at most.
+/// Returns the keys whose value or absence follows from the value of `key`, in a sample of its values. Reads each code
+/// of the sampled rows at most once.
 fn determined_by(content: &Content, key: u32, sampled: &Sampled) -> Vec<u32> {
     let value_count = content.value_counts[key as usize] as usize;
     let mut row_counts = vec![0; value_count];
-    // Where else each key is: which of the sampled keysets have it, in which column.
+    // Columns of each other key in the sampled keysets.
     let mut columns: BTreeMap<u32, Vec<(usize, usize)>> = BTreeMap::new();
     for (place, (keyset, rows)) in sampled.iter().enumerate() {
         rows.iter().for_each(|&(_, value)| row_counts[value as usize] += 1);
@@ -100,26 +101,26 @@ fn determined_by(content: &Content, key: u32, sampled: &Sampled) -> Vec<u32> {
                 seen.rows += 1;
             }
         }
-        // Where it is absent from some rows of a value, it must be absent from all.
+        // If it is absent from one row of a value, it must be absent from all.
         values.iter().all(|&value| seen[value].rows == row_counts[value])
     };
     columns.into_iter().filter(|(other, columns)| follows(*other, columns)).map(|(other, _)| other).collect()
 }
 
-/// What another key has where a key has some value.
+/// Values of another key for one value of a key.
 #[derive(Debug, Clone, Default)]
 struct Seen {
-    /// The other key, if this value was seen with it.
+    /// Other key, if it occurred with this value.
     key: Option<u32>,
     code: u32,
-    /// Rows that have both.
+    /// Number of rows with both.
     rows: u32,
 }
 
-/// Keysets with row numbers and what these rows have for a key.
+/// Keysets with row numbers, and the codes of a key in these rows.
 type Sampled = Vec<(usize, Vec<(u32, u32)>)>;
 
-/// For each of these keys, all rows that have some of its values. One pass over the rows, since they are many.
+/// Returns for each of these keys all rows with some of its values. Takes one pass over the rows, since there are many.
 fn sampled_rows(content: &Content, keys: &[u32], series: &[u64]) -> Vec<Sampled> {
     let picked: Vec<Vec<bool>> = (keys.iter())
         .map(|&key| {
@@ -154,7 +155,8 @@ mod tests {
     use super::*;
     use crate::content::KeysetRows;
 
-    /// Keys: 0 name, 1 status, 2 pod, 3 node, 4 zone. Of four pods the last is on no node, and all are in one zone; points have a status or not.
+    /// Keys: 0 name, 1 status, 2 pod, 3 node, 4 zone. Of four pods the last is on no node, and all are in one zone.
+    /// Points have a status or not.
     fn content() -> Content {
         let placed = |name: u32, status: u32| (0..3).flat_map(move |pod: u32| [name, status, pod, pod / 2, 0]);
         let content = |keys: &[u32], rows: Vec<u32>| KeysetRows { keys: keys.to_vec(), rows };
@@ -174,11 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_a_key_does_so_in_all_keysets_and_where_it_is_absent() {
+    fn a_key_follows_from_another_in_all_keysets_including_absence() {
         let content = content();
         assert_eq!(follow(&content, 2), [3, 4], "a pod has always the same node, or none");
         assert_eq!(follow(&content, 3), [4]);
-        // The zone is on all series, the node not on all of a zone.
+        // All series have the zone; not all series of a zone have the node.
         assert_eq!(follow(&content, 4), [0_u32; 0]);
         assert_eq!(follow(&content, 1), [4]);
     }

@@ -1,4 +1,4 @@
-//! Splits of the groups of columns that the rows of a keyset show.
+//! Splits by the groups of columns that the rows of a keyset show.
 
 use std::rc::Rc;
 
@@ -8,19 +8,19 @@ use super::cost::Split;
 use super::group::Group;
 use super::sample::Sample;
 
-/// Groups of a keyset that are tried as lists, at most.
+/// Maximum number of groups that are tried as lists.
 const MAX_TRIED: usize = 12;
-/// Groups of which pairs are, at most.
+/// Maximum number of groups that are tried in pairs.
 const MAX_PAIRED: usize = 6;
 
-/// A column that does not change, and so tells nothing of where it belongs.
+/// Column that does not change, so that rows do not show its group.
 struct Constant {
     column: usize,
-    /// How much its key belongs to the keys of each group that was found.
+    /// Affinity of its key to the keys of each group.
     affinities: Vec<f64>,
 }
 
-/// The groups found as columns, and with some of them as lists. None where no column changes.
+/// Returns splits with the groups as columns, and with some of them as lists. Returns none if no column changes.
 pub(super) fn found_splits(sample: &mut Sample<'_>, affinity: &Affinity<'_>) -> Vec<Split> {
     let columns: Vec<Rc<Group>> = (0..sample.keyset.keys.len()).map(|column| sample.group(&[column])).collect();
     let groups: Vec<Vec<usize>> = agglomerate(sample, &columns).into_iter().map(|group| group.columns).collect();
@@ -39,7 +39,7 @@ pub(super) fn found_splits(sample: &mut Sample<'_>, affinity: &Affinity<'_>) -> 
     lists.iter().map(|list| split(&groups, list, &constants)).collect()
 }
 
-/// Which groups may form the list: each one of the first, each pair of them, and all but these.
+/// Returns the groups that may form the list: each of the first ones, each pair of them, and all except these.
 fn subsets(count: usize) -> Vec<Vec<usize>> {
     let tried = count.min(MAX_TRIED);
     let mut chosen: Vec<Vec<usize>> = (0..tried).map(|number| vec![number]).collect();
@@ -55,9 +55,9 @@ fn subsets(count: usize) -> Vec<Vec<usize>> {
     chosen
 }
 
-/// The split that has these of the groups in its lists, and each constant where its key belongs.
+/// Returns the split with these groups in its lists, and each constant column in the group of its key.
 fn split(groups: &[Vec<usize>], list: &[usize], constants: &[Constant]) -> Split {
-    // Which groups stand behind each column; those of the list come last.
+    // Groups behind each column, those of the list last.
     let mut behind: Vec<Vec<usize>> =
         (0..groups.len()).filter(|number| !list.contains(number)).map(|number| vec![number]).collect();
     if !list.is_empty() {
@@ -75,7 +75,7 @@ fn split(groups: &[Vec<usize>], list: &[usize], constants: &[Constant]) -> Split
 }
 
 impl Constant {
-    /// To which of some sets of groups it belongs most, by the average of their keys; to the one with most keys if nothing is known.
+    /// Returns the set of groups with the highest average affinity, or the largest set if nothing is known.
     fn nearest(&self, sets: &[Vec<usize>], key_counts: &[usize]) -> usize {
         let mut best = (0.0, 0, 0);
         for (place, (groups, &key_count)) in sets.iter().zip(key_counts).enumerate() {
@@ -104,9 +104,9 @@ mod tests {
         let groups = [vec![1, 2], vec![4], vec![5]];
         let constants = [
             Constant { column: 0, affinities: vec![0.0, 3.0, 0.0] },
-            // Nothing is known of it.
+            // Nothing is known about it.
             Constant { column: 3, affinities: vec![0.0; 3] },
-            // On average the first group's keys are nearer.
+            // On average the keys of the first group have more affinity.
             Constant { column: 6, affinities: vec![4.0, 0.0, 3.0] },
         ];
         let whole = split(&groups, &[], &constants);

@@ -1,25 +1,25 @@
-//! Columns of a keyset, and groups of them, as dense codes.
+//! Groups of columns of a keyset, as dense codes: [`Group`].
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// Pairs of codes are counted in a bitmap up to this many bits: it stays in the second-level cache.
+/// Maximum bits of a bitmap for counting pairs of codes, so that it stays in the second-level cache.
 const MAX_BITMAP_BITS: usize = 1 << 20;
 
-/// Some columns of a keyset and the combinations of codes that its rows have in them.
+/// Columns of a keyset, and the combinations of codes in its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
-    /// Positions of the columns in the keyset, increasing.
+    /// Positions of the columns in the keyset, in increasing order.
     pub columns: Vec<usize>,
-    /// The combination of each row, numbered in the order in which they first occur.
+    /// Combination of each row, numbered in order of first occurrence.
     pub codes: Vec<u32>,
-    /// A name for each combination that is the same in all keysets: the sum of those of its labels.
+    /// Name of each combination, which is equal in all keysets: the sum of the names of its labels.
     pub names: Vec<u64>,
 }
 
-/// The name of a label in sums that stand for combinations.
+/// Returns the name of a label, for sums that name combinations.
 pub(crate) fn label_name(key: u32, code: u32) -> u64 {
     let label = u64::from(key) << 32 | u64::from(code);
     let mixed = (label ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,18 +27,18 @@ pub(crate) fn label_name(key: u32, code: u32) -> u64 {
 }
 
 impl Group {
-    /// How many combinations there are.
+    /// Returns the number of combinations.
     pub(crate) fn distinct(&self) -> usize {
         self.names.len()
     }
 
-    /// The group of these columns, from the name of what each row has in them.
+    /// Creates a group of these columns from the names of the combination of each row.
     pub(crate) fn from_names(columns: Vec<usize>, names: &[u64], numbering: &mut Numbering) -> Self {
         let (codes, names) = numbering.number(names.iter().copied());
         Self { columns, codes, names }
     }
 
-    /// Both together.
+    /// Returns the union of two groups.
     pub(crate) fn join(&self, other: &Self, numbering: &mut Numbering) -> Self {
         let mut columns = [&self.columns[..], &other.columns].concat();
         columns.sort_unstable();
@@ -51,7 +51,7 @@ impl Group {
         Self { columns, codes, names }
     }
 
-    /// How many combinations both together would have.
+    /// Returns the number of combinations of the union.
     pub(crate) fn count_joined(&self, other: &Self, counting: &mut Counting) -> usize {
         if self.distinct() == 1 || other.distinct() == 1 {
             return self.distinct().max(other.distinct());
@@ -60,21 +60,21 @@ impl Group {
     }
 }
 
-/// Numbers things in the order in which they first occur.
+/// Numbering of items in order of first occurrence.
 #[derive(Debug, Default)]
 pub(crate) struct Numbering {
     index: HashTable<(u64, u32)>,
 }
 
 impl Numbering {
-    /// The number of each item, and the distinct items.
+    /// Returns the number of each item, and the distinct items.
     pub(crate) fn number(&mut self, items: impl Iterator<Item = u64>) -> (Vec<u32>, Vec<u64>) {
         self.index.clear();
         let hasher = FixedState::default();
         let (mut codes, mut distinct) = (Vec::with_capacity(items.size_hint().0), Vec::new());
         let mut last = None;
         for item in items {
-            // Rows are sorted, so that neighbours are often equal.
+            // Rows are sorted, so neighbours are often equal.
             if let Some((before, code)) = last
                 && before == item
             {
@@ -101,7 +101,7 @@ impl Numbering {
     }
 }
 
-/// Counts distinct pairs of codes.
+/// Counter of distinct pairs of codes.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
     bitmap: Vec<u64>,

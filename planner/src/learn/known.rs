@@ -1,10 +1,10 @@
-//! What was learned on other keysets: lists of keys that stand together, and what their tables hold already.
+//! Knowledge from other keysets: groups of keys, and the contents of their tables.
 
 use std::collections::BTreeMap;
 
 use foldhash::HashSet;
 
-/// Groups of keys, by their number.
+/// Groups of keys, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     numbers: BTreeMap<Vec<u32>, usize>,
@@ -15,34 +15,34 @@ pub(crate) struct Known {
 #[derive(Debug, Default)]
 pub(crate) struct KnownGroup {
     pub keys: Vec<u32>,
-    /// Names of the rows that its table has.
+    /// Names of the rows of its table.
     pub rows: HashSet<u64>,
-    /// Names of the lists over it.
+    /// Names of the lists over its table.
     pub lists: HashSet<u64>,
-    /// Keysets that use it, and that are expected to.
+    /// Number of keysets that use it or are expected to.
     pub users: u32,
     pub users_expected: u32,
-    /// The rows of all these, and how many they are if each keyset counts its own.
+    /// Number of distinct rows of these keysets, and the sum of the rows of each.
     rows_expected: HashSet<u64>,
     own_rows_expected: usize,
 }
 
 impl KnownGroup {
-    /// Expects a keyset to use it with these rows.
+    /// Expects a keyset with these rows to use it.
     pub(crate) fn expect(&mut self, rows: &[u64]) {
         self.users_expected += 1;
         self.own_rows_expected += rows.len();
         self.rows_expected.extend(rows.iter().copied());
     }
 
-    /// How many keysets have a row, on average.
+    /// Returns the average number of keysets per row.
     pub(crate) fn sharing(&self) -> f64 {
         self.own_rows_expected.max(1) as f64 / self.rows_expected.len().max(1) as f64
     }
 }
 
 impl Known {
-    /// The group of these keys, which is added if it is new.
+    /// Returns the group of these keys, and adds it if it is new.
     pub(crate) fn number(&mut self, keys: &[u32]) -> usize {
         if let Some(&number) = self.numbers.get(keys) {
             return number;
@@ -61,7 +61,7 @@ impl Known {
         &mut self.groups[number]
     }
 
-    /// The groups whose keys a keyset has, those with the most keys first.
+    /// Returns the groups whose keys a keyset has, those with most keys first.
     pub(crate) fn inside(&self, keys: &[u32]) -> Vec<&KnownGroup> {
         let mut inside: Vec<&KnownGroup> = (self.groups.iter())
             .filter(|group| group.users > 0 && group.keys.len() <= keys.len() && is_subset(&group.keys, keys))
@@ -71,7 +71,7 @@ impl Known {
     }
 }
 
-/// Whether all of one sorted list are in another.
+/// Returns true if all items of one sorted list are in another.
 pub(crate) fn is_subset(part: &[u32], whole: &[u32]) -> bool {
     let mut rest = whole.iter();
     part.iter().all(|item| rest.any(|other| other == item))

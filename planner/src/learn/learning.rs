@@ -1,4 +1,4 @@
-//! A plan from what the samples of the keysets show.
+//! Plan from samples of the keysets.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::sample::Sample;
 use crate::content::{Content, KeysetRows};
 use crate::plan::{KeysetPlan, Part, Plan, TablePlan};
 
-/// Plans all keysets. Whether that pays is seen later, on all rows.
+/// Plans all keysets. The caller checks on all rows if the plan pays.
 pub(crate) fn learn(content: &Content) -> Plan {
     let splits = split_keysets(content);
     let mut tables = Tables::default();
@@ -24,7 +24,8 @@ pub(crate) fn learn(content: &Content) -> Plan {
     Plan { tables: tables.plans, keysets }
 }
 
-/// The split of each keyset; none where plain rows cost less. The largest are split first, so that small ones follow what is known by then.
+/// Returns the split of each keyset, or `None` where plain rows cost less. The largest keysets are split first, so that
+/// small ones follow them.
 fn split_keysets(content: &Content) -> Vec<Option<Split>> {
     let sample = |keyset| Some(Sample::new(keyset, &content.value_counts));
     let mut samples: Vec<Option<Sample<'_>>> = content.keysets.iter().map(sample).collect();
@@ -36,7 +37,7 @@ fn split_keysets(content: &Content) -> Vec<Option<Split>> {
     order.sort_by_key(|&number| Reverse(content.keysets[number].rows.len()));
     let mut splits = vec![None; content.keysets.len()];
     for number in order {
-        // A sample keeps the groups that were looked at, and goes with them.
+        // A sample caches the groups that were examined.
         let Some(mut sample) = samples[number].take() else { continue };
         let learned = Learned { known: &known, affinity: &affinity, entities: &entities };
         if let Some(split) = choose(&mut sample, &learned).split {
@@ -50,7 +51,8 @@ fn split_keysets(content: &Content) -> Vec<Option<Split>> {
     splits
 }
 
-/// What keysets would share if all were split by entities: a table that many will use is worth more than one of them alone shows.
+/// Records the tables that keysets would share if all were split by entities: a table with many users is worth more
+/// than one keyset shows.
 fn expect_entities(samples: &mut [Option<Sample<'_>>], entities: &[Vec<u32>]) -> Known {
     let mut known = Known::default();
     for sample in samples.iter_mut().flatten() {
@@ -64,7 +66,7 @@ fn expect_entities(samples: &mut [Option<Sample<'_>>], entities: &[Vec<u32>]) ->
     known
 }
 
-/// The shared tables of a plan as they come up: one for each list of keys.
+/// Shared tables of a plan, one for each list of keys.
 #[derive(Default)]
 struct Tables {
     numbers: BTreeMap<Vec<u32>, usize>,
@@ -73,7 +75,7 @@ struct Tables {
 
 impl Tables {
     fn plan(&mut self, keyset: &KeysetRows, split: &Split) -> KeysetPlan {
-        // Columns stand in the order of their first keys.
+        // Columns are in order of their first keys.
         let mut prefix: Vec<&Vec<usize>> = split.prefix.iter().collect();
         prefix.sort_unstable();
         KeysetPlan {
@@ -82,7 +84,7 @@ impl Tables {
         }
     }
 
-    /// These columns of a keyset: a key, or a table, which is added if it is new.
+    /// Returns the part for these columns of a keyset: a key, or a table, which is added if it is new.
     fn part(&mut self, keyset: &KeysetRows, columns: &[usize]) -> Part {
         let keys: Vec<u32> = columns.iter().map(|&column| keyset.keys[column]).collect();
         if let [key] = keys[..] {

@@ -1,4 +1,4 @@
-//! A keyset as planning sees it: some of its rows, column by column.
+//! Sampled rows of a keyset, column by column: [`Sample`].
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -6,31 +6,31 @@ use std::rc::Rc;
 use super::group::{Group, Numbering, label_name};
 use crate::content::KeysetRows;
 
-/// Rows that are looked at, at most.
+/// Maximum number of sampled rows.
 const MAX_ROWS: usize = 1 << 13;
-/// Codes that are looked at, at most: fewer rows of wider keysets.
+/// Maximum number of sampled codes: wide keysets have fewer sampled rows.
 const MAX_CODES: usize = 1 << 18;
 
-/// The sampled rows of a keyset.
+/// Sampled rows of a keyset.
 #[derive(Debug)]
 pub(crate) struct Sample<'c> {
     pub keyset: &'c KeysetRows,
-    /// Numbers of the sampled rows, increasing; none when all are.
+    /// Numbers of the sampled rows in increasing order, or `None` if all rows are sampled.
     rows: Option<Vec<u32>>,
-    /// Bits of a code of each column, as the dictionary has them.
+    /// Bits of a code of each column in its dictionary.
     pub code_bits: Vec<u32>,
-    /// Series for each sampled row.
+    /// Number of series per sampled row.
     pub scale: f64,
-    /// Groups that were asked for.
+    /// Cache of groups.
     groups: BTreeMap<Vec<usize>, Rc<Group>>,
-    /// The name of each row, once it was needed.
+    /// Name of each row, once it was needed.
     whole_names: Vec<u64>,
     numbering: Numbering,
 }
 
 impl<'c> Sample<'c> {
-    /// Samples whole prefixes: all rows in which one column has one of some codes. That column is the one with the most values
-    /// that still leaves rows to each of them.
+    /// Samples whole prefixes: all rows in which one column has one of some codes. That column has the most values of
+    /// those that leave several rows per value.
     pub(crate) fn new(keyset: &'c KeysetRows, value_counts: &[u32]) -> Self {
         let code_bits = keyset.keys.iter().map(|&key| bits(value_counts[key as usize] as usize)).collect();
         let limit = MAX_ROWS.min((MAX_CODES / keyset.keys.len().max(1)).max(256));
@@ -71,7 +71,7 @@ impl<'c> Sample<'c> {
         (0..total as u32).step_by(step).collect()
     }
 
-    /// The column with the most values that has at least four rows a value.
+    /// Returns the column with the most values that has at least four rows per value.
     fn sampling_column(&self, value_counts: &[u32]) -> Option<usize> {
         let mut seen = Vec::new();
         let mut best: Option<(usize, usize)> = None;
@@ -91,13 +91,13 @@ impl<'c> Sample<'c> {
         best.filter(|&(distinct, _)| distinct > 64).map(|(_, column)| column)
     }
 
-    /// How many rows were sampled.
+    /// Returns the number of sampled rows.
     pub(crate) fn len(&self) -> usize {
         self.rows.as_ref().map_or(self.keyset.len(), Vec::len)
     }
 
-    /// How many combinations of a group all rows have for each one of the sample, if those that the sample has once are a sample of
-    /// others like them.
+    /// Estimates the combinations of a group in all rows per combination in the sample, if combinations that occur once
+    /// in the sample are a sample of others like them.
     pub(crate) fn growth(&self, group: &Group) -> f64 {
         if self.rows.is_none() || group.distinct() == 0 {
             return 1.0;
@@ -117,7 +117,7 @@ impl<'c> Sample<'c> {
         all.into_iter().flatten().chain(some)
     }
 
-    /// The group of these columns.
+    /// Returns the group of these columns.
     pub(crate) fn group(&mut self, columns: &[usize]) -> Rc<Group> {
         if let Some(group) = self.groups.get(columns) {
             return Rc::clone(group);
@@ -133,7 +133,7 @@ impl<'c> Sample<'c> {
         group
     }
 
-    /// The group of all columns but those of another group. Names are sums, so that it need not look at any column.
+    /// Returns the group of all columns except those of another group. Names are sums, so no column needs to be read.
     pub(crate) fn complement(&mut self, group: &Group) -> Rc<Group> {
         let columns = self.others(&group.columns);
         if let Some(group) = self.groups.get(&columns) {
@@ -154,23 +154,23 @@ impl<'c> Sample<'c> {
         group
     }
 
-    /// The keys of these columns.
+    /// Returns the keys of these columns.
     pub(crate) fn keys_of(&self, columns: &[usize]) -> Vec<u32> {
         columns.iter().map(|&column| self.keyset.keys[column]).collect()
     }
 
-    /// The columns of these keys, which the keyset has.
+    /// Returns the columns of these keys, which the keyset has.
     pub(crate) fn columns_of(&self, keys: &[u32]) -> Vec<usize> {
         keys.iter().filter_map(|key| self.keyset.keys.binary_search(key).ok()).collect()
     }
 
-    /// The columns that are not among these.
+    /// Returns the columns that are not among these.
     pub(crate) fn others(&self, columns: &[usize]) -> Vec<usize> {
         (0..self.keyset.keys.len()).filter(|column| columns.binary_search(column).is_err()).collect()
     }
 }
 
-/// The bits that tell `count` things apart.
+/// Returns the bits that distinguish `count` items.
 pub(crate) fn bits(count: usize) -> u32 {
     usize::BITS - count.saturating_sub(1).leading_zeros()
 }

@@ -1,4 +1,4 @@
-//! Content of shapes that could take planning long: that it ends, and that the block is sound.
+//! Planning ends, and the block is valid, for content whose planning could take long.
 
 use std::collections::BTreeSet;
 use std::iter::once;

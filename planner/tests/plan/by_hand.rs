@@ -1,4 +1,4 @@
-//! A small fleet, planned as a person would plan it.
+//! A small fleet is planned like by hand.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ fn keysets_share_the_table_and_the_list() {
 }
 
 #[test]
-fn what_few_labels_would_save_does_not_pay_for_a_table() {
+fn a_table_for_few_labels_does_not_pay() {
     // Twelve rows of six bits are nine bytes; the record of a table is about as long.
     let model = Model::from_labelsets(&fleet(3, &REQUESTS));
     assert_eq!(plan(&model.content).0, Plan::plain(&model.content));

@@ -1,4 +1,4 @@
-//! Plans against independent models of what they are of.
+//! Compares plans with independent models.
 
 mod bounded;
 mod by_hand;

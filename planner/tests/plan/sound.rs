@@ -1,4 +1,4 @@
-//! Whatever is planned, the block is sound, holds the content, and is no larger than it would be without a plan.
+//! Blocks of any plan are valid, have the content, and are not larger than without a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the tests share: a publication to try, and a judge of the folder that it leaves.
+//! Shared parts of the tests: a publication, and checks of the folder after it.
 
 // Each test binary uses its own part.
 #![allow(dead_code)]

@@ -1,16 +1,18 @@
 //! The tables of a report.
 
-use super::distribution::Distribution;
-use super::statistics::Statistics;
-use crate::arguments::Arguments;
-use crate::output::Written;
+use std::fmt::Display;
+use std::io::{self, Write};
+
 use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::human;
 use chronoxide_ingest::timings::Percentiles;
 use chronoxide_ingest::{Report, Timings};
 use chronoxide_labels::Layout;
-use std::fmt::Display;
-use std::io::{self, Write};
+
+use super::distribution::Distribution;
+use super::statistics::Statistics;
+use crate::arguments::Arguments;
+use crate::output::Written;
 
 /// Number of label names that are listed, by number of values.
 const TOP_KEYS: usize = 20;
@@ -206,8 +208,8 @@ fn line<T: Display>(out: &mut dyn Write, cells: &[T]) -> io::Result<()> {
     writeln!(out, "| {} |", cells.join(" | "))
 }
 
-/// Formats text of a capture as Markdown code. Characters that would end the code or the cell become U+FFFD. Control and
-/// directional characters, which a terminal or a browser might interpret, are escaped.
+/// Formats text of a capture as Markdown code. Characters that would end the code or the cell become U+FFFD. Control
+/// and directional characters, which a terminal or a browser might interpret, are escaped.
 fn code(text: &str) -> String {
     let safe = TerminalSafe(text).to_string();
     let text: String = safe.chars().map(|char| if matches!(char, '`' | '|') { '\u{fffd}' } else { char }).collect();

@@ -1,6 +1,6 @@
 //! Report of a run as Markdown: input, labels, bytes and times.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `distribution` | distribution of integers |
 //! | `statistics` | statistics of the labels and sections of blocks |

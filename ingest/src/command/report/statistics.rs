@@ -1,11 +1,13 @@
 //! Statistics of the labels and sections of blocks.
 
-use super::distribution::Distribution;
+use std::collections::BTreeMap;
+
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, Result};
 use chronoxide_ingest::SealedBlock;
 use chronoxide_labels::Layout;
-use std::collections::BTreeMap;
+
+use super::distribution::Distribution;
 
 /// Statistics of the labels and sections of blocks. Each block counts its distinct strings.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
-//! A request as JSON.
+//! Requests of OTLP as JSON.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `schema` | the part of the protocol that labels come from |
+//! | `schema` | the messages and fields that labels need |
 //! | `walk` | one walk over a request, without a model in memory |
 //! | `value` | attribute values |
-//! | `text` | strings and numbers as JSON writes them |
+//! | `text` | strings and numbers in JSON |
 
 mod schema;
 mod text;

@@ -1,9 +1,9 @@
-//! The part of the protocol that labels come from: messages, and which of their fields lead where.
+//! Messages and fields of the protocol that labels need.
 
 use super::super::kind::MetricKind;
 use super::super::sink::Level;
 
-/// A message of the protocol on the way from a request to a point.
+/// Message of the protocol on the way from a request to a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Message {
     Request,
@@ -17,7 +17,7 @@ pub(super) enum Message {
     Quantile,
 }
 
-/// What a field of a message holds.
+/// Content of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     One(Message),
@@ -32,7 +32,7 @@ pub(super) enum Field {
     IsMonotonic,
     Time,
     Flags,
-    /// A sum of measurements, of which only matters whether it is there.
+    /// Sum of measurements, of which only the presence matters.
     Sum,
     BucketCounts,
     BucketBounds,
@@ -41,7 +41,7 @@ pub(super) enum Field {
 }
 
 impl Message {
-    /// What a field holds; nothing if it makes no label.
+    /// Returns the content of a field, or `None` if labels do not need it.
     pub(super) fn field(self, name: &str) -> Option<Field> {
         use Field::{
             Attributes, BucketBounds, BucketCounts, Description, Flags, IsMonotonic, Many, Name, One, Quantile,
@@ -90,7 +90,7 @@ impl Message {
         })
     }
 
-    /// Whether a field describes what is in another one of this message, and so has to be known before it.
+    /// Returns true if a field describes other fields of this message, and must be known before them.
     pub(super) fn describes(self, field: Field) -> bool {
         matches!(
             (self, field),
@@ -100,7 +100,7 @@ impl Message {
         )
     }
 
-    /// Whether a field is described by another one of this message.
+    /// Returns true if another field of this message describes the field.
     pub(super) fn is_described(self, field: Field) -> bool {
         matches!(
             (self, field),
@@ -110,7 +110,7 @@ impl Message {
         )
     }
 
-    /// The protocol's name of the message, for errors.
+    /// Returns the name of the message in the protocol, for errors.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Request => "an ExportMetricsServiceRequest",

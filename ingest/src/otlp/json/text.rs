@@ -1,10 +1,11 @@
-//! Strings and integers as JSON writes them: borrowed where possible, integers as numbers or as strings.
+//! Strings and integers in JSON: borrowed where possible, integers as numbers or strings.
 
-use serde::de::{DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A string; `null` is the empty one. Borrowed unless it has escapes.
+use serde::de::{DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
+
+/// String, borrowed unless it has escapes. `null` is the empty string.
 pub(crate) struct Text;
 
 impl<'de> DeserializeSeed<'de> for Text {
@@ -35,7 +36,7 @@ impl<'de> Visitor<'de> for Text {
     }
 }
 
-/// An unsigned 64-bit integer, as a number or as a string of decimal digits; `null` is 0.
+/// Unsigned 64-bit integer, as a number or as a string of decimal digits. `null` is 0.
 pub(super) struct Unsigned;
 
 impl<'de> DeserializeSeed<'de> for Unsigned {
@@ -43,11 +44,11 @@ impl<'de> DeserializeSeed<'de> for Unsigned {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
         let value = deserializer.deserialize_any(Integer)?;
-        u64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is no unsigned 64-bit integer")))
+        u64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is not an unsigned 64-bit integer")))
     }
 }
 
-/// A signed 64-bit integer, as a number or as a string of decimal digits; `null` is 0.
+/// Signed 64-bit integer, as a number or as a string of decimal digits. `null` is 0.
 pub(super) struct Signed;
 
 impl<'de> DeserializeSeed<'de> for Signed {
@@ -55,7 +56,7 @@ impl<'de> DeserializeSeed<'de> for Signed {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<i64, D::Error> {
         let value = deserializer.deserialize_any(Integer)?;
-        i64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is no signed 64-bit integer")))
+        i64::try_from(value).map_err(|_| D::Error::custom(format_args!("{value} is not a signed 64-bit integer")))
     }
 }
 
@@ -76,7 +77,7 @@ impl Visitor<'_> for Integer {
         Ok(value.into())
     }
 
-    /// The JSON mapping allows `1e3` for an integer. Beyond 2^53 a double does not say which integer was meant.
+    /// The JSON mapping allows `1e3` for an integer. Beyond 2^53 a double does not determine the integer.
     fn visit_f64<E: Error>(self, value: f64) -> Result<i128, E> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if value.fract() == 0.0 && value.abs() <= EXACT {
@@ -95,7 +96,7 @@ impl Visitor<'_> for Integer {
     }
 }
 
-/// A double, as a number or as a string, which may be `NaN`, `Infinity` or `-Infinity`; `null` is 0.
+/// Double, as a number or as a string, which may be `NaN`, `Infinity` or `-Infinity`. `null` is 0.
 pub(super) struct Double;
 
 impl<'de> DeserializeSeed<'de> for Double {
@@ -130,7 +131,7 @@ impl Visitor<'_> for Double {
             "NaN" => Ok(f64::NAN),
             "Infinity" => Ok(f64::INFINITY),
             "-Infinity" => Ok(f64::NEG_INFINITY),
-            // Rust also reads "inf" and the like, which the mapping does not know.
+            // Rust also parses "inf" and similar, which the mapping does not allow.
             _ if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
                 let finite = text.parse().ok().filter(|value: &f64| value.is_finite());
                 finite.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
@@ -146,9 +147,10 @@ impl Visitor<'_> for Double {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::super::value::double_text;
     use super::*;
-    use proptest::prelude::*;
 
     fn read<'de, S: DeserializeSeed<'de>>(seed: S, json: &'de str) -> Result<S::Value, String> {
         seed.deserialize(&mut serde_json::Deserializer::from_str(json)).map_err(|error| error.to_string())
@@ -175,10 +177,10 @@ mod tests {
         }
         for json in ["-1", "\"-1\"", "\"18446744073709551616\""] {
             let error = read(Unsigned, json).unwrap_err();
-            assert!(error.contains("no unsigned 64-bit integer"), "{json}: {error}");
+            assert!(error.contains("not an unsigned 64-bit integer"), "{json}: {error}");
         }
         let error = read(Signed, "9223372036854775808").unwrap_err();
-        assert!(error.contains("9223372036854775808 is no signed 64-bit integer"), "{error}");
+        assert!(error.contains("9223372036854775808 is not a signed 64-bit integer"), "{error}");
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! Attribute values as text.
 
-use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
-use super::text::{Double, Signed, Text};
+use std::borrow::Cow;
+use std::fmt;
+
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose::NO_PAD};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::borrow::Cow;
-use std::fmt;
 
-/// Reads an `AnyValue`: an object with one field that says what it is, or `null`.
+use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
+use super::text::{Double, Signed, Text};
+
+/// Reads an `AnyValue`: an object whose only field shows its type, or `null`.
 pub(super) struct AnyValue;
 
 impl<'de> DeserializeSeed<'de> for AnyValue {
@@ -58,7 +60,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// Base64 in either alphabet, with padding or without, as base64 in the standard alphabet with padding.
+/// Converts base64 in either alphabet, with or without padding, to the standard alphabet with padding.
 fn normal_base64(text: Cow<'_, str>) -> Result<Cow<'_, str>, base64::DecodeError> {
     const LENIENT: GeneralPurposeConfig = NO_PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let is_url_safe = text.contains(['-', '_']);
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_refused() {
+    fn invalid_values_are_refused() {
         for (json, part) in [
             (r#"{"stringValue":1}"#, "expected a string"),
             (r#"{"boolValue":"true"}"#, "boolean"),

@@ -1,30 +1,31 @@
 //! One walk over a request as JSON, without a model in memory.
 //!
-//! Parts go to the sink as they are read. The protocol's own order has each description before what it describes (the
-//! resource before its scopes, the scope before its metrics, the name before the points); JSON need not. What comes
-//! before its description is put off as text and read at the end of its message: at most five levels can be put off,
+//! Parts are given to the sink as they are read. In the order of the protocol, descriptions come first (the resource
+//! before its scopes, the scope before its metrics, the name before the points). JSON may have another order: fields
+//! before their description are kept as text and read at the end of their message. At most five levels can be deferred,
 //! so no byte is read more than six times.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::super::sink::{Level, Needs, OtlpSink, Point};
 use super::schema::{Field, Message};
 use super::text::{Double, Text, Unsigned};
 use super::value::KeyValue;
 use crate::error::DecodeError;
-use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::fmt;
 
-/// Reads one `ExportMetricsServiceRequest` and gives its parts to `sink`.
+/// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
 ///
-/// Memory stays bounded whatever the bytes say: parts that need not be put off are not kept. So a sink may have got
-/// parts of a request that then turns out to be broken; who wants all or nothing reads it into a sink that does
-/// nothing first.
+/// Memory is bounded: only deferred fields are kept. If the request is malformed, the sink may have got parts of it. To
+/// take all or nothing, decode it into a sink that ignores everything first.
 ///
 /// # Errors
 ///
-/// The bytes are no JSON, or no such request, or the sink did not take a part.
+/// The bytes are not JSON or not such a request, or the sink refuses a part.
 pub fn decode_otlp_json<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
     let text = std::str::from_utf8(bytes)?;
     let mut walk = Walk {
@@ -45,19 +46,19 @@ pub fn decode_otlp_json<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), D
     }
 }
 
-/// What the walk carries along.
+/// State of the walk.
 struct Walk<'s, 'de, S: OtlpSink> {
     sink: &'s mut S,
     needs: Needs,
-    /// Why the sink stopped the walk. It waits here while serde carries an error of its own up.
+    /// Error of the sink that stopped the walk, while serde returns an error of its own.
     failure: Option<S::Error>,
     metric: Metric<'de>,
-    /// Of the current point.
+    /// Bounds and quantiles of the current point.
     bucket_bounds: Vec<f64>,
     quantiles: Vec<f64>,
 }
 
-/// The current metric.
+/// Current metric.
 #[derive(Default)]
 struct Metric<'de> {
     name: Cow<'de, str>,
@@ -66,7 +67,7 @@ struct Metric<'de> {
     metric_type: MetricType,
     temporality: Temporality,
     is_monotonic: bool,
-    /// Whether the sink knows of it.
+    /// True if the sink got the metric.
     has_begun: bool,
     point_count: u64,
 }
@@ -85,12 +86,12 @@ impl Metric<'_> {
 }
 
 impl<S: OtlpSink> Walk<'_, '_, S> {
-    /// Gives something to the sink.
+    /// Gives a part to the sink.
     fn give<E: Error>(&mut self, give: impl FnOnce(&mut S) -> Result<(), S::Error>) -> Result<(), E> {
         give(self.sink).map_err(|failure| stopped(&mut self.failure, failure))
     }
 
-    /// The metric begins with its first point, or ends without.
+    /// Begins the metric before its first point, or at its end.
     fn begin_metric<E: Error>(&mut self) -> Result<(), E> {
         if std::mem::replace(&mut self.metric.has_begun, true) {
             return Ok(());
@@ -113,19 +114,19 @@ impl<S: OtlpSink> Walk<'_, '_, S> {
     }
 }
 
-/// Keeps why the sink stopped the walk. Returns what serde carries up instead.
+/// Keeps the error of the sink. Returns the error for serde.
 fn stopped<F, E: Error>(place: &mut Option<F>, failure: F) -> E {
     *place = Some(failure);
     E::custom("stopped by the sink")
 }
 
-/// A message, to be read.
+/// Deserializer of a message.
 struct Node<'w, 's, 'de, S: OtlpSink> {
     walk: &'w mut Walk<'s, 'de, S>,
     message: Message,
 }
 
-/// What of a message is known when it ends.
+/// Descriptions of a message, known at its end.
 #[derive(Default)]
 struct Known<'de> {
     name: Cow<'de, str>,
@@ -224,14 +225,14 @@ impl<'de, S: OtlpSink> Node<'_, '_, 'de, S> {
         Ok(())
     }
 
-    /// Whether a field is not worth its reading.
+    /// Returns true if the field can be skipped.
     fn skips(&self, field: Field) -> bool {
         matches!(field, Field::Sum | Field::BucketCounts | Field::BucketBounds | Field::Quantiles)
             && !self.walk.needs.buckets
             || field == Field::SchemaUrl && !self.walk.needs.scope_schema_url
     }
 
-    /// Whether a field is read at the end of its message, in any case.
+    /// Returns true if the field is always read at the end of its message.
     fn is_last(&self, field: Field) -> bool {
         let is_described = matches!(
             (self.message, field),
@@ -257,7 +258,7 @@ impl<'de, S: OtlpSink> Visitor<'de> for Node<'_, '_, 'de, S> {
         f.write_str(self.message.name())
     }
 
-    /// `null` is a message that is not there.
+    /// `null` is a missing message.
     fn visit_unit<E: Error>(self) -> Result<(), E> {
         Ok(())
     }
@@ -319,7 +320,7 @@ impl Visitor<'_> for FieldOf {
     }
 }
 
-/// Reads what a field holds.
+/// Reads the content of a field.
 struct FieldValue<'n, 'w, 's, 'de, S: OtlpSink> {
     node: &'n mut Node<'w, 's, 'de, S>,
     known: &'n mut Known<'de>,
@@ -334,13 +335,13 @@ impl<'de, S: OtlpSink> DeserializeSeed<'de> for FieldValue<'_, '_, '_, 'de, S> {
     }
 }
 
-/// A repeated field, to be read.
+/// Deserializer of a repeated field.
 struct Items<'w, 's, 'de, S: OtlpSink> {
     walk: &'w mut Walk<'s, 'de, S>,
     item: Item,
 }
 
-/// What a repeated field holds.
+/// Content of a repeated field.
 #[derive(Clone, Copy)]
 enum Item {
     Message(Message),
@@ -367,7 +368,7 @@ impl<'de, S: OtlpSink> Visitor<'de> for Items<'_, '_, 'de, S> {
         }
     }
 
-    /// `null` is a field that is not there.
+    /// `null` is a missing field.
     fn visit_unit<E: Error>(self) -> Result<(), E> {
         Ok(())
     }
@@ -392,8 +393,8 @@ impl<'de, S: OtlpSink> Visitor<'de> for Items<'_, '_, 'de, S> {
     }
 }
 
-/// Reads an `AggregationTemporality`: its number, as the protocol says, or its name, as other writers of JSON do. An
-/// unknown one says nothing.
+/// Reads an `AggregationTemporality`: its number, as in the protocol, or its name, as some writers of JSON do. Unknown
+/// values are unspecified.
 struct TemporalityName;
 
 impl<'de> DeserializeSeed<'de> for TemporalityName {

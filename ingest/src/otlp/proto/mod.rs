@@ -1,6 +1,6 @@
 //! Requests of OTLP as protobuf, borrowed from their bytes.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `walk` | one walk over a request, without a model in memory |
 //! | `value` | attribute values |

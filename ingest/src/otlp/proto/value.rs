@@ -1,21 +1,22 @@
 //! Attribute values.
 
-use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
-use crate::protobuf::{Fields, ProtoError};
 use std::borrow::Cow;
 
-/// Lists within lists, at most: as deep as JSON can be read, nearly.
+use super::super::value::{Value, array_text, bytes_text, double_value, int_value, pairs_text};
+use crate::protobuf::{Fields, ProtoError};
+
+/// Maximum depth of nested lists, similar to that of JSON.
 const MAX_LIST_DEPTH: usize = 32;
 
-/// A message that may come in pieces: its place in the record, and its bytes, which are those of all its pieces.
+/// Message that may come in pieces: its position in the record, and the bytes of all pieces.
 type Pieces<'a> = (usize, Cow<'a, [u8]>);
 
-/// Puts a piece behind those that are there.
+/// Appends a piece.
 fn append<'a>(pieces: Option<Pieces<'a>>, piece: Fields<'a>, bytes: &'a [u8]) -> Pieces<'a> {
     match pieces {
         None => (piece.offset(), Cow::Borrowed(bytes)),
         Some((offset, before)) => {
-            // Copied once, and then extended: there may be very many pieces.
+            // Copied once and then extended: there may be very many pieces.
             let mut all = before.into_owned();
             all.extend_from_slice(bytes);
             (offset, Cow::Owned(all))
@@ -46,14 +47,14 @@ fn nested_key_value<'a>(fields: &mut Fields<'a>, depth: usize) -> Result<(Cow<'a
     Ok((Cow::Borrowed(key), value))
 }
 
-/// What an `AnyValue` holds, by the last of its fields; a list with all its pieces.
+/// Content of an `AnyValue`, by the last of its fields; a list with all its pieces.
 enum Held<'a> {
     Value(Value<'a>),
     Array(Pieces<'a>),
     Pairs(Pieces<'a>),
 }
 
-/// Reads an `AnyValue`: a message with one field that says what it is.
+/// Reads an `AnyValue`: a message whose only field shows its type.
 fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoError> {
     let mut held = Held::Value(Value::Empty);
     while let Some(field) = fields.next()? {
@@ -68,7 +69,7 @@ fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoErr
             (6, Held::Pairs(pieces)) => Held::Pairs(append(Some(pieces), field.message()?, field.bytes()?)),
             (6, _) => Held::Pairs(append(None, field.message()?, field.bytes()?)),
             (7, _) => Held::Value(Value::Text(bytes_text(field.bytes()?).into())),
-            // A string of a table that only profiles have.
+            // Index into a string table, which only profiles have.
             (8, _) => Held::Value(Value::Empty),
             (_, held) => held,
         };
@@ -88,7 +89,7 @@ fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoErr
     Ok(Value::Json(text.into()))
 }
 
-/// The `values` of an `ArrayValue` or a `KeyValueList`.
+/// Iterator over the `values` of an `ArrayValue` or a `KeyValueList`.
 struct Values<'a>(Fields<'a>);
 
 impl<'a> Values<'a> {

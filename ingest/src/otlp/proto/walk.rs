@@ -1,28 +1,29 @@
 //! One walk over a request as protobuf, without a model in memory.
 //!
-//! Fields may come in any order, and what describes a message may come after what it describes. A message is a slice, so
-//! it is passed twice: once for what describes it, once for what is described. Passing over a field costs its key and
+//! Fields may come in any order, and a description may follow the fields that it describes. A message is a slice, so it
+//! is walked twice: once for descriptions, once for described fields. Skipping a field costs reading its key and
 //! length.
+
+use chronoxide_format::metadata::{MetricMetadata, Temporality};
 
 use super::super::kind::MetricKind;
 use super::super::sink::{Level, Needs, OtlpSink, Point};
 use super::value::key_value;
 use crate::error::DecodeError;
 use crate::protobuf::{Field, Fields, ProtoError};
-use chronoxide_format::metadata::{MetricMetadata, Temporality};
 
-/// Reads one `ExportMetricsServiceRequest` and gives its parts to `sink`.
+/// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
 ///
-/// A sink may have got parts of a request that then turns out to be broken; who wants all or nothing reads it into a
-/// sink that does nothing first. What makes no label is not looked at: a broken exemplar breaks nothing.
+/// If the request is malformed, the sink may have got parts of it. To take all or nothing, decode it into a sink that
+/// ignores everything first. Fields that labels do not need are not checked, such as exemplars.
 ///
 /// # Errors
 ///
-/// The bytes are no such request, or the sink did not take a part.
+/// The bytes are not such a request, or the sink refuses a part.
 pub fn decode_otlp_proto<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), DecodeError<S::Error>> {
     let mut walk = Walk { needs: sink.needs(), sink, bucket_bounds: Vec::new(), quantiles: Vec::new() };
     let mut request = Fields::new(bytes, 0);
-    // A message within ends before it does; only at the outermost level can bytes be missing.
+    // A nested message that ends early is malformed. Only the outermost message can be truncated.
     let cut_off = |error| match error {
         ProtoError::EndsEarly { offset } => ProtoError::CutOff { offset },
         error => error,
@@ -35,8 +36,8 @@ pub fn decode_otlp_proto<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), 
     Ok(())
 }
 
-/// Whether the first bytes of a content are those of a request with at least one resource. Text may begin with the same
-/// byte, a newline, so it is looked at as deep as attributes and metrics.
+/// Returns true if content that starts with `head` looks like a request with at least one resource. Text may begin with
+/// the same byte, a newline, so the check descends to attributes and metrics.
 pub fn looks_like_request(head: &[u8]) -> bool {
     let Some((len, resource_metrics)) = within(head, usize::MAX, &[0x0a]) else {
         return false;
@@ -47,7 +48,7 @@ pub fn looks_like_request(head: &[u8]) -> bool {
         })
 }
 
-/// The length of the content of a message's first field and what is there of it, if the field has one of these keys and
+/// Returns the length of the first field of a message and its available bytes, if the field has one of these keys and
 /// fits into the message, which has `room` bytes.
 fn within<'a>(message: &'a [u8], room: usize, keys: &[u8]) -> Option<(usize, &'a [u8])> {
     let (_, rest) = message.split_first().filter(|(key, _)| keys.contains(key))?;
@@ -59,11 +60,11 @@ fn within<'a>(message: &'a [u8], room: usize, keys: &[u8]) -> Option<(usize, &'a
     (fits && (length == 0 || !content.is_empty())).then(|| (length, content.get(..length).unwrap_or(content)))
 }
 
-/// What the walk carries along.
+/// State of the walk.
 struct Walk<'s, S: OtlpSink> {
     sink: &'s mut S,
     needs: Needs,
-    /// Of the current point.
+    /// Bounds and quantiles of the current point.
     bucket_bounds: Vec<f64>,
     quantiles: Vec<f64>,
 }
@@ -84,7 +85,7 @@ impl<S: OtlpSink> Walk<'_, S> {
         }
         let mut described = fields;
         while let Some(field) = described.next()? {
-            // Field 1000 is what scopes were called before they were.
+            // Field 1000 is the former number of scopes.
             if matches!(field.number, 2 | 1000) {
                 self.scope_metrics(field.message()?)?;
             }
@@ -128,7 +129,7 @@ impl<S: OtlpSink> Walk<'_, S> {
 
     fn metric(&mut self, fields: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
         let mut metadata = MetricMetadata::default();
-        // A metric has one kind of data, that of the last field. Those before it of the same kind are pieces of it.
+        // A metric has one kind of data, that of its last field. Earlier fields of the same kind are pieces of it.
         let mut data: Option<(MetricKind, Fields<'_>)> = None;
         let mut description = fields;
         loop {
@@ -222,7 +223,7 @@ impl<S: OtlpSink> Walk<'_, S> {
     }
 }
 
-/// The kind of data that a field of a metric holds.
+/// Returns the kind of data of a field of a metric.
 fn data_kind(number: u32) -> Option<MetricKind> {
     Some(match number {
         5 => MetricKind::Gauge,
@@ -234,7 +235,7 @@ fn data_kind(number: u32) -> Option<MetricKind> {
     })
 }
 
-/// What data say beside their points.
+/// Reads the metadata of data besides its points.
 fn describe(kind: MetricKind, mut pieces: Fields<'_>, metadata: &mut MetricMetadata<'_>) -> Result<(), ProtoError> {
     use MetricKind::{ExponentialHistogram, Histogram, Sum};
     while let Some(field) = pieces.next()? {
@@ -243,7 +244,7 @@ fn describe(kind: MetricKind, mut pieces: Fields<'_>, metadata: &mut MetricMetad
             while let Some(field) = data.next()? {
                 match (kind, field.number) {
                     (Sum | Histogram | ExponentialHistogram, 2) => {
-                        // An enum has 32 bits, and a value that is not known says nothing.
+                        // An enum has 32 bits. Unknown values are unspecified.
                         let code = u8::try_from(field.uint32()?).ok();
                         metadata.temporality = code.and_then(Temporality::from_code).unwrap_or_default();
                     }

@@ -1,15 +1,16 @@
-//! The exposition format as protobuf: `io.prometheus.client.MetricFamily`, each with its length before it, as Prometheus scrapes it to
-//! get native histograms.
+//! Exposition format as protobuf: length-delimited `io.prometheus.client.MetricFamily` messages, which Prometheus
+//! scrapes to get native histograms.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `message` | the messages that series need |
 //! | `detect` | detection of such messages by content |
 //! | `error` | errors of malformed families |
 //!
-//! A family has the series that Prometheus 3 makes of it: `_bucket` with `le`, `+Inf` included, `_sum` and `_count` for a classic
-//! histogram; `quantile`, `_sum` and `_count` for a summary; one for every other metric. A histogram that has native buckets is one
-//! series, also if it has classic buckets, unless classic series are asked for. Values, exemplars and created timestamps are not read.
+//! A family has the series of Prometheus 3: `_bucket` with `le`, including `+Inf`, `_sum` and `_count` for a classic
+//! histogram; `quantile`, `_sum` and `_count` for a summary; one series for each other metric. A histogram with native
+//! buckets is one series, even if it has classic buckets, unless classic series are requested. Values, exemplars and
+//! created timestamps are not read.
 
 mod detect;
 mod error;
@@ -22,8 +23,8 @@ use super::{FamilyType, MILLISECOND, NAME, open_metrics_float};
 use crate::series::SeriesSink;
 use message::{Metric, MetricFamily};
 
-/// Decodes a metric family, without the length before it, and gives its parts to `sink`. If `classic_histograms`, histograms with
-/// native and classic buckets have the series of the classic ones.
+/// Decodes a metric family, without its length prefix, and gives its parts to `sink`. With `classic_histograms`,
+/// histograms with native and classic buckets get the classic series.
 ///
 /// # Errors
 ///
@@ -46,7 +47,7 @@ pub fn decode_metric_family<S: SeriesSink>(
         let milliseconds = metric.timestamp_ms;
         let out_of_range = || FamilyError::TimeRange { family: family.name.to_owned(), number, milliseconds };
         let time = match milliseconds {
-            // Protobuf writes 0 and a missing field alike.
+            // A missing field and 0 are equal in protobuf.
             0 => None,
             _ => Some(milliseconds.checked_mul(MILLISECOND).ok_or_else(out_of_range)?),
         };
@@ -87,7 +88,7 @@ fn give<S: SeriesSink>(
     series.give("_count", None)
 }
 
-/// The series of one metric.
+/// Series of one metric.
 struct MetricSeries<'a, S> {
     name: &'a str,
     labels: &'a [(&'a str, &'a str)],

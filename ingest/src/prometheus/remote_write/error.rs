@@ -1,7 +1,8 @@
 //! Errors of malformed requests.
 
-use crate::protobuf::ProtoError;
 use chronoxide_cli::human::size;
+
+use crate::protobuf::ProtoError;
 
 /// Error of decoding a request. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
-//! Requests of Prometheus's remote write, versions [1.0][v1] and [2.0][v2]: protobuf within a snappy block.
+//! Prometheus's remote-write requests, versions [1.0][v1] and [2.0][v2]: protobuf within a snappy block.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `message` | the messages of the protocol that series need |
 //! | `detect` | detection of a request by content |
@@ -36,8 +36,8 @@ const MAX_EXPANSION: usize = 22;
 ///
 /// # Errors
 ///
-/// The body is not a snappy block with a request, expands to more than `max_len` bytes, has a malformed part, or the sink
-/// refuses a part. The sink gets the parts before a malformed one, and nothing of the malformed one.
+/// The body is not a snappy block with a request, expands to more than `max_len` bytes, has a malformed part, or the
+/// sink refuses a part. The sink gets the parts before a malformed one, and nothing of the malformed one.
 pub fn decode_remote_write<S: SeriesSink>(
     body: &[u8],
     max_len: usize,

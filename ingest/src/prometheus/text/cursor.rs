@@ -1,11 +1,11 @@
-//! A position in a line: [`Cursor`].
+//! Position in a line: [`Cursor`].
 
 use super::error::LineError;
 
-/// Bytes of a line that an error shows.
+/// Maximum bytes of a line in an error.
 const SHOWN_LEN: usize = 24;
 
-/// A position in a line. What is read is behind it.
+/// Position in a line.
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     line: &'a [u8],
@@ -13,34 +13,34 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The start of a line without its end.
+    /// Creates a position at the start of a line without its line break.
     pub(super) fn new(line: &'a [u8]) -> Self {
         Self { line, offset: 0 }
     }
 
-    /// Bytes before the position.
+    /// Returns the number of bytes before the position.
     pub(super) fn offset(&self) -> usize {
         self.offset
     }
 
-    /// What is not yet read.
+    /// Returns the bytes after the position.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.line.get(self.offset..).unwrap_or_default()
     }
 
-    /// The next byte, which stays.
+    /// Returns the next byte without consuming it.
     pub(super) fn peek(&self) -> Option<u8> {
         self.rest().first().copied()
     }
 
-    /// Reads a byte if it is the next one.
+    /// Consumes `byte` if it is next. Returns true if it was.
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         self.offset += usize::from(is_next);
         is_next
     }
 
-    /// Reads this word if it is next and blanks follow it, with the blanks.
+    /// Consumes `word` and the blanks after it, if both are next. Returns true if they were.
     pub(super) fn take_word(&mut self, word: &[u8]) -> bool {
         let Some(after) = self.rest().strip_prefix(word) else { return false };
         let is_word = after.first().is_some_and(|&byte| is_blank(byte));
@@ -51,12 +51,12 @@ impl<'a> Cursor<'a> {
         is_word
     }
 
-    /// Reads spaces and tabs. Returns whether there were any.
+    /// Consumes spaces and tabs. Returns true if there were any.
     pub(super) fn skip_blanks(&mut self) -> bool {
         !self.take_while(is_blank).is_empty()
     }
 
-    /// Reads the bytes up to the first for which this is not so.
+    /// Consumes bytes while `is_part` is true.
     pub(super) fn take_while(&mut self, is_part: impl Fn(u8) -> bool) -> &'a [u8] {
         let rest = self.rest();
         let len = rest.iter().position(|&byte| !is_part(byte)).unwrap_or(rest.len());
@@ -64,13 +64,12 @@ impl<'a> Cursor<'a> {
         rest.get(..len).unwrap_or_default()
     }
 
-    /// Reads bytes up to a blank or the end.
+    /// Consumes bytes up to a blank or the end.
     pub(super) fn take_token(&mut self) -> &'a [u8] {
         self.take_while(|byte| !is_blank(byte))
     }
 
-    /// Reads a string in quotes, with what stands for a quote in it still as written. Returns where it starts and what
-    /// stands between the quotes.
+    /// Consumes a quoted string. Returns its start, and the bytes between the quotes with escapes as written.
     pub(super) fn take_quoted(&mut self, expected: &'static str) -> Result<(usize, &'a [u8]), LineError> {
         if !self.take(b'"') {
             return Err(self.expected(expected));
@@ -85,7 +84,7 @@ impl<'a> Cursor<'a> {
                     len += at;
                     break;
                 }
-                // Whatever follows a backslash is no end; a backslash at the end of the line follows no more.
+                // The byte after a backslash does not end the string.
                 Some((at, _)) => len += at + 2,
                 None => {
                     self.offset = self.line.len();
@@ -97,7 +96,7 @@ impl<'a> Cursor<'a> {
         Ok((start, rest.get(..len).unwrap_or_default()))
     }
 
-    /// That something else is here.
+    /// Creates the error of another token at the position.
     pub(super) fn expected(&self, expected: &'static str) -> LineError {
         let rest = self.rest();
         let found = if rest.is_empty() { "the end of the line".to_owned() } else { format!("{:?}", shown(rest)) };
@@ -105,12 +104,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a byte separates what stands on a line.
+/// Returns true if a byte separates tokens.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The start of some bytes for an error.
+/// Returns the start of some bytes for an error.
 pub(super) fn shown(bytes: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(bytes.get(..SHOWN_LEN).unwrap_or(bytes)).into_owned();
     if bytes.len() > SHOWN_LEN {

@@ -1,16 +1,16 @@
-//! Whether a content looks like this text.
+//! Detection of exposition text by content.
 
 use super::line::{Line, Sample};
 use super::timestamp::TimestampUnit;
 
-/// Lines that say something: if so many can be read, the rest may as well be broken.
+/// Number of valid lines after which detection ends.
 const DECISIVE_COUNT: usize = 4;
 
-/// Whether a content that starts like this looks like exposition text or OpenMetrics: its first lines are samples, `HELP`,
-/// `TYPE`, `UNIT` or `# EOF`, with comments and blank lines between them. Some 64 KiB are enough to say so; the last line may
-/// be cut, and counts only if there is no other.
+/// Returns true if content that starts with `head` looks like exposition text or OpenMetrics: its first lines are
+/// samples, `HELP`, `TYPE`, `UNIT` or `# EOF`, besides comments and blank lines. 64 KiB are enough. The last line may
+/// be truncated, and counts only if there is no other.
 ///
-/// Comments alone are of too many formats, and so are not enough.
+/// Comments alone are not enough, because many formats have them.
 pub fn looks_like_text(head: &[u8]) -> bool {
     let mut sample = Sample::default();
     let mut decisive_count = 0;

@@ -1,10 +1,10 @@
-//! What can be wrong with a line.
+//! Errors of malformed lines.
 
-/// Why a line was not taken. `E` is what the sink says.
+/// Error of decoding a line. `E` is the error of the sink.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextError<E> {
-    /// The line is broken. Nothing of it went to the sink.
+    /// The line is malformed. Nothing of it went to the sink.
     #[error(transparent)]
     Line(LineError),
     /// The sink did not take a part of it.
@@ -12,18 +12,18 @@ pub enum TextError<E> {
     Sink(E),
 }
 
-/// What is wrong with a line. Offsets count bytes from the start of the line.
+/// Reason why a line is malformed. Offsets count bytes from the start of the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineError {
     /// Something else stands where the format asks for this.
     #[error("at byte {offset} of the line: expected {expected}, found {found}")]
     Expected {
-        /// Where it should be.
+        /// Position of the expected part.
         offset: usize,
-        /// What should be there.
+        /// Expected part.
         expected: &'static str,
-        /// What is there: a short piece of the line in quotes, or that it ends.
+        /// Start of the rest of the line in quotes, or its end.
         found: String,
     },
     /// A name, a label value or a text is not UTF-8.
@@ -35,7 +35,7 @@ pub enum LineError {
     /// A label stands twice, or `__name__` stands beside the name of the metric.
     #[error("at byte {offset} of the line: duplicate label {name:?}")]
     DuplicateLabel {
-        /// Where the name of the second one starts.
+        /// Start of the second name.
         offset: usize,
         /// The name, cut if it is long.
         name: String,
@@ -43,15 +43,15 @@ pub enum LineError {
     /// The timestamp is not within the 64-bit nanoseconds around 1970.
     #[error("at byte {offset} of the line: the timestamp {text} is not between the years 1677 and 2262")]
     TimestampRange {
-        /// Where it starts.
+        /// Start of the timestamp.
         offset: usize,
-        /// What is written, cut if it is long.
+        /// Text of the timestamp, truncated if it is long.
         text: String,
     },
     /// A value in braces, as OpenMetrics 2 has for histograms and summaries.
     #[error("at byte {offset} of the line: values in braces (OpenMetrics 2) are not supported")]
     CompositeValue {
-        /// Where it starts.
+        /// Start of the value.
         offset: usize,
     },
     /// A line after `# EOF`.

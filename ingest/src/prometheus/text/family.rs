@@ -1,27 +1,28 @@
-//! What was said about the current metric family: [`Family`].
+//! Metadata of the current metric family: [`Family`].
+
+use chronoxide_format::metadata::MetricMetadata;
 
 use super::line::Fact;
 use crate::prometheus::FamilyType;
-use chronoxide_format::metadata::MetricMetadata;
 
-/// What was said about a metric family so far. It stands on separate lines.
+/// Metadata of a metric family, collected from several lines.
 #[derive(Default)]
 pub(super) struct Family {
     name: String,
     family_type: FamilyType,
     unit: String,
     help: String,
-    /// Whether something was said that the sink does not know yet.
+    /// True if there is metadata that the sink did not get yet.
     has_news: bool,
 }
 
 impl Family {
-    /// Whether this is said about the same family.
+    /// Returns true if the metadata is of this family.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name == name
     }
 
-    /// Forgets what was said and starts another family.
+    /// Starts another family.
     pub(super) fn begin(&mut self, name: &str) {
         self.name.clear();
         self.name.push_str(name);
@@ -31,7 +32,7 @@ impl Family {
         self.has_news = false;
     }
 
-    /// Keeps what is said; the last of its kind counts.
+    /// Adds metadata. The last of a kind wins.
     pub(super) fn learn(&mut self, fact: &Fact<'_>) {
         self.has_news = true;
         match fact {
@@ -41,7 +42,7 @@ impl Family {
         }
     }
 
-    /// What was said, if anything was that was not taken yet.
+    /// Returns the metadata, if the sink did not get it yet.
     pub(super) fn take_news(&mut self) -> Option<MetricMetadata<'_>> {
         let metadata = self.family_type.metadata(&self.name, &self.unit, &self.help);
         std::mem::take(&mut self.has_news).then_some(metadata)

@@ -1,40 +1,41 @@
-//! One line: [`Line`], and the labels of a [`Sample`].
+//! Parser of a line: [`Line`], and the labels of a [`Sample`].
+
+use std::borrow::Cow;
+use std::ops::Range;
 
 use super::cursor::{Cursor, is_blank, shown};
 use super::error::LineError;
 use super::number::is_value;
 use super::timestamp::TimestampUnit;
 use crate::prometheus::{FamilyType, NAME};
-use std::borrow::Cow;
-use std::ops::Range;
 
-/// What a line is.
+/// Kind of a line.
 pub(super) enum Line<'a> {
-    /// Nothing, or a comment.
+    /// Blank line or comment.
     Comment,
-    /// `# EOF`, where OpenMetrics ends.
+    /// `# EOF`, the end of OpenMetrics.
     End,
-    /// Something about the metric family of this name.
+    /// Metadata of the metric family with this name.
     Metadata(Cow<'a, str>, Fact<'a>),
-    /// A sample, which was put into the buffers.
+    /// Sample, whose parts are in the buffers.
     Sample,
 }
 
-/// What is said about a metric family.
+/// Metadata of a metric family.
 pub(super) enum Fact<'a> {
     Help(Cow<'a, str>),
     Type(FamilyType),
     Unit(&'a str),
 }
 
-/// The labels and the time of a sample. Its buffers serve one line after the other.
+/// Labels and time of a sample. Its buffers are reused for each line.
 #[derive(Default)]
 pub(super) struct Sample {
-    /// Names and values, one after the other.
+    /// Names and values, concatenated.
     text: String,
-    /// Where they stand in the text and where the names stand in the line; the name of the metric comes first.
+    /// Ranges of names and values in the text, and positions of names in the line. The name of the metric comes first.
     labels: Vec<Label>,
-    /// The labels by name.
+    /// Order of the labels by name.
     order: Vec<usize>,
     /// Nanoseconds since 1970.
     pub(super) time: Option<i64>,
@@ -48,7 +49,7 @@ struct Label {
 }
 
 impl Sample {
-    /// Names and values, the metric's name first, then as they stand in the line.
+    /// Returns names and values, the metric's name first, then in order of the line.
     pub(super) fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.labels.iter().map(|label| (self.slice(&label.name), self.slice(&label.value)))
     }
@@ -77,11 +78,11 @@ impl Sample {
     /// Sets the name of the metric.
     fn set_name(&mut self, offset: usize, name: &str) {
         self.push(offset, NAME, name);
-        // It may stand anywhere in the braces.
+        // It may be anywhere in the braces.
         self.labels.rotate_right(1);
     }
 
-    /// Makes sure that no name stands twice. It is sorted, because a line may have very many labels.
+    /// Checks for duplicate names. Names are sorted, because a line may have very many labels.
     fn check_names(&mut self) -> Result<(), LineError> {
         let Self { text, labels, order, .. } = self;
         let name = |&at: &usize| labels.get(at).and_then(|label| text.get(label.name.clone()));
@@ -102,7 +103,7 @@ impl Sample {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line without its end. The parts of a sample go to `sample`.
+    /// Parses a line without its line break. The parts of a sample go to `sample`.
     pub(super) fn parse(line: &'a [u8], unit: TimestampUnit, sample: &mut Sample) -> Result<Self, LineError> {
         let mut cursor = Cursor::new(line);
         cursor.skip_blanks();
@@ -118,7 +119,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Reads a line that starts with `#`.
+/// Parses a line that starts with `#`.
 fn comment(mut cursor: Cursor<'_>) -> Result<Line<'_>, LineError> {
     cursor.take(b'#');
     if !cursor.skip_blanks() {
@@ -129,7 +130,7 @@ fn comment(mut cursor: Cursor<'_>) -> Result<Line<'_>, LineError> {
     }
     if cursor.take_word(b"HELP") {
         let name = family_name(&mut cursor)?;
-        // One blank separates; more of them belong to the text.
+        // One blank separates; more blanks belong to the text.
         let start = cursor.offset() + usize::from(!cursor.rest().is_empty());
         let text = utf8(cursor.rest().get(1..).unwrap_or_default(), start)?;
         return Ok(Line::Metadata(name, Fact::Help(unescaped(text))));
@@ -151,7 +152,7 @@ fn comment(mut cursor: Cursor<'_>) -> Result<Line<'_>, LineError> {
     Ok(Line::Comment)
 }
 
-/// Reads the name of a metric family and makes sure that it ends there.
+/// Parses the name of a metric family, which must end there.
 fn family_name<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, LineError> {
     const EXPECTED: &str = "the name of a metric";
     let name = if cursor.peek() == Some(b'"') {
@@ -166,7 +167,7 @@ fn family_name<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, LineError> {
     }
 }
 
-/// Reads name, labels, value, timestamp, exemplars.
+/// Parses name, labels, value, timestamp and exemplars.
 fn parse_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sample) -> Result<(), LineError> {
     let mut has_name = false;
     if cursor.peek() != Some(b'{') {
@@ -202,14 +203,14 @@ fn parse_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sampl
     rest_of_sample(cursor, unit, sample)
 }
 
-/// Whether a brace after a name opens a value and not labels: `foo {count:1,...}`.
+/// Returns true if the brace after a metric name opens a composite value (`foo {count:1,...}`) rather than labels.
 fn is_composite(cursor: &Cursor<'_>) -> bool {
     let mut cursor = cursor.clone();
     cursor.take(b'{') && !cursor.take_while(is_label_name_part).is_empty() && cursor.peek() == Some(b':')
 }
 
-/// Reads labels up to the closing brace and gives them to `each` with their place in the line. A string without a value is
-/// the name of the metric; `each` says if there must be none.
+/// Parses labels up to the closing brace, and gives them to `each` with their position in the line. A string without a
+/// value is the name of the metric; `each` refuses it if the metric has a name.
 fn labels(
     cursor: &mut Cursor<'_>,
     mut each: impl FnMut(usize, &str, Option<&str>) -> Result<(), ()>,
@@ -246,7 +247,7 @@ fn labels(
     }
 }
 
-/// Reads a value and makes sure that it is one.
+/// Parses a value, which must be valid.
 fn value(cursor: &mut Cursor<'_>) -> Result<(), LineError> {
     cursor.skip_blanks();
     if cursor.peek() == Some(b'{') {
@@ -257,7 +258,7 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(), LineError> {
     if std::str::from_utf8(token).is_ok_and(is_value) { Ok(()) } else { Err(before.expected("a value")) }
 }
 
-/// Reads what stands behind the value: `[timestamp] [st@start] {# {labels} value [timestamp]}`.
+/// Parses the rest after the value: `[timestamp] [st@start] {# {labels} value [timestamp]}`.
 fn rest_of_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sample) -> Result<(), LineError> {
     cursor.skip_blanks();
     sample.time = timestamp(cursor, unit)?;
@@ -276,13 +277,13 @@ fn rest_of_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sam
         labels(cursor, |_, _, value| value.map(|_| ()).ok_or(()))?;
         value(cursor)?;
         cursor.skip_blanks();
-        // Exemplars are of OpenMetrics, where all times are seconds.
+        // Exemplars are part of OpenMetrics, where all times are seconds.
         timestamp(cursor, TimestampUnit::Seconds)?;
     }
     if cursor.rest().is_empty() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
 }
 
-/// Reads a timestamp if there is one.
+/// Parses a timestamp, if there is one.
 fn timestamp(cursor: &mut Cursor<'_>, unit: TimestampUnit) -> Result<Option<i64>, LineError> {
     if matches!(cursor.peek(), None | Some(b'#')) || cursor.rest().starts_with(b"st@") {
         return Ok(None);
@@ -293,7 +294,7 @@ fn timestamp(cursor: &mut Cursor<'_>, unit: TimestampUnit) -> Result<Option<i64>
     Ok(Some(time))
 }
 
-/// Reads a name without quotes.
+/// Parses an unquoted name.
 fn plain_name<'a>(
     cursor: &mut Cursor<'a>,
     is_part: impl Fn(u8) -> bool,
@@ -307,7 +308,7 @@ fn plain_name<'a>(
     }
 }
 
-/// Reads a name in quotes, which is not empty.
+/// Parses a quoted name, which must not be empty.
 fn quoted<'a>(cursor: &mut Cursor<'a>, expected: &'static str) -> Result<Cow<'a, str>, LineError> {
     let before = cursor.clone();
     let (start, name) = cursor.take_quoted(expected)?;
@@ -326,7 +327,7 @@ fn utf8(bytes: &[u8], start: usize) -> Result<&str, LineError> {
     std::str::from_utf8(bytes).map_err(|error| LineError::Utf8 { offset: start + error.valid_up_to() })
 }
 
-/// Text with `\\`, `\"` and `\n` as what they mean. Other backslashes stay, as in Prometheus.
+/// Replaces the escapes `\\`, `\"` and `\n`. Other backslashes are not changed, as in Prometheus.
 fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);

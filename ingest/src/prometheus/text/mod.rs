@@ -1,29 +1,28 @@
-//! Text that Prometheus scrapes: the exposition formats 0.0.4 and 1.0.0, and OpenMetrics 1.0 with what 2.0 adds to lines.
+//! Exposition text: the formats 0.0.4 and 1.0.0, and OpenMetrics 1.0 with the additions of 2.0 to lines.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `line` | a line and the labels of a sample |
-//! | `cursor` | a position in a line |
+//! | `line` | parser of a line, and the labels of a sample |
+//! | `cursor` | position in a line |
 //! | `number` | values, and decimal text as nanoseconds |
-//! | `timestamp` | [`TimestampUnit`], in what timestamps count |
-//! | `family` | what was said about a metric family |
+//! | `timestamp` | [`TimestampUnit`], the unit of timestamps |
+//! | `family` | metadata of the current metric family |
 //! | `detect` | detection of this text by content |
-//! | `error` | what can be wrong with a line |
+//! | `error` | errors of malformed lines |
 //!
-//! [`TextDecoder`] takes one line after the other and holds none. It has a parser of its own because the crates that there
-//! are read whole documents into models, or refuse names in quotes, or have licences that ask for more than a notice.
+//! [`TextDecoder`] takes lines one by one and keeps none. It has its own parser: existing crates read whole documents
+//! into models, refuse quoted names, or have licences that require more than a notice.
 //!
-//! The formats are read as one, and as leniently as Prometheus reads the older one: blanks may stand between all parts of
-//! a line, a comma may follow the last label, lines may end with CR LF, and families may be mixed. What Prometheus refuses
-//! in both formats is refused here: a name that is none, a label that stands twice, a value that is no number. Values of `le` after
-//! the `TYPE` of a histogram, and of `quantile` after that of a summary, are written as Prometheus 3 writes them (`le="1"` becomes
+//! The formats are read as one, as leniently as Prometheus reads the older format: blanks may be between all parts of a
+//! line, a comma may follow the last label, lines may end with CR LF, and families may be mixed. Lines that Prometheus
+//! refuses in both formats are refused: invalid names, duplicate labels, invalid values. Values of `le` after the
+//! `TYPE` of a histogram, and of `quantile` after that of a summary, are stored like in Prometheus 3 (`le="1"` becomes
 //! `le="1.0"`), unless they are [kept](TextDecoder::keep_float_labels). The differences:
 //!
-//! - `le` and `quantile` that are hexadecimal stay as they are written;
-//! - `_created` lines of OpenMetrics are series like others, and exemplars and start timestamps (`st@`) are read over;
-//! - values in braces, which OpenMetrics 2 has for histograms and summaries, are refused: they stand for series that are
-//!   not written down;
-//! - a comma must stand between labels, and nothing but blank lines after `# EOF`.
+//! - hexadecimal `le` and `quantile` are not changed;
+//! - `_created` lines of OpenMetrics are ordinary series, and exemplars and start timestamps (`st@`) are skipped;
+//! - composite values of histograms and summaries in OpenMetrics 2 are refused;
+//! - labels must be separated by commas, and only blank lines may follow `# EOF`.
 //!
 //! ```
 //! use chronoxide_format::metadata::MetricMetadata;
@@ -31,7 +30,7 @@
 //! use chronoxide_ingest::prometheus::text::{TextDecoder, TextError, TimestampUnit};
 //! use std::convert::Infallible;
 //!
-//! /// Writes down what it gets.
+//! Collects the parts as lines.
 //! #[derive(Default)]
 //! struct Lines(Vec<String>);
 //!
@@ -81,39 +80,39 @@ use family::Family;
 use line::{Fact, Line, Sample};
 use number::is_value;
 
-/// Reads text line by line. It keeps what was said about the current metric family, because `HELP`, `TYPE` and `UNIT` stand
-/// on lines of their own and are one thing for the sink; the metadata of a family come with its first sample, or when
-/// another family begins or the text ends.
+/// Decoder of exposition text, line by line. It collects the metadata of the current metric family from the lines
+/// `HELP`, `TYPE` and `UNIT`. The sink gets the metadata with the first sample of the family, or when another family
+/// begins or the text ends.
 #[derive(Default)]
 pub struct TextDecoder {
     unit: TimestampUnit,
     family: Family,
     sample: Sample,
-    /// What the last `TYPE` line says, whatever family it names: so Prometheus decides which labels are floats.
+    /// Type of the last `TYPE` line of any family, by which Prometheus decides which labels are floats.
     last_type: FamilyType,
     keeps_float_labels: bool,
     is_at_end: bool,
 }
 
 impl TextDecoder {
-    /// The start of a text whose timestamps count in this unit.
+    /// Creates a decoder for timestamps in this unit.
     pub fn new(unit: TimestampUnit) -> Self {
         Self { unit, ..Self::default() }
     }
 
-    /// Keeps the values of `le` and `quantile` as they are written.
+    /// Keeps the values of `le` and `quantile` as written.
     #[must_use]
     pub fn keep_float_labels(mut self) -> Self {
         self.keeps_float_labels = true;
         self
     }
 
-    /// Reads a line, with or without its end, and gives its parts to `sink`.
+    /// Decodes a line, with or without its line break, and gives its parts to `sink`.
     ///
     /// # Errors
     ///
-    /// The line is broken: nothing of it went to the sink, and the next line may be read as if it had not been there. Or the
-    /// sink did not take a part.
+    /// The line is malformed: nothing of it went to the sink, and decoding can continue with the next line. Or the sink
+    /// refuses a part.
     pub fn line<S: SeriesSink>(&mut self, line: &[u8], sink: &mut S) -> Result<(), TextError<S::Error>> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -151,7 +150,7 @@ impl TextDecoder {
         }
     }
 
-    /// Whether a line is a sample with a timestamp. The line is not taken.
+    /// Returns true if a line is a sample with a timestamp, without decoding it.
     pub fn has_time(&mut self, line: &[u8]) -> bool {
         let parsed = Line::parse(line.trim_ascii_end(), self.unit, &mut self.sample);
         matches!(parsed, Ok(Line::Sample)) && self.sample.time.is_some()
@@ -161,7 +160,7 @@ impl TextDecoder {
     ///
     /// # Errors
     ///
-    /// The sink did not take it.
+    /// The sink refuses it.
     pub fn finish<S: SeriesSink>(&mut self, sink: &mut S) -> Result<(), TextError<S::Error>> {
         self.give_metadata(sink)?;
         self.family.begin("");
@@ -176,7 +175,7 @@ impl TextDecoder {
     }
 }
 
-/// Gives a sample to `sink`. The value of `float_label` is written as Prometheus writes floats, if it is one.
+/// Gives a sample to `sink`. The value of `float_label` is formatted like in Prometheus, if it is a float.
 fn give<S: SeriesSink>(sample: &Sample, float_label: &str, sink: &mut S) -> Result<(), S::Error> {
     sink.series_begins()?;
     for (name, value) in sample.labels() {

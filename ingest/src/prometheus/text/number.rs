@@ -1,7 +1,7 @@
-//! Numbers: values, and decimal text as nanoseconds.
+//! Values, and decimal text as nanoseconds.
 
-/// Whether text is a value: decimal with fraction and exponent, `NaN`, or an infinity. As in Prometheus there are no
-/// hexadecimal numbers, no underscores and no signs of `NaN`, and what is too large for a double is none.
+/// Returns true if text is a value: decimal with fraction and exponent, `NaN`, or an infinity. As in Prometheus there
+/// are no hexadecimal numbers, underscores or signs of `NaN`, and numbers that are too large for a double are invalid.
 pub(super) fn is_value(text: &str) -> bool {
     let Ok(value) = text.parse::<f64>() else { return false };
     let unsigned = text.strip_prefix(['+', '-']);
@@ -9,7 +9,7 @@ pub(super) fn is_value(text: &str) -> bool {
     value.is_finite() || (is_word && !(value.is_nan() && unsigned.is_some()))
 }
 
-/// A decimal number in its parts: `digits × 10^exponent`, or minus that.
+/// Decimal number in parts: `digits × 10^exponent`, or its negative.
 pub(super) struct Decimal<'a> {
     is_negative: bool,
     whole: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    /// Reads digits with an optional sign, fraction and exponent.
+    /// Parses digits with an optional sign, fraction and exponent.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let is_negative = text.starts_with('-');
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -40,7 +40,7 @@ impl<'a> Decimal<'a> {
                 if digits.is_empty() || !are_digits(digits) {
                     return None;
                 }
-                // A larger one is as good as this one: no line has as many digits.
+                // A larger exponent makes no difference: no line has that many digits.
                 let size = digits.parse::<i64>().unwrap_or(i64::MAX).min(i64::MAX / 4);
                 if text.starts_with('-') { -size } else { size }
             }
@@ -48,17 +48,17 @@ impl<'a> Decimal<'a> {
         Some(Self { is_negative, whole, fraction, exponent, is_plain })
     }
 
-    /// Whether it is written as an integer.
+    /// Returns true if it is written as an integer.
     pub(super) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// The number times `10^shift` as an integer, without what is behind the point then; nothing if it does not fit.
+    /// Returns the number times `10^shift` as an integer, truncated, or `None` if it does not fit.
     pub(super) fn scaled(&self, shift: i64) -> Option<i64> {
         let mut digits = self.whole.bytes().chain(self.fraction.bytes());
         let mut point = i64::try_from(self.whole.len()).ok()?.checked_add(self.exponent)?.checked_add(shift)?;
         let mut value = 0_i64;
-        // Downwards, because there is one more negative number than there are positive ones.
+        // Negative, because there is one more negative number than positive ones.
         while point > 0 {
             let digit = match digits.next() {
                 Some(digit) => i64::from(digit - b'0'),

@@ -1,29 +1,29 @@
-//! Timestamps: [`TimestampUnit`].
+//! Units of timestamps: [`TimestampUnit`].
 
 use super::cursor::shown;
 use super::error::LineError;
 use super::number::Decimal;
 
-/// In what timestamps count.
+/// Unit of timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimestampUnit {
     /// Integer milliseconds since 1970: the exposition text format.
     Milliseconds,
-    /// Seconds since 1970, with a fraction and an exponent if need be: OpenMetrics.
+    /// Seconds since 1970, with optional fraction and exponent: OpenMetrics.
     Seconds,
-    /// Each as it looks. A fraction or an exponent means seconds, which alone may have them, and so does an integer below
-    /// 10^11. Other integers are milliseconds: 10^11 milliseconds are in March 1973, before there was anything to scrape,
-    /// and 10^11 seconds in the year 5138.
+    /// Unit by the notation of each timestamp. Timestamps with a fraction or an exponent, and integers below 10^11, are
+    /// seconds. Other integers are milliseconds: 10^11 milliseconds are in March 1973, and 10^11 seconds are in the
+    /// year 5138.
     #[default]
     ByShape,
 }
 
-/// From here on an integer means milliseconds.
+/// Integers from here on are milliseconds.
 const LEAST_MILLISECONDS: i64 = 100_000_000_000;
 
 impl TimestampUnit {
-    /// The nanoseconds since 1970 that a timestamp means. What is smaller than a nanosecond is cut off.
+    /// Returns the timestamp in nanoseconds since 1970, truncated.
     pub(super) fn nanoseconds(self, token: &[u8], offset: usize) -> Result<i64, LineError> {
         let expected = |expected| LineError::Expected { offset, expected, found: format!("{:?}", shown(token)) };
         let decimal = std::str::from_utf8(token).ok().and_then(Decimal::parse);

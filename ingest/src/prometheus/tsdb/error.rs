@@ -1,9 +1,9 @@
-//! What can be wrong with a block.
+//! Errors of a block.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a series was not given. `E` is what the sink says.
+/// Error of reading a series. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TsdbError<E> {

@@ -1,9 +1,10 @@
-//! The bytes of an index in their order: [`Input`]; and [`Fields`] of a part that is in memory.
+//! Bytes of an index in order: [`Input`]; and [`Fields`] of a part in memory.
 
-use super::error::TsdbBlockError;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-/// An index, read from one place on. What is read is counted.
+use super::error::TsdbBlockError;
+
+/// Index, read from a position on. The number of read bytes is counted.
 pub(super) struct Input<R> {
     reader: BufReader<R>,
     offset: u64,
@@ -14,18 +15,18 @@ impl<R: Read + Seek> Input<R> {
         Self { reader: BufReader::new(reader), offset: 0 }
     }
 
-    /// Where the next byte is.
+    /// Position of the next byte.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The length of the index.
+    /// Returns the length of the index.
     pub(super) fn len(&mut self) -> Result<u64, TsdbBlockError> {
         let offset = self.offset;
         self.reader.seek(SeekFrom::End(0)).map_err(|source| TsdbBlockError::Read { offset, source })
     }
 
-    /// Goes on from this place.
+    /// Continues at this position.
     pub(super) fn seek(&mut self, offset: u64) -> Result<(), TsdbBlockError> {
         self.offset = offset;
         self.reader.seek(SeekFrom::Start(offset)).map(drop).map_err(|source| TsdbBlockError::Read { offset, source })
@@ -38,7 +39,7 @@ impl<R: Read + Seek> Input<R> {
         Ok(bytes)
     }
 
-    /// Appends `len` bytes to `out`, which grows with what is there and not with what is asked for.
+    /// Appends `len` bytes to `out`, which grows with the bytes that are read.
     pub(super) fn append(&mut self, len: u64, out: &mut Vec<u8>) -> Result<(), TsdbBlockError> {
         let offset = self.offset;
         let read = (&mut self.reader).take(len).read_to_end(out);
@@ -63,7 +64,7 @@ impl<R: Read + Seek> Input<R> {
         if is_right { Ok(()) } else { Err(TsdbBlockError::Checksum { part, offset: start, expected, found }) }
     }
 
-    /// Reads an integer of seven bits a byte, and adds its bytes to `read`.
+    /// Reads a varint, and appends its bytes to `read`.
     pub(super) fn uvarint(&mut self, read: &mut Vec<u8>) -> Result<u64, TsdbBlockError> {
         let start = self.offset;
         read.clear();
@@ -79,13 +80,13 @@ impl<R: Read + Seek> Input<R> {
     }
 }
 
-/// Bytes of the longest integer.
+/// Maximum bytes of a varint.
 const MAX_VARINT_LEN: usize = 10;
 
-/// What is wrong with one that is longer, or is cut.
-const LONG: &str = "an integer that is cut or has more than 64 bits";
+/// Reason for refusing a varint that is longer or truncated.
+const LONG: &str = "integer is truncated or has more than 64 bits";
 
-/// An integer of seven bits a byte, and what follows it.
+/// Returns a varint and the bytes after it.
 fn uvarint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0_u64;
     for (place, &byte) in bytes.iter().enumerate().take(MAX_VARINT_LEN) {
@@ -102,7 +103,7 @@ fn uvarint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Integers one after the other, in a part of the index that starts at `offset`.
+/// Reader of varints in a part of the index that starts at `offset`.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
     end: u64,
@@ -128,7 +129,7 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
-    /// The same for signed integers: the lowest bit is the sign.
+    /// Reads a signed varint, whose lowest bit is the sign.
     pub(super) fn varint(&mut self) -> Result<i64, TsdbBlockError> {
         let value = self.uvarint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())

@@ -1,39 +1,41 @@
-//! What a block says about itself: [`TsdbMeta`].
+//! Metadata of a block: [`TsdbMeta`].
 
-use super::error::TsdbBlockError;
-use crate::prometheus::MILLISECOND;
-use chronoxide_format::view::TimeRange;
-use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-/// More than this no description of a block has.
+use chronoxide_format::view::TimeRange;
+use serde::Deserialize;
+
+use super::error::TsdbBlockError;
+use crate::prometheus::MILLISECOND;
+
+/// Maximum length of the metadata in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What `meta.json` of a block says.
+/// Contents of `meta.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TsdbMeta {
-    /// The block's id, as it is written.
+    /// Block id as written.
     pub ulid: String,
-    /// The start of the block's time range, in milliseconds since 1970.
+    /// Start of the time range, in milliseconds since 1970.
     pub min_time: i64,
-    /// The end of the block's time range, which is not included.
+    /// Exclusive end of the time range, in milliseconds since 1970.
     pub max_time: i64,
-    /// Samples, series and chunks that the block says it has; zeros if it does not say so.
+    /// Counts of samples, series and chunks, 0 if they are missing.
     #[serde(default)]
     pub stats: TsdbStats,
     version: u64,
 }
 
-/// The counts in `meta.json`.
+/// Counts in `meta.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct TsdbStats {
-    /// Samples, native histograms included.
+    /// Samples, including native histograms.
     pub num_samples: u64,
     /// Series.
     pub num_series: u64,
@@ -42,7 +44,7 @@ pub struct TsdbStats {
 }
 
 impl TsdbMeta {
-    /// The time range of the block in nanoseconds; none if it is empty or does not fit.
+    /// Returns the time range in nanoseconds, or `None` if it is empty or does not fit.
     pub fn window(&self) -> Option<TimeRange> {
         let (start, end) = (self.min_time.checked_mul(MILLISECOND)?, self.max_time.checked_mul(MILLISECOND)?);
         (start < end).then_some(TimeRange { start, end })

@@ -1,19 +1,19 @@
 //! Blocks of Prometheus's TSDB: a folder with `meta.json`, an `index` of series, and chunks, which are not read.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `meta` | [`TsdbMeta`], what a block says about itself |
-//! | `input` | the bytes of an index in their order |
-//! | `toc` | where the sections of an index are |
-//! | `symbols` | the strings that series refer to |
+//! | `meta` | [`TsdbMeta`], the metadata of a block |
+//! | `input` | bytes of an index in order |
+//! | `toc` | places of the sections of an index |
+//! | `symbols` | strings to which series refer |
 //! | `series` | one series |
-//! | `error` | what can be wrong with a block |
+//! | `error` | errors of a block |
 //!
-//! The index is read as [its format][format] says, in the versions 1, 2 and 3 that Prometheus reads. Symbols are held in
-//! memory, and series pass through it one after the other. The checksums of what is read are checked; postings and label
-//! indices are not read. The points of a series are the times of its chunks.
+//! The index is read by [its format][format], in the versions 1, 2 and 3 that Prometheus reads. Symbols are kept in
+//! memory, and series are read one by one. Checksums of the parts that are read are checked. Postings and label indices
+//! are not read. The points of a series are the times of its chunks.
 //!
-//! Tombstones are not looked at: series that were deleted are there until the block is compacted.
+//! Tombstones are ignored: deleted series are there until Prometheus compacts the block.
 //!
 //! [format]: https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/index.md
 
@@ -27,27 +27,28 @@ mod toc;
 pub use error::{TsdbBlockError, TsdbError};
 pub use meta::{TsdbMeta, TsdbStats};
 
-use crate::series::SeriesSink;
-use input::Input;
-use series::Entry;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
+
+use crate::series::SeriesSink;
+use input::Input;
+use series::Entry;
 use symbols::Symbols;
 use toc::Toc;
 
-/// The name of the description of a block in its folder.
+/// File name of the metadata of a block.
 const META: &str = "meta.json";
 
-/// The name of the index of a block in its folder.
+/// File name of the index of a block.
 const INDEX: &str = "index";
 
-/// Whether a path is a folder that has the files of a block.
+/// Returns true if a path is a folder with the files of a block.
 pub fn is_block(folder: &Path) -> bool {
     [META, INDEX].iter().all(|name| folder.join(name).is_file())
 }
 
-/// A block: what it says about itself, and its index.
+/// Block: its metadata and its index.
 pub struct TsdbBlock {
     meta: TsdbMeta,
     index: TsdbIndex<File>,
@@ -58,7 +59,7 @@ impl TsdbBlock {
     ///
     /// # Errors
     ///
-    /// A file cannot be opened or read, is damaged, or has a version that is not known.
+    /// A file cannot be opened or read, is damaged, or has an unsupported version.
     pub fn open(folder: &Path) -> Result<Self, TsdbBlockError> {
         let meta = TsdbMeta::read(&folder.join(META))?;
         let path = folder.join(INDEX);
@@ -66,27 +67,27 @@ impl TsdbBlock {
         Ok(Self { meta, index: TsdbIndex::open(file)? })
     }
 
-    /// What the block says about itself.
+    /// Returns the metadata of the block.
     pub fn meta(&self) -> &TsdbMeta {
         &self.meta
     }
 
-    /// The index of the block, which has the series.
+    /// Returns the index of the block.
     pub fn index(&mut self) -> &mut TsdbIndex<File> {
         &mut self.index
     }
 
-    /// Gives the next series to `sink`. Returns whether there was one.
+    /// Gives the next series to `sink`. Returns false at the end.
     ///
     /// # Errors
     ///
-    /// As [`TsdbIndex::next_series`].
+    /// Errors of [`TsdbIndex::next_series`].
     pub fn next_series<S: SeriesSink>(&mut self, sink: &mut S) -> Result<bool, TsdbError<S::Error>> {
         self.index.next_series(sink)
     }
 }
 
-/// The index of a block: its series, one after the other.
+/// Index of a block, which reads its series one by one.
 pub struct TsdbIndex<R> {
     input: Input<R>,
     len: u64,
@@ -101,7 +102,7 @@ impl<R: Read + Seek> TsdbIndex<R> {
     ///
     /// # Errors
     ///
-    /// The index cannot be read, is damaged, or has a version that is not known.
+    /// The index cannot be read, is damaged, or has an unsupported version.
     pub fn open(reader: R) -> Result<Self, TsdbBlockError> {
         let mut input = Input::new(reader);
         let toc = Toc::read(&mut input)?;
@@ -114,26 +115,26 @@ impl<R: Read + Seek> TsdbIndex<R> {
         Ok(Self { input, len, toc, symbols, entry: Entry::default(), is_stopped: false })
     }
 
-    /// How many bytes the index has.
+    /// Returns the length of the index in bytes.
     pub fn file_len(&self) -> u64 {
         self.len
     }
 
-    /// How many bytes of the index lie before the next series.
+    /// Returns the offset of the next series in the index.
     pub fn offset(&self) -> u64 {
         self.input.offset()
     }
 
-    /// Gives the next series to `sink`. Returns whether there was one; after an error there is none.
+    /// Gives the next series to `sink`. Returns false at the end and after an error.
     ///
     /// # Errors
     ///
-    /// The series cannot be read or is damaged: nothing of it went to the sink. Or the sink did not take a part.
+    /// The series cannot be read or is damaged, and nothing of it went to the sink. Or the sink refuses a part.
     pub fn next_series<S: SeriesSink>(&mut self, sink: &mut S) -> Result<bool, TsdbError<S::Error>> {
         if self.is_stopped {
             return Ok(false);
         }
-        // Until it went well.
+        // Cleared on success.
         self.is_stopped = true;
         let has_series = self.entry.read(&mut self.input, self.toc.series.end, self.toc.version, &self.symbols)?;
         if has_series {

@@ -1,4 +1,6 @@
-//! One series of an index: [`Entry`].
+//! Series of an index: [`Entry`].
+
+use std::io::{Read, Seek};
 
 use super::error::TsdbBlockError;
 use super::input::{Fields, Input};
@@ -6,20 +8,19 @@ use super::symbols::Symbols;
 use super::toc::IndexVersion;
 use crate::prometheus::MILLISECOND;
 use crate::series::SeriesSink;
-use std::io::{Read, Seek};
 
-/// Series of version 2 start at multiples of this.
+/// Alignment of series in version 2.
 const ALIGNMENT: u64 = 16;
 
-/// What a series is made of. Its buffers serve one series after the other.
+/// Parts of a series. Its buffers are reused for each series.
 #[derive(Default)]
 pub(super) struct Entry {
     offset: u64,
     bytes: Vec<u8>,
     length: Vec<u8>,
-    /// References of names and values.
+    /// References to names and values.
     labels: Vec<(u64, u64)>,
-    /// The first and the last time of each chunk, in nanoseconds.
+    /// First and last time of each chunk, in nanoseconds.
     chunks: Vec<(i64, i64)>,
 }
 
@@ -33,7 +34,7 @@ impl Entry {
         symbols: &Symbols,
     ) -> Result<bool, TsdbBlockError> {
         let damaged = |offset, reason| TsdbBlockError::Damaged { offset, reason };
-        // Padding is zero, and no series is so short that its length would be.
+        // Padding consists of zeros, and the length of a series is never zero.
         let length = loop {
             if input.offset() >= end {
                 return Ok(false);
@@ -50,10 +51,10 @@ impl Entry {
                 "a series that does not start at a multiple of 16, or padding that is not zero",
             ));
         }
-        // Behind it stands a checksum.
+        // A checksum follows.
         let left = end.checked_sub(input.offset()).and_then(|left| left.checked_sub(4));
         if left.is_none_or(|left| length > left) {
-            return Err(damaged(self.offset, "a series that does not end before the next section"));
+            return Err(damaged(self.offset, "series extends beyond its section"));
         }
         let start = input.offset();
         self.bytes.clear();
@@ -68,7 +69,7 @@ impl Entry {
         Ok(true)
     }
 
-    /// Takes the bytes apart, which start at `start`.
+    /// Parses the bytes, which start at `start`.
     fn parse(&mut self, start: u64) -> Result<(), TsdbBlockError> {
         let Self { offset, bytes, labels, chunks, .. } = self;
         let mut fields = Fields::new(bytes, start);
@@ -80,16 +81,16 @@ impl Entry {
         let mut last = None;
         for _ in 0..fields.uvarint()? {
             let place = fields.offset();
-            // Differences wrap around, as they do where they are written.
+            // Differences wrap around, like in the writer.
             let min = match last {
                 None => fields.varint()?,
                 Some(last) => fields.uvarint()?.cast_signed().wrapping_add(last),
             };
             let max = fields.uvarint()?.cast_signed().wrapping_add(min);
-            // Where the chunk is: a number, then differences.
+            // Place of the chunk: a number, then differences.
             fields.uvarint()?;
             if max < min {
-                return Err(TsdbBlockError::Damaged { offset: place, reason: "a chunk that ends before it starts" });
+                return Err(TsdbBlockError::Damaged { offset: place, reason: "chunk ends before it starts" });
             }
             let nanoseconds = |milliseconds: i64| {
                 let out_of_range = TsdbBlockError::TimeRange { offset: *offset, milliseconds };
@@ -101,15 +102,18 @@ impl Entry {
         if fields.is_empty() {
             Ok(())
         } else {
-            Err(TsdbBlockError::Damaged { offset: fields.offset(), reason: "bytes behind the chunks of a series" })
+            Err(TsdbBlockError::Damaged {
+                offset: fields.offset(),
+                reason: "unexpected bytes after the chunks of a series",
+            })
         }
     }
 
-    /// Gives the series that was read to `sink`.
+    /// Gives the series to `sink`.
     pub(super) fn give<S: SeriesSink>(&self, symbols: &Symbols, sink: &mut S) -> Result<(), S::Error> {
         sink.series_begins()?;
         for &(name, value) in &self.labels {
-            // Both were found when the series was read.
+            // Both exist: they were checked when the series was read.
             sink.label(symbols.get(name).unwrap_or_default(), symbols.get(value).unwrap_or_default())?;
         }
         for &(first, last) in &self.chunks {

@@ -1,17 +1,18 @@
-//! The strings that series refer to: [`Symbols`].
+//! Strings to which series refer: [`Symbols`].
+
+use std::io::{Read, Seek};
+use std::ops::Range;
 
 use super::error::TsdbBlockError;
 use super::input::Input;
 use super::toc::IndexVersion;
-use std::io::{Read, Seek};
-use std::ops::Range;
 
-/// The symbols of an index: their text, one after the other, and where each ends in it.
+/// Symbols of an index: their text, concatenated, and the end of each.
 #[derive(Default)]
 pub(super) struct Symbols {
     text: String,
     ends: Vec<usize>,
-    /// For version 1, where each starts in the index; in rising order.
+    /// For version 1, the start of each symbol in the index, in increasing order.
     places: Option<Vec<u64>>,
 }
 
@@ -26,9 +27,9 @@ impl Symbols {
         let len = u64::from(input.be32()?);
         let start = input.offset();
         let end = start + len;
-        // Behind them stands a checksum.
+        // A checksum follows.
         if len < 4 || end + 4 > section.end {
-            return Err(damaged(section.start, "symbols that do not fit before the next section"));
+            return Err(damaged(section.start, "symbols extend beyond their section"));
         }
         let count = input.array()?;
         let mut checksum = crc32c::crc32c(&count);
@@ -38,32 +39,32 @@ impl Symbols {
         for _ in 0..count {
             let place = input.offset();
             if place >= end {
-                return Err(damaged(place, "fewer symbols than their count says"));
+                return Err(damaged(place, "fewer symbols than their count"));
             }
             let len = input.uvarint(&mut length)?;
             checksum = crc32c::crc32c_append(checksum, &length);
             if end.checked_sub(input.offset()).is_none_or(|left| len > left) {
-                return Err(damaged(place, "a symbol that is longer than what is left of the symbols"));
+                return Err(damaged(place, "symbol extends beyond its section"));
             }
             let before = text.len();
             input.append(len, &mut text)?;
             let symbol = text.get(before..).unwrap_or_default();
             checksum = crc32c::crc32c_append(checksum, symbol);
-            std::str::from_utf8(symbol).map_err(|_| damaged(place, "a symbol that is not UTF-8"))?;
+            std::str::from_utf8(symbol).map_err(|_| damaged(place, "symbol is not valid UTF-8"))?;
             symbols.ends.push(text.len());
             if let Some(places) = &mut symbols.places {
                 places.push(place);
             }
         }
         if input.offset() != end {
-            return Err(damaged(input.offset(), "more symbols than their count says"));
+            return Err(damaged(input.offset(), "more symbols than their count"));
         }
         input.check("symbol table", section.start, checksum)?;
-        symbols.text = String::from_utf8(text).map_err(|_| damaged(start, "symbols that are not UTF-8"))?;
+        symbols.text = String::from_utf8(text).map_err(|_| damaged(start, "symbols are not valid UTF-8"))?;
         Ok(symbols)
     }
 
-    /// The symbol that a series refers to so.
+    /// Returns the symbol with this reference.
     pub(super) fn get(&self, reference: u64) -> Option<&str> {
         let number = match &self.places {
             None => usize::try_from(reference).ok()?,

@@ -1,35 +1,36 @@
-//! Where the sections of an index are: [`Toc`].
+//! Places of the sections of an index: [`Toc`].
 
-use super::error::TsdbBlockError;
-use super::input::Input;
 use std::io::{Read, Seek};
 use std::ops::Range;
 
-/// Bytes before the first section: magic and version.
+use super::error::TsdbBlockError;
+use super::input::Input;
+
+/// Bytes before the first section: magic number and version.
 const HEADER_LEN: u64 = 5;
 
-/// Six offsets and a checksum.
+/// Length of the table of contents: six offsets and a checksum.
 const TOC_LEN: usize = 52;
 
-/// The first four bytes of every index.
+/// Magic number of an index.
 const MAGIC: u32 = 0xbaaa_d700;
 
-/// How an index was written.
+/// Version of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IndexVersion {
-    /// References to symbols are places in the file, and series are not aligned.
+    /// References to symbols are offsets in the file, and series are not aligned.
     V1,
-    /// References to symbols are their numbers, and series start at multiples of 16. Version 3 is read in the same way.
+    /// References to symbols are numbers, and series are aligned to 16 bytes. Version 3 is read in the same way.
     V2,
 }
 
-/// The header and the table of contents of an index, as far as they are needed.
+/// Header and table of contents of an index, as far as they are needed.
 #[derive(Clone, Debug)]
 pub(super) struct Toc {
     pub(super) version: IndexVersion,
-    /// Where the symbols start, if there are any, and where they must have ended.
+    /// Start of the symbols, if there are any, and their maximum end.
     pub(super) symbols: Option<Range<u64>>,
-    /// Where series are.
+    /// Range of the series.
     pub(super) series: Range<u64>,
 }
 
@@ -56,15 +57,12 @@ impl Toc {
             checksum = crc32c::crc32c_append(checksum, &bytes);
             *offset = u64::from_be_bytes(bytes);
             if *offset != 0 && !(HEADER_LEN..=end).contains(offset) {
-                return Err(TsdbBlockError::Damaged {
-                    offset: place,
-                    reason: "a section that starts outside of the index",
-                });
+                return Err(TsdbBlockError::Damaged { offset: place, reason: "section starts outside of the index" });
             }
         }
         input.check("table of contents", end, checksum)?;
         let [symbols, series, others @ ..] = offsets;
-        // A section ends where the next one starts; the sections behind the series have no fixed order.
+        // A section ends where the next one starts. The sections after the series have no fixed order.
         let next =
             |start: u64, starts: &[u64]| starts.iter().copied().filter(|&other| other >= start).fold(end, u64::min);
         Ok(Self {

@@ -1,11 +1,12 @@
-//! What can be wrong with the files of a head.
+//! Errors of the files of a head.
 
-use chronoxide_cli::human::size;
-use chronoxide_labels::LabelError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why the head of a TSDB was not read.
+use chronoxide_cli::human::size;
+use chronoxide_labels::LabelError;
+
+/// Error of reading the head of a TSDB.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WalError {
@@ -50,7 +51,7 @@ pub enum WalFileError {
     /// The file cannot be read.
     #[error("cannot read at byte {offset}")]
     Read {
-        /// Where reading failed.
+        /// Position of the error.
         offset: u64,
         /// Error of the operating system.
         source: io::Error,
@@ -58,13 +59,13 @@ pub enum WalFileError {
     /// The file ends within a record or chunk. This is normal for the last file of a log that was being written.
     #[error("the file ends within the record at byte {offset}")]
     Torn {
-        /// Where the record or chunk starts.
+        /// Start of the record or chunk.
         offset: u64,
     },
     /// A checksum does not match the bytes.
     #[error("checksum mismatch at byte {offset}: {expected:#010x} stored, {found:#010x} computed")]
     Checksum {
-        /// Where the fragment or chunk starts.
+        /// Start of the fragment or chunk.
         offset: u64,
         /// Stored checksum.
         expected: u32,
@@ -74,7 +75,7 @@ pub enum WalFileError {
     /// A page, fragment or chunk is malformed.
     #[error("damaged at byte {offset}: {reason}")]
     Damaged {
-        /// Where the fragment, record or chunk starts.
+        /// Start of the fragment, record or chunk.
         offset: u64,
         /// Reason.
         reason: &'static str,
@@ -82,7 +83,7 @@ pub enum WalFileError {
     /// A record cannot be decompressed.
     #[error("the record at byte {offset} cannot be decompressed: {reason}")]
     Compression {
-        /// Where the record starts.
+        /// Start of the record.
         offset: u64,
         /// Error of the decompressor.
         reason: String,
@@ -90,7 +91,7 @@ pub enum WalFileError {
     /// A record is longer than allowed.
     #[error("the record at byte {offset} is longer than {} (--max-record-size)", size(*limit as u64))]
     TooLong {
-        /// Where the record starts.
+        /// Start of the record.
         offset: u64,
         /// Maximum length of a record, in bytes.
         limit: usize,
@@ -98,7 +99,7 @@ pub enum WalFileError {
     /// A record has a correct checksum and malformed content.
     #[error("the record at byte {offset} is malformed")]
     Record {
-        /// Where the record starts.
+        /// Start of the record.
         offset: u64,
         /// Reason.
         source: RecordError,
@@ -111,14 +112,15 @@ pub enum WalFileError {
     },
 }
 
-/// What is wrong with the content of a record.
+/// Reason why the content of a record is malformed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The record ends within a field, or a field is malformed. The offset counts from the start of the decompressed record.
+    /// The record ends within a field, or a field is malformed. The offset counts from the start of the decompressed
+    /// record.
     #[error("byte {offset} of the record: {reason}")]
     Field {
-        /// Where the field is.
+        /// Position of the field.
         offset: usize,
         /// Reason.
         reason: &'static str,
@@ -136,12 +138,12 @@ pub enum RecordError {
     Labels {
         /// The reference of the series.
         reference: u64,
-        /// What is wrong with them.
+        /// Reason.
         source: LabelError,
     },
 }
 
-/// Why a record or chunk was not taken. `E` is the error of the sink.
+/// Error of taking a record or chunk. `E` is the error of the sink.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeadError<E> {

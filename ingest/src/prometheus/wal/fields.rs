@@ -1,11 +1,11 @@
-//! The integers and texts of a record: [`Fields`].
+//! Integers and texts of a record: [`Fields`].
 
 use super::error::RecordError;
 
-/// Bytes of the longest variable-length integer of 64 bits.
+/// Maximum bytes of a 64-bit varint.
 const MAX_VARINT_LEN: usize = 10;
 
-/// Fields of a record, read one after the other.
+/// Reader of the fields of a record.
 pub(super) struct Fields<'a> {
     record: &'a [u8],
     offset: usize,
@@ -36,13 +36,13 @@ impl<'a> Fields<'a> {
         Ok(self.take(1)?.first().copied().unwrap_or_default())
     }
 
-    /// A big-endian integer of eight bytes.
+    /// Reads a big-endian integer of eight bytes.
     pub(super) fn be64(&mut self) -> Result<u64, RecordError> {
         let bytes = self.take(8)?;
         Ok(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
     }
 
-    /// An unsigned integer of seven bits per byte.
+    /// Reads an unsigned varint.
     pub(super) fn uvarint(&mut self) -> Result<u64, RecordError> {
         let mut value = 0_u64;
         let rest = self.record.get(self.offset..).unwrap_or_default();
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
             let bits = u64::from(byte & 0x7f);
             let shifted = bits << (7 * place);
             if shifted >> (7 * place) != bits {
-                return Err(self.error("an integer of more than 64 bits"));
+                return Err(self.error("integer of more than 64 bits"));
             }
             value |= shifted;
             if byte < 0x80 {
@@ -59,30 +59,30 @@ impl<'a> Fields<'a> {
             }
         }
         let is_long = rest.len() >= MAX_VARINT_LEN;
-        Err(self.error(if is_long { "an integer of more than 64 bits" } else { "the record ends within an integer" }))
+        Err(self.error(if is_long { "integer of more than 64 bits" } else { "the record ends within an integer" }))
     }
 
-    /// A signed integer, whose lowest bit is the sign.
+    /// Reads a signed varint, whose lowest bit is the sign.
     pub(super) fn varint(&mut self) -> Result<i64, RecordError> {
         let value = self.uvarint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
-    /// Text with its length before it.
+    /// Reads a length-prefixed text.
     pub(super) fn text(&mut self) -> Result<&'a str, RecordError> {
         let len = self.uvarint()?;
         let place = self.offset;
         let bytes = self.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-        str::from_utf8(bytes).map_err(|_| RecordError::Field { offset: place, reason: "text that is not UTF-8" })
+        str::from_utf8(bytes).map_err(|_| RecordError::Field { offset: place, reason: "text is not valid UTF-8" })
     }
 
-    /// Passes over `count` fields.
+    /// Skips `count` fields.
     pub(super) fn skip(
         &mut self,
         count: u64,
         mut field: impl FnMut(&mut Self) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
-        // Each field has bytes, so that a count that lies ends with the record.
+        // Each field has at least one byte, so a wrong count ends with the record.
         for _ in 0..count {
             field(self)?;
         }

@@ -1,37 +1,39 @@
-//! The files of a head and their order: [`HeadFiles`].
+//! Files of a head and their order: [`HeadFiles`].
 
-use super::error::WalError;
-use chronoxide_publish::names_in;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of the write-ahead log within a data folder.
+use chronoxide_publish::names_in;
+
+use super::error::WalError;
+
+/// Folder of the write-ahead log within a data folder.
 pub const WAL_FOLDER: &str = "wal";
 
-/// The folder of the log of out-of-order samples within a data folder.
+/// Folder of the log of out-of-order samples within a data folder.
 pub const OUT_OF_ORDER_FOLDER: &str = "wbl";
 
-/// The folder of head chunks within a data folder.
+/// Folder of head chunks within a data folder.
 pub const CHUNKS_FOLDER: &str = "chunks_head";
 
-/// The start of the name of a checkpoint, which is a folder within the log.
+/// Prefix of the name of a checkpoint, which is a folder within the log.
 const CHECKPOINT: &str = "checkpoint.";
 
-/// Digits of the shortest name of a segment.
+/// Minimum digits of the name of a segment.
 const MIN_DIGITS: usize = 6;
 
-/// A file of a head.
+/// File of a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadFile {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     pub len: u64,
-    /// True if nothing was written after this file, so that it may end within a record.
+    /// True if this is the last file that was written, so that it may end within a record.
     pub is_last: bool,
 }
 
-/// The files of a head, in the order in which they are read.
+/// Files of a head, in reading order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadFiles {
     /// Segments of the newest checkpoint, of the log after it, and of the log of out-of-order samples.
@@ -41,7 +43,7 @@ pub struct HeadFiles {
 }
 
 impl HeadFiles {
-    /// Finds the files of the head whose log is in `wal`. Folders beside it with the names that Prometheus gives them,
+    /// Finds the files of the head whose log is in `wal`. Sibling folders with the names that Prometheus uses,
     /// [`OUT_OF_ORDER_FOLDER`] and [`CHUNKS_FOLDER`], belong to the head.
     ///
     /// # Errors
@@ -52,13 +54,13 @@ impl HeadFiles {
         let checkpoint = newest_checkpoint(wal)?;
         if let Some((_, folder)) = &checkpoint {
             let mut files = numbered(folder, |_| true)?;
-            // It was renamed to its name after all of it was written.
+            // A checkpoint gets its name after it is complete.
             files.iter_mut().for_each(|file| file.is_last = false);
             found.segments.append(&mut files);
         }
         let after = checkpoint.map(|(number, _)| number);
         found.segments.append(&mut numbered(wal, |number| after.is_none_or(|after| number > after))?);
-        // The folder may be given as `.` or through a link.
+        // The path may be `.` or a link.
         let parent = wal.canonicalize().map_err(|source| WalError::Open { path: wal.to_owned(), source })?;
         if let Some(parent) = parent.parent() {
             let shown = if wal.ends_with(WAL_FOLDER) { wal.parent().unwrap_or(parent) } else { parent };
@@ -68,7 +70,7 @@ impl HeadFiles {
         Ok(found)
     }
 
-    /// Bytes of all files together.
+    /// Returns the length of all files in bytes.
     pub fn total_len(&self) -> u64 {
         self.segments.iter().chain(&self.chunks).map(|file| file.len).sum()
     }
@@ -83,7 +85,7 @@ pub fn is_wal(folder: &Path) -> bool {
             let path = folder.join(&name);
             let name = name.to_str().unwrap_or_default();
             checkpoint_number(name).is_some() && path.is_dir()
-                // The names of segments have eight digits, those of chunks six.
+                // Names of segments have eight digits, names of chunks six.
                 || name.len() >= MIN_DIGITS + 2 && file_number(name).is_some() && path.is_file()
         })
 }
@@ -97,7 +99,7 @@ fn file_number(name: &str) -> Option<u64> {
     name.parse().ok().filter(|_| is_number)
 }
 
-/// Names and paths of a folder; nothing if it does not exist.
+/// Returns names and paths in a folder, or none if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, WalError> {
     let unreadable = |source| WalError::Open { path: folder.to_owned(), source };
     if !folder.try_exists().map_err(unreadable)? {
@@ -110,13 +112,13 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, WalError> {
     Ok(entries)
 }
 
-/// The checkpoint with the highest number. One that is being written ends in `.tmp` and does not count.
+/// Returns the checkpoint with the highest number. Incomplete ones end in `.tmp` and do not count.
 fn newest_checkpoint(wal: &Path) -> Result<Option<(u64, PathBuf)>, WalError> {
     let checkpoints = entries(wal)?.into_iter().filter_map(|(name, path)| Some((checkpoint_number(&name)?, path)));
     Ok(checkpoints.max())
 }
 
-/// Files with numbers for names, in the order of these, without gaps.
+/// Returns the files whose names are numbers, in order and without gaps.
 fn numbered(folder: &Path, keep: impl Fn(u64) -> bool) -> Result<Vec<HeadFile>, WalError> {
     let files = entries(folder)?.into_iter().filter_map(|(name, path)| Some((file_number(&name)?, name, path)));
     let mut files: Vec<(u64, String, PathBuf)> = files.filter(|(number, ..)| keep(*number)).collect();

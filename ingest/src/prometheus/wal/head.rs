@@ -1,81 +1,84 @@
-//! Samples and the labels of their series: [`Head`].
+//! Joins samples with the labels of their series: [`Head`].
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_labels::{KeysetStore, LabelError, LabelSetStore, StoreRef};
+use foldhash::fast::RandomState;
 
 use super::error::{HeadError, RecordError};
 use super::head_chunks::HeadChunk;
 use super::record::{WalEntry, decode_wal_record};
 use crate::prometheus::{FamilyType, MILLISECOND, NAME};
 use crate::series::SeriesSink;
-use chronoxide_format::policy::LabelPolicy;
-use chronoxide_labels::{KeysetStore, LabelError, LabelSetStore, StoreRef};
-use foldhash::fast::RandomState;
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::num::NonZeroU64;
 
-/// The series that a log defines, and when they had samples.
+/// Series that a log defines, and the times of their samples.
 ///
-/// Labels are held in a store, each labelset once, because later records refer to them by number. A series is given to the sink
-/// when its samples leave a window, and at the end; without windows once, with its first and last time.
+/// Labels are kept in a store, because later records refer to them by number. A series is given to the sink when its
+/// samples leave a window, and at the end; without windows once, with its first and last time.
 #[derive(Debug, Default)]
 pub struct Head {
     policy: LabelPolicy,
     window: Option<NonZeroU64>,
     store: KeysetStore,
-    /// The series in the order of their records.
+    /// Series in order of their records.
     series: Vec<HeadSeries>,
     /// Positions in `series` by reference.
     positions: HashMap<u64, u32, RandomState>,
     counts: HeadCounts,
-    /// Family, type, unit and description that were said last: series of one family mostly stand together.
+    /// Last family, type, unit and description: series of one family are mostly neighbours.
     last_said: Option<(String, u8, String, String)>,
 }
 
-/// A series of a log.
+/// Series of a log.
 #[derive(Debug, Clone, Copy)]
 struct HeadSeries {
-    /// The labels; none if there are too many of them.
+    /// Labels, or `None` if there are too many.
     labels: Option<StoreRef>,
-    /// First and last time that were not given to the sink yet, in nanoseconds.
+    /// First and last time that was not given to the sink yet, in nanoseconds.
     times: Option<(i64, i64)>,
     /// True if times were given to the sink.
     was_given: bool,
 }
 
-/// What a head has beside its series.
+/// Counts of a head.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeadCounts {
-    /// Samples of the log, native histograms included.
+    /// Samples of the log, including native histograms.
     pub samples: u64,
-    /// Samples of the log whose series no record defines.
+    /// Samples of the log whose series is not defined.
     pub unknown_samples: u64,
-    /// Head chunks whose series no record defines.
+    /// Head chunks whose series is not defined.
     pub unknown_chunks: u64,
     /// Records of unknown types.
     pub unknown_records: u64,
     /// Series without samples and head chunks.
     pub series_without_samples: u64,
-    /// Series with more labels than a series may have.
+    /// Series with too many labels.
     pub too_many_labels: u64,
-    /// Names that were cut to the policy's length.
+    /// Names that were truncated by the label policy.
     pub names_cut: u64,
-    /// Values that were cut to the policy's length.
+    /// Values that were truncated by the label policy.
     pub values_cut: u64,
 }
 
 impl Head {
-    /// A head without series. Names and values are cut as `policy` says; times are told apart by windows of `window` nanoseconds.
+    /// Creates a head without series. `policy` truncates names and values. Times are divided by windows of `window`
+    /// nanoseconds.
     pub fn new(policy: LabelPolicy, window: Option<NonZeroU64>) -> Self {
         Self { policy, window, ..Self::default() }
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> &HeadCounts {
         &self.counts
     }
 
-    /// Bytes of memory in use.
+    /// Returns the memory in bytes.
     pub fn memory_used(&self) -> usize {
-        // Tables of hashes have one byte of control for each place.
+        // Hash tables have one control byte per slot.
         let position_len = size_of::<(u64, u32)>() + 1;
         self.store.memory_used()
             + self.series.capacity() * size_of::<HeadSeries>()
@@ -86,7 +89,7 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// The record is malformed, or the sink refuses a part. Parts of the record before that were taken.
+    /// The record is malformed, or the sink refuses a part. Earlier parts of the record were taken.
     pub fn take_record<S: SeriesSink>(&mut self, record: &[u8], sink: &mut S) -> Result<(), HeadError<S::Error>> {
         let known = decode_wal_record(record, |entry| match entry {
             WalEntry::Series { reference, labels } => self.define(reference, labels, sink),
@@ -115,7 +118,7 @@ impl Head {
         Ok(())
     }
 
-    /// Takes a head chunk, whose series has points in all of its time.
+    /// Takes a head chunk. Its series has points over the whole time of the chunk.
     ///
     /// # Errors
     ///
@@ -131,13 +134,13 @@ impl Head {
         if self.is_in_window(first, last) {
             return self.extend(position, last, sink);
         }
-        // The windows between are its windows too.
+        // The windows in between count too.
         let Some(series) = self.series.get_mut(position) else { return Ok(()) };
         series.times = Some((series.times.map_or(first, |times| times.0.min(first)), last));
         self.give(position, sink)
     }
 
-    /// Gives what was not given yet to the sink. Returns what was counted.
+    /// Gives the remaining series to the sink. Returns the counts.
     ///
     /// # Errors
     ///
@@ -189,7 +192,7 @@ impl Head {
             if self.series.get(position).is_some_and(|series| series.labels == labels) {
                 return Ok(());
             }
-            // The reference was used again: samples until here are of the other series.
+            // The reference was reused: earlier samples belong to the other series.
             self.give(position, sink)?;
         }
         let position = u32::try_from(self.series.len())
@@ -199,7 +202,7 @@ impl Head {
         Ok(())
     }
 
-    /// Adds a time to a series. The series is given to the sink if the time is in another window.
+    /// Adds a time to a series. Gives the series to the sink first if the time is in another window.
     fn extend<S: SeriesSink>(&mut self, position: usize, time: i64, sink: &mut S) -> Result<(), HeadError<S::Error>> {
         let times = self.series.get(position).and_then(|series| series.times);
         let (first, last) = match times {

@@ -1,36 +1,37 @@
-//! The chunks of one file of `chunks_head`: [`HeadChunks`].
+//! Chunks of one file of `chunks_head`: [`HeadChunks`].
+
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 
 use super::error::WalFileError;
 use super::segment::at_end;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
 
-/// The first bytes of a file, then its version and three zeros.
+/// Magic number of a file. The version and three zeros follow.
 const MAGIC: u32 = 0x0130_bc91;
 
-/// Bytes before the first chunk.
+/// Length of the header in bytes.
 const FILE_HEADER_LEN: usize = 8;
 
 /// Bytes before the length of a chunk: series, first and last time, encoding.
 const CHUNK_HEADER_LEN: usize = 25;
 
-/// Bytes of a file that Prometheus allocated and has not cut to its content yet.
+/// Length of a file that Prometheus preallocated and did not truncate yet.
 const ALLOCATED_LEN: u64 = 128 << 20;
 
-/// Bytes of the longest length of a chunk.
+/// Maximum bytes of the length of a chunk.
 const MAX_LENGTH_LEN: usize = 5;
 
-/// A chunk of samples of one series, which are not read.
+/// Chunk of samples of one series. The samples are not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadChunk {
-    /// The reference of the series.
+    /// Reference of the series.
     pub reference: u64,
-    /// The time of the first sample, in milliseconds since 1970.
+    /// Time of the first sample, in milliseconds since 1970.
     pub first: i64,
-    /// The time of the last sample, in milliseconds since 1970.
+    /// Time of the last sample, in milliseconds since 1970.
     pub last: i64,
 }
 
-/// One file of head chunks, read from its start. No chunk is held in memory.
+/// Reader of one file of head chunks. Chunks are not kept in memory.
 pub struct HeadChunks<R> {
     reader: BufReader<R>,
     offset: u64,
@@ -38,7 +39,7 @@ pub struct HeadChunks<R> {
 }
 
 impl<R: Read> HeadChunks<R> {
-    /// Reads the header of a file. A file that is empty or has nothing but zeros has no chunks.
+    /// Reads the header of a file. A file that is empty or consists of zeros has no chunks.
     ///
     /// # Errors
     ///
@@ -59,7 +60,7 @@ impl<R: Read> HeadChunks<R> {
         Ok(chunks)
     }
 
-    /// Bytes of the file that were read.
+    /// Returns the number of bytes read.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -73,7 +74,7 @@ impl<R: Read> HeadChunks<R> {
         if self.is_stopped {
             return Ok(None);
         }
-        // Until it went well.
+        // Cleared on success.
         self.is_stopped = true;
         let chunk = self.chunk()?;
         self.is_stopped = chunk.is_none();
@@ -83,10 +84,10 @@ impl<R: Read> HeadChunks<R> {
     fn chunk(&mut self) -> Result<Option<HeadChunk>, WalFileError> {
         let start = self.offset;
         let header = self.read_up_to::<CHUNK_HEADER_LEN>()?;
-        // Files are preallocated: zeros end them.
+        // Files are preallocated: zeros mark the end.
         let is_end = header.iter().take(CHUNK_HEADER_LEN - 1).all(|&byte| byte == 0);
         if is_end {
-            // A reference begins with zeros too: too few of them for a header are the start of one that is cut off.
+            // References begin with zeros too: fewer zeros than a header are the start of a truncated one.
             let is_cut = (1..CHUNK_HEADER_LEN).contains(&header.len()) && self.offset != ALLOCATED_LEN;
             if is_cut {
                 return Err(WalFileError::Torn { offset: start });
@@ -94,7 +95,7 @@ impl<R: Read> HeadChunks<R> {
             return if at_end(&mut self.reader, self.offset)? {
                 Ok(None)
             } else {
-                Err(WalFileError::Damaged { offset: start, reason: "chunks after the end of the file's content" })
+                Err(WalFileError::Damaged { offset: start, reason: "chunks after the end of the content" })
             };
         }
         let torn = WalFileError::Torn { offset: start };
@@ -112,7 +113,7 @@ impl<R: Read> HeadChunks<R> {
                 break;
             }
             if place + 1 == MAX_LENGTH_LEN {
-                return Err(WalFileError::Damaged { offset: start, reason: "a chunk whose length has too many bytes" });
+                return Err(WalFileError::Damaged { offset: start, reason: "length of a chunk has too many bytes" });
             }
         }
         while left > 0 {
@@ -136,12 +137,12 @@ impl<R: Read> HeadChunks<R> {
         }
         let chunk = HeadChunk { reference: number(0), first: number(8).cast_signed(), last: number(16).cast_signed() };
         if chunk.last < chunk.first {
-            return Err(WalFileError::Damaged { offset: start, reason: "a chunk that ends before it starts" });
+            return Err(WalFileError::Damaged { offset: start, reason: "chunk ends before it starts" });
         }
         Ok(Some(chunk))
     }
 
-    /// Reads `N` bytes, or what is left of the file.
+    /// Reads `N` bytes, or the rest of the file.
     fn read_up_to<const N: usize>(&mut self) -> Result<Vec<u8>, WalFileError> {
         let mut bytes = Vec::with_capacity(N);
         let read = (&mut self.reader).take(N as u64).read_to_end(&mut bytes);
@@ -151,9 +152,9 @@ impl<R: Read> HeadChunks<R> {
     }
 }
 
-/// The next bytes; none at the end.
+/// Returns the next bytes, none at the end.
 fn fill<R: Read>(reader: &mut BufReader<R>, offset: u64) -> Result<&[u8], WalFileError> {
-    // Asked twice: a borrow that is returned cannot be given up in a loop.
+    // Filled twice: the borrow checker does not allow returning the first borrow from a loop.
     loop {
         match reader.fill_buf() {
             Ok(_) => break,

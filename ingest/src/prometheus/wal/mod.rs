@@ -1,21 +1,21 @@
-//! The head of Prometheus's TSDB: the series and samples of the last hours, which no block has yet.
+//! Head of Prometheus's TSDB: series and samples of the last hours, which are not in a block yet.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `folder` | [`HeadFiles`], the files of a head and their order |
 //! | `segment` | [`Segment`], the records of one file of the write-ahead log |
-//! | `record` | [`decode_wal_record`], the series, samples and metadata of one record |
-//! | `fields` | the integers and texts of a record |
+//! | `record` | [`decode_wal_record`], the series, samples and metadata of a record |
+//! | `fields` | integers and texts of a record |
 //! | `head_chunks` | [`HeadChunks`], the chunks of one file of `chunks_head` |
 //! | `head` | [`Head`], which joins samples with the labels of their series |
-//! | `error` | what can be wrong with these files |
+//! | `error` | errors of these files |
 //!
-//! The write-ahead log of Prometheus 2 and 3 is read as [its format][wal] says: the newest checkpoint, then the segments with
-//! higher numbers, then those of `wbl`, where out-of-order samples are. Records may be plain, snappy or zstd; all checksums are
-//! checked. [Head chunks][head] extend the times of series. Series come from series records. A sample or chunk whose series no
-//! record defines is counted, as Prometheus does; so is a series without samples, whose samples are in blocks already.
+//! The write-ahead log of Prometheus 2 and 3 is read by [its format][wal]: the newest checkpoint, then the segments
+//! with higher numbers, then those of `wbl` with out-of-order samples. Records may be plain, snappy or zstd. All
+//! checksums are checked. [Head chunks][head] extend the times of series. Samples and chunks whose series is not
+//! defined are counted, as in Prometheus. Series without samples are counted too: their samples are in blocks.
 //!
-//! Tombstones and exemplars are passed over, as are the snapshots of `chunk_snapshot.*`: the log holds what they hold.
+//! Tombstones and exemplars are skipped, and so are the snapshots of `chunk_snapshot.*`, whose contents are in the log.
 //!
 //! [wal]: https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/wal.md
 //! [head]: https://github.com/prometheus/prometheus/blob/main/tsdb/docs/format/head_chunks.md

@@ -1,4 +1,4 @@
-//! One record of a write-ahead log: [`decode_wal_record`].
+//! Records of a write-ahead log: [`decode_wal_record`].
 //!
 //! | type | record | read |
 //! | ---: | --- | --- |
@@ -7,50 +7,50 @@
 //! | 3, 4, 5 | tombstones, exemplars, markers of mapped chunks | no |
 //! | 6 | metadata | yes |
 //! | 7, 9, 12 | native histograms; 9 with custom buckets, 12 with start times | references and times |
-//! | 8, 10, 13 | the same, with counts that are floats | references and times |
+//! | 8, 10, 13 | native histograms with float counts, like 7, 9, 12 | references and times |
 
 use super::error::{HeadError, RecordError};
 use super::fields::Fields;
 
-/// The schema of native histograms with custom buckets, whose bounds follow the buckets.
+/// Schema of native histograms with custom buckets, whose bounds follow the buckets.
 const CUSTOM_BUCKETS_SCHEMA: i64 = -53;
 
-/// A part of a record.
+/// Part of a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WalEntry<'a> {
-    /// A series, which later records refer to.
+    /// Series, to which later records refer.
     Series {
-        /// The number by which records and chunks refer to it.
+        /// Number by which records and chunks refer to it.
         reference: u64,
         /// Names and values.
         labels: &'a [(&'a str, &'a str)],
     },
-    /// A sample, which may be a native histogram.
+    /// Sample, which may be a native histogram.
     Sample {
-        /// The reference of its series.
+        /// Reference of its series.
         reference: u64,
-        /// Its time, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         milliseconds: i64,
     },
     /// Metadata of the metric of a series.
     Metadata {
-        /// The reference of the series.
+        /// Reference of the series.
         reference: u64,
         /// Number of the type.
         metric_type: u8,
-        /// The unit; may be empty.
+        /// Unit, may be empty.
         unit: &'a str,
-        /// The description; may be empty.
+        /// Description, may be empty.
         help: &'a str,
     },
 }
 
-/// Decodes a record and gives its parts to `each`, in order. Returns false if the type of the record is unknown: Prometheus passes
-/// over these.
+/// Decodes a record and gives its parts to `each`, in order. Returns false if the type of the record is unknown;
+/// Prometheus skips such records.
 ///
 /// # Errors
 ///
-/// The record is malformed, or `each` fails. Parts before that were given.
+/// The record is malformed, or `each` fails. Earlier parts were given to `each`.
 pub fn decode_wal_record<E>(
     record: &[u8],
     mut each: impl FnMut(WalEntry<'_>) -> Result<(), E>,
@@ -104,7 +104,8 @@ fn metadata<E>(
     Ok(())
 }
 
-/// Samples as differences from a reference and a time at the start of the record. `value` passes over the value of a sample.
+/// Reads samples as differences from a reference and a time at the start of the record. `value` skips the value of a
+/// sample.
 fn samples<E>(
     mut fields: Fields<'_>,
     value: impl Fn(&mut Fields<'_>) -> Result<(), RecordError>,
@@ -115,7 +116,7 @@ fn samples<E>(
     }
     let (first_reference, first_time) = (fields.be64()?, fields.be64()?.cast_signed());
     while !fields.is_empty() {
-        // Differences wrap around, as they do where they are written.
+        // Differences wrap around, like in the writer.
         let reference = first_reference.wrapping_add_signed(fields.varint()?);
         let milliseconds = first_time.wrapping_add(fields.varint()?);
         value(&mut fields)?;
@@ -124,7 +125,7 @@ fn samples<E>(
     Ok(())
 }
 
-/// Samples with start times: references as differences from the sample before, times from the first one.
+/// Reads samples with start times: references as differences from the sample before, times from the first one.
 fn samples_with_start<E>(
     mut fields: Fields<'_>,
     value: impl Fn(&mut Fields<'_>) -> Result<(), RecordError>,
@@ -167,7 +168,7 @@ fn float_histogram(fields: &mut Fields<'_>) -> Result<(), RecordError> {
     histogram(fields, float, float)
 }
 
-/// Passes over a native histogram, of which `count` passes over a count and `bucket` over a bucket.
+/// Skips a native histogram. `count` skips a count and `bucket` a bucket.
 fn histogram(
     fields: &mut Fields<'_>,
     count: impl Fn(&mut Fields<'_>) -> Result<(), RecordError>,
@@ -177,7 +178,7 @@ fn histogram(
     fields.byte()?;
     let schema = fields.varint()?;
     fields.be64()?;
-    // Counts of the zero bucket and of all, sum.
+    // Counts of the zero bucket and of all observations, sum.
     count(fields)?;
     count(fields)?;
     fields.be64()?;

@@ -1,35 +1,36 @@
-//! The records of one file of a write-ahead log: [`Segment`].
+//! Records of one file of a write-ahead log: [`Segment`].
 
-use super::error::WalFileError;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 
-/// Bytes of a page. No fragment of a record crosses its end.
+use super::error::WalFileError;
+
+/// Length of a page in bytes. No fragment of a record crosses its end.
 const PAGE_LEN: usize = 32 * 1024;
 
 /// Bytes before a fragment: type, length, checksum.
 const HEADER_LEN: usize = 7;
 
-/// A copy of 64 bytes takes three in snappy, and nothing takes less; this is rounded up.
+/// Upper limit of the ratio by which snappy compresses: its best code makes 64 bytes of 3, rounded up.
 const MAX_SNAPPY_EXPANSION: usize = 22;
 
-/// One file of a log. Memory is that of a page and of a record, which is limited.
+/// Reader of one file of a log. Memory is that of a page and of a record, whose length is limited.
 pub struct Segment<R> {
     reader: BufReader<R>,
     page: Vec<u8>,
-    /// Where the page starts in the file.
+    /// Start of the page in the file.
     page_offset: u64,
-    /// Where the next fragment starts in the page.
+    /// Start of the next fragment in the page.
     position: usize,
-    /// The fragments of the current record.
+    /// Fragments of the current record.
     fragments: Vec<u8>,
-    /// The current record, decompressed.
+    /// Current record, decompressed.
     content: Vec<u8>,
     record_offset: u64,
     max_record_len: usize,
     is_stopped: bool,
 }
 
-/// How a record is compressed.
+/// Compression of a record.
 #[derive(Clone, Copy, PartialEq)]
 enum Compression {
     None,
@@ -37,7 +38,7 @@ enum Compression {
     Zstd,
 }
 
-/// Which part of a record a fragment is.
+/// Position of a fragment in its record.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Full,
@@ -47,7 +48,7 @@ enum Part {
 }
 
 impl<R: Read> Segment<R> {
-    /// The start of a segment whose records have at most `max_record_len` bytes, also after decompression.
+    /// Creates a reader. Records have at most `max_record_len` bytes, also after decompression.
     pub fn new(reader: R, max_record_len: usize) -> Self {
         Self {
             reader: BufReader::with_capacity(PAGE_LEN, reader),
@@ -62,12 +63,12 @@ impl<R: Read> Segment<R> {
         }
     }
 
-    /// Where the current record starts.
+    /// Returns the start of the current record.
     pub fn record_offset(&self) -> u64 {
         self.record_offset
     }
 
-    /// Bytes of the file that were read.
+    /// Returns the number of bytes read.
     pub fn offset(&self) -> u64 {
         self.page_offset + self.position as u64
     }
@@ -81,7 +82,7 @@ impl<R: Read> Segment<R> {
         if self.is_stopped {
             return Ok(None);
         }
-        // Until it went well.
+        // Cleared on success.
         self.is_stopped = true;
         let Some(compression) = self.join_fragments()? else { return Ok(None) };
         self.is_stopped = false;
@@ -111,7 +112,7 @@ impl<R: Read> Segment<R> {
             let part = match kind & 7 {
                 0 => {
                     if rest.iter().any(|&byte| byte != 0) {
-                        return Err(damaged("a page that does not end with zeros"));
+                        return Err(damaged("page does not end with zeros"));
                     }
                     self.position = self.page.len();
                     continue;
@@ -129,26 +130,26 @@ impl<R: Read> Segment<R> {
                 _ => return Err(damaged("unknown compression of a record")),
             };
             if is_open != matches!(part, Part::Middle | Part::Last) {
-                return Err(damaged("fragments of a record that are not in order"));
+                return Err(damaged("fragments of a record are not in order"));
             }
             let is_short_page = self.page.len() < PAGE_LEN;
             let torn = WalFileError::Torn { offset: self.record_offset };
             let Some((header, rest)) = rest.split_first_chunk::<HEADER_LEN>() else {
-                return Err(if is_short_page { torn } else { damaged("a fragment that crosses the end of a page") });
+                return Err(if is_short_page { torn } else { damaged("fragment crosses the end of a page") });
             };
             let &[_, len_high, len_low, crc @ ..] = header;
             let (len, expected) = (usize::from(u16::from_be_bytes([len_high, len_low])), u32::from_be_bytes(crc));
             if self.position + HEADER_LEN + len > PAGE_LEN {
-                return Err(damaged("a fragment that crosses the end of a page"));
+                return Err(damaged("fragment crosses the end of a page"));
             }
             let Some((data, behind)) = rest.split_at_checked(len) else { return Err(torn) };
             let found = crc32c::crc32c(data);
             if found != expected || len == 0 {
-                // What was allocated and never written is zeros.
+                // Allocated and unwritten bytes are zeros.
                 let is_last = behind.iter().all(|&byte| byte == 0) && at_end(&mut self.reader, offset)?;
                 return Err(match () {
                     () if is_last => torn,
-                    () if len == 0 => damaged("an empty fragment"),
+                    () if len == 0 => damaged("empty fragment"),
                     () => WalFileError::Checksum { offset, expected, found },
                 });
             }
@@ -164,7 +165,7 @@ impl<R: Read> Segment<R> {
         }
     }
 
-    /// Reads the next page, which may be shorter than others at the end of the file. Returns whether there is one.
+    /// Reads the next page, which may be shorter at the end of the file. Returns true if there is one.
     fn read_page(&mut self) -> Result<bool, WalFileError> {
         self.page_offset += self.page.len() as u64;
         self.position = 0;
@@ -198,7 +199,7 @@ impl<R: Read> Segment<R> {
     }
 }
 
-/// Returns true if nothing but zeros follows.
+/// Returns true if only zeros follow.
 pub(super) fn at_end<R: BufRead>(reader: &mut R, offset: u64) -> Result<bool, WalFileError> {
     loop {
         match reader.fill_buf() {

@@ -1,4 +1,4 @@
-//! Content as blocks, and how large their parts are.
+//! Blocks of content, and the sizes of their parts.
 
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::BlockView;

@@ -1,4 +1,4 @@
-//! Labelsets as content and as blocks: the oracle's side of planning. Nothing here is fast or clever.
+//! Model of planning: labelsets as content and as blocks, without optimization.
 
 mod block;
 mod random;

@@ -1,5 +1,5 @@
-//! Labelsets of the kinds that planning meets, by chance: keys that follow from others, products, lists, keys that are everywhere
-//! the same or nowhere, in a few large keysets and many tiny ones.
+//! Random labelsets with structures that the planner detects: keys that follow from others, products, lists, keys that
+//! are constant or rare, in a few large keysets and many tiny ones.
 
 use std::collections::BTreeSet;
 
