@@ -30,8 +30,9 @@
 //! # Ok::<(), chronoxide_format::policy::PolicyError>(())
 //! ```
 
-use siphasher::sip::SipHasher24;
 use std::borrow::Cow;
+
+use siphasher::sip::SipHasher24;
 
 /// The SipHash key of the hash in a cut string.
 const CUT_KEY: &[u8; 16] = b"chronoxide.cut.0";
@@ -162,8 +163,9 @@ fn cut_bytes(bytes: &[u8], limit: u32) -> Option<Cow<'_, [u8]>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn policy(limit: u32) -> LabelPolicy {
         LabelPolicy::new(limit, limit).unwrap()

@@ -150,7 +150,8 @@ impl Block {
     /// use chronoxide_reader::{Block, FileError, SeriesRef};
     ///
     /// fn label_count(block: &Block, series: SeriesRef) -> Result<Option<u32>, FileError> {
-    ///     let series = block.view().series(series).map_err(|error| block.locate(error))?;
+    ///     let view = block.view();
+    ///     let series = view.series(series).map_err(|error| block.locate(error))?;
     ///     Ok(series.map(|series| series.label_count()))
     /// }
     /// ```

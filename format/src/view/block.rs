@@ -18,6 +18,18 @@ use crate::{KeyId, PoolId, Result, Rule, SeriesRef, SymbolId, TableId};
 /// [`BlockView::open`] checks header, directory and the extent of each section. Every later access is checked against
 /// its section: damaged bytes give an error or wrong values, never a panic, a read out of bounds or an endless loop.
 /// Nothing is allocated.
+///
+/// Labels borrow the bytes, not the view:
+///
+/// ```
+/// use chronoxide_format::SeriesRef;
+/// use chronoxide_format::view::BlockView;
+///
+/// fn job<'b>(bytes: &'b [u8]) -> Option<&'b [u8]> {
+///     let view = BlockView::open(bytes).ok()?;
+///     view.series(SeriesRef(0)).ok()??.get("job").ok()?
+/// }
+/// ```
 #[derive(Clone, Copy)]
 pub struct BlockView<'data> {
     pub(crate) frame: Frame,
