@@ -107,7 +107,7 @@ mod tests {
             (br#"{"a":"b""#, "EOF"),
             (br#"{"a":"b"} {"#, "trailing characters"),
             (b"", "EOF"),
-            (b"{\"a\":\"\xff\"}", "not UTF-8"),
+            (b"{\"a\":\"\xff\"}", "not valid UTF-8"),
         ] {
             let error = decode_series_json(bytes, &mut Nothing).unwrap_err().to_string();
             assert!(error.contains(part), "{}: {error}", String::from_utf8_lossy(bytes));

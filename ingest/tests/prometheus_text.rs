@@ -101,8 +101,8 @@ fn broken_lines_are_refused_and_leave_nothing_behind() {
         (b"up{\"\"=\"a\"} 1", "at byte 3 of the line: expected the name of a label"),
         (b"up{a=\"1\",b=\"2\",a=\"3\"} 1", "at byte 15 of the line: duplicate label \"a\""),
         (b"up{__name__=\"x\"} 1", "at byte 3 of the line: duplicate label \"__name__\""),
-        (b"up{a=\"\xff\"} 1", "at byte 6 of the line: not UTF-8"),
-        (b"{\"a\xff\"} 1", "at byte 3 of the line: not UTF-8"),
+        (b"up{a=\"\xff\"} 1", "at byte 6 of the line: not valid UTF-8"),
+        (b"{\"a\xff\"} 1", "at byte 3 of the line: not valid UTF-8"),
         (b"\xff 1", "at byte 0 of the line: expected the name of a metric"),
         (b"up 1 # x", "at byte 7 of the line: expected the labels of an exemplar"),
         (b"up 1 # {\"a\"} 1", "expected the name of a label"),
@@ -114,7 +114,7 @@ fn broken_lines_are_refused_and_leave_nothing_behind() {
         (b"# TYPE up strange", "at byte 10 of the line: expected a type of metrics, found \"strange\""),
         (b"# TYPE 9 gauge", "at byte 7 of the line: expected the name of a metric"),
         (b"# HELP up,down x", "at byte 9 of the line: expected a blank after the name of a metric"),
-        (b"# HELP up \xff", "at byte 10 of the line: not UTF-8"),
+        (b"# HELP up \xff", "at byte 10 of the line: not valid UTF-8"),
     ] {
         let shown = String::from_utf8_lossy(text);
         let error = line(text).expect_err(&shown).to_string();
