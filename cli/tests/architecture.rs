@@ -166,7 +166,7 @@ fn the_table_of_the_readme_lists_the_crates() {
     assert_eq!(crate_rows(&read(&root().join("README.md"))), expected);
 }
 
-/// Whether a path like `name::` stands in the code of a folder, outside of comments.
+/// Returns true if a path like `name::` occurs in the code of a folder, outside of comments.
 fn is_mentioned(name: &str, folder: &Path) -> bool {
     let path = format!("{name}::");
     let this_file = Path::new(file!()).file_name();

@@ -181,16 +181,16 @@ pub enum IngestError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BrokenRecord {
-    /// It cannot be decoded.
+    /// The record cannot be decoded.
     #[error(transparent)]
     Decode(#[from] DecodeError<Infallible>),
-    /// It cannot be decompressed.
+    /// The record cannot be decompressed.
     #[error("cannot decompress the zstd frame: {reason}")]
     Compression {
         /// Error of the decompressor.
         reason: String,
     },
-    /// It is longer than the limit.
+    /// The record is longer than the limit.
     #[error("longer than {} (--max-record-size)", size(*limit))]
     TooLong {
         /// Maximum length of a record, in bytes.

@@ -10,7 +10,7 @@
 //! - In a label's name `_` replaces what is no letter, digit or `_`. `key_` comes before a digit, `key` before a single
 //!   `_`.
 //!
-//! A name of which nothing remains is not changed. Values of labels that get the same name are [joined][labels], as in
+//! A name without any valid character is not changed. Values of labels that get the same name are [joined][labels], as in
 //! Prometheus.
 //!
 //! [spec]: https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/

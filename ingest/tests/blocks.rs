@@ -149,7 +149,7 @@ fn series_without_times_get_those_that_were_said() {
     let starts: Vec<_> = by_window(&blocks).into_keys().collect();
     assert_eq!(starts, [Some(0), Some(HOUR as i64)]);
 
-    // What has times keeps them.
+    // Points with times keep them.
     let text = b"a 1 1699999200007\nb 1\n".to_vec();
     let (_, blocks) =
         ingested(text, AssembleOptions { window: NonZeroU64::new(HOUR), ..AssembleOptions::default() }).unwrap();
@@ -341,6 +341,6 @@ fn metadata_survives_a_cut_within_its_metric() {
     let assemble = AssembleOptions { max_series: 2, ..AssembleOptions::default() };
     let (_, blocks) = ingested(line.into_bytes(), assemble).unwrap();
     assert_eq!(blocks.len(), 3);
-    // It is known when the metric has ended, and two blocks were sealed before that.
+    // Metadata is known when the metric has ended; two blocks were sealed before that.
     assert_eq!(metadata_of(&blocks[2]), [r#"a gauge unspecified "s" """#]);
 }

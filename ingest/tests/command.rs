@@ -50,7 +50,7 @@ fn run(arguments: &[&str]) -> Output {
 fn piped(arguments: &[&str], input: &[u8]) -> Output {
     let mut child =
         command().args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It may end before it has read everything.
+    // The command may end before it has read everything.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -330,7 +330,7 @@ fn a_folder_gets_as_many_blocks_as_are_needed() {
     let paths: Vec<&str> = summary["blocks"].as_array().unwrap().iter().map(|b| b["path"].as_str().unwrap()).collect();
     assert!(paths.iter().all(|path| Path::new(path).exists()), "{paths:?}");
 
-    // The same blocks again are there already, and others of the same id are not touched.
+    // Writing the same blocks again finds them; other files with the same id are not changed.
     assert_exit(&run(&arguments), 0, "");
     fs::write(paths[0], "precious").unwrap();
     assert_exit(&run(&arguments), 1, "already exists");
@@ -427,7 +427,7 @@ fn interrupted_it_leaves_whole_blocks_and_nothing_else() {
         writeln!(stdin, "{{\"__name__\":\"up\",\"number\":\"{number}\"}}").unwrap();
     }
     stdin.flush().unwrap();
-    // It goes on waiting for the pipe, which stays open.
+    // The command still waits for the pipe, which stays open.
     while fs::read_dir(folder.path("blocks")).map_or(0, Iterator::count) < 10 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -440,7 +440,7 @@ fn interrupted_it_leaves_whole_blocks_and_nothing_else() {
     assert!(stderr.contains(&format!("interrupted; {} blocks were written to {output}", blocks.len())), "{stderr}");
     assert_exit(&done, 130, "");
     assert!(blocks.len() >= 10);
-    // What was collected when it was interrupted became the last block.
+    // Series collected before the interruption became the last block.
     let counts: Vec<u32> = blocks.iter().map(|block| BlockView::open(block).unwrap().series_count().unwrap()).collect();
     assert!(counts.iter().filter(|&&count| count != 100).count() <= 1, "{counts:?}");
 }
@@ -455,7 +455,7 @@ fn only_temporary_files_of_a_killed_run_are_removed() {
         for name in [stale, ".chronoxide-mine", "notes"] {
             folder.write(&format!("blocks/{name}"), "half a block");
         }
-        // Of a living run: its writer holds the lock.
+        // A file of a running writer, which holds the lock.
         let written = fs::File::create(folder.path("blocks/.chronoxide-ba9876543210")).unwrap();
         written.lock().unwrap();
         assert_exit(&run(&[text(&capture), "-o", text(&folder.path(output))]), 0, "2 series");
@@ -548,7 +548,7 @@ fn the_report_has_what_the_block_has() {
     assert_eq!(cell("per record", 1), "3");
     assert_eq!(cell("per point", 1), "95");
     assert_eq!(cell("points of known series", 1), "60");
-    // As the block, it is replaced only when asked for.
+    // Like the block, the report is replaced only with --force.
     fs::remove_file(&output).unwrap();
     assert_exit(&run(&arguments), 1, "report.md: already exists");
     assert!(!output.exists());

@@ -41,7 +41,7 @@ fn refused(content: &[u8], exit: i32, message: &str) {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left behind");
 }
 
-/// The block, and what was said.
+/// Returns the block and the report.
 #[track_caller]
 fn taken(content: &[u8], exit: i32, message: &str) -> Vec<u8> {
     let (run, folder) = run(content, &["--max-record-size", "64MiB"]);

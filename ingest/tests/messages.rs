@@ -231,7 +231,7 @@ fn an_interrupted_run_says_so_and_what_it_wrote() {
     let json: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&json["interrupted"], json["blocks"].as_array().unwrap().len()), (&Value::Bool(true), count()));
 
-    // It has begun when 20,000 lines, more than a pipe holds, were taken.
+    // The run has begun when 20,000 lines, more than a pipe holds, were read.
     let output = folder.path().join("out.cx");
     let done = interrupted(text(&output), || true);
     assert_exit(&done, 130, "interrupted; nothing was written");

@@ -78,7 +78,7 @@ impl Data {
         blocks.filter_map(window).map(|window| (window.start / 1_000_000, window.end / 1_000_000)).collect()
     }
 
-    /// What `meta.json` of the TSDB blocks says.
+    /// Returns `meta.json` of the TSDB blocks.
     fn metas(&self) -> Vec<Value> {
         let entries = fs::read_dir(self.path("data")).unwrap().map(|entry| entry.unwrap().path().join("meta.json"));
         let texts = entries.filter_map(|path| fs::read_to_string(path).ok());
@@ -95,7 +95,7 @@ fn listed() -> BTreeSet<Labels> {
 #[test]
 fn a_data_folder_becomes_blocks_with_series_iter_and_the_windows_of_its_blocks() {
     let data = Data::new();
-    // What a server leaves when it is killed.
+    // Files that a killed server leaves.
     fs::create_dir(data.path("data/01M81CRP9YTK2EQ9T50WFNBPB8.tmp-for-creation")).unwrap();
     fs::write(data.path("data/01M81CRP9YTK2EQ9T50WFNBPB8.tmp-for-creation/index"), "half").unwrap();
     fs::create_dir(data.path("data/chunk_snapshot.000007.0000000123")).unwrap();

@@ -187,7 +187,7 @@ fn float_labels_of_text_can_be_kept_as_they_are_written() {
     };
     assert_eq!(lines(false, b"# TYPE x histogram"), "1.0");
     assert_eq!(lines(true, b"# TYPE x histogram"), "1");
-    // As in Prometheus, the last TYPE decides.
+    // The last TYPE decides, as in Prometheus.
     assert_eq!(lines(false, b"# TYPE x gauge"), "1");
     assert_eq!(lines(false, b"# TYPE x summary"), "1");
     assert_eq!(lines(false, b"# TYPE y histogram"), "1.0");

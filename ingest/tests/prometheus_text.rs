@@ -204,7 +204,7 @@ fn real(name: &str) -> Option<String> {
     Some(text)
 }
 
-/// Whether the other decoder can read a line: it takes commas and equals signs in values for those between labels.
+/// Returns true if the other decoder can read a line: it mistakes commas and equals signs in values for separators.
 fn is_for_both(line: &str) -> bool {
     let mut strings = line.split('"').skip(1).step_by(2);
     line.starts_with('#') || !strings.any(|value| value.contains([',', '=']))
@@ -226,7 +226,7 @@ fn other_decoder(text: &str) -> BTreeSet<Vec<(String, String)>> {
             all.insert(labels);
         };
         match &sample.value {
-            // It folds buckets and quantiles into one sample of the family, with bounds as numbers.
+            // The other decoder folds buckets and quantiles into one sample of the family, with bounds as numbers.
             prometheus_parse::Value::Histogram(buckets) => {
                 for bucket in buckets {
                     one(format!("{}_bucket", sample.metric), Some(("le", bound(bucket.less_than))));

@@ -57,7 +57,7 @@ fn add(times: &mut Times, series: &[Series]) {
     }
 }
 
-/// What the head in a folder gives; a torn end is returned.
+/// Reads the head in a folder. Also returns the error of a torn end.
 fn read_head(wal: &Path, window: Option<NonZeroU64>) -> (Taken, HeadCounts, Option<WalFileError>) {
     let (mut taken, mut torn) = (Taken::default(), None);
     let mut head = Head::new(LabelPolicy::default(), window);
@@ -237,7 +237,7 @@ fn segment(records: &[(u8, Vec<u8>)]) -> Vec<u8> {
     out
 }
 
-/// Where the fragments of a segment start.
+/// Returns the starts of the fragments of a segment.
 fn fragments(segment: &[u8]) -> Vec<usize> {
     let (mut at, mut found) = (0, Vec::new());
     while at < segment.len() {
@@ -301,7 +301,7 @@ fn a_segment_that_is_cut_anywhere_gives_its_whole_records_and_is_torn_or_ends() 
         assert!(all.starts_with(&found), "{len} bytes");
         assert!(found.len() < all.len(), "{len} bytes");
         assert!(matches!(error, None | Some(WalFileError::Torn { .. })), "{len} bytes: {error:?}");
-        // What was preallocated is zeros.
+        // Preallocated space is zeros.
         let zeros = [&sound[..len], &vec![0; PAGE_LEN - len % PAGE_LEN]].concat();
         let (again, error) = records(&zeros);
         // The record may end with zeros itself.

@@ -13,17 +13,17 @@ use canonical::Labels;
 /// Series of each capture.
 const COUNT: usize = 3;
 
-/// A capture of [`COUNT`] records, each of which is one series.
+/// Returns a capture of [`COUNT`] records with one series each.
 struct Capture {
     name: &'static str,
     format: Format,
     content: Vec<u8>,
-    /// Where each record starts.
+    /// Start of each record.
     starts: Vec<usize>,
 }
 
 impl Capture {
-    /// A capture of these records, the first of which stands after `before`.
+    /// Returns a capture of these records after `before`.
     fn new(
         name: &'static str,
         format: Format,
@@ -183,7 +183,7 @@ fn a_compressed_capture_cut_anywhere_is_said_to_be_cut() {
                         assert!(found.is_subset(&series(COUNT)), "{what}: {found:?}");
                         assert_told(&report, &what);
                     }
-                    // So few bytes are not known to be compressed, nor are they what was said.
+                    // These few bytes are neither recognized as compressed nor valid in the given format.
                     Err(error) => assert!(len < 4, "{what}: {error}"),
                 }
             }
@@ -226,7 +226,7 @@ fn a_request_of_remote_write_cut_anywhere_is_cut_or_broken() {
                 assert_told(&report, "a request");
                 cut_off += 1;
             }
-            // It cannot expand to what it says it does: more likely a lie than a cut.
+            // The stream cannot expand to its stated size, so it counts as damaged, not as cut.
             Err(IngestError::Record { source: BrokenRecord::Decode(_), .. }) => {}
             Err(error) => panic!("{len} bytes: {error}"),
         }
@@ -234,7 +234,7 @@ fn a_request_of_remote_write_cut_anywhere_is_cut_or_broken() {
     assert!(cut_off > body.len() / 2, "{cut_off} of {} bytes", body.len());
 }
 
-/// 82 records, the second of which claims to reach to the end and beyond, or to a place within.
+/// Returns 82 records; the second claims to reach beyond the end, or to a place within the capture.
 #[test]
 fn a_wrong_length_that_swallows_records_is_told() {
     let records: Vec<Vec<u8>> = (0..82).map(|number| framed(&otlp_proto(number))).collect();

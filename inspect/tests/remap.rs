@@ -243,7 +243,7 @@ fn series_are_followed_through_the_remaps_of_a_folder() {
     fs::write(remaps.join(format!("{b}.cxr")), remap_to(b, c, &[Some(1), Some(0)])).unwrap();
     let remaps = remaps.to_str().unwrap();
     let expected = format!("0 {c} 1\n1 gone\n2 {c} 0\n");
-    // By id, by block, by remap.
+    // Names the input by id, by block, and by remap.
     for block in [a.to_string(), first, format!("{remaps}/{a}.cxr")] {
         assert_eq!(stdout(&["follow", "--remaps", remaps, &block, "0", "1", "2"]), expected);
     }

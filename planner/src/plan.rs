@@ -32,7 +32,7 @@ pub struct TablePlan {
 pub struct KeysetPlan {
     /// Columns, except for the column of lists.
     pub prefix: Vec<Part>,
-    /// Part of which the lists consist, if there are lists.
+    /// Part whose codes the lists contain, if there are lists.
     pub list: Option<Part>,
 }
 

@@ -10,13 +10,13 @@ use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, Existing, PublishError, Published, Step, recover};
 use support::{Differs, EIO, ENOSPC, content, content_of, publish_bytes, publish_header_last, temporaries};
 
-/// What is asked for.
+/// Parameters of a case.
 #[derive(Clone, Copy, Debug)]
 struct Scene {
     existing: Existing,
-    /// Whether the target exists.
+    /// True if the target exists.
     exists: bool,
-    /// Whether the writer goes back.
+    /// True if the writer seeks back.
     header_last: bool,
 }
 
@@ -109,7 +109,7 @@ fn calls_are_made_in_a_fixed_order() {
     // Windows has no modes to take over.
     let taken_over: &[Call] = if cfg!(unix) { &[CreateTemporary, SetMode] } else { &[CreateTemporary] };
     assert_eq!(calls_of(replace_one), expect(taken_over, &durable_then(RenameOver)));
-    // What is in the buffer goes out before the place is left: one more write for the header.
+    // Seeking flushes the buffer: one more write for the header.
     assert_eq!(calls_of(header_last), expect(&[CreateTemporary, Write], &durable_then(RenameNew)));
 }
 

@@ -31,7 +31,7 @@ fn a_folder_is_locked_until_the_lock_is_dropped() {
     assert!(!in_use(other.path()));
     #[cfg(unix)]
     {
-        // By whatever name.
+        // The lock does not depend on the name of the path.
         let link = other.path().join("link");
         std::os::unix::fs::symlink(folder.path(), &link).expect("a link");
         assert!(in_use(&link));

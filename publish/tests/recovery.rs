@@ -23,9 +23,9 @@ fn a_writer_whose_new_file_was_taken_for_a_stale_one_takes_another() {
     let system = Rigged {
         created: Box::new(move |path| {
             match count.replace(count.get() + 1) {
-                // It has come and gone.
+                // The other recovery has finished.
                 0 => assert_eq!(recover(&Disk, &parent).expect("a folder").removed.len(), 1),
-                // It has the lock and is about to remove the file.
+                // The other recovery has the lock and is about to remove the file.
                 1 => {
                     let file = fs::File::open(path).expect("it was created");
                     file.lock().expect("nobody has it");

@@ -187,7 +187,7 @@ fn every_call_fails_or_is_the_last() {
     let whole = Faults::none();
     job(&whole, folder.path()).expect("no fault");
     let calls = whole.calls();
-    // What memory held, seven pieces of 64 KiB, and nothing for the tail, of which nobody needs the bytes on the disk.
+    // Seven pieces of 64 KiB from memory; the tail stays in memory.
     let expected = [&[Call::CreateTemporary][..], &[Call::Write; 8], &[Call::Unlink]].concat();
     assert_eq!(calls, expected);
     let (mut cases, mut continued) = (0, 0);
@@ -226,7 +226,7 @@ fn a_spool_that_failed_takes_and_gives_nothing() {
     assert_eq!(files(folder.path()), 0);
 }
 
-/// Elsewhere there is no lock that readers do not mind, and recovery leaves everything.
+/// Other systems have no advisory lock, and recovery removes nothing.
 #[cfg(unix)]
 #[test]
 fn recovery_spares_the_file_of_a_living_job() {

@@ -24,7 +24,7 @@ const FOLDER: &str = "CHRONOXIDE_STRACE_FOLDER";
 const CHANGING: &str = "trace=creat,openat,write,pwrite64,writev,ftruncate,fchmod,chmod,fsync,fdatasync,\
                         rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,symlink,symlinkat";
 
-/// What is traced: this test, run by the others in a process of its own.
+/// The traced test: the others run it in a separate process.
 #[test]
 fn the_traced_publication() {
     if let Some(folder) = env::var_os(FOLDER) {
@@ -33,7 +33,7 @@ fn the_traced_publication() {
     }
 }
 
-/// So many that the last writes of them are more than those of the test runner: strace counts calls by thread.
+/// More writes than the test runner makes, since strace counts calls per thread.
 fn bytes() -> Vec<u8> {
     content(1).repeat(5)
 }

@@ -207,7 +207,7 @@ fn a_folder_that_changes_during_opening_loses_no_series() {
         let job = scope.spawn(|| {
             let mut before = first.0;
             for next in &chain {
-                // As publication does: first complete under another name.
+                // Like a publication: the file is complete under another name first.
                 let temporary = folder.path().join(".chronoxide-aaaaaaaaaaaa");
                 fs::write(&temporary, &next.1).unwrap();
                 fs::rename(&temporary, folder.path().join(format!("{}.cx", next.0))).unwrap();

@@ -247,7 +247,7 @@ fn renumbered(mut patterns: Patterns, numbers: &BTreeMap<u64, u64>) -> Patterns 
             run.part = numbers.get(&part).copied().unwrap_or(0);
         }
     }
-    // They stay distinct. The patterns of the whole file number them again.
+    // Patterns stay distinct. The patterns of the whole file renumber them.
     patterns.numbers = HashMap::new();
     patterns
 }

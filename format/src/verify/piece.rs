@@ -102,7 +102,7 @@ impl Piece {
         }
     }
 
-    /// Checks keysets, of which there must be at least one.
+    /// Checks keysets. There must be at least one.
     fn verify(view: &BlockView<'_>, inner: &Inner, keysets: Range<u32>) -> Result<Self> {
         let first = Table::open(view, view.frame.catalogue.inner_end() + keysets.start)?;
         let mut piece = Self::empty(inner, keysets.start, first.rows().start);

@@ -39,7 +39,7 @@ impl Extent {
 pub struct Frame {
     pub(crate) block_id: BlockId,
     pub(crate) features: [u32; 3],
-    /// By position in [`SectionKind::ALL`]; `None` for an optional section that the block does not have.
+    /// Sections by position in [`SectionKind::ALL`]; `None` for an optional section that the block does not have.
     extents: [Option<Extent>; 8],
     pub(crate) catalogue: Catalogue,
     pub(crate) starts: Starts,

@@ -390,7 +390,7 @@ impl<B: BlockSink> Assembler<B> {
     pub(super) fn insert(&mut self, times: impl IntoIterator<Item = Option<Times>>) -> Result<(), AssembleError> {
         let mut inserted = self.store.insert_ids(&self.labels);
         if matches!(inserted, Ok((_, true))) && self.is_full() {
-            // The new series is in no window yet, so it is not in the blocks that are sealed now.
+            // The new series is in no window yet, and therefore not in the blocks that are sealed now.
             self.cut_and_restart()?;
             inserted = self.store.insert_ids(&self.labels);
         }

@@ -30,7 +30,7 @@ impl<B> Assembler<B> {
             + levels.map(|level| level.memory_used()).into_iter().sum::<usize>()
     }
 
-    /// Returns true if these times touch so many windows that adding the series to all of them takes a quarter of the
+    /// Returns true if these times touch enough windows that adding the series to all of them takes a quarter of the
     /// memory.
     pub(super) fn is_too_wide(&self, series: StoreRef, times: Option<Times>) -> bool {
         let (Some(limit), Some((first, last))) = (self.options.max_memory, times) else { return false };

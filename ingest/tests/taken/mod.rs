@@ -23,7 +23,7 @@ pub struct Metadata {
     pub description: String,
 }
 
-/// What came, in its order.
+/// Received calls, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     pub series: Vec<Series>,
@@ -33,7 +33,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Whether a series has begun that did not end.
+    /// True while a series is open.
     #[allow(dead_code, reason = "each test file uses a part")]
     pub fn is_torn(&self) -> bool {
         self.open.is_some()

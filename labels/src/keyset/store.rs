@@ -51,7 +51,8 @@ pub struct KeysetStore<H = RandomState> {
     code_count: usize,
     /// Keyset and row of each series.
     places: Vec<Place>,
-    /// Expected next series. Sources repeat their series in the same order, so it is mostly the successor of the last
+    /// Expected next series. Sources repeat their series in the same order, so this is usually the successor of the
+    /// last
     /// one: its row can be compared without hashing and a lookup.
     expected: StoreRef,
     hasher: H,

@@ -26,7 +26,7 @@ pub struct FactoredTable {
 /// List pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactoredPool {
-    /// Part of which the lists contain values or rows.
+    /// Part whose values or rows the lists contain.
     pub part: Part,
     /// Lists in increasing order.
     pub lists: Vec<Vec<u32>>,

@@ -29,7 +29,7 @@ fn label(name: &str, value: impl ToString) -> (String, String) {
 
 #[test]
 fn keysets_of_as_many_columns_as_there_may_be_are_planned() {
-    // Of all kinds: constants, what follows from others, and what does not.
+    // Keys of all kinds: constant, dependent and independent.
     let value = |column: u64, row: u64| match column % 5 {
         0 => 0,
         1 => row / (column % 11 + 1),
@@ -71,7 +71,7 @@ fn as_many_keys_as_labels_are_planned() {
 
 #[test]
 fn many_keys_on_many_series_are_planned() {
-    // A key that each series has, and 2,000 others of which each series has some.
+    // One key that each series has, and 2,000 keys; each series has a few of them.
     let row = |row: u32| {
         let own = (0..12).map(|place| label(&format!("key {}", (row * 31 + place * 17) % 2_000), row % 2));
         own.chain([label("pod", row / 20)]).collect()

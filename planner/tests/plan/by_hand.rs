@@ -6,7 +6,7 @@ use chronoxide_planner::{Factored, FactoredKeyset, FactoredPool, FactoredTable, 
 
 use crate::content::{Labelset, Model, labelset};
 
-/// Three pods with so many labels each, of which the first is the same on all, and some points of each of them.
+/// Returns three pods with `labels` labels each, and some points per pod. The first label is the same on all pods.
 ///
 /// The keys of a pod have numbers after those of points: their names come later.
 fn fleet(pod_labels: usize, points: &[&[(&str, &str)]]) -> BTreeSet<Labelset> {
@@ -45,7 +45,7 @@ fn pods() -> Vec<u32> {
     ]
 }
 
-/// What describes the pods: a table of 16 labels whose three rows are all on one list.
+/// Labels that describe the pods: a table of 16 labels whose three rows are all on one list.
 fn pod_table() -> (FactoredTable, FactoredPool) {
     let table = FactoredTable { parts: keys(2..18), rows: pods() };
     (table, FactoredPool { part: Part::Table(0), lists: vec![vec![0, 1, 2]] })
@@ -64,7 +64,7 @@ fn pods_with_the_same_points_are_a_table_and_a_list() {
     let requests = FactoredKeyset { parts: keys(0..2), pool: Some(0), rows, order: (0..12).collect() };
     let expected = Factored { tables: vec![table], pools: vec![pool], keysets: vec![requests] };
     assert_eq!(plan(&model.content).1, expected);
-    // It is the same if somebody says what the keys are of.
+    // The plan is the same if origins of keys are given.
     assert_eq!(plan(&model.with_origins(origin).content).1, expected);
 }
 

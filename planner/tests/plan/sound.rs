@@ -8,7 +8,7 @@ use chronoxide_planner::{Origin, plan};
 use chronoxide_workload::{Options, Set, Workload, visit_labelsets};
 use proptest::prelude::*;
 
-/// What planning may cost at most, in a block and in each keyset.
+/// Maximum cost of planning, per block and per keyset.
 const SLACK: u64 = 64;
 
 fn assert_sound(model: &Model) {

@@ -99,7 +99,7 @@ pub fn content_of(target: &Path) -> Option<Vec<u8>> {
     }
 }
 
-/// What [`FileSystem::write`] does.
+/// Behavior of [`FileSystem::write`].
 pub type WriteCall = dyn Fn(&File, &[u8]) -> io::Result<usize>;
 
 /// A disk with something of a test's own in two of its calls.

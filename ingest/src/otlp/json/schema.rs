@@ -32,7 +32,7 @@ pub(super) enum Field {
     IsMonotonic,
     Time,
     Flags,
-    /// Sum of measurements, of which only the presence matters.
+    /// Sum of measurements. Only its presence matters.
     Sum,
     BucketCounts,
     BucketBounds,

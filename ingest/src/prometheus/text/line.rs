@@ -78,7 +78,7 @@ impl Sample {
     /// Sets the name of the metric.
     fn set_name(&mut self, offset: usize, name: &str) {
         self.push(offset, NAME, name);
-        // It may be anywhere in the braces.
+        // The name may be anywhere in the braces.
         self.labels.rotate_right(1);
     }
 

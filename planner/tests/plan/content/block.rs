@@ -44,11 +44,11 @@ pub fn plain_block(model: &Model) -> Vec<u8> {
 /// Bytes of what is not the same whatever the tables of a block are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes {
-    /// Of the rows of dictionaries: these are the same.
+    /// Bytes of the rows of dictionaries, which are equal.
     pub dictionaries: u64,
-    /// Of records but those of keys, rows but those of dictionaries, and the members section.
+    /// Bytes of other records and rows, and of the members section.
     pub tables: u64,
-    /// Of each keyset's own rows and anchors.
+    /// Bytes of each keyset's own rows and anchors.
     pub keysets: Vec<u64>,
 }
 

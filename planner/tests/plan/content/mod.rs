@@ -27,12 +27,12 @@ pub struct Model {
     pub values: Vec<Vec<String>>,
     /// The series, all distinct, in the order of the content.
     pub series: Vec<Labelset>,
-    /// The same as numbers.
+    /// Labelsets as numbers.
     pub content: Content,
 }
 
 impl Model {
-    /// Content of these labelsets, about whose keys nobody said where they come from.
+    /// Returns the content of these labelsets, without origins of keys.
     pub fn from_labelsets(labelsets: &BTreeSet<Labelset>) -> Self {
         let mut values: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
         for (name, value) in labelsets.iter().flatten() {
@@ -64,7 +64,7 @@ impl Model {
         }
     }
 
-    /// The same content from a source that says where labels come from.
+    /// Returns the content with origins of keys.
     pub fn with_origins(mut self, origin: impl Fn(&str) -> Origin) -> Self {
         self.content.origins = self.names.iter().map(|name| origin(name)).collect();
         self

@@ -8,15 +8,15 @@ use proptest::prelude::*;
 
 use super::Labelset;
 
-/// How many keys the keysets choose from.
+/// Number of keys to choose from.
 const KEYS: usize = 14;
 
-/// What the value of a key is in the series with a number.
+/// Value of a key in series `number`.
 #[derive(Debug, Clone, Copy)]
 enum Pattern {
-    /// The same in all.
+    /// Constant.
     Constant,
-    /// The same in so many neighbours: what names a pod or, with a larger number, its node.
+    /// Equal in this number of neighbours: the name of a pod or, with a larger number, of its node.
     Block(u32),
     /// One after the other, again and again: what lists are made of.
     Cycle(u32),
@@ -24,7 +24,7 @@ enum Pattern {
     Blocks(u32, u32),
     /// Another one in each series.
     Unique,
-    /// Any of so many.
+    /// Random, one of this number of values.
     Any(u32),
 }
 
