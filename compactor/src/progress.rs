@@ -48,8 +48,8 @@ impl fmt::Display for Phase {
 
 /// Receives the progress of a compaction, and can cancel it. Called from one thread at a time.
 pub trait Observer: Sync {
-    /// Reports that `done` of `total` units of a phase are complete; the unit depends on the phase. Return false to cancel the
-    /// compaction: no further output is published then.
+    /// Reports that `done` of `total` units of a phase are complete; the unit depends on the phase. Return false to
+    /// cancel the compaction: no further output is published then.
     fn progress(&self, phase: Phase, done: u64, total: u64) -> bool;
 }
 

@@ -1,4 +1,5 @@
-//! Small blocks that stand for very many series: merged in memory that goes with their bytes, or refused before it starts.
+//! Small blocks that stand for very many series: merged in memory that goes with their bytes, or refused before it
+//! starts.
 
 use std::sync::Mutex;
 

@@ -137,7 +137,8 @@ fn a_block_with_other_series_deletes_nothing_that_it_claims() {
     }
 }
 
-/// Two empty outputs of a job with the id of the block's own job: the block must not count among the outputs that hold it.
+/// Two empty outputs of a job with the id of the block's own job: the block must not count among the outputs that hold
+/// it.
 #[test]
 fn a_claim_under_the_id_of_the_blocks_own_job_deletes_nothing() {
     for rewritten in [false, true] {

@@ -1,5 +1,5 @@
-//! Damage of every kind in one of several inputs: either the compaction refuses and names it, or the block is sound all the same and its series come
-//! out, each once.
+//! Damage of every kind in one of several inputs: either the compaction refuses and names it, or the block is sound all
+//! the same and its series come out, each once.
 
 mod support;
 

@@ -163,7 +163,8 @@ proptest! {
             prop_assert_eq!(BlockView::open(block).unwrap().row_form(), form, "{}", number);
         }
 
-        // Outputs come by shards, and each shard has at least one. One that is not its last is as full as chunks let it be, or as the next list does.
+        // Outputs come by shards, and each shard has at least one. One that is not its last is as full as chunks let it
+        // be, or as the next list does.
         let is_chunked = options.layout != Layout::Factored || options.replan;
         let mut next = contents.iter().peekable();
         for of_shard in 0..count {

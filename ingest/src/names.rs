@@ -10,8 +10,8 @@
 //! - In a label's name `_` replaces what is no letter, digit or `_`. `key_` comes before a digit, `key` before a single
 //!   `_`.
 //!
-//! A name without any valid character is not changed. Values of labels that get the same name are [joined][labels], as in
-//! Prometheus.
+//! A name without any valid character is not changed. Values of labels that get the same name are [joined][labels], as
+//! in Prometheus.
 //!
 //! [spec]: https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
 //! [labels]: crate::assemble

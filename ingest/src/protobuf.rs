@@ -1,8 +1,8 @@
 //! Messages of protobuf, read field by field without a model in memory.
 //!
-//! A message is a slice of bytes: `Fields` walks over its fields, and a `Field` that is a message gives the
-//! `Fields` within it. Each field has a key: its number and its wire type ([encoding]). Generated decoders build a
-//! tree with a `String` for each text instead, although ingest knows most of these texts already: see the `decode` group of the
+//! A message is a slice of bytes: `Fields` walks over its fields, and a `Field` that is a message gives the `Fields`
+//! within it. Each field has a key: its number and its wire type ([encoding]). Generated decoders build a tree with a
+//! `String` for each text instead, although ingest knows most of these texts already: see the `decode` group of the
 //! crate's benches.
 //!
 //! [encoding]: https://protobuf.dev/programming-guides/encoding/

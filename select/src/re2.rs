@@ -1,7 +1,7 @@
 //! Regular expressions of RE2, as Prometheus compiles them, for the crate `regex`.
 //!
-//! The pattern is read character by character, as `regexp/syntax` of Go reads it, and everything that the two see differently is written in a way
-//! that means the same to `regex`. See the [table](super#regular-expressions).
+//! The pattern is read character by character, as `regexp/syntax` of Go reads it, and everything that the two see
+//! differently is written in a way that means the same to `regex`. See the [table](super#regular-expressions).
 
 use std::iter::Peekable;
 use std::str::Chars;

@@ -49,8 +49,8 @@ fn count(calls: u64, bytes: i64) {
     });
 }
 
-// SAFETY: every call is passed on to the system's allocator with the same arguments, and its answer is returned unchanged; counting touches
-// only cells of the thread, which are initialised without allocating, and atomics.
+// SAFETY: every call is passed on to the system's allocator with the same arguments, and its answer is returned
+// unchanged; counting touches only cells of the thread, which are initialised without allocating, and atomics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as i64);

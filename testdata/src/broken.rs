@@ -138,7 +138,8 @@ fn many_rows() -> Vec<u8> {
     build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("a sound block")
 }
 
-/// Bits of a row, and the bit of the rows section at which row `row` of a table of [`many_rows`] starts: 0 is the dictionary of `a`, 1 the keyset's table.
+/// Bits of a row, and the bit of the rows section at which row `row` of a table of [`many_rows`] starts: 0 is the
+/// dictionary of `a`, 1 the keyset's table.
 fn row_bit(editor: &BlockEditor, table: usize, row: u64) -> (u32, u64) {
     let (offset, width) = match table {
         0 => (editor.records.keys[0][2], editor.records.keys[0][4]),
@@ -337,7 +338,8 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         }),
         Rule::PoolLists => edit(LISTS, |editor| editor.set_bits(Members, 0, 3, 0)),
         Rule::MembersExtent => in_section(LISTS, Members, |bytes| bytes.push(0)),
-        // The pool over `le` has the lists (0, 1, 3) and (0, 2): two ends of 3 bits, then members of 2 bits from byte 1.
+        // The pool over `le` has the lists (0, 1, 3) and (0, 2): two ends of 3 bits, then members of 2 bits from byte
+        // 1.
         Rule::ListMembers => edit(LISTS, |editor| editor.set_bits(Members, 10, 2, 0)),
         Rule::ListOrder => edit(LISTS, |editor| editor.set_bits(Members, 16, 2, 1)),
         Rule::ListUsed => unused_list(),

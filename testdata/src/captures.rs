@@ -8,13 +8,13 @@ use crate::requirement::skip_or_fail;
 
 /// Returns the path of a capture that is not part of the repository, or `None` if the test must be skipped.
 ///
-/// It is below the folder that `CHRONOXIDE_DATA` names, or else below `../shared/data` beside the repository. A clone without either
-/// passes with a message, even if everything is required: acceptance runs on `testdata/captures` there.
+/// It is below the folder that `CHRONOXIDE_DATA` names, or else below `../shared/data` beside the repository. A clone
+/// without either passes with a message, even if everything is required: acceptance runs on `testdata/captures` there.
 ///
 /// # Panics
 ///
-/// The capture is missing, its folder is expected (`CHRONOXIDE_DATA` is set, or `../shared` exists), and everything is required
-/// ([`skip_or_fail`]).
+/// The capture is missing, its folder is expected (`CHRONOXIDE_DATA` is set, or `../shared` exists), and everything is
+/// required ([`skip_or_fail`]).
 pub fn real(name: &str) -> Option<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
     let named = std::env::var_os("CHRONOXIDE_DATA").map(PathBuf::from);

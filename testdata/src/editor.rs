@@ -86,7 +86,8 @@ impl BlockEditor {
         }
     }
 
-    /// Packs the starts of symbols, and the arena's length at their end, with fields that are wider than they need to be.
+    /// Packs the starts of symbols, and the arena's length at their end, with fields that are wider than they need to
+    /// be.
     ///
     /// # Panics
     /// If there are too many.
@@ -105,7 +106,8 @@ impl BlockEditor {
         *self.section(SectionKind::Symbols) = writer.finish();
     }
 
-    /// Packs the records into the catalogue section. Shapes that were changed may need [`Records::place_shapes`] before.
+    /// Packs the records into the catalogue section. Shapes that were changed may need [`Records::place_shapes`]
+    /// before.
     ///
     /// # Panics
     /// If there are too many.

@@ -1,7 +1,7 @@
 //! The whole read API over any bytes: what flips, truncations, hostile fields and fuzzers are tried against.
 //!
-//! Nothing here may panic, loop or read out of bounds, whatever the bytes are. How much is looked at is bounded, since few bytes can stand for
-//! very many series.
+//! Nothing here may panic, loop or read out of bounds, whatever the bytes are. How much is looked at is bounded, since
+//! few bytes can stand for very many series.
 
 use chronoxide_format::view::{BlockView, FindError, Series};
 use chronoxide_format::{KeyId, PoolId, Result, SeriesRef, SymbolId, TableId};
@@ -19,7 +19,8 @@ const FIRST: u32 = 40;
 /// Series that are looked at where all must be or none.
 const MAX_SERIES: u32 = 200;
 
-/// Opens a block without verifying it and calls everything that can be called. Returns how many labels were read, and the errors met.
+/// Opens a block without verifying it and calls everything that can be called. Returns how many labels were read, and
+/// the errors met.
 pub fn read_everything(bytes: &[u8]) -> Tally {
     // A dump's lines are as long as the lists and rows that they show.
     read_some(bytes, FIRST, bytes.len() < 10_000)

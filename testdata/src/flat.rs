@@ -1,4 +1,5 @@
-//! What one would build without this project: each series as a flat array of pairs of symbol ids, in memory. Benches compare blocks with it.
+//! What one would build without this project: each series as a flat array of pairs of symbol ids, in memory. Benches
+//! compare blocks with it.
 
 use chronoxide_format::SymbolId;
 use chronoxide_format::view::BlockView;

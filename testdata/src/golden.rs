@@ -280,7 +280,8 @@ fn factored(name: &'static str, series: BTreeSet<Labelset>) -> Golden {
     Golden { name, bytes: sealed.block, series }
 }
 
-/// Metric metadata: names with one row and with several, texts that several rows share, texts that are absent, and such as need escapes.
+/// Metric metadata: names with one row and with several, texts that several rows share, texts that are absent, and such
+/// as need escapes.
 fn metrics() -> Golden {
     let row = |name, metric_type, temporality, is_monotonic, unit, description| MetricMetadata {
         name,

@@ -67,8 +67,8 @@ pub fn boundary_values(was: u64) -> [u64; 32] {
     ]
 }
 
-/// All fields of a block: header, directory, the headers of catalogue, symbols, meta and metric metadata, every field of every record, and the first
-/// bytes of what is packed.
+/// All fields of a block: header, directory, the headers of catalogue, symbols, meta and metric metadata, every field
+/// of every record, and the first bytes of what is packed.
 pub fn fields(block: &[u8]) -> Vec<Field> {
     let mut editor = BlockEditor::open(block);
     let mut fields = Vec::new();
@@ -116,7 +116,8 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
     fields
 }
 
-/// The block with some of its fields set to other values, the later ones on top of the earlier, and checksums made anew.
+/// The block with some of its fields set to other values, the later ones on top of the earlier, and checksums made
+/// anew.
 pub fn with_fields(block: &[u8], changes: &[(Field, usize)]) -> Vec<u8> {
     let mut editor = BlockEditor::open(block);
     let is_record = |field: &Field| matches!(field, Field::Record(..));

@@ -1,4 +1,5 @@
-//! What becomes of a series when blocks are merged: the model that mergers are held to, and selectors and names to try it with.
+//! What becomes of a series when blocks are merged: the model that mergers are held to, and selectors and names to try
+//! it with.
 
 use std::collections::BTreeSet;
 use std::io::Cursor;

@@ -1,7 +1,7 @@
 //! Blocks after a plan given by hand: the oracle's side of factored blocks.
 //!
-//! Nothing here is fast or clever. Labelsets are maps, rows are sets of maps, and a table's row numbers are positions in a
-//! sorted list, so that what a block should contain is plain to see.
+//! Nothing here is fast or clever. Labelsets are maps, rows are sets of maps, and a table's row numbers are positions
+//! in a sorted list, so that what a block should contain is plain to see.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,8 +39,8 @@ pub struct KeysetPlan {
 /// Which tables a block has, and which of them each keyset uses. Keysets that are not named are plain.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Inner tables, each after those it refers to. One with a single source is a map and is left out where it would change
-    /// nothing.
+    /// Inner tables, each after those it refers to. One with a single source is a map and is left out where it would
+    /// change nothing.
     pub tables: Vec<Vec<Source>>,
     /// Plans by the keys of the keyset.
     pub keysets: BTreeMap<Vec<String>, KeysetPlan>,

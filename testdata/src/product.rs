@@ -5,8 +5,9 @@ use chronoxide_format::view::Domain;
 use chronoxide_format::write::{BlockBuilder, BlockMeta, BuildError};
 use chronoxide_format::{SymbolId, TableId};
 
-/// Builds a block of `count` x `count` series with the labels `a` and `b`: all pairs of `count` values each. A row for each value of one label ends in the
-/// list of all values of the other, which is `listed`. The file has some 8 bytes per value.
+/// Builds a block of `count` x `count` series with the labels `a` and `b`: all pairs of `count` values each. A row for
+/// each value of one label ends in the list of all values of the other, which is `listed`. The file has some 8 bytes
+/// per value.
 ///
 /// # Errors
 /// What the builder refuses.

@@ -7,8 +7,8 @@ use chronoxide_format::metadata::{MetricMetadata, MetricType, OwnedMetricMetadat
 
 use crate::plan::{KeysetPlan, Labelset, Plan, Source, key};
 
-/// Pseudorandom numbers from a seed (SplitMix64; Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-/// 2014).
+/// Pseudorandom numbers from a seed (SplitMix64; Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -30,8 +30,8 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % end as u64) as usize
     }
 
-    /// Returns a text of 1 to 4 characters from a small alphabet, so that texts repeat, share prefixes, and have characters
-    /// of several bytes.
+    /// Returns a text of 1 to 4 characters from a small alphabet, so that texts repeat, share prefixes, and have
+    /// characters of several bytes.
     pub fn text(&mut self) -> String {
         let len = 1 + self.below(4);
         (0..len).map(|_| ['a', 'b', '_', '\u{0}', 'é', '世', '🦀', '\u{10ffff}'][self.below(8)]).collect()
@@ -59,8 +59,8 @@ impl Random {
 
 const NAMES: [&str; 9] = ["__name__", "a", "a.b", "code", "le", "node", "pod", "zone", "größe"];
 
-/// Some `count` series or fewer, of one to six keysets: with values that depend on one another, values that many series share, some
-/// that only one has, and strings that are beginnings of others or need escapes.
+/// Some `count` series or fewer, of one to six keysets: with values that depend on one another, values that many series
+/// share, some that only one has, and strings that are beginnings of others or need escapes.
 pub fn random_series(count: usize, random: &mut Random) -> BTreeSet<Labelset> {
     let mut series = BTreeSet::new();
     let keysets = 1 + random.below(6);
@@ -98,8 +98,8 @@ fn value(number: usize) -> String {
     }
 }
 
-/// Some `count` rows of metric metadata or fewer: several of a name, some of them given twice, with texts that are absent, shared or beginnings
-/// of others, in any order.
+/// Some `count` rows of metric metadata or fewer: several of a name, some of them given twice, with texts that are
+/// absent, shared or beginnings of others, in any order.
 pub fn random_metrics(count: usize, random: &mut Random) -> Vec<OwnedMetricMetadata> {
     let names = 1 + random.below(count + 1);
     let text = |random: &mut Random| {
@@ -140,8 +140,8 @@ struct Column {
     depth: u32,
 }
 
-/// A plan for some of the keysets of `series`: with maps, shared tables, some of them used by several keysets, tables of tables as deep as
-/// they may be, and lists over dictionaries and tables. The other keysets stay plain.
+/// A plan for some of the keysets of `series`: with maps, shared tables, some of them used by several keysets, tables
+/// of tables as deep as they may be, and lists over dictionaries and tables. The other keysets stay plain.
 pub fn random_plan(series: &BTreeSet<Labelset>, random: &mut Random) -> Plan {
     let keysets: BTreeSet<Vec<String>> = series.iter().map(|labels| labels.keys().cloned().collect()).collect();
     let mut plan = Plan::default();

@@ -1,6 +1,7 @@
 //! Decides what a test does when a tool or data that it needs is missing.
 //!
-//! This file depends on nothing, so that tests of crates that `chronoxide-testdata` is built from include it by its path.
+//! This file depends on nothing, so that tests of crates that `chronoxide-testdata` is built from include it by its
+//! path.
 
 use std::fmt::Display;
 

@@ -146,7 +146,8 @@ fn all_captures_merge_into_one() {
 /// Sizes may exceed the README's figures by this factor.
 const TOLERANCE: f64 = 1.02;
 
-/// Returns the bytes per series that the README's table states for a set in a layout. This table is the only place of the limits.
+/// Returns the bytes per series that the README's table states for a set in a layout. This table is the only place of
+/// the limits.
 fn stated(set: &str, layout: Layout) -> f64 {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
     let cells = |line: &str| -> Vec<String> {
@@ -171,7 +172,8 @@ fn assert_size(set: &str, count: u32, layout: Layout, bytes: usize) {
     );
 }
 
-/// Sizes do not depend on the machine: a figure that is exceeded is a change of the format, of the planner or of the writer.
+/// Sizes do not depend on the machine: a figure that is exceeded is a change of the format, of the planner or of the
+/// writer.
 #[test]
 fn blocks_of_captures_keep_to_the_sizes_of_the_readme() {
     for (set, count) in [("k8s-1.34-cluster", 36_676), ("prom20k", 20_000), ("otel-demo", 1_248)] {

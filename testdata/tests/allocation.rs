@@ -11,7 +11,8 @@ use chronoxide_testdata::remap::golden::golden_remaps;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Resolves every series in order, at random, label by label and as text, and finds it again. Returns the bytes of all labels.
+/// Resolves every series in order, at random, label by label and as text, and finds it again. Returns the bytes of all
+/// labels.
 fn resolve_everything(view: &BlockView<'_>) -> usize {
     let text = view.text().expect("a sound block");
     let mut bytes = 0;

@@ -140,8 +140,8 @@ fn pages_that_are_swapped_zeroed_or_foreign_are_refused() {
     assert!(cases >= 200, "{cases} pages");
 }
 
-/// Bytes that reading and verifying a small block may hold at once, whatever its fields say: buffers of fixed size, and a few bits or bytes
-/// for each byte of the block.
+/// Bytes that reading and verifying a small block may hold at once, whatever its fields say: buffers of fixed size, and
+/// a few bits or bytes for each byte of the block.
 const MAX_HEAP: u64 = 1 << 20;
 
 #[test]

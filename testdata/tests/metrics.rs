@@ -229,8 +229,8 @@ fn the_section_is_little_more_than_its_text() {
     let section_len = sections(&bytes).last().unwrap().1 as usize;
     let header_len = size_of::<MetricsHeader>();
     println!("{section_len} bytes for 150 rows with {text_len} bytes of text");
-    // In byte order there are two of the units, the descriptions, the names, and two more units: 304 texts, so that units and names need numbers
-    // of 9 bits, and descriptions, which end at 152, of 8; 14 bits say where a text ends.
+    // In byte order there are two of the units, the descriptions, the names, and two more units: 304 texts, so that
+    // units and names need numbers of 9 bits, and descriptions, which end at 152, of 8; 14 bits say where a text ends.
     assert_eq!(section_len, header_len + (150 * 26_usize).div_ceil(8) + (304 * 14_usize).div_ceil(8) + 8 + text_len);
     assert!(section_len < text_len * 11 / 10, "{section_len} bytes");
 }

@@ -1,4 +1,5 @@
-//! What the planner makes of 5,000 series of the frozen workload: a change of its choices is seen, and is a change of its version.
+//! What the planner makes of 5,000 series of the frozen workload: a change of its choices is seen, and is a change of
+//! its version.
 
 use chronoxide_format::checksum::crc;
 use chronoxide_format::view::BlockView;
@@ -9,8 +10,8 @@ use chronoxide_planner::Layout;
 use chronoxide_workload::{Options, Workload};
 use prost::Message;
 
-/// Length in bytes and CRC-32 of the factored block. They change with the planner, the format or the workload: then planner version, draft or figures
-/// change in the same commit.
+/// Length in bytes and CRC-32 of the factored block. They change with the planner, the format or the workload: then
+/// planner version, draft or figures change in the same commit.
 const EXPECTED: (usize, u32) = (32_423, 2_882_328_573);
 
 #[test]

@@ -1,4 +1,5 @@
-//! The remap spec and the code say the same, and the second reader, written from the spec alone, agrees. That needs `python3`; see `requirement`.
+//! The remap spec and the code say the same, and the second reader, written from the spec alone, agrees. That needs
+//! `python3`; see `requirement`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

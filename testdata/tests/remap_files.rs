@@ -181,7 +181,8 @@ fn sound_remaps_are_read_whole() {
     }
 }
 
-/// Fields that count from the row before begin at 0 in each group. Flipping the lowest bit of the first one breaks nothing else of that rule.
+/// Fields that count from the row before begin at 0 in each group. Flipping the lowest bit of the first one breaks
+/// nothing else of that rule.
 #[test]
 fn the_first_summed_shift_of_a_group_must_be_zero() {
     let (input, output) = (BlockId([1; 16]), BlockId([2; 16]));

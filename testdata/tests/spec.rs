@@ -1,4 +1,5 @@
-//! The spec and the code say the same: field tables and structs, limits and constants, rules and errors, the worked block.
+//! The spec and the code say the same: field tables and structs, limits and constants, rules and errors, the worked
+//! block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;

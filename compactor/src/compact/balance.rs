@@ -1,4 +1,5 @@
-//! The balance of a compaction: series and fingerprints of the inputs equal those of the outputs, duplicates and dropped series together.
+//! The balance of a compaction: series and fingerprints of the inputs equal those of the outputs, duplicates and
+//! dropped series together.
 
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::verify::ContentFingerprint;

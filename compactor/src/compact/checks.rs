@@ -1,4 +1,5 @@
-//! Checks that need no merging: contradictory options, names that the label policy does not allow, and the estimate of memory.
+//! Checks that need no merging: contradictory options, names that the label policy does not allow, and the estimate of
+//! memory.
 
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;

@@ -11,7 +11,8 @@ use crate::{CompactOptions, Rewrite};
 pub struct Summary {
     /// Series of all inputs.
     pub series_in: u64,
-    /// Series that equal another one: in another input, in the same input given twice, or after labels were dropped or renamed.
+    /// Series that equal another one: in another input, in the same input given twice, or after labels were dropped or
+    /// renamed.
     pub duplicates: u64,
     /// Series that selectors dropped, or that have no label left.
     pub dropped: u64,

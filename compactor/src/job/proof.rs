@@ -14,7 +14,8 @@ use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer
 /// Proves that outputs hold all series of inputs: counts the distinct series of the outputs, and of outputs and inputs
 /// together, with merges that write nothing. Lineage of the blocks is ignored.
 ///
-/// Blocks that an earlier run has merged are deleted only with this proof: parents and ancestors are a claim that anyone can write into a sound block.
+/// Blocks that an earlier run has merged are deleted only with this proof: parents and ancestors are a claim that
+/// anyone can write into a sound block.
 #[derive(Clone, Copy)]
 pub struct Proof<'a> {
     /// The seam that scratch files go through.

@@ -4,7 +4,8 @@ use chronoxide_format::identity::Fingerprint;
 
 use super::filter::Fate;
 
-/// Number of series that two rows have in common, and the sum of the factors of their fingerprints in which they differ.
+/// Number of series that two rows have in common, and the sum of the factors of their fingerprints in which they
+/// differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overlap {
     pub series: u64,

@@ -10,7 +10,8 @@ use super::scene::{Done, EFFECTS, Scene, scenes, wide};
 
 const EINTR: i32 = 4;
 
-/// The error names a file of the folder, or the folder, says what could not be done with it, and has the system's error at its end.
+/// The error names a file of the folder, or the folder, says what could not be done with it, and has the system's error
+/// at its end.
 #[track_caller]
 pub fn assert_says_why(done: &Done, folder: &Path, code: i32) {
     let error = done.as_ref().unwrap_err();

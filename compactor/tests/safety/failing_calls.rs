@@ -1,4 +1,5 @@
-//! The command on a folder, with each call that opens, lists, closes or starts a thread failing in turn: it ends in an error or does all of its work, and never panics.
+//! The command on a folder, with each call that opens, lists, closes or starts a thread failing in turn: it ends in an
+//! error or does all of its work, and never panics.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -15,8 +16,8 @@ use chronoxide_testdata::requirement::skip_or_fail;
 
 use super::scene::digests;
 
-/// Calls and errors. strace counts calls by thread. A failing `mmap` is left out: the standard library panics when a thread that has been started gets no
-/// stack for signals.
+/// Calls and errors. strace counts calls by thread. A failing `mmap` is left out: the standard library panics when a
+/// thread that has been started gets no stack for signals.
 const FAILURES: [(&str, &str); 7] = [
     ("openat", "EMFILE"),
     ("openat", "EACCES"),
@@ -27,7 +28,8 @@ const FAILURES: [(&str, &str); 7] = [
     ("statx", "EIO"),
 ];
 
-/// The command under strace with the n-th of these calls of each thread failing. Returns its exit code, standard error, and whether a call failed.
+/// The command under strace with the n-th of these calls of each thread failing. Returns its exit code, standard error,
+/// and whether a call failed.
 fn run(folder: &Path, call: &str, error: &str, number: usize) -> Option<(i32, String, bool)> {
     let logs = tempfile::tempdir().unwrap();
     let log = logs.path().join("log");

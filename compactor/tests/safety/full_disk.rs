@@ -1,4 +1,5 @@
-//! A disk that is full at any byte: nothing half-written is published, inputs stay, and the compaction can be run again when there is room.
+//! A disk that is full at any byte: nothing half-written is published, inputs stay, and the compaction can be run again
+//! when there is room.
 
 use super::errors::assert_says_why;
 use super::scene::{Scene, scenes, wide};

@@ -1,4 +1,5 @@
-//! The command, killed at random moments: readers see each series, none of them twice for a merge, and the next run brings everything to the same end.
+//! The command, killed at random moments: readers see each series, none of them twice for a merge, and the next run
+//! brings everything to the same end.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +21,8 @@ use super::support::empty_folder;
 
 const HOUR: i64 = 3_600_000_000_000;
 
-/// Environment variable: the seed of the moments, which is printed. How far the command is at a moment depends on the machine too.
+/// Environment variable: the seed of the moments, which is printed. How far the command is at a moment depends on the
+/// machine too.
 const SEED: &str = "CHRONOXIDE_KILLS_SEED";
 
 /// Ranges of each run; each run merges the outputs of the run before it.
@@ -53,7 +55,8 @@ impl Reference {
         Self { states, durations, known, series }
     }
 
-    /// All blocks are known ones, and those that count have all series, and none of them was made of another. Returns whether a writer left something.
+    /// All blocks are known ones, and those that count have all series, and none of them was made of another. Returns
+    /// whether a writer left something.
     fn judge(&self, folder: &Path, case: &str) -> bool {
         let found = files(folder);
         let mut is_left = false;

@@ -1,4 +1,5 @@
-//! Whole compactions with their files, scratch file included: what readers see when they die, fail or are cancelled at any call.
+//! Whole compactions with their files, scratch file included: what readers see when they die, fail or are cancelled at
+//! any call.
 //!
 //! `job/` does the same for outputs that are there already; here they are merged from real blocks.
 

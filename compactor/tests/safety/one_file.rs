@@ -56,7 +56,8 @@ impl OneFile {
         self.scene.outputs.values().next().unwrap().clone()
     }
 
-    /// All files are as they were, but for the target, which may be whole and new. Returns whether it is, and how many temporary files there are.
+    /// All files are as they were, but for the target, which may be whole and new. Returns whether it is, and how many
+    /// temporary files there are.
     fn judge(&self, folder: &Path, before: &Files, case: &dyn Fn() -> String) -> (bool, usize) {
         let mut found = files(folder);
         let all = found.len();

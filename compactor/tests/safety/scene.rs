@@ -164,8 +164,8 @@ impl Scene {
         self.outputs.keys().all(is_live)
     }
 
-    /// Readers see the series of before or those of after, every block is one that was there or one that was to be made, and inputs are
-    /// there as long as outputs are missing. Returns how many temporary files there are.
+    /// Readers see the series of before or those of after, every block is one that was there or one that was to be
+    /// made, and inputs are there as long as outputs are missing. Returns how many temporary files there are.
     pub fn judge(&self, folder: &Path, case: &dyn Fn() -> String) -> usize {
         let opened = Folder::read(folder, Checks::Eager).unwrap();
         assert!(opened.unreadable().is_empty(), "{:?}: {}", opened.unreadable(), case());
@@ -222,7 +222,8 @@ impl Scene {
         (folder, done, temporaries)
     }
 
-    /// Runs with one fault, judges, and runs again to the end. Returns what the first run said, and how many temporary files it left.
+    /// Runs with one fault, judges, and runs again to the end. Returns what the first run said, and how many temporary
+    /// files it left.
     pub fn try_fault(&self, fault: Fault) -> (tempfile::TempDir, Done, usize) {
         let folder = self.folder();
         let system = Faults::with(fault);

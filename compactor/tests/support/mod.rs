@@ -44,7 +44,8 @@ pub fn random_options(random: &mut Random) -> CompactOptions {
     }
 }
 
-/// A folder, in memory where that is to be had: what is judged is which calls are made, and on a disk durable files would take minutes.
+/// A folder, in memory where that is to be had: what is judged is which calls are made, and on a disk durable files
+/// would take minutes.
 pub fn empty_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }

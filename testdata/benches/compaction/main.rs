@@ -5,10 +5,12 @@
 //! CHRONOXIDE_BENCH_LARGE=1 cargo bench -p chronoxide-testdata --bench compaction
 //! ```
 //!
-//! Each merge turns eight blocks into one. In the cut `windows`, they are consecutive windows of the generated workload, in which 5% of the pods are replaced
-//! each time. In the cut `random`, distinct series are spread over blocks at random, which tears every list apart. A merge verifies its inputs in memory,
-//! writes its output to a file, syncs it, maps it again and verifies it. First comes a table of one merge each, then `merge/<cut>/<layout>/<series in>`. The baseline, `store`, is what one
-//! would write without a compactor: every series resolved, inserted into a store, and the store sealed.
+//! Each merge turns eight blocks into one. In the cut `windows`, they are consecutive windows of the generated
+//! workload, in which 5% of the pods are replaced each time. In the cut `random`, distinct series are spread over
+//! blocks at random, which tears every list apart. A merge verifies its inputs in memory, writes its output to a file,
+//! syncs it, maps it again and verifies it. First comes a table of one merge each, then `merge/<cut>/<layout>/<series
+//! in>`. The baseline, `store`, is what one would write without a compactor: every series resolved, inserted into a
+//! store, and the store sealed.
 //!
 //! | variable | what it does |
 //! | --- | --- |

@@ -5,9 +5,10 @@
 //! CHRONOXIDE_BENCH_LARGE=1 CHRONOXIDE_BENCH_SIZES=1 cargo bench -p chronoxide-testdata --bench layouts
 //! ```
 //!
-//! First comes a table of bytes per series by section, which is also written as JSON; then times: `seal/<set>/<layout>` from the store to the
-//! block, planning included, and `resolve/<set>/<order>/<layout>` from refs to every byte of every label. Beside the layouts is what one would build
-//! without this project, pairs of symbol ids in memory. A name as argument chooses what is measured, as with any criterion bench.
+//! First comes a table of bytes per series by section, which is also written as JSON; then times: `seal/<set>/<layout>`
+//! from the store to the block, planning included, and `resolve/<set>/<order>/<layout>` from refs to every byte of
+//! every label. Beside the layouts is what one would build without this project, pairs of symbol ids in memory. A name
+//! as argument chooses what is measured, as with any criterion bench.
 //!
 //! | variable | what it does |
 //! | --- | --- |

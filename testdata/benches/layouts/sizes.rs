@@ -80,7 +80,8 @@ pub fn print(all: &[Sizes<'_>]) {
     }
 }
 
-/// Writes the same, in bytes, to the file that `CHRONOXIDE_LAYOUTS_JSON` names, or else to `layouts.json` in cargo's target folder.
+/// Writes the same, in bytes, to the file that `CHRONOXIDE_LAYOUTS_JSON` names, or else to `layouts.json` in cargo's
+/// target folder.
 pub fn write(all: &[Sizes<'_>]) {
     let target = || Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("layouts.json");
     let path = std::env::var_os("CHRONOXIDE_LAYOUTS_JSON").map_or_else(target, PathBuf::from);

@@ -48,10 +48,11 @@ const MORE_RENAMES: [(&str, &str); 7] = [
 
 const SHARDED_BY: [&str; 6] = ["__name__", "pod", "zone", "le", "code", "absent"];
 
-/// A byte of options, what these need, and two to four programs that change blocks, each but the last after a byte with its length.
+/// A byte of options, what these need, and two to four programs that change blocks, each but the last after a byte with
+/// its length.
 ///
-/// If all blocks verify, the outputs have exactly the series that a model says, each once and in its shard, and remaps lead there; if one does not, it is
-/// refused by its number.
+/// If all blocks verify, the outputs have exactly the series that a model says, each once and in its shard, and remaps
+/// lead there; if one does not, it is refused by its number.
 ///
 /// # Panics
 /// If a promise of merging is broken.

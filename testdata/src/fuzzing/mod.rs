@@ -1,6 +1,7 @@
 //! What fuzzers call: a function from bytes for each target, which panics where a promise is broken.
 //!
-//! They are here and not in `fuzz/`, so that the corpus runs again in ordinary tests, without a fuzzer and its toolchain.
+//! They are here and not in `fuzz/`, so that the corpus runs again in ordinary tests, without a fuzzer and its
+//! toolchain.
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -1,7 +1,8 @@
 //! Goldens changed as a program of bytes says, with checksums and block id that are right all the same.
 //!
-//! The first byte of a program chooses the block, the second whether counts and fingerprint are corrected at the end; then each byte is a
-//! change, followed by what it needs. So a fuzzer's small steps on the program are small steps on the block.
+//! The first byte of a program chooses the block, the second whether counts and fingerprint are corrected at the end;
+//! then each byte is a change, followed by what it needs. So a fuzzer's small steps on the program are small steps on
+//! the block.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -19,8 +20,8 @@ use crate::golden::{Golden, chain, goldens, histograms, lists, pods, shared, sma
 use crate::plan::{Labelset, Plan, build};
 use crate::random::{Random, random_metrics, random_plan, random_series};
 
-/// The sections that have bytes of their own, most interesting ones twice. Metric metadata have the last one's turn in blocks that have them, so
-/// that programs that were found for other blocks mean what they did.
+/// The sections that have bytes of their own, most interesting ones twice. Metric metadata have the last one's turn in
+/// blocks that have them, so that programs that were found for other blocks mean what they did.
 const SECTIONS: [SectionKind; 8] = [
     SectionKind::Rows,
     SectionKind::Catalogue,
@@ -84,7 +85,8 @@ pub fn mutated(program: &mut Program<'_>) -> Vec<u8> {
     edited(blocks()[program.below(blocks().len())].clone(), program)
 }
 
-/// The block that the program makes of some of a family's series: they are planned in one of many ways, and others have them too.
+/// The block that the program makes of some of a family's series: they are planned in one of many ways, and others have
+/// them too.
 pub fn mutated_relative(family: u8, program: &mut Program<'_>) -> Vec<u8> {
     let all = random_series(20, &mut Random::new(family.into()));
     let random = &mut Random::new(program.number(2));

@@ -177,8 +177,8 @@ pub fn prometheus_proto(bytes: &[u8]) {
     }
 }
 
-/// One byte of options, then a segment of a write-ahead log, one record of it, or head chunks: read or refused, with every series
-/// whole, and in the same way twice.
+/// One byte of options, then a segment of a write-ahead log, one record of it, or head chunks: read or refused, with
+/// every series whole, and in the same way twice.
 ///
 /// # Panics
 /// If a promise of the reader is broken.

@@ -12,8 +12,8 @@ use chronoxide_format::{KeyId, Result, SymbolId, TableId};
 use crate::editor::BlockEditor;
 use crate::plan::{Labelset, Plan, build};
 
-/// The block that the builder makes of a sound block's symbols, tables, lists and meta: the same bytes, since a content and a plan have one
-/// encoding.
+/// The block that the builder makes of a sound block's symbols, tables, lists and meta: the same bytes, since a content
+/// and a plan have one encoding.
 ///
 /// # Panics
 /// If something cannot be read, or the builder refuses it.

@@ -17,8 +17,9 @@ const FIRST: u32 = 64;
 /// Outputs of a compaction: their series, and the shards that they are of.
 const OUTPUTS: [(u64, u32); 4] = [(40, 0), (60, 0), (200, 1), (1000, 2)];
 
-/// Bytes that begin as a remap does: read as one. Any others are a program: a byte with how many changes and outputs there are, the changes, and then what became of
-/// the series of an input, from which a remap is built and then changed, with right checksums.
+/// Bytes that begin as a remap does: read as one. Any others are a program: a byte with how many changes and outputs
+/// there are, the changes, and then what became of the series of an input, from which a remap is built and then
+/// changed, with right checksums.
 ///
 /// # Panics
 /// If something that was built does not read back, or what verifies breaks a promise.

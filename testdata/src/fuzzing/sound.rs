@@ -15,8 +15,8 @@ const MAX_SERIES: u32 = 64;
 /// The series of a block, if it is sound and they are few.
 ///
 /// # Panics
-/// If a block that verifies breaks a promise: something cannot be read, counts differ, a series stands twice or is not found at its own ref, its
-/// labels are out of order, or the block is not what the builder makes of its content.
+/// If a block that verifies breaks a promise: something cannot be read, counts differ, a series stands twice or is not
+/// found at its own ref, its labels are out of order, or the block is not what the builder makes of its content.
 ///
 /// What costs the most is done only if the check is to be thorough.
 pub fn check(view: &BlockView<'_>, is_thorough: bool) -> Option<BTreeSet<Labelset>> {

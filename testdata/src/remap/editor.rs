@@ -40,7 +40,8 @@ pub fn reseal(file: &mut [u8]) {
     file[end - 4..end].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Computes all checksums anew, so that damage is met by the rules behind them; where the checksums are follows from the length.
+/// Computes all checksums anew, so that damage is met by the rules behind them; where the checksums are follows from
+/// the length.
 pub fn reseal_all(file: &mut [u8]) {
     let header = size_of::<RemapHeader>();
     // 8192 bytes and their checksum, over and over.

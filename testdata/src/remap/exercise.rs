@@ -7,7 +7,8 @@ use chronoxide_format::remap::{RemapFrame, RemapView};
 /// Targets that are read of one remap at most, whatever it claims to hold.
 const MOST: usize = 20_000;
 
-/// Reads what can be read, with chunks checked as they are touched and without. Returns how many lookups gave an answer.
+/// Reads what can be read, with chunks checked as they are touched and without. Returns how many lookups gave an
+/// answer.
 pub fn read_remap(bytes: &[u8]) -> u64 {
     let Ok(frame) = RemapFrame::parse(bytes) else { return 0 };
     let _ = frame.check_all(bytes);

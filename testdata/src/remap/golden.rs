@@ -1,4 +1,5 @@
-//! The golden remaps: small, and together everything that a remap can say. Their texts come from what was put in, and from no reader.
+//! The golden remaps: small, and together everything that a remap can say. Their texts come from what was put in, and
+//! from no reader.
 
 use std::fmt::Write as _;
 

@@ -2,12 +2,12 @@
 //!
 //! What is said of sizes and speeds has to be measured on series like those of real fleets, in the millions, and those
 //! of real fleets cannot be given away. This workload is made of a seed and a size: services of some clusters, with the
-//! resources of their pods, their instrumentation libraries, metrics and points. From one window to the
-//! next, some pods are replaced. It is a stream: what is kept grows with services and not with series. Tests and benches
-//! read it through this library; the command `chronoxide-workload` writes it to files.
+//! resources of their pods, their instrumentation libraries, metrics and points. From one window to the next, some pods
+//! are replaced. It is a stream: what is kept grows with services and not with series. Tests and benches read it
+//! through this library; the command `chronoxide-workload` writes it to files.
 //!
-//! **It is frozen.** The same options give the same bytes, on every machine and at any time: there is no clock in it, no
-//! randomness of a system, and no arithmetic that platforms do differently. Figures of different versions can be
+//! **It is frozen.** The same options give the same bytes, on every machine and at any time: there is no clock in it,
+//! no randomness of a system, and no arithmetic that platforms do differently. Figures of different versions can be
 //! compared for this reason alone, so that a change of its bytes is a change of its own, after which all figures are
 //! measured again. `tests/frozen.rs` holds it to that. Files of a million series are these:
 //!
@@ -75,16 +75,16 @@
 //! | bytes per distinct string | 22.6 |
 //! | their 10th, 50th, 90th, 99th, 100th percentile | 12, 20, 36, 64, 242 |
 //!
-//! A series is the labelset of a data point: a histogram is one. Its labels are `__name__`, the attributes of the point,
-//! `otel_scope_name` and `otel_scope_version`, and the attributes of the resource; no two of these have a name in
-//! common. There are exactly as many as were asked for in each window: a fleet is planned a little larger, and the
+//! A series is the labelset of a data point: a histogram is one. Its labels are `__name__`, the attributes of the
+//! point, `otel_scope_name` and `otel_scope_version`, and the attributes of the resource; no two of these have a name
+//! in common. There are exactly as many as were asked for in each window: a fleet is planned a little larger, and the
 //! stream of a window ends when there are enough. Pods report in an order in which those of a service are far apart,
 //! and each always at the same time within its interval, so that requests of one scrape are not sorted by time.
 //!
 //! Some labels say what others are, as in life: a node is in one zone, a zone in one region, a deployment in one
 //! namespace. Others do not, also as in life: pods of one service have not all seen the same errors, so that points are
-//! no product of pods and metrics. A tenth of the services has three quarters of the series. Other seeds give other fleets
-//! of the same kind: the seeds 1 to 9 have 23.4 to 25.0 labels per series, and 26 to 31 series per string.
+//! no product of pods and metrics. A tenth of the services has three quarters of the series. Other seeds give other
+//! fleets of the same kind: the seeds 1 to 9 have 23.4 to 25.0 labels per series, and 26 to 31 series per string.
 //!
 //! One size is not the beginning of another: a larger fleet has larger services. At a hundred thousand series the
 //! strings and keysets that all services share weigh more: there are some 18 series per string and 1,700 keysets.
