@@ -42,18 +42,18 @@ pub const SCRATCH_MEMORY: usize = 16 << 20;
 /// let names = ["plain-bitpacked.cx", "lists-fixedwidth.cx"];
 /// let [a, b] = names.map(|name| Block::read(&golden.join(name), Checks::Never));
 /// let (a, b) = (a?, b?);
-/// let (views, options) = ([a.view(), b.view()], CompactOptions::default());
+/// let (views, options) = ([*a.view(), *b.view()], CompactOptions::default());
 /// let watch = Watch(AtomicBool::new(false));
 /// let compaction = Compaction { observer: &watch, ..Compaction::new(&views, &options) };
 ///
 /// let target = folder.path().join("merged.cx");
-/// let (summary, _) = compaction.into_file(&target, Existing::Refuse, &verify_block)?;
+/// let (summary, _) = compaction.merge_to_file(&target, Existing::Refuse, &verify_block)?;
 /// let merged = Block::read(&target, Checks::Eager)?;
 /// assert_eq!(summary.series_out, u64::from(merged.view().series_count()?));
 ///
 /// watch.0.store(true, Ordering::Relaxed);
 /// let other = folder.path().join("other.cx");
-/// assert!(compaction.into_file(&other, Existing::Refuse, &verify_block).is_err());
+/// assert!(compaction.merge_to_file(&other, Existing::Refuse, &verify_block).is_err());
 /// assert!(!other.exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -114,12 +114,12 @@ impl Compaction<'_> {
     /// Merges the inputs into one block in memory.
     ///
     /// # Errors
-    /// As [`into_drafts`](Self::into_drafts), and options that ask for several outputs.
-    pub fn into_memory(&self) -> Result<Compacted, CompactError> {
+    /// As [`merge_to_drafts`](Self::merge_to_drafts), and options that ask for several outputs.
+    pub fn merge_to_memory(&self) -> Result<Compacted, CompactError> {
         self.check_one_output()?;
         let mut spool = Spool::new(self.system, Path::new("."), usize::MAX);
         let mut block = Vec::new();
-        let summary = self.into_drafts(&mut spool, |_, draft| {
+        let summary = self.merge_to_drafts(&mut spool, |_, draft| {
             let mut out = Cursor::new(Vec::new());
             draft.write_to(&mut out)?;
             block = out.into_inner();
@@ -137,7 +137,7 @@ impl Compaction<'_> {
     /// # Errors
     /// A damaged input, inputs whose external labels, label policy or annotations differ, more series than a block can
     /// hold, and the errors of `publish`.
-    pub fn into_drafts<E: From<CompactError>>(
+    pub fn merge_to_drafts<E: From<CompactError>>(
         &self,
         spool: &mut Spool<'_>,
         publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
@@ -145,15 +145,15 @@ impl Compaction<'_> {
         run(self.inputs, self.options, spool, self.observer, Some(publish), None)
     }
 
-    /// Like [`into_drafts`](Self::into_drafts), then hands the bytes of each input's [remap](chronoxide_format::remap)
+    /// Like [`merge_to_drafts`](Self::merge_to_drafts), then hands the bytes of each input's [remap](chronoxide_format::remap)
     /// to `publish_remap`, with the number of the input. With [only one shard](crate::Shards::only), remaps have no
     /// targets for series of other shards.
     ///
     /// Costs one more pass over the inputs, and memory for the largest keysets of a few inputs: a number per series.
     ///
     /// # Errors
-    /// As `into_drafts`, and the errors of `publish_remap`.
-    pub fn into_drafts_with_remaps<E: From<CompactError>>(
+    /// As `merge_to_drafts`, and the errors of `publish_remap`.
+    pub fn merge_to_drafts_with_remaps<E: From<CompactError>>(
         &self,
         spool: &mut Spool<'_>,
         publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
@@ -165,7 +165,7 @@ impl Compaction<'_> {
     /// Merges the inputs without writing outputs, and counts the distinct series.
     ///
     /// # Errors
-    /// As [`into_drafts`](Self::into_drafts).
+    /// As [`merge_to_drafts`](Self::merge_to_drafts).
     pub fn count(&self, spool: &mut Spool<'_>) -> Result<Summary, CompactError> {
         type Publish = fn(u32, Draft<'_>) -> Result<(), CompactError>;
         run(self.inputs, self.options, spool, self.observer, None::<Publish>, None)
@@ -176,7 +176,7 @@ impl Compaction<'_> {
     ///
     /// # Errors
     /// See [`CompactionError`].
-    pub fn into_folder<E>(
+    pub fn merge_to_folder<E>(
         &self,
         folder: &JobFolder<'_, E>,
         delete: Option<&[BlockId]>,
@@ -193,7 +193,7 @@ impl Compaction<'_> {
     ///
     /// # Errors
     /// See [`CompactionError`]. Options that ask for several outputs are refused.
-    pub fn into_file<E>(
+    pub fn merge_to_file<E>(
         &self,
         target: &Path,
         existing: Existing,
@@ -233,10 +233,10 @@ impl Compaction<'_> {
     ) -> Result<Summary, CompactionError<E>> {
         let mut spool = Spool::new(self.system, scratch_folder, self.scratch_memory);
         let summary = match self.remaps {
-            None => self.into_drafts(&mut spool, publish),
+            None => self.merge_to_drafts(&mut spool, publish),
             Some(folder) => {
                 let publish_remap = |input, bytes: Vec<u8>| Ok(self.publish_remap(folder, input, &bytes)?);
-                self.into_drafts_with_remaps(&mut spool, publish, publish_remap)
+                self.merge_to_drafts_with_remaps(&mut spool, publish, publish_remap)
             }
         };
         // A failure to remove scratch data does not undo what was published.

@@ -34,7 +34,7 @@
 //! let a = std::fs::read(format!("{folder}plain-bitpacked.cx"))?;
 //! let b = std::fs::read(format!("{folder}lists-fixedwidth.cx"))?;
 //! let inputs = [BlockView::open(&a)?, BlockView::open(&b)?];
-//! let summary = Compaction::new(&inputs, &CompactOptions::default()).into_memory()?.summary;
+//! let summary = Compaction::new(&inputs, &CompactOptions::default()).merge_to_memory()?.summary;
 //! assert_eq!(summary.duplicates, 0);
 //! assert_eq!(summary.series_out, summary.series_in);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -15,7 +15,7 @@ pub enum Phase {
     Tables,
     /// Merging the rows of keysets.
     Rows,
-    /// Renumbering what the outputs use, and planning if that was asked for.
+    /// Renumbering the tables of the outputs, and planning if requested.
     Plan,
     /// Writing, reading again and publishing outputs.
     Write,

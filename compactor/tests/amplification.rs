@@ -43,7 +43,7 @@ fn what_cannot_stay_below_the_limit_is_refused_before_it_starts() {
         ),
     ];
     for (case, options) in cases {
-        let (result, usage) = measure_process(|| Compaction::new(&views, &options).into_memory());
+        let (result, usage) = measure_process(|| Compaction::new(&views, &options).merge_to_memory());
         let Err(CompactError::Memory { needed, limit: of_error }) = result else { panic!("{case}: {result:?}") };
         assert_eq!(of_error, limit as u64);
         assert!(needed > limit as u64, "{case}: {needed}");
@@ -57,7 +57,7 @@ fn blocks_that_are_factored_alike_are_merged_in_little_memory() {
     let blocks = [product(VALUES, "b").unwrap(), product(VALUES - 1, "b").unwrap()];
     let views = [0, 1].map(|block| BlockView::open(&blocks[block]).unwrap());
     let options = CompactOptions { memory_limit: Some(1 << 30), ..CompactOptions::default() };
-    let (merged, usage) = measure_process(|| Compaction::new(&views, &options).into_memory().unwrap());
+    let (merged, usage) = measure_process(|| Compaction::new(&views, &options).merge_to_memory().unwrap());
     assert_eq!(merged.summary.series_out, u64::from(VALUES) * u64::from(VALUES));
     assert!(usage.peak < 64 << 20, "{usage:?}");
 }

@@ -74,7 +74,7 @@ fn a_bit_that_flips_after_verification_is_never_copied() {
     paths.iter().zip(&inputs).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
     let options = CompactOptions::default();
     let views: Vec<BlockView<'_>> = inputs.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
-    let expected = Compaction::new(&views, &options).into_memory().unwrap().block;
+    let expected = Compaction::new(&views, &options).merge_to_memory().unwrap().block;
 
     let view = views[0];
     let section = |kind: SectionKind| {
@@ -95,7 +95,7 @@ fn a_bit_that_flips_after_verification_is_never_copied() {
             let mut merged = Vec::new();
             let done = one_thread.install(|| {
                 let mut spool = Spool::new(&Disk, folder.path(), usize::MAX);
-                Compaction { observer: &flip, ..Compaction::new(&views, &options) }.into_drafts(
+                Compaction { observer: &flip, ..Compaction::new(&views, &options) }.merge_to_drafts(
                     &mut spool,
                     |_, draft| {
                         let mut out = std::io::Cursor::new(Vec::new());

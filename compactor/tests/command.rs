@@ -142,12 +142,12 @@ fn usage_errors_end_with_2() {
         (&[&a, "-o", &out, "--dry-run"], "--dry-run needs a folder"),
         (&[&a, &here, "-o", &out], "only one folder can be merged in place"),
         (&[&here, "-o", &out], "a folder is merged in place"),
-        (&[&here, "--shards", "2"], "shards are made of files"),
+        (&[&here, "--shards", "2"], "--shards and --shard need named files"),
         (&[&a, "-o", &here, "--shards", "2", "--shard", "1/2"], "cannot be used with"),
         (&[&a, "-o", &here, "--shard", "0/2"], "shard 0/2 is out of range"),
-        (&[&a, "-o", &here, "--shard", "1/2", "--delete-inputs"], "the other shards need them"),
+        (&[&a, "-o", &here, "--shard", "1/2", "--delete-inputs"], "the other shards need the inputs"),
         (&[&a, "-o", &here, "--shard", "1/2", "--max-series-per-block", "5"], "one shard of a job cannot be cut"),
-        (&[&a, "-o", &here, "--shards", "2", "--drop-label", "__name__"], "can be neither dropped nor renamed"),
+        (&[&a, "-o", &here, "--shards", "2", "--drop-label", "__name__"], "cannot be dropped or renamed"),
         (&[&a, "-o", &out, "--drop", "up{"], "--drop"),
         (&[&a, "-o", &out, "--drop", "{}"], "__name__!="),
         (&[&a, "-o", &out, "--rename-label", "pod"], "such as pod=instance"),
@@ -167,7 +167,7 @@ fn files_that_cannot_be_read_or_written_end_with_1() {
     assert_refused(&folder, &[&a, &folder.text("absent.cx"), "-o", &out], 1, "absent.cx: No such file");
     assert_refused(&folder, &[&a, &b, "-o", &folder.text("no/folder/out.cx")], 1, "is not a folder");
     assert_refused(&folder, &[&a, &b, "-o", &format!("{a}/out.cx")], 1, "is not a folder");
-    assert_refused(&folder, &[&a, &b, "-o", &format!("{a}/")], 1, "a.cx/: cannot make the folder");
+    assert_refused(&folder, &[&a, &b, "-o", &format!("{a}/")], 1, "a.cx/: cannot create the folder");
     assert_refused(&folder, &[&a, &b, "-o", "/dev/full", "--force"], 1, "only regular files can be replaced");
 }
 

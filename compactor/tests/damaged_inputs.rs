@@ -220,7 +220,7 @@ fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<
         scratch_memory: SCRATCH_MEMORY,
         observer: &NoObserver,
     };
-    compaction.into_folder(&job, Some(&ids)).map(|(_, done)| done)
+    compaction.merge_to_folder(&job, Some(&ids)).map(|(_, done)| done)
 }
 
 fn try_case(number: usize, case: &Case, companions: &[Vec<u8>]) -> Outcome {

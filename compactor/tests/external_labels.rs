@@ -78,7 +78,7 @@ proptest! {
             }
         }
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-        let merged = Compaction::new(&views, &options).into_memory().unwrap();
+        let merged = Compaction::new(&views, &options).merge_to_memory().unwrap();
         BlockView::open(&merged.block).unwrap().verify().unwrap();
         prop_assert_eq!(content(&merged.block), union);
         prop_assert_eq!(external_of(&merged.block), Vec::new());
@@ -96,7 +96,7 @@ fn labels_are_set_where_an_input_has_none_of_that_name() {
         |labels: &[(&str, &str)]| CompactOptions { external_labels: owned(labels), ..CompactOptions::default() };
     let merge = |blocks: [&[u8]; 2], options: &CompactOptions| {
         let views = blocks.map(|block| BlockView::open(block).unwrap());
-        Compaction::new(&views, options).into_memory().map(|merged| external_of(&merged.block))
+        Compaction::new(&views, options).merge_to_memory().map(|merged| external_of(&merged.block))
     };
     let differs = |result: Result<_, CompactError>| matches!(result, Err(CompactError::Differs { input: 1, .. }));
     assert!(differs(merge([&with, &without], &options(&[]))));
@@ -120,7 +120,7 @@ fn a_label_longer_than_the_policy_is_not_lifted() {
     let series = [[("a".to_owned(), "b".to_owned())].into()].into();
     let block = build(&series, &Default::default(), RowForm::BitPacked, &meta).unwrap();
     let options = CompactOptions { lift_external_labels: true, ..CompactOptions::default() };
-    let refused = Compaction::new(&[BlockView::open(&block).unwrap()], &options).into_memory().unwrap_err();
+    let refused = Compaction::new(&[BlockView::open(&block).unwrap()], &options).merge_to_memory().unwrap_err();
     assert!(refused.to_string().contains("longer than the label policy"), "{refused}");
 }
 

@@ -44,7 +44,7 @@ fn inputs(seed: u64, count: usize, number: usize) -> Vec<Input> {
 
 fn merge_as(blocks: &[&[u8]], layout: Layout) -> Result<Compacted, CompactError> {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
-    Compaction::new(&views, &CompactOptions { layout, ..CompactOptions::default() }).into_memory()
+    Compaction::new(&views, &CompactOptions { layout, ..CompactOptions::default() }).merge_to_memory()
 }
 
 fn merge(blocks: &[&[u8]]) -> Compacted {
@@ -74,7 +74,7 @@ impl Way {
 
     fn merge(self, blocks: &[&[u8]]) -> Compacted {
         let views: Vec<BlockView<'_>> = blocks.iter().map(|bytes| BlockView::open(bytes).unwrap()).collect();
-        Compaction::new(&views, &self.options()).into_memory().unwrap()
+        Compaction::new(&views, &self.options()).merge_to_memory().unwrap()
     }
 }
 
@@ -219,7 +219,7 @@ proptest! {
         let views: Result<Vec<BlockView<'_>>, _> = inputs.iter().map(|input| BlockView::open(&input.bytes)).collect();
         // A block that does not open cannot be merged.
         if let Ok(views) = views {
-            match Compaction::new(&views, &CompactOptions::default()).into_memory() {
+            match Compaction::new(&views, &CompactOptions::default()).merge_to_memory() {
                 Err(CompactError::Input { input, .. }) => prop_assert_eq!(input, which),
                 other => prop_assert!(false, "bit {bit}: {other:?}"),
             }
@@ -242,7 +242,7 @@ fn the_oldest_block_decides_whatever_the_order_of_arguments() {
     let options = CompactOptions { annotations: AnnotationPolicy::First, ..CompactOptions::default() };
     for order in [[&old, &middle, &new], [&new, &middle, &old], [&middle, &new, &old], [&new, &old, &middle]] {
         let views = order.map(|block| BlockView::open(block).unwrap());
-        let merged = Compaction::new(&views, &options).into_memory().unwrap().block;
+        let merged = Compaction::new(&views, &options).merge_to_memory().unwrap().block;
         let view = BlockView::open(&merged).unwrap();
         let meta = view.meta().unwrap();
         assert_eq!(meta.annotations().unwrap().map(Result::unwrap).collect::<Vec<_>>(), [("note", "old")]);

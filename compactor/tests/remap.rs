@@ -80,7 +80,7 @@ fn prefixes_that_are_spread_over_outputs_are_followed() {
         .map(|series| {
             let plain = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
             let views = [BlockView::open(&plain).unwrap()];
-            chronoxide_compactor::Compaction::new(&views, &CompactOptions::default()).into_memory().unwrap().block
+            chronoxide_compactor::Compaction::new(&views, &CompactOptions::default()).merge_to_memory().unwrap().block
         })
         .into();
     for block in &blocks {
@@ -195,7 +195,7 @@ fn inputs_are_there_until_their_remaps_are() {
         let remaps = Some(&*remaps);
         let compaction =
             Compaction { system: &Disk, inputs: &views, options: &options, scratch_memory: 0, remaps, observer };
-        compaction.into_folder(&job, Some(&ids))
+        compaction.merge_to_folder(&job, Some(&ids))
     };
     let count = |folder: &Path, extension: &str| {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -33,7 +33,7 @@ proptest! {
             union.extend(after);
         }
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-        let merged = Compaction::new(&views, &options).into_memory().unwrap();
+        let merged = Compaction::new(&views, &options).merge_to_memory().unwrap();
         let summary = merged.summary;
         BlockView::open(&merged.block).unwrap().verify().unwrap();
         prop_assert_eq!(&content(&merged.block), &union);
@@ -52,7 +52,7 @@ fn a_plan_survives_labels_that_are_dropped_and_renamed() {
     };
     let merged = |block: &[u8], rewrite| {
         let options = CompactOptions { rewrite, ..CompactOptions::default() };
-        Compaction::new(&[BlockView::open(block).unwrap()], &options).into_memory().unwrap().block
+        Compaction::new(&[BlockView::open(block).unwrap()], &options).merge_to_memory().unwrap().block
     };
     let factored = merged(&plain, Rewrite::default());
     let rewritten = merged(&factored, rewrite);

@@ -59,7 +59,7 @@ fn merge(inputs: &[&Input], options: &CompactOptions) -> Result<(Summary, Vec<Ve
     let views: Vec<BlockView<'_>> = inputs.iter().map(|input| BlockView::open(&input.bytes).unwrap()).collect();
     let mut spool = Spool::new(&Disk, Path::new("."), usize::MAX);
     let mut blocks = Vec::new();
-    let summary = Compaction::new(&views, options).into_drafts(&mut spool, |number, draft| {
+    let summary = Compaction::new(&views, options).merge_to_drafts(&mut spool, |number, draft| {
         assert_eq!(number as usize, blocks.len());
         let (id, byte_len, series) = (draft.block_id(), draft.byte_len(), draft.series_count());
         let mut out = Cursor::new(Vec::new());

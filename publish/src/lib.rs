@@ -40,7 +40,7 @@
 //! let published = publish(&Disk, &target, Existing::Refuse, |out| out.write_all(b"labels"), |c| verify(c.file()))?;
 //! assert_eq!(published.byte_len, 6);
 //!
-//! The target exists now, and is not changed.
+//! // The target exists now, and is not changed.
 //! let again = publish(&Disk, &target, Existing::Refuse, |out| out.write_all(b"others"), |c| verify(c.file()));
 //! assert!(matches!(again, Err(PublishError::Exists { .. })));
 //! assert_eq!(std::fs::read(&target)?, b"labels");

@@ -21,15 +21,15 @@
 //! hold *whole*. If a parent is one of several outputs of a job, the inputs of that job are ancestors only if all its
 //! outputs are parents; see [`ancestors`].
 //!
-//! Should origins go in a circle, which no sound block's can since its id depends on them, the blocks of the circle
-//! count.
+//! Lineages of valid blocks cannot form a cycle, since a block's id depends on its lineage. If lineages form a cycle,
+//! its blocks are live.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::view::{BlockView, Job, Meta};
 
-/// Origin that a block states.
+/// Lineage that a block states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
     /// Id of the block.

@@ -35,27 +35,25 @@ impl SelectorError {
 /// Reason of the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Reason {
-    #[error("a selector is expected, such as up{{job=\"api\"}} or {{pod=~\"canary-.*\"}}")]
+    #[error("empty selector: expected one such as up{{job=\"api\"}} or {{pod=~\"canary-.*\"}}")]
     Empty,
     #[error(transparent)]
     Quote(#[from] QuoteError),
-    #[error("in the regular expression: {0}")]
+    #[error("invalid regular expression: {0}")]
     Pattern(#[from] PatternError),
-    #[error("{what} has no place in a selector, which is a metric name or matchers in braces")]
+    #[error("{what} is not allowed in a selector: expected a metric name or matchers in braces")]
     NoSelector { what: &'static str },
-    #[error(
-        "names with other characters than a to z, A to Z, 0 to 9, _ and : are written in quotes and in braces: {{\"{0}\"}}"
-    )]
+    #[error("character {0:?} needs quotes: write the name as {{\"name\"}}")]
     NameWithoutQuotes(char),
-    #[error("times are no part of a selector: offset and @ have no place here")]
+    #[error("`offset` and `@` are not allowed in a selector")]
     Time,
-    #[error("PromQL has no `or` between matchers: give two selectors")]
+    #[error("`or` between matchers is not supported: use two selectors")]
     Or,
-    #[error("a label has a name of at least one character")]
+    #[error("label name is empty")]
     EmptyName,
     #[error(
-        "every matcher matches the empty value, so that series without these labels would be selected too: add a matcher that does not, or \
-         __name__!=\"\" if this is meant"
+        "every matcher matches the empty value, so the selector would match series without these labels: add a matcher \
+         that requires a value, or __name__!=\"\" to match all series"
     )]
     MatchesAll,
     #[error("{0}")]

@@ -9,15 +9,15 @@ use std::str::Chars;
 /// Error of reading a quoted string.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum QuoteError {
-    #[error("the string has no end")]
+    #[error("unterminated string")]
     Unterminated,
-    #[error("a string in these quotes must not have a line break: write \\n, or use backticks")]
+    #[error("line break in a quoted string: write \\n, or use backticks")]
     LineBreak,
-    #[error("\\{0} is no escape: a backslash is written \\\\, or the string put into backticks")]
+    #[error("unknown escape \\{0}: write a backslash as \\\\, or use backticks")]
     UnknownEscape(char),
-    #[error("the escape has too few digits, or ones that are no character")]
+    #[error("invalid escape: too few digits, or not a character")]
     Digits,
-    #[error("the escapes of the string do not make UTF-8")]
+    #[error("escapes of the string are not valid UTF-8")]
     NotUtf8,
 }
 

@@ -14,21 +14,21 @@ const MAX_REPETITION: u32 = 1_000;
 /// Error of a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternError {
-    #[error("\\{0} is no escape of a regular expression")]
+    #[error("unknown escape \\{0} in a regular expression")]
     UnknownEscape(char),
-    #[error("the backslash at the end escapes nothing")]
+    #[error("trailing backslash")]
     TrailingBackslash,
-    #[error("[:{0}:] is no class of characters")]
+    #[error("unknown character class [:{0}:]")]
     UnknownClass(String),
-    #[error("[ has no ]")]
+    #[error("missing ] of a character class")]
     OpenClass,
-    #[error("a range of characters goes backwards")]
+    #[error("invalid character range: the end is before the start")]
     Range,
-    #[error("{0} is no flag: there are i, m, s and U")]
+    #[error("unknown flag {0}; expected i, m, s or U")]
     UnknownFlag(char),
-    #[error("a repetition is repeated")]
+    #[error("repeated repetition operator")]
     RepeatedTwice,
-    #[error("at most {MAX_REPETITION} repetitions can be asked for, and not fewer than at least")]
+    #[error("invalid repetition: use at most {MAX_REPETITION}, with the minimum not above the maximum")]
     Repetition,
     #[error("{0}")]
     Other(String),

@@ -110,11 +110,11 @@ fn matchers_say_what_they_ask_for() {
 }
 
 #[test]
-fn what_is_no_selector_is_refused_with_its_reason_and_place() {
-    let no_selector = "has no place in a selector, which is a metric name or matchers in braces";
-    let matches_all = "every matcher matches the empty value, so that series without these labels would be selected too: add a \
-                       matcher that does not, or __name__!=\"\" if this is meant";
-    let empty = "a selector is expected, such as up{job=\"api\"} or {pod=~\"canary-.*\"}, at character 1";
+fn invalid_selectors_are_refused_with_reason_and_place() {
+    let no_selector = "is not allowed in a selector: expected a metric name or matchers in braces";
+    let matches_all = "every matcher matches the empty value, so the selector would match series without these labels: add a \
+                       matcher that requires a value, or __name__!=\"\" to match all series";
+    let empty = "empty selector: expected one such as up{job=\"api\"} or {pod=~\"canary-.*\"}, at character 1";
     for (text, message) in [
         ("", empty),
         ("  ", empty),
@@ -125,8 +125,8 @@ fn what_is_no_selector_is_refused_with_its_reason_and_place() {
         ("sum(up)", &format!("a function or anything in parentheses {no_selector}, at character 4")),
         ("(up)", &format!("a function or anything in parentheses {no_selector}, at character 1")),
         ("up[5m]", &format!("a range {no_selector}, at character 3")),
-        ("up offset 5m", "times are no part of a selector: offset and @ have no place here"),
-        ("up @ 5", "times are no part of a selector: offset and @ have no place here, at character 4"),
+        ("up offset 5m", "`offset` and `@` are not allowed in a selector"),
+        ("up @ 5", "`offset` and `@` are not allowed in a selector, at character 4"),
         ("+up", &format!("an operator {no_selector}, at character 1")),
         ("-up", &format!("an operator {no_selector}, at character 1")),
         ("up or down", &format!("an operator {no_selector}")),
@@ -134,8 +134,8 @@ fn what_is_no_selector_is_refused_with_its_reason_and_place() {
         ("up # all", &format!("a comment {no_selector}, at character 4")),
         ("\"up\"", &format!("a string or a number alone {no_selector}")),
         ("1", &format!("a string or a number alone {no_selector}")),
-        (r#"{a="b" or c="d"}"#, "PromQL has no `or` between matchers: give two selectors"),
-        (r#"{""="b"}"#, "a label has a name of at least one character"),
+        (r#"{a="b" or c="d"}"#, "`or` between matchers is not supported: use two selectors"),
+        (r#"{""="b"}"#, "label name is empty"),
         ("up down", "this is not PromQL"),
         (r#"{a="b"}{c="d"}"#, "this is not PromQL"),
         (r#"{a="b" c="d"}"#, "this is not PromQL"),
@@ -143,19 +143,13 @@ fn what_is_no_selector_is_refused_with_its_reason_and_place() {
         (r#"{a="b""#, "unexpected end of input inside braces"),
         ("{a=b}", "unexpected identifier 'b' in label matching, expected string"),
         (r#"up{__name__="down"}"#, "metric name must not be set twice: 'up' or 'down'"),
-        (r#"{a="b}"#, "the string has no end, at character 4"),
-        (
-            "{a=\"\u{e9}\",b=\"\\d\"}",
-            r"\d is no escape: a backslash is written \\, or the string put into backticks, at character 10",
-        ),
-        (r#"{a="\xff"}"#, "the escapes of the string do not make UTF-8, at character 4"),
-        (r#"{a=~"b("}"#, "in the regular expression: unclosed group, at character 5"),
-        (r#"{a=~"b)|(c"}"#, "in the regular expression: unopened group, at character 5"),
-        (r#"{a!~"[b"}"#, "in the regular expression: [ has no ], at character 5"),
-        (
-            "http.method",
-            "names with other characters than a to z, A to Z, 0 to 9, _ and : are written in quotes and in braces: {\".\"}, at character 5",
-        ),
+        (r#"{a="b}"#, "unterminated string, at character 4"),
+        ("{a=\"\u{e9}\",b=\"\\d\"}", r"unknown escape \d: write a backslash as \\, or use backticks, at character 10"),
+        (r#"{a="\xff"}"#, "escapes of the string are not valid UTF-8, at character 4"),
+        (r#"{a=~"b("}"#, "invalid regular expression: unclosed group, at character 5"),
+        (r#"{a=~"b)|(c"}"#, "invalid regular expression: unopened group, at character 5"),
+        (r#"{a!~"[b"}"#, "invalid regular expression: missing ] of a character class, at character 5"),
+        ("http.method", "character '.' needs quotes: write the name as {\"name\"}, at character 5"),
     ] {
         let error = text.parse::<Selector>().map(|selector| selector.to_string()).expect_err(text);
         assert_eq!(error.to_string(), message, "{text}");

@@ -77,9 +77,9 @@ pub fn merge_in_memory(
         Ok(())
     };
     let summary = if with_remaps {
-        Compaction::new(views, options).into_drafts_with_remaps(spool, publish, publish_remap)?
+        Compaction::new(views, options).merge_to_drafts_with_remaps(spool, publish, publish_remap)?
     } else {
-        Compaction::new(views, options).into_drafts(spool, publish)?
+        Compaction::new(views, options).merge_to_drafts(spool, publish)?
     };
     Ok(Merged { outputs, remaps, summary })
 }

@@ -65,7 +65,7 @@ fn ingested(path: &Path, layout: Layout) -> Vec<u8> {
 
 fn merged(blocks: &[&[u8]], layout: Layout) -> Compacted {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-    Compaction::new(&views, &CompactOptions { layout, ..CompactOptions::default() }).into_memory().unwrap()
+    Compaction::new(&views, &CompactOptions { layout, ..CompactOptions::default() }).merge_to_memory().unwrap()
 }
 
 /// Returns the output of `chronoxide-inspect series --format series-json` for a block that verifies.

@@ -44,7 +44,7 @@ fn content(block: &[u8]) -> BTreeSet<Labelset> {
 
 fn merged(blocks: &[Vec<u8>], options: &CompactOptions) -> Compacted {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-    Compaction::new(&views, options).into_memory().unwrap()
+    Compaction::new(&views, options).merge_to_memory().unwrap()
 }
 
 fn ways() -> [CompactOptions; 4] {

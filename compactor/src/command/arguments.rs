@@ -131,12 +131,13 @@ pub(crate) struct Arguments {
 }
 
 const AFTER_HELP: &str = "\
-Selectors are those of PromQL, are for files that are named, and see labels as they are in the inputs, before any is dropped or renamed. A folder is locked while a job works in it; \
-a job that was killed can simply be run again. Blocks are merged only if they have equal external labels and were cut by the same label policy.
+Selectors are PromQL selectors. They need named files, and see the labels of the inputs, before any is dropped or renamed. A folder is \
+locked while a job runs in it. A killed job can be run again. Blocks are merged only if they have equal external labels and the same label policy.
 
-Exit codes: 0 done; 1 a file cannot be read or written; 2 usage, inputs that cannot be merged, or a merge that could exceed --memory-limit; 3 an input is damaged, or blocks of a folder are, and \
-the others were merged; 4 an input is of a version or has features that are not known; 5 inputs of an earlier \
-run were kept because series are missing from its outputs, or a block claims to hold a block with more series; 130 interrupted.
+Exit codes: 0 done; 1 a file cannot be read or written, or another job is running in the folder; 2 invalid arguments, inputs that cannot be \
+merged, or a merge that could exceed --memory-limit; 3 an input is damaged (in a folder, other blocks are still merged); 4 an input has an \
+unsupported version or feature; 5 inputs of an earlier run were kept without proof, or a block's claim about its inputs cannot be true; \
+130 interrupted.
 
 Examples:
   chronoxide-compact monday.cx tuesday.cx -o week.cx

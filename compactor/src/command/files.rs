@@ -73,7 +73,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
 
     let (summary, outputs) = match existing {
         Some(existing) => {
-            let (summary, published) = compaction.into_file(output, existing, &blocks::verify).map_err(named)?;
+            let (summary, published) = compaction.merge_to_file(output, existing, &blocks::verify).map_err(named)?;
             (summary, vec![Written { path: published.path, bytes: published.byte_len, is_new: true }])
         }
         None => {
@@ -83,7 +83,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
             }
             let Some(lock) = &lock else { return Err(usage("the folder cannot be locked")) };
             let folder = JobFolder { system: &Disk, lock, verify: &blocks::verify, survey: &blocks::map_folder };
-            let (summary, done) = compaction.into_folder(&folder, None).map_err(named)?;
+            let (summary, done) = compaction.merge_to_folder(&folder, None).map_err(named)?;
             (summary, done.outputs.into_iter().map(Written::from).collect())
         }
     };

@@ -212,7 +212,7 @@ fn merge(
     let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
     let delete = arguments.delete_inputs.then_some(&ids[..]);
-    let done = compaction.into_folder(jobs, delete);
+    let done = compaction.merge_to_folder(jobs, delete);
     let (summary, done) = done.map_err(|error: CompactionError<_>| Error::named(error, &paths))?;
     let report = Report {
         inputs: paths.len(),

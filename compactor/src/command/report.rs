@@ -150,7 +150,7 @@ impl Report {
             [("bytes in", self.bytes_in, series_in), ("bytes out", self.bytes_out(), series_out)]
         {
             match Self::per(bytes, series).map(human::per) {
-                Some(per) => writeln!(out, "  {what:<12} {}, {per} a series", human::bytes(bytes))?,
+                Some(per) => writeln!(out, "  {what:<12} {}, {per} per series", human::bytes(bytes))?,
                 None => writeln!(out, "  {what:<12} {}", human::bytes(bytes))?,
             }
         }

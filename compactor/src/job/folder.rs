@@ -15,7 +15,7 @@ use super::{JobError, Refused, inputs};
 ///
 /// ```
 /// use chronoxide_compactor::job::{JobFolder, Planned, verify_block};
-/// use chronoxide_compactor::{CompactOptions, compact};
+/// use chronoxide_compactor::{CompactOptions, Compaction};
 /// use chronoxide_publish::{Disk, FolderLock, recover};
 /// use chronoxide_reader::{Checks, Folder};
 ///
@@ -28,8 +28,8 @@ use super::{JobError, Refused, inputs};
 /// let lock = FolderLock::try_lock(path)?;
 /// recover(&Disk, path)?;
 /// let inputs = Folder::read(path, Checks::Lazy)?;
-/// let views: Vec<_> = inputs.live().iter().map(|entry| entry.block().view()).collect();
-/// let merged = compact(&views, &CompactOptions::default())?.block;
+/// let views: Vec<_> = inputs.live().iter().map(|entry| *entry.block().view()).collect();
+/// let merged = Compaction::new(&views, &CompactOptions::default()).merge_to_memory()?.block;
 ///
 /// let folder = JobFolder { system: &Disk, lock: &lock, verify: &verify_block, survey: &|path| Folder::read(path, Checks::Lazy) };
 /// let id = chronoxide_format::view::BlockView::open(&merged)?.block_id();

@@ -18,13 +18,13 @@ use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer
 /// anyone can write into a sound block.
 #[derive(Clone, Copy)]
 pub struct Proof<'a> {
-    /// The seam that scratch files go through.
+    /// File system for scratch files.
     pub system: &'a dyn FileSystem,
     /// Opens a block. A map is enough: every block is verified while it is merged.
     pub open: &'a dyn Fn(&Path) -> Result<Block, OpenError>,
     /// Bytes of memory that a proof may take.
     pub memory_limit: Option<usize>,
-    /// Watches, and may stop it.
+    /// Receives progress, and can cancel.
     pub observer: &'a dyn Observer,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Proof<'_> {
     }
 }
 
-/// Why it is not proved that blocks hold the series of others.
+/// Reason why it is not proved that blocks hold the series of others.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unproven {
@@ -44,7 +44,7 @@ pub enum Unproven {
         /// Number of such series.
         series: u64,
     },
-    /// The series live on, but not what an input says of itself.
+    /// The outputs hold all series, but lack metadata of an input.
     #[error("{}: its {what} is missing from the outputs", path.display())]
     Stated {
         /// The input.

@@ -8,15 +8,15 @@
 //!
 //! | blocks | merged when | why |
 //! |---|---|---|
-//! | in one aligned time range: by default of 7 days, 1 day, 6 hours or 2 hours, the longest first | two or more, and
-//! the range is *complete*: another block with the same external labels begins at its end or later | An incomplete
-//! range would be merged again for each new block. The longest complete range is merged at once, so that an old series
-//! is written once and not once per level. |
-//! | in the incomplete shortest range (2 hours) | four or more of similar size | A filling range has few files, and
-//! each series is written only a few times. |
-//! | with unknown time | four or more of similar size | There is no range. |
-//! | that cross a boundary of every range | never | A merged block would belong to two weeks. |
-//! | copies: another file has the same block id | never | The block exists already. |
+//! | in one aligned time range (7d, 1d, 6h, 2h; longest first) | two or more, and the range is *complete* | see below |
+//! | in the incomplete shortest range | four or more of similar size | few files, and few rewrites |
+//! | with unknown time | four or more of similar size | there is no range |
+//! | that cross a boundary of every range | never | a merged block would belong to two weeks |
+//! | copies: another file has the same block id | never | the block exists already |
+//!
+//! A range is *complete* if another block with the same external labels begins at its end or later. An incomplete range
+//! would be merged again for each new block. The longest complete range is merged at once, so that an old series is
+//! written once and not once per level.
 //!
 //! Blocks have *similar size* if the largest is at most twice the smallest; blocks below 1 MiB count as 1 MiB. A block
 //! that was merged from four is merged again only with blocks of its size, so the number of times that a series is

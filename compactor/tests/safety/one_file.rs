@@ -47,7 +47,7 @@ impl OneFile {
             scratch_memory: 0,
             observer,
         };
-        let done = compaction.into_file(&folder.join(&self.target), self.existing, &verify_block);
+        let done = compaction.merge_to_file(&folder.join(&self.target), self.existing, &verify_block);
         done.map(|(_, published)| published.byte_len)
     }
 

@@ -144,7 +144,7 @@ impl Scene {
         let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
         let job = JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey };
         let compaction = Compaction { system, inputs: &inputs, options, remaps: None, scratch_memory: 0, observer };
-        compaction.into_folder(&job, self.delete.then_some(&ids[..]))
+        compaction.merge_to_folder(&job, self.delete.then_some(&ids[..]))
     }
 
     /// Deletes what the outputs of complete jobs were made of, as who comes after a killed compaction does.

@@ -150,7 +150,7 @@ impl<'a> Meta<'a> {
         Ok(Pairs { rest: self.origins()?.2, left: self.header.external_label_count.get() })
     }
 
-    /// Returns the annotations: keys and values that a user attached.
+    /// Returns the annotations: keys and values from users, and from programs under keys that begin with `chronoxide.`.
     ///
     /// # Errors
     /// `Corrupt` if the section is too short for its origins and external labels.

@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Cutting")]
     pub(crate) max_series_per_block: Option<NonZeroU32>,
 
-    /// Maximum number of windows, so that wrong timestamps do not produce thousands of blocks
+    /// Maximum number of windows; guards against wrong timestamps, which would produce a block each
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_WINDOWS, help_heading = "Cutting")]
     pub(crate) max_windows: usize,
 
@@ -146,7 +146,8 @@ With a folder as output, blocks are cut to stay below --memory-limit. A series t
 chronoxide-compact merges them. With a file as output there is one block: if it exceeds the memory limit, the run fails \
 and writes nothing. After Ctrl-C, a run with a folder as output keeps the data so far. Blocks are never partially written.
 
-Exit codes: 0 success; 1 a file cannot be read or written; 2 invalid arguments; 3 a capture is damaged; 4 the format of a \
+Exit codes: 0 success; 1 a file cannot be read or written; 2 invalid arguments, or a limit is exceeded (--memory-limit, --max-windows, \
+--max-blocks); 3 a capture is damaged; 4 the format of a \
 capture is not recognized, or the data does not fit into a block; 6 success, but records were skipped, or a capture ends \
 within a record or a compressed stream (0 with --allow-truncated); 130 interrupted.
 
@@ -156,7 +157,7 @@ Examples:
   chronoxide-ingest exports/ -o blocks/ --window 1h
   chronoxide-ingest /var/lib/prometheus/data -o blocks/
   chronoxide-ingest 'spool/*.binpb*' -o blocks/ --memory-limit 512MiB --json
-  curl -s 'http://localhost:9090/api/v1/series?match[]={job=~\".+\"}' | chronoxide-ingest - -o series.cx";
+  curl -sG http://localhost:9090/api/v1/series --data-urlencode 'match[]={job=~\".+\"}' | chronoxide-ingest - -o series.cx";
 
 /// Format of the captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -39,7 +39,7 @@
 //! use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
 //! use std::convert::Infallible;
 //!
-//! Collects the parts as lines.
+//! /// Collects the parts as lines.
 //! #[derive(Default)]
 //! struct Lines(Vec<String>);
 //!

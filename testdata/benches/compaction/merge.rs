@@ -29,7 +29,7 @@ pub fn watched(inputs: &Inputs, observer: &dyn Observer) -> (Summary, u64) {
         scratch_memory: SCRATCH_MEMORY,
         observer,
     };
-    let merged = compaction.into_file(&folder.path().join("merged.cx"), Existing::Refuse, &verify);
+    let merged = compaction.merge_to_file(&folder.path().join("merged.cx"), Existing::Refuse, &verify);
     let (summary, published) = merged.expect("sound blocks are merged");
     assert_eq!(summary.series_in, inputs.series_in);
     assert_eq!(summary.series_in, summary.series_out + summary.duplicates);

@@ -30,7 +30,7 @@
 //! use chronoxide_ingest::prometheus::text::{TextDecoder, TextError, TimestampUnit};
 //! use std::convert::Infallible;
 //!
-//! Collects the parts as lines.
+//! /// Collects the parts as lines.
 //! #[derive(Default)]
 //! struct Lines(Vec<String>);
 //!
