@@ -33,7 +33,7 @@ pub struct CompactOptions {
     pub lift_external_labels: bool,
     /// Policy for annotations that differ.
     pub annotations: AnnotationPolicy,
-    /// True if the inputs are kept and still count beside outputs with dropped series. Such outputs do not name their
+    /// True if the inputs are kept and stay live beside outputs with dropped series. Such outputs do not name their
     /// parents, since a reader of the folder would take them for a full replacement.
     pub keeps_inputs: bool,
     /// Refuse a merge that could need more bytes of memory.

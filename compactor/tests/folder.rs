@@ -305,7 +305,7 @@ fn an_input_that_holds_a_part_of_a_block_that_would_count_again_is_not_deleted()
     let (part, out) = (blocks.path().join(&parts[0]), blocks.path().join("out.cx"));
     let made = run(&[part.to_str().unwrap(), "-o", out.to_str().unwrap(), "--delete-inputs", "--layout", "fixed"]);
     let (_, stderr) = assert_exit(&made, 2);
-    assert!(stderr.contains("would count again"), "{stderr}");
+    assert!(stderr.contains("would make block"), "{stderr}");
     assert!(before.iter().all(|(name, bytes)| blocks.files().get(name) == Some(bytes)));
 }
 

@@ -38,6 +38,9 @@
 //! | [`shard`] | assignment of series to shards |
 //! | [`policy`] | length limits of label names and values |
 //! | [`metadata`] | type, unit and description of metrics |
+//! | [`error`] | errors, with the place in the file |
+//! | [`rule`] | ids of the rules of the spec |
+//! | `number` | conversions of numbers |
 //!
 //! The crate opens no file, starts no thread and contains no unsafe code. Views do not allocate.
 //!

@@ -1,9 +1,9 @@
 //! Chooses shared tables and lists for the rows of a block.
 //!
-//! The labels of a pod are equal on all its series, and the points of one pod are those of the next. A block stores
+//! All series of a pod have the same pod labels, and all pods of a service export the same metrics. A block stores
 //! such repetitions once: a row of a *shared table* replaces the labels of a pod, and a *list* replaces the series that
-//! have the rest of a row in common (`spec/FORMAT.md`, sections 7 and 8). The content does not state which columns
-//! these are. The planner learns it from samples of the rows, and from the origins of labels if the input has them.
+//! have the rest of a row in common (`spec/FORMAT.md`, sections 7 and 8). The input does not say which columns
+//! repeat: the planner learns it from samples of the rows, and from the origins of labels if known.
 //! Then all rows are factored, and parts that take more bytes than plain rows are dropped. Keysets with the same keys
 //! in a table share that table.
 //!

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{total} series in {} blocks", folder.live().len());
     for hidden in folder.hidden() {
-        println!("hidden: {} ({:?})", hidden.path.display(), hidden.reason);
+        println!("hidden: {} ({})", hidden.path.display(), hidden.reason);
     }
     for (path, error) in folder.unreadable() {
         println!("unreadable: {}: {error}", path.display());

@@ -25,6 +25,7 @@
 //! its blocks are live.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::view::{BlockView, Job, Meta};
@@ -100,6 +101,16 @@ pub enum Reason {
         /// The job's id.
         job: [u8; 16],
     },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copy => "copy of another file",
+            Self::Merged { .. } => "merged into other blocks",
+            Self::Unfinished { .. } => "output of an unfinished job",
+        })
+    }
 }
 
 /// A job that hides nothing, because outputs are missing or because its outputs cannot hold the series of its inputs.

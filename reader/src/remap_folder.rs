@@ -14,7 +14,7 @@ use crate::{Checks, OpenError, Remap};
 /// File extension of remaps.
 pub const REMAP_EXTENSION: &str = "cxr";
 
-/// The remaps of a folder. `chronoxide-compact --remap` names each after the id of its input block: `<id>.cxr`.
+/// The remaps of a folder. `chronoxide-compact --remaps` names each after the id of its input block: `<id>.cxr`.
 ///
 /// A remap is opened on its first use, and stays open.
 ///
@@ -80,7 +80,7 @@ pub enum FollowError {
         source: RemapError,
     },
     /// A remap is of another block than its file name states.
-    #[error("{}: remap of block {found}, but its name is that of block {expected}", path.display())]
+    #[error("{}: the file name says block {expected}, but the remap is of block {found}", path.display())]
     OtherBlock {
         /// Path of the file.
         path: PathBuf,

@@ -47,10 +47,12 @@ fn folder_lists_live_blocks_and_unreadable_files() {
         std::fs::copy(golden("golden").join(name), folder.path().join(name)).unwrap();
     }
     std::fs::write(folder.path().join("broken.cx"), "not a block").unwrap();
+    std::fs::copy(golden("golden").join("one-series.cx"), folder.path().join("two.cx")).unwrap();
     let listed = stdout("folder", &[folder.path().to_str().unwrap()]);
     assert!(listed.contains("plain-bitpacked.cx: 10 series\n"), "{listed}");
     assert!(listed.contains("one-series.cx: 1 series\n"), "{listed}");
     assert!(listed.contains("11 series in 2 blocks\n"), "{listed}");
+    assert!(listed.contains("two.cx (copy of another file)\n"), "{listed}");
     assert!(listed.contains("unreadable: "), "{listed}");
 }
 

@@ -46,8 +46,8 @@ pub(crate) struct Arguments {
     pub(crate) replan: bool,
 
     /// Write a remap per input into this folder, named after the input's id: where its series are in the outputs
-    #[arg(long, value_name = "DIR")]
-    pub(crate) remap: Option<PathBuf>,
+    #[arg(long = "remaps", alias = "remap", value_name = "DIR")]
+    pub(crate) remaps: Option<PathBuf>,
 
     /// Delete inputs, the oldest first, once all outputs are published and verified
     #[arg(long)]
@@ -145,7 +145,7 @@ Examples:
   chronoxide-compact blocks/ --delete-inputs --memory-limit 1GiB --json
   chronoxide-compact hours/*.cx -o day/ --max-series-per-block 10000000
   chronoxide-compact hours/*.cx -o shards/ --shard 2/4
-  chronoxide-compact blocks/ --delete-inputs --remap remaps/
+  chronoxide-compact blocks/ --delete-inputs --remaps remaps/
   chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
 

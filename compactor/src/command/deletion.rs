@@ -74,7 +74,7 @@ fn check_folder(folder: &Path, doomed: &BTreeMap<PathBuf, BlockId>) -> Result<()
     let after = live(&|path| !doomed.contains_key(path));
     match after.difference(&before).next() {
         Some(id) => Err(usage(format!(
-            "{}: block {id} would count again without these inputs, which hold a part of it; no input was deleted",
+            "{}: deleting these inputs would make block {id} live again, which holds a part of their series; no input was deleted",
             folder.display()
         ))),
         None => Ok(()),

@@ -82,7 +82,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     };
     let jobs = JobFolder { system: &Disk, lock: &lock, verify: &blocks::verify, survey: &blocks::map_folder };
     // Inputs of a killed run may have no remaps yet, so they are kept if remaps are requested.
-    if arguments.delete_inputs && arguments.remap.is_none() {
+    if arguments.delete_inputs && arguments.remaps.is_none() {
         // Inputs that a killed run merged already.
         let proof =
             Proof { system: &Disk, open: &blocks::map, memory_limit: merge_options.memory_limit, observer: bar };
@@ -208,7 +208,7 @@ fn merge(
     let paths: Vec<&Path> = opened.iter().map(|(path, _)| *path).collect();
     let views: Vec<BlockView<'_>> = opened.iter().map(|(_, block)| *block.view()).collect();
     let options = arguments.options();
-    let remaps = arguments.remap.as_deref();
+    let remaps = arguments.remaps.as_deref();
     let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
     let delete = arguments.delete_inputs.then_some(&ids[..]);

@@ -53,7 +53,7 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
     let bar = Bar::new(std::io::stderr().is_terminal() && !is_quiet, interruption.clone());
     interruption.begin();
     arguments.check()?;
-    if let Some(folder) = arguments.remap.as_ref().filter(|_| !arguments.dry_run) {
+    if let Some(folder) = arguments.remaps.as_ref().filter(|_| !arguments.dry_run) {
         make_folder(&Disk, folder).map_err(|error| Failure::new(Exit::Io, error))?;
     }
     let done = pool.install(|| match &arguments.inputs[..] {

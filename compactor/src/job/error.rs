@@ -51,10 +51,10 @@ pub enum JobError<E> {
     /// The folder could not be read.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// Without this input, different blocks of the folder would count. No input was deleted.
+    /// Without this input, different blocks of the folder would be live. No input was deleted.
     ///
     /// This job did not merge it, or it holds a part of another job's input that still exists.
-    #[error("{}: still needed; no input was deleted", path.display())]
+    #[error("{}: cannot be deleted: other blocks of the folder would become live again; no input was deleted", path.display())]
     StillNeeded {
         /// The file.
         path: PathBuf,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{Lineage, Standing, judge};
 
-/// A block without which different blocks would count.
+/// A block without which different blocks would be live.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StillNeeded {
     pub(super) path: PathBuf,
@@ -14,7 +14,7 @@ pub(super) struct StillNeeded {
 }
 
 /// Returns the files that hold these blocks, in an order of deletion that is safe if the job is killed after any of
-/// them: after each deletion, the same blocks count.
+/// them: after each deletion, the same blocks are live.
 ///
 /// The order is that of ids, the oldest first, with one exception: the input of an earlier job that several outputs
 /// hold is deleted before one of these outputs.

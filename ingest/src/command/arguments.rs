@@ -13,11 +13,10 @@ use jiff::SignedDuration;
 
 /// Turns captures of metrics into blocks
 ///
-/// Reads OTLP requests as JSON or protobuf (files of the OpenTelemetry Collector's file exporter, including its zstd
-/// framing, and single requests from object stores and queues), exposition text, OpenMetrics and metric families as
-/// protobuf, remote-write requests, data folders, blocks and write-ahead logs of Prometheus's TSDB, and responses of
-/// its series API; plain or compressed with zstd or gzip. Writes the labels of each distinct series to one or more
-/// blocks.
+/// Reads OTLP requests (JSON or protobuf, from the Collector's file exporter, object stores or queues), Prometheus
+/// exposition text and protobuf, OpenMetrics, remote-write requests, Prometheus data folders, blocks and write-ahead
+/// logs, and responses of the series API. Inputs may be compressed with zstd or gzip. Writes the labels of each
+/// distinct series to one or more blocks.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
 pub(crate) struct Arguments {

@@ -37,7 +37,7 @@ pub enum WalError {
         next: String,
     },
     /// The labels of the series of the head do not fit into the memory limit.
-    #[error("the series of the log need {}, more than half of the memory limit (--memory-limit)", size(*used as u64))]
+    #[error("the series of the log use more than half of the memory limit ({} so far): raise --memory-limit", size(*used as u64))]
     Memory {
         /// Bytes in use when reading stopped.
         used: usize,
