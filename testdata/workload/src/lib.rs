@@ -1,9 +1,9 @@
 //! A frozen, generated workload of OTLP metrics.
 //!
-//! What is said of sizes and speeds has to be measured on series like those of real fleets, in the millions, and those
-//! of real fleets cannot be given away. This workload is made of a seed and a size: services of some clusters, with the
+//! Sizes and speeds must be measured on millions of realistic series, but series of real fleets cannot be published.
+//! This workload is generated from a seed and a size: services of some clusters, with the
 //! resources of their pods, their instrumentation libraries, metrics and points. From one window to the next, some pods
-//! are replaced. It is a stream: what is kept grows with services and not with series. Tests and benches read it
+//! are replaced. It is a stream: memory grows with services and not with series. Tests and benches read it
 //! through this library; the command `chronoxide-workload` writes it to files.
 //!
 //! **It is frozen.** The same options give the same bytes, on every machine and at any time: there is no clock in it,
@@ -23,17 +23,17 @@
 //!
 //! Data flows from the top of this table to its end:
 //!
-//! | module | what is in it |
+//! | module | content |
 //! | --- | --- |
 //! | `random` | numbers by coordinates |
 //! | [`options`] | size, seed, windows, churn, and the [sets](Set) |
-//! | `fleet` | services and pods: where they run, what their resources say |
+//! | `fleet` | services and pods, with their places and resources |
 //! | `telemetry` | instrumentation libraries, metrics, and points with values |
 //! | `adversary` | sets that are hard on a format |
 //! | [`workload`] | the stream of requests |
 //! | [`labelset`] | the labels of the points of a request |
 //! | [`encode`] | protobuf, JSON, series as JSON |
-//! | [`statistics`] | what a workload is like |
+//! | [`statistics`] | measures of a workload |
 //!
 //! # Example
 //!
@@ -55,7 +55,7 @@
 //! # Ok::<(), chronoxide_workload::OptionsError>(())
 //! ```
 //!
-//! # What it is like
+//! # Measures
 //!
 //! `cargo run --release -p chronoxide-workload -- --series 1M --describe` prints, for one window:
 //!
@@ -81,9 +81,9 @@
 //! stream of a window ends when there are enough. Pods report in an order in which those of a service are far apart,
 //! and each always at the same time within its interval, so that requests of one scrape are not sorted by time.
 //!
-//! Some labels say what others are, as in life: a node is in one zone, a zone in one region, a deployment in one
-//! namespace. Others do not, also as in life: pods of one service have not all seen the same errors, so that points are
-//! no product of pods and metrics. A tenth of the services has three quarters of the series. Other seeds give other
+//! Some labels depend on others, as in real fleets: a node is in one zone, a zone in one region, a deployment in one
+//! namespace. Others do not: pods of one service have not all seen the same errors, so that points are
+//! not a product of pods and metrics. A tenth of the services has three quarters of the series. Other seeds give other
 //! fleets of the same kind: the seeds 1 to 9 have 23.4 to 25.0 labels per series, and 26 to 31 series per string.
 //!
 //! One size is not the beginning of another: a larger fleet has larger services. At a hundred thousand series the
@@ -92,7 +92,7 @@
 //! Ten million series as protobuf are 2.1 GB, for which the command needs 11 seconds and 6 MB of memory on a shared
 //! core of a server.
 //!
-//! | set | what is hard about it |
+//! | set | difficulty |
 //! | --- | --- |
 //! | [`Set::UniqueLabel`] | every series has a string of 32 bytes of its own |
 //! | [`Set::TinyKeysets`] | 10,000 keysets, which have a few series each |

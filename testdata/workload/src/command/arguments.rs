@@ -29,19 +29,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A..B", value_parser = windows, default_value = "0")]
     pub(crate) windows: Range<u32>,
 
-    /// How long a window is, such as 90s, 15m, 2h or 1d
+    /// Length of a window, such as 90s, 15m, 2h or 1d
     #[arg(long, value_name = "LENGTH", value_parser = length, default_value = "1h")]
     pub(crate) window_length: u32,
 
-    /// The share of pods that are replaced from one window to the next
+    /// Share of pods that are replaced from one window to the next
     #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
     pub(crate) churn: f64,
 
-    /// How often each series is scraped in a window
+    /// Scrapes per window
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) scrapes: u32,
 
-    /// How to write it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "otlp-json", value_parser = format())]
     pub(crate) format: Format,
 
@@ -53,13 +53,13 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Print a table of what the workload is like, instead of the workload
+    /// Print measures of the workload instead of the workload
     #[arg(long, conflicts_with_all = ["format", "output"])]
     pub(crate) describe: bool,
 }
 
 const AFTER_HELP: &str = "\
-Formats: otlp-proto, each request after its length (4 bytes, the highest first); otlp-json, a request a line; series-json, \
+Formats: otlp-proto, each request after its length (4 bytes, big-endian); otlp-json, a request a line; series-json, \
 an object of label to value a line, each series once a window.
 
 Examples:
