@@ -1,4 +1,4 @@
-//! What the command understands.
+//! Arguments of the command.
 
 use chronoxide_workload::{Format, Options, Set};
 use clap::Parser;
@@ -59,8 +59,8 @@ pub(crate) struct Arguments {
 }
 
 const AFTER_HELP: &str = "\
-Formats: otlp-proto, each request after its length (4 bytes, big-endian); otlp-json, a request a line; series-json, \
-an object of label to value a line, each series once a window.
+Formats: otlp-proto, each request after its length (4 bytes, big-endian); otlp-json, one request per line; series-json, \
+one object per line that maps labels to values, each series once per window.
 
 Examples:
   chronoxide-workload --series 1000000 --describe
