@@ -111,7 +111,7 @@ fn a_dry_run_shows_the_plan_and_changes_nothing() {
     let blocks = hours();
     let before = blocks.files();
     let (stdout, stderr) = assert_exit(&blocks.run(&["--dry-run"]), 0);
-    assert!(stdout.starts_with("plan: 35 blocks, 2 merges, 5 blocks afterwards"), "{stdout}");
+    assert!(stdout.starts_with("strategy: 35 blocks, 2 merges, 5 blocks afterwards"), "{stdout}");
     assert_eq!(stderr, "");
     let (stdout, _) = assert_exit(&blocks.run(&["--dry-run", "--json"]), 0);
     let plan: serde_json::Value = serde_json::from_str(&stdout).unwrap();
@@ -139,7 +139,7 @@ fn a_folder_is_merged_in_place_until_nothing_is_left_to_merge() {
     }
 
     // Blocks that are not shown any more are named in number.
-    let hidden = format!("{} blocks hidden: other blocks claim to hold the same series", before.len() - 3);
+    let hidden = format!("{} blocks hidden: other blocks claim to hold their series", before.len() - 3);
     let (_, stderr) = assert_exit(&blocks.run(&["--dry-run"]), 0);
     assert!(stderr.contains(&hidden), "{stderr}");
     for options in [&["-q"][..], &["--json", "--dry-run"]] {
@@ -164,10 +164,10 @@ fn pipes_are_refused_and_not_waited_for() {
     let pipe = blocks.path().join("pipe.cx");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let (_, stderr) = assert_exit(&blocks.run(&["--dry-run"]), 1);
-    assert!(stderr.contains("pipe.cx") && stderr.contains("not a file"), "{stderr}");
+    assert!(stderr.contains("pipe.cx") && stderr.contains("not a regular file"), "{stderr}");
     let output = blocks.path().join("out.cx");
     let (_, stderr) = assert_exit(&run(&[pipe.to_str().unwrap(), "-o", output.to_str().unwrap()]), 1);
-    assert!(stderr.contains("pipe.cx") && stderr.contains("not a file"), "{stderr}");
+    assert!(stderr.contains("pipe.cx") && stderr.contains("not a regular file"), "{stderr}");
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn options_that_would_do_nothing_are_refused() {
         (&["--drop-label", "pod"], "--lift-external-labels need named files"),
         (&["--force"], "--force needs a file as output"),
         (&["--shard-by", "pod"], "--shard-by needs --shards"),
-        (&["--replan", "--layout", "fixed"], "--replan is for factored outputs"),
+        (&["--replan", "--layout", "fixed"], "--replan needs --layout factored"),
     ] {
         let (_, stderr) = assert_exit(&blocks.run(options), 2);
         assert!(stderr.contains(message), "{stderr}");

@@ -50,7 +50,7 @@ merge 1: 2h, 2025-11-13T00:00:00Z to before 2025-11-13T02:00:00Z, is complete
   evil\u001b[2J.cx   2025-11-13T01:00:00Z to before 2025-11-13T02:00:00Z  1,500 series  2,000 bytes
   2.9 KiB (3,000 bytes) in, at most 3,000 series out
 not merged:
-  newest.cx          2025-11-13T02:00:00Z to before 2025-11-13T04:00:00Z  1,500 series  4,000 bytes  6h, 2025-11-13T00:00:00Z to before 2025-11-13T06:00:00Z, is not complete
+  newest.cx          2025-11-13T02:00:00Z to before 2025-11-13T04:00:00Z  1,500 series  4,000 bytes  range of 6h, 2025-11-13T00:00:00Z to before 2025-11-13T06:00:00Z, is not complete
   timeless.cx        time unknown                                  1,500 series  8,000 bytes  times unknown, too few blocks of similar size
 "#;
     // Columns are as wide as the widest cell.

@@ -386,7 +386,11 @@ fn a_block_of_prometheus_is_an_input() {
     let mut index = fs::read(damaged.join("index")).unwrap();
     index[100] ^= 1;
     fs::write(damaged.join("index"), index).unwrap();
-    assert_exit(&run(&[text(&damaged), "-o", text(&output), "--force"]), 3, "damaged: the ");
+    assert_exit(
+        &run(&[text(&damaged), "-o", text(&output), "--force"]),
+        3,
+        "damaged: checksum mismatch of the symbol table at byte 5 of the index",
+    );
     assert_exit(
         &run(&[text(&folder.path("absent")), "-o", text(&output), "--force", "--format", "tsdb-block"]),
         1,
@@ -404,7 +408,7 @@ fn options_that_make_several_blocks_need_a_folder() {
     }
     for (option, message) in [
         (["--window", "soon"], "expected a duration"),
-        (["--time", "noon"], "is no time such as"),
+        (["--time", "noon"], "is not a time; expected a format like"),
         (["--max-series-per-block", "0"], "0"),
     ] {
         assert_exit(&run(&[&[text(&capture), "-o", text(folder.0.path())], &option[..]].concat()), 2, message);
@@ -473,7 +477,7 @@ fn folders_are_made_with_those_above_them() {
     assert_exit(&run(&[text(&capture), "-o", &output]), 0, "2 series");
     assert_eq!(blocks_of(&folder.path("a/b")).len(), 1);
     let in_the_way = format!("{}/x/", text(&capture));
-    assert_exit(&run(&[text(&capture), "-o", &in_the_way]), 1, "c: cannot make the folder");
+    assert_exit(&run(&[text(&capture), "-o", &in_the_way]), 1, "c: cannot create the folder");
 }
 
 #[test]

@@ -117,9 +117,9 @@ fn bombs_are_streamed_or_refused() {
 #[test]
 fn lengths_size_nothing() {
     // A frame that says it has 4 GiB, and one that says it has 60 MiB; so do fields.
-    refused(b"\0\0\0\x02{}\xff\xff\xff\xff{", 3, "record 2, at byte 6, is malformed: longer than 1 MiB");
+    refused(b"\0\0\0\x02{}\xff\xff\xff\xff{", 3, "record 2 at byte 6 is malformed: longer than 1 MiB");
     let cut_off =
-        "record 2 at byte 6 is cut off at the end of the input: its length prefix says 62914560 bytes, and 1 follow";
+        "record 2 at byte 6 is cut off at the end of the input: its length prefix is 62914560, but 1 bytes follow";
     let block = taken(b"\0\0\0\x02{}\x03\xc0\0\0{", 6, cut_off);
     assert_eq!(BlockView::open(&block).unwrap().series_count(), Ok(0));
     let request = b"\x0a\x0b\x0a\x09\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
@@ -198,7 +198,7 @@ fn odd_values_have_documented_texts_in_both_encodings() {
 
 #[test]
 fn text_that_is_not_utf_8_is_an_error() {
-    refused(b"{\"a\":\"\xff\"}\n", 3, "record 1, at byte 0, is malformed: not valid UTF-8");
+    refused(b"{\"a\":\"\xff\"}\n", 3, "record 1 at byte 0 is malformed: not valid UTF-8");
     let attribute = [field(0x0a, b"a\xff"), field(0x12, &field(0x0a, b"b"))].concat();
     let request = field(0x0a, &field(0x0a, &field(0x0a, &attribute)));
     refused(&request, 3, "the text that ends at byte 10 is not valid UTF-8");

@@ -205,7 +205,7 @@ fn records_are_bounded() {
     {
         let error = run(content.clone(), limit(false)).unwrap_err();
         let source = std::error::Error::source(&error).map(ToString::to_string);
-        assert_eq!(source.as_deref(), Some("more than 50 bytes (--max-record-size)"), "{content}");
+        assert_eq!(source.as_deref(), Some("longer than 50 bytes (--max-record-size)"), "{content}");
         let (found, report) = run(content, limit(true)).unwrap();
         assert_eq!((found, report.skipped.broken_records), (canonical::series_json(LINES), 1));
     }

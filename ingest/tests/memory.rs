@@ -146,7 +146,7 @@ fn a_file_that_needs_more_is_refused_and_nothing_is_left() {
         let measured = run(&[&[path.to_str().unwrap(), "-o", output.to_str().unwrap()], &limited[..]].concat());
         let stderr = String::from_utf8_lossy(&measured.output.stderr);
         assert_eq!(measured.output.status.code(), Some(2), "{name}: {stderr}");
-        assert!(stderr.contains("write to a folder (--output DIR/)"), "{name}: {stderr}");
+        assert!(stderr.contains("write several blocks to a folder (--output DIR/)"), "{name}: {stderr}");
         assert!(measured.peak <= 48 * MIB, "{name}: {} bytes", measured.peak);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "{name}: nothing but the capture is there");
     }

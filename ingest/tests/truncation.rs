@@ -250,7 +250,7 @@ fn a_wrong_length_that_swallows_records_is_told() {
                 assert_eq!(found.len(), 1, "length {length}");
                 let lost = rest - 4;
                 let told = format!(
-                    "capture: record 2, at byte {place}, is cut off at the end of the input: its length prefix says {length} bytes, and {lost} follow"
+                    "capture: record 2 at byte {place} is cut off at the end of the input: its length prefix is {length}, but {lost} bytes follow"
                 );
                 assert!(report.warnings[0].to_string().starts_with(&told), "{}", report.warnings[0]);
             }

@@ -62,7 +62,7 @@ fn metrics_are_listed_with_type_unit_and_description() {
     }
     let summary = stdout(&["summary", &path]);
     assert!(summary.contains("  metrics    6 rows of type, unit and description\n"), "{summary}");
-    assert!(summary.contains("  metric metadata "), "{summary}");
+    assert!(summary.contains("  metric-metadata "), "{summary}");
 }
 
 #[test]

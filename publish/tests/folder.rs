@@ -30,7 +30,7 @@ fn a_file_in_the_way_stays_and_is_named() {
     let error = make_folder(&Disk, &path.join("b")).expect_err("a file is no folder");
     assert!(!error.is_made);
     assert_eq!(error.path, path);
-    assert!(error.to_string().ends_with("a: cannot make the folder"), "{error}");
+    assert!(error.to_string().ends_with("a: cannot create the folder"), "{error}");
     assert_eq!(fs::read(&path).expect("it is there"), b"x");
 }
 

@@ -52,7 +52,7 @@ fn a_file_that_cannot_be_removed_stops_the_removal() {
     paths.insert(2, folder.path().join("old"));
     let error = remove_files(&Disk, &paths).expect_err("a folder");
     assert_eq!((&error.path, &error.removed[..], &error.left[..]), (&paths[2], &paths[..2], &paths[2..]));
-    assert!(error.to_string().ends_with("old: cannot remove it; 2 removed, 3 left"), "{error}");
+    assert!(error.to_string().ends_with("old: cannot remove the file; 2 removed, 3 left"), "{error}");
     assert_eq!(left(&paths), paths[2..]);
 }
 
@@ -94,5 +94,8 @@ fn a_folder_that_cannot_be_synced_is_said_to_be_one() {
     let error = remove_files(&system, &paths).expect_err("a fault");
     assert_eq!(error.path, folder.path().join("old"));
     let message = error.to_string();
-    assert!(message.ends_with("old: cannot make the removal of files durable; 4 removed, 0 left"), "{message}");
+    assert!(
+        message.ends_with("old: cannot sync the folder to disk after removing files; 4 removed, 0 left"),
+        "{message}"
+    );
 }

@@ -238,7 +238,7 @@ fn open_file(path: &Path, open: impl Fn(&Path) -> Result<Block, OpenError>) -> R
     // Opening a pipe would wait for a writer.
     let metadata = fs::metadata(path).map_err(|source| OpenError::io(path, source))?;
     if !metadata.is_file() {
-        return Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
+        return Err(OpenError::io(path, io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
     }
     let block = open(path)?;
     let lineage =

@@ -116,9 +116,9 @@ fn two_outputs_of_three_delete_nothing() {
     let (folder, lock, originals, step) = scene(3);
     let job = JobFolder { system: &Disk, lock: &lock, verify: &verify_block, survey: &survey };
     let error = job.publish(step.outputs[..2].iter().map(planned), Some(&step.inputs)).unwrap_err();
-    assert_eq!(error.to_string(), "only 2 of the job's 3 outputs were made");
+    assert_eq!(error.to_string(), "2 of 3 outputs were published");
     let error = job.publish([], Some(&step.inputs)).unwrap_err();
-    assert_eq!(error.to_string(), "only 0 of the job's 1 outputs were made");
+    assert_eq!(error.to_string(), "0 of 1 outputs were published");
     assert_eq!(names(folder.path()), named(originals.iter().chain(&step.outputs[..2])));
 }
 
