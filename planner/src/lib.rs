@@ -36,7 +36,7 @@
 //! };
 //! let (plan, factored) = plan(&content);
 //!
-//! Labels of a pod are a table, and each metric has the list of all pods.
+//! // The labels of a pod are a table, and each metric has the list of all pods.
 //! assert_eq!(plan.tables[0].parts, [Part::Key(1), Part::Key(2), Part::Key(3)]);
 //! assert_eq!((&plan.keysets[0].prefix[..], plan.keysets[0].list), (&[Part::Key(0)][..], Some(Part::Table(0))));
 //! assert_eq!(factored.tables[0].rows[..6], [0, 19, 0, 1, 18, 0]);
