@@ -13,29 +13,13 @@ use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
 use super::chunk::{Chunk, Uses, waiting_widths};
+use super::rows::OutputRows;
 use super::used::{Ranks, Used};
 use crate::CompactError;
 use crate::merge::MergeContext;
 
 /// Approximate number of rows that are read, renumbered and packed at a time.
 const GROUP_ROWS: usize = 1 << 17;
-
-/// Merged rows of one output.
-#[derive(Debug, Default)]
-pub(crate) struct OutputRows {
-    /// Chunks in the order in which they are written: by keyset.
-    pub chunks: Vec<Chunk>,
-    /// Uses of the rows of each keyset.
-    pub keysets: BTreeMap<usize, Uses>,
-    /// Number of series of all rows.
-    pub series: u64,
-}
-
-impl OutputRows {
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        self.keysets.values().map(|uses| uses.fingerprint).sum()
-    }
-}
 
 /// Maps the codes of a column to codes of the output.
 enum Renumber<'a> {

@@ -4,14 +4,16 @@
 //! |---|---|
 //! | `chunk` | merged rows in the spool |
 //! | `used` | symbols, values, table rows and lists that an output uses, and their new numbers |
+//! | `rows` | merged rows of one output |
 //! | `draft` | an output with its id, before its rows are written |
 //! | `planned` | outputs that are planned afresh |
 
 mod chunk;
 mod draft;
 mod planned;
+mod rows;
 mod used;
 
 pub(crate) use chunk::{Chunk, Columns, PackedChunk, Uses, pack, waiting_widths};
 pub use draft::Draft;
-pub(crate) use draft::OutputRows;
+pub(crate) use rows::OutputRows;

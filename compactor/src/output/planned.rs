@@ -6,7 +6,8 @@ use chronoxide_publish::Contents;
 use rayon::prelude::*;
 
 use super::chunk::waiting_widths;
-use super::draft::{Draft, OutputRows};
+use super::draft::Draft;
+use super::rows::OutputRows;
 use super::used::Used;
 use crate::CompactError;
 use crate::merge::MergeContext;

@@ -10,7 +10,7 @@ use chronoxide_planner::{ColumnCodes, Factored, FactoredKeyset, FactoredPool, Fa
 use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
-use super::draft::OutputRows;
+use super::rows::OutputRows;
 use crate::merge::MergeContext;
 
 /// Maps old numbers to new ones, which have the same order.

@@ -15,7 +15,7 @@ struct Patience {
 }
 
 impl Patience {
-    fn of(times: usize) -> Self {
+    fn after(times: usize) -> Self {
         Self { left: Mutex::new(times), seen: Mutex::default() }
     }
 }
