@@ -1,4 +1,4 @@
-"""Draws the bytes a series takes in each layout, by section, from what the bench `layouts` writes: see README.md."""
+"""Draws the bytes per series in each layout, by section, from what the bench `layouts` writes: see README.md."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ class Broken(Exception):
 
 
 def parts(sizes, series):
-    """Bytes a series of each part of a block. Every section is in one part, and the parts are the whole block."""
+    """Bytes per series of each part of a block. Every section is in one part, and the parts are the whole block."""
     sections = dict(sizes["sections"])
     sums = [sum(sections.pop(name, 0) for name in names) for _, names, _ in PARTS]
     if sections:
@@ -78,9 +78,9 @@ def draw(groups, path):
         panel.grid(axis="x", color="#dddddd")
         panel.set_axisbelow(True)
         panel.spines[["top", "right", "left"]].set_visible(False)
-    panels[-1, 0].set_xlabel("bytes a series, whole files")
+    panels[-1, 0].set_xlabel("bytes per series, whole files")
     panels[0, 0].set_xlim(0, longest * 1.06)
-    figure.suptitle("Bytes a series by layout and section", fontsize=13, fontweight="bold")
+    figure.suptitle("Bytes per series by layout and section", fontsize=13, fontweight="bold")
     legend = [Patch(color=colour, label=label) for label, _, colour in PARTS]
     if any(len(lengths) == 1 for _, rows in groups for _, lengths in rows):
         legend.append(Patch(color=OTHER_COLOUR, label="another format, as a whole"))
@@ -93,7 +93,7 @@ def draw(groups, path):
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", help="what the bench wrote: target/layouts.json")
-    parser.add_argument("--others", help="a JSON object: bytes a series by set, by name of what is beside the layouts")
+    parser.add_argument("--others", help="a JSON object: bytes per series by set, by name of what is beside the layouts")
     parser.add_argument("--set", action="append", help="a set to draw, may be repeated; by default those in --others, or all")
     parser.add_argument("-o", "--output", required=True, help="the chart, as SVG")
     options = parser.parse_args(arguments)

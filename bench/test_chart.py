@@ -47,7 +47,7 @@ class Figures(unittest.TestCase):
                 with open(path, encoding="utf-8") as file:
                     texts.append(file.read())
         self.assertEqual(texts[0], texts[1])
-        for text in ("factored", "10.00", "3.50", "bytes a series"):
+        for text in ("factored", "10.00", "3.50", "bytes per series"):
             self.assertIn(text, texts[0])
 
 

@@ -9,18 +9,18 @@ use chronoxide_publish::Disk;
 use super::scene::{scenes, wide};
 
 /// Cancels after this number of calls.
-struct Patience {
+struct CancelAfter {
     left: Mutex<usize>,
     seen: Mutex<Vec<(Phase, u64, u64)>>,
 }
 
-impl Patience {
-    fn after(times: usize) -> Self {
+impl CancelAfter {
+    fn new(times: usize) -> Self {
         Self { left: Mutex::new(times), seen: Mutex::default() }
     }
 }
 
-impl Observer for Patience {
+impl Observer for CancelAfter {
     fn progress(&self, phase: Phase, done: u64, of: u64) -> bool {
         self.seen.lock().unwrap().push((phase, done, of));
         let mut left = self.left.lock().unwrap();
@@ -34,7 +34,7 @@ impl Observer for Patience {
 fn a_cancelled_compaction_leaves_inputs_and_whole_outputs_only() {
     let mut cases = 0;
     for scene in scenes().iter().chain([&wide()]) {
-        let watched = Patience::of(usize::MAX);
+        let watched = CancelAfter::new(usize::MAX);
         scene.run_watched(&Disk, scene.folder().path(), &watched).unwrap();
         let asked = watched.seen.into_inner().unwrap();
         let phases: BTreeSet<Phase> = asked.iter().map(|(phase, ..)| *phase).collect();
@@ -44,7 +44,7 @@ fn a_cancelled_compaction_leaves_inputs_and_whole_outputs_only() {
         assert!(asked.iter().all(|(_, done, of)| done <= of), "{asked:?}");
         for times in 0..asked.len() {
             let folder = scene.folder();
-            let observer = Patience::of(times);
+            let observer = CancelAfter::new(times);
             let done = scene.run_watched(&Disk, folder.path(), &observer);
             let case = || format!("{times} of {}: {done:?}", asked.len());
             assert!(

@@ -17,7 +17,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    pub fn of(set: DataSet) -> Self {
+    pub fn from_set(set: DataSet) -> Self {
         let series = set.store().len() as u32;
         let of_layouts = LAYOUTS.map(|layout| (layout, set.seal(layout)));
         for (layout, block) in &of_layouts {

@@ -34,8 +34,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use sizes::Sizes;
 
 fn layouts(criterion: &mut Criterion) {
-    let all: Vec<Blocks> = sets::all().into_iter().map(Blocks::of).collect();
-    let sizes: Vec<Sizes<'_>> = all.iter().map(Sizes::of).collect();
+    let all: Vec<Blocks> = sets::all().into_iter().map(Blocks::from_set).collect();
+    let sizes: Vec<Sizes<'_>> = all.iter().map(Sizes::from_blocks).collect();
     sizes::print(&sizes);
     sizes::write(&sizes);
     if std::env::var_os("CHRONOXIDE_BENCH_SIZES").is_none() {

@@ -33,7 +33,7 @@ struct LayoutSizes {
 }
 
 impl<'a> Sizes<'a> {
-    pub fn of(blocks: &'a Blocks) -> Self {
+    pub fn from_blocks(blocks: &'a Blocks) -> Self {
         let view = BlockView::open(&blocks.of_layouts[0].1).expect("sound");
         let sizes = |(layout, block): &(Layout, Vec<u8>)| LayoutSizes {
             layout: layout.name(),
