@@ -206,7 +206,7 @@ fn the_first_summed_shift_of_a_group_must_be_zero() {
         let mut editor = editor.clone();
         editor.rows[bit / 8] ^= 1 << (bit % 8);
         let damaged = editor.close();
-        RemapView::open(&damaged).and_then(|view| view.verify()) == Err(first_shift.clone())
+        RemapView::open(&damaged).and_then(|view| view.verify()) == Err(first_shift)
     });
     assert_eq!(refused.count(), 1);
 }
