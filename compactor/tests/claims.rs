@@ -10,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
+use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::REWRITTEN_KEY;
@@ -188,6 +189,36 @@ fn times_pairs_and_metrics_must_live_on_too() {
         assert_exit(&blocks.compact(), 0);
         assert!(!blocks.path("real.cx").exists(), "{what}");
     }
+}
+
+#[test]
+fn a_claim_that_covers_a_part_of_a_time_range_deletes_nothing() {
+    let range = |start, end| Some(TimeRange { start, end });
+    for part in [range(10, 15), range(15, 20), range(5, 19), range(11, 25)] {
+        for is_window in [false, true] {
+            let with = |range, meta: BlockMeta| match is_window {
+                true => BlockMeta { window: range, ..meta },
+                false => BlockMeta { time: range, ..meta },
+            };
+            let blocks = Blocks { folder: tempfile::tempdir().unwrap(), ids: Vec::new() };
+            let id = blocks.add("real.cx", 0..50, &with(range(10, 20), BlockMeta::default()));
+            blocks.add("claim.cx", 0..50, &with(part, Blocks::claiming(&[id], &[])));
+            let stderr = assert_exit(&blocks.compact(), 5);
+            assert!(stderr.contains("is missing from the outputs"), "{stderr}");
+            assert!(blocks.path("real.cx").exists(), "{part:?}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_under_another_label_policy_deletes_nothing() {
+    let blocks = Blocks { folder: tempfile::tempdir().unwrap(), ids: Vec::new() };
+    let policy = LabelPolicy::new(100, 200).unwrap();
+    let id = blocks.add("real.cx", 0..50, &BlockMeta { policy, ..BlockMeta::default() });
+    blocks.add("claim.cx", 0..50, &Blocks::claiming(&[id], &[]));
+    let stderr = assert_exit(&blocks.compact(), 5);
+    assert!(stderr.contains("label policy"), "{stderr}");
+    assert!(blocks.path("real.cx").exists());
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use chronoxide_format::metadata::{MetricMetadata, MetricSet};
-use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
@@ -115,11 +114,11 @@ impl Proof<'_> {
     }
 }
 
-/// Metadata of a block that must be in the outputs too.
+/// Metadata of a block that must be in the outputs too. Blocks with different external labels or label policies cannot be
+/// merged, so the count of their series fails first.
 struct Stated {
     time: Option<TimeRange>,
     window: Option<TimeRange>,
-    policy: LabelPolicy,
     user_keys: BTreeSet<String>,
     metrics: MetricSet,
 }
@@ -132,7 +131,6 @@ impl Stated {
         Ok(Self {
             time: meta.time(),
             window: meta.window(),
-            policy: meta.policy(),
             user_keys: user_keys.collect::<Result<_, _>>()?,
             metrics: copy.metric_metadata()?.iter().collect::<Result<_, _>>()?,
         })
@@ -157,7 +155,6 @@ fn missing(outputs: &[Stated], inputs: &[Stated]) -> Option<(usize, &'static str
         let checks = [
             ("time range", covers(|stated| stated.time, input)),
             ("window", covers(|stated| stated.window, input)),
-            ("label policy", outputs.iter().all(|output| output.policy == input.policy)),
             ("annotation key", has_keys),
             ("metric metadata", input.metrics.iter().all(|metric| metrics.contains(&metric))),
         ];
