@@ -210,6 +210,20 @@ fn a_claim_that_covers_a_part_of_a_time_range_deletes_nothing() {
     }
 }
 
+/// An output of an unfinished job under the same job id holds the series, but is hidden by its own inputs.
+#[test]
+fn a_hidden_output_proves_nothing() {
+    let blocks = Blocks { folder: tempfile::tempdir().unwrap(), ids: Vec::new() };
+    let id = blocks.add("real.cx", 0..50, &BlockMeta::default());
+    let claim = Blocks::claiming(&[id], &[]);
+    blocks.add("claim.cx", 100..150, &claim);
+    let job = claim.job.map(|job| Job { output_count: 2, ..job });
+    blocks.add("half.cx", 0..50, &BlockMeta { job, parents: vec![id], ..BlockMeta::default() });
+    let stderr = assert_exit(&blocks.compact(), 5);
+    assert!(stderr.contains("real.cx: kept; "), "{stderr}");
+    assert!(blocks.path("real.cx").exists());
+}
+
 #[test]
 fn a_claim_under_another_label_policy_deletes_nothing() {
     let blocks = Blocks { folder: tempfile::tempdir().unwrap(), ids: Vec::new() };
