@@ -1,15 +1,17 @@
 //! Inputs of every framing and compression: complete, truncated, malformed and malicious.
 
 mod canonical;
+mod compressed;
 
 use std::collections::BTreeSet;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Cursor, Read};
 
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report, Warning};
 use proptest::prelude::*;
 
 use canonical::Labels;
+use compressed::{gzip, zstd};
 
 const LINES: &str = "{\"a\":\"1\"}\n{\"a\":\"2\",\"b\":\"x\"}\n{\"a\":\"1\"}\n";
 
@@ -25,20 +27,6 @@ fn run_reader(
     ingest.read(Source::new("capture".to_owned(), reader)?)?;
     let (report, blocks) = ingest.finish()?;
     Ok((blocks.iter().flat_map(|block| canonical::block_series(block)).collect(), report))
-}
-
-/// With a checksum, as the command `zstd` writes: without one, damage may go unnoticed.
-fn zstd(content: &[u8]) -> Vec<u8> {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
-    encoder.include_checksum(true).unwrap();
-    encoder.write_all(content).unwrap();
-    encoder.finish().unwrap()
-}
-
-fn gzip(content: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(content).unwrap();
-    encoder.finish().unwrap()
 }
 
 /// Yields one byte a call, as a slow pipe might.

@@ -3,6 +3,7 @@
 //! The writer of this test follows the description of the format, and shares no code with the reader.
 
 mod taken;
+mod tsdb_numbers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
@@ -12,6 +13,7 @@ use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, TsdbBlockError, TsdbError, 
 use proptest::prelude::*;
 
 use taken::{Series, Taken};
+use tsdb_numbers::{crc, uvarint, varint};
 
 type Labels = Vec<(String, String)>;
 
@@ -19,25 +21,6 @@ type Labels = Vec<(String, String)>;
 type Chunks = Vec<(i64, i64)>;
 
 type Model = BTreeMap<Labels, Chunks>;
-
-/// CRC-32C, bit by bit.
-fn crc(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0_u32, |sum, &byte| {
-        (0..8).fold(sum ^ u32::from(byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0x82f6_3b78 } else { sum >> 1 })
-    })
-}
-
-fn uvarint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn varint(value: i64, out: &mut Vec<u8>) {
-    uvarint(((value << 1) ^ (value >> 63)) as u64, out);
-}
 
 fn pad(out: &mut Vec<u8>, alignment: usize) {
     while !out.len().is_multiple_of(alignment) {

@@ -4,6 +4,7 @@
 //! TSDB wrote the captures, and listed their series (`testdata/captures/tools/tsdb`).
 
 mod taken;
+mod tsdb_numbers;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,6 +18,7 @@ use chronoxide_ingest::prometheus::wal::{
 };
 
 use taken::{Series, Taken};
+use tsdb_numbers::{crc, uvarint, varint};
 
 const MAX_RECORD_LEN: usize = 1 << 20;
 const PAGE_LEN: usize = 32 * 1024;
@@ -135,25 +137,6 @@ fn data_folders_of_servers_have_what_prometheus_lists() {
         }
     }
     assert!(count > 0, "no data folder in {}", folder.display());
-}
-
-/// CRC-32C, bit by bit.
-fn crc(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0_u32, |sum, &byte| {
-        (0..8).fold(sum ^ u32::from(byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0x82f6_3b78 } else { sum >> 1 })
-    })
-}
-
-fn uvarint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn varint(value: i64, out: &mut Vec<u8>) {
-    uvarint(((value << 1) ^ (value >> 63)) as u64, out);
 }
 
 fn text(text: &str, out: &mut Vec<u8>) {

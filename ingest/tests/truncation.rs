@@ -1,14 +1,16 @@
 //! Captures that are truncated at any byte are never read without a warning about the loss.
 
 mod canonical;
+mod compressed;
 
 use std::collections::BTreeSet;
-use std::io::{Cursor, Write};
+use std::io::Cursor;
 
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{BrokenRecord, Ingest, IngestError, IngestOptions, Report};
 
 use canonical::Labels;
+use compressed::{gzip, zstd};
 
 /// Series of each capture.
 const COUNT: usize = 3;
@@ -77,20 +79,6 @@ fn seconds(number: usize) -> Vec<u8> {
 
 fn framed(message: &[u8]) -> Vec<u8> {
     [&(message.len() as u32).to_be_bytes(), message].concat()
-}
-
-/// With a checksum, as the command `zstd` writes.
-fn zstd(content: &[u8]) -> Vec<u8> {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
-    encoder.include_checksum(true).unwrap();
-    encoder.write_all(content).unwrap();
-    encoder.finish().unwrap()
-}
-
-fn gzip(content: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(content).unwrap();
-    encoder.finish().unwrap()
 }
 
 fn captures() -> Vec<Capture> {

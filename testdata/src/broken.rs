@@ -33,7 +33,11 @@ pub fn broken() -> Vec<Broken> {
 fn clauses() -> Vec<Broken> {
     use SectionKind::Meta;
     let in_meta = |change: &dyn Fn(&mut Vec<u8>)| in_section(PLAIN, Meta, change);
-    let set_i64 = |bytes: &mut Vec<u8>, at: usize, value: i64| bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    let set_range = |bytes: &mut Vec<u8>, flag: u8, at: usize, (start, end): (i64, i64)| {
+        bytes[117] |= flag;
+        bytes[at..at + 8].copy_from_slice(&start.to_le_bytes());
+        bytes[at + 8..at + 16].copy_from_slice(&end.to_le_bytes());
+    };
     let swapped = |table: usize, row: u64| edit_block(&many_rows(), |editor| swap_rows(editor, table, row));
     let repeated = |table: usize, row: u64| edit_block(&many_rows(), |editor| repeat_row(editor, table, row));
     let clauses: [(Rule, &str, Vec<u8>); 17] = [
@@ -48,58 +52,21 @@ fn clauses() -> Vec<Broken> {
             Rule::MetaParents,
             "ancestor-is-parent",
             in_section("meta", Meta, |bytes| {
-                // The first ancestor becomes the first parent, which may come before the others or not.
-                let parents = u32::from_le_bytes(bytes[88..92].try_into().expect("4 bytes")) as usize;
-                bytes[92..96].copy_from_slice(&1_u32.to_le_bytes());
-                let rest = bytes.split_off(120 + parents * 16);
-                let ancestors = u32::from_le_bytes(golden_meta()[92..96].try_into().expect("4 bytes")) as usize;
-                bytes.extend_from_within(120..136);
-                bytes.extend_from_slice(&rest[ancestors * 16..]);
+                let first_parent = bytes[120..136].to_vec();
+                replace_ancestors(bytes, &first_parent);
             }),
         ),
         (
             Rule::MetaParents,
             "ancestors-order",
-            in_section("meta", Meta, |bytes| {
-                let parents = u32::from_le_bytes(bytes[88..92].try_into().expect("4 bytes")) as usize;
-                bytes[92..96].copy_from_slice(&2_u32.to_le_bytes());
-                let rest = bytes.split_off(120 + parents * 16);
-                let ancestors = u32::from_le_bytes(golden_meta()[92..96].try_into().expect("4 bytes")) as usize;
-                bytes.extend_from_slice(&[9; 16]);
-                bytes.extend_from_slice(&[8; 16]);
-                bytes.extend_from_slice(&rest[ancestors * 16..]);
-            }),
+            in_section("meta", Meta, |bytes| replace_ancestors(bytes, &[[9; 16], [8; 16]].concat())),
         ),
         (Rule::MetaValues, "row-form", in_meta(&|bytes| bytes[116] = 2)),
         (Rule::MetaValues, "flag-2", in_meta(&|bytes| bytes[117] |= 4)),
         (Rule::MetaValues, "reserved", in_meta(&|bytes| bytes[119] = 1)),
-        (
-            Rule::MetaTime,
-            "empty-range",
-            in_meta(&|bytes| {
-                bytes[117] |= 1;
-                set_i64(bytes, 32, 7);
-                set_i64(bytes, 40, 7);
-            }),
-        ),
-        (
-            Rule::MetaTime,
-            "backwards",
-            in_meta(&|bytes| {
-                bytes[117] |= 1;
-                set_i64(bytes, 32, 8);
-                set_i64(bytes, 40, 7);
-            }),
-        ),
-        (
-            Rule::MetaTime,
-            "empty-window",
-            in_meta(&|bytes| {
-                bytes[117] |= 2;
-                set_i64(bytes, 48, -7);
-                set_i64(bytes, 56, -7);
-            }),
-        ),
+        (Rule::MetaTime, "empty-range", in_meta(&|bytes| set_range(bytes, 1, 32, (7, 7)))),
+        (Rule::MetaTime, "backwards", in_meta(&|bytes| set_range(bytes, 1, 32, (8, 7)))),
+        (Rule::MetaTime, "empty-window", in_meta(&|bytes| set_range(bytes, 2, 48, (-7, -7)))),
         (Rule::MetaTime, "unknown-window", in_meta(&|bytes| bytes[56] = 1)),
         (Rule::MetaJob, "output-without-job", in_meta(&|bytes| bytes[80] = 1)),
         (Rule::MetaJob, "id-without-job", in_meta(&|bytes| bytes[64] = 1)),
@@ -114,9 +81,13 @@ fn clauses() -> Vec<Broken> {
     clauses.into_iter().map(broken).collect()
 }
 
-/// The meta section of the golden that has parents and ancestors.
-fn golden_meta() -> Vec<u8> {
-    BlockEditor::open(&golden("meta")).section(SectionKind::Meta).clone()
+/// Replaces the ancestors in a meta section.
+fn replace_ancestors(meta: &mut Vec<u8>, ancestors: &[u8]) {
+    let count = |at: usize| u32::from_le_bytes(meta[at..at + 4].try_into().expect("4 bytes")) as usize;
+    let start = 120 + count(88) * 16;
+    let end = start + count(92) * 16;
+    meta[92..96].copy_from_slice(&(ancestors.len() as u32 / 16).to_le_bytes());
+    meta.splice(start..end, ancestors.iter().copied());
 }
 
 /// Changes a block and puts it together with right checksums and id.
