@@ -30,10 +30,11 @@ pub fn default_limit() -> usize {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use procfs::process::{LimitValue, Limits, MountInfos, Process};
-    use procfs::{Current, Meminfo, ProcessCGroups};
     use std::fs;
     use std::path::{Component, Path};
+
+    use procfs::process::{LimitValue, Limits, MountInfos, Process};
+    use procfs::{Current, Meminfo, ProcessCGroups};
 
     pub(super) fn usable() -> Option<u64> {
         // Files of /proc that cannot be read set no limit: a chroot may lack them.
@@ -108,11 +109,13 @@ mod system {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::system::{control_group_limit, resource_limit};
-    use procfs::process::{Limits, MountInfos};
-    use procfs::{FromBufRead, ProcessCGroups};
     use std::fs;
     use std::path::Path;
+
+    use procfs::process::{Limits, MountInfos};
+    use procfs::{FromBufRead, ProcessCGroups};
+
+    use super::system::{control_group_limit, resource_limit};
 
     fn write(folder: &Path, path: &str, content: &str) {
         let path = folder.join(path);

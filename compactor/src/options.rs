@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 
 use chronoxide_format::shard::Shard;
 use chronoxide_planner::Layout;
+use chronoxide_select::Selector;
 
 use crate::rewrite::Rewrite;
-use chronoxide_select::Selector;
 
 /// Options of a merge.
 #[derive(Clone, Debug, Default)]

@@ -8,11 +8,10 @@ mod canonical;
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
+use canonical::Labels;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_testdata::captures::{committed, text};
-
-use canonical::Labels;
 
 fn listed(name: &str) -> BTreeSet<Labels> {
     let text = text(&committed(name));

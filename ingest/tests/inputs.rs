@@ -6,12 +6,11 @@ mod compressed;
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read};
 
+use canonical::Labels;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report, Warning};
-use proptest::prelude::*;
-
-use canonical::Labels;
 use compressed::{gzip, zstd};
+use proptest::prelude::*;
 
 const LINES: &str = "{\"a\":\"1\"}\n{\"a\":\"2\",\"b\":\"x\"}\n{\"a\":\"1\"}\n";
 

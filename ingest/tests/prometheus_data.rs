@@ -7,11 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use canonical::Labels;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use serde_json::Value;
-
-use canonical::Labels;
 
 fn run(arguments: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"));

@@ -7,10 +7,9 @@ mod canonical;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use canonical::Labels;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
-
-use canonical::Labels;
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)

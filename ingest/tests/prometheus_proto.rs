@@ -12,7 +12,6 @@ use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::prometheus::proto::{decode_metric_family, looks_like_metric_families};
 use chronoxide_ingest::prometheus::text::{TextDecoder, TimestampUnit};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions};
-
 use taken::{Metadata, Series, Taken};
 
 fn capture(name: &str) -> PathBuf {

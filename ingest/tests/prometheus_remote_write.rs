@@ -8,7 +8,6 @@ use chronoxide_format::metadata::MetricType;
 use chronoxide_ingest::prometheus::remote_write::{decode_remote_write, looks_like_remote_write};
 use proptest::prelude::*;
 use prost::Message;
-
 use taken::Taken;
 
 /// The protocol as its documents have it, with fields that the decoder does not look at.

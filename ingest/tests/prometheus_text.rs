@@ -10,7 +10,6 @@ use std::io::Read;
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_ingest::prometheus::text::{LineError, TextDecoder, TextError, TimestampUnit, looks_like_text};
 use proptest::prelude::*;
-
 use taken::{Metadata, Taken};
 
 fn line(text: &[u8]) -> Result<Taken, LineError> {

@@ -11,7 +11,6 @@ use std::path::Path;
 
 use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, TsdbBlockError, TsdbError, TsdbIndex, is_block};
 use proptest::prelude::*;
-
 use taken::{Series, Taken};
 use tsdb_numbers::{crc, uvarint, varint};
 

@@ -16,7 +16,6 @@ use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, is_block};
 use chronoxide_ingest::prometheus::wal::{
     Head, HeadChunk, HeadChunks, HeadCounts, HeadFiles, Segment, WalError, WalFileError, is_wal,
 };
-
 use taken::{Series, Taken};
 use tsdb_numbers::{crc, uvarint, varint};
 

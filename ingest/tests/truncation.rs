@@ -6,10 +6,9 @@ mod compressed;
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
+use canonical::Labels;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{BrokenRecord, Ingest, IngestError, IngestOptions, Report};
-
-use canonical::Labels;
 use compressed::{gzip, zstd};
 
 /// Series of each capture.

@@ -8,6 +8,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::{InternedRows, KeysetPlan, Layout};
 use chronoxide_publish::Spool;
+use chronoxide_select::Selector;
 use rayon::prelude::*;
 
 use super::Summary;
@@ -22,7 +23,6 @@ use crate::merge::{
 use crate::output::Draft;
 use crate::progress::{Observer, Phase, Watch};
 use crate::{CompactError, CompactOptions, memory, meta};
-use chronoxide_select::Selector;
 
 /// Merges blocks, hands the outputs to `publish`, if it is given, and then the remaps to `publish_remap`.
 ///

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chronoxide_format::shard::Shard;
 use chronoxide_planner::{Part, Plan};
+use chronoxide_select::Selector;
 
 use super::tables::MergedTables;
 use super::vocabulary::Vocabulary;
-use chronoxide_select::Selector;
 
 /// A set of selectors. The last bit stands for the only shard to write.
 pub(crate) type Mask = u64;

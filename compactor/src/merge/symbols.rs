@@ -73,8 +73,9 @@ fn union(mut arenas: Vec<Vec<&str>>) -> MergedSymbols<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     #[test]
     fn each_symbol_stands_once_and_is_found_from_each_arena() {

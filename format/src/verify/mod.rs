@@ -19,6 +19,7 @@ mod symbol;
 mod table;
 mod uses;
 
+use inner::Inner;
 pub use join::{InTurn, Join};
 
 use crate::error::{Place, corrupt};
@@ -26,7 +27,6 @@ use crate::identity::{BlockId, Fingerprint};
 use crate::layout::SectionKind;
 use crate::view::BlockView;
 use crate::{Result, Rule};
-use inner::Inner;
 
 /// Counts and fingerprint of a block's content (spec, section 11), computed from its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,13 +26,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
+use arguments::{Arguments, FormatChoice};
 use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, run};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
 use chronoxide_ingest::{AssembleError, AssembleOptions, Ingest, IngestError, IngestOptions};
 use chronoxide_labels::SealError;
-
-use arguments::{Arguments, FormatChoice};
 use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};

@@ -76,9 +76,8 @@ mod proto;
 mod sink;
 mod value;
 
+pub(crate) use json::Text;
 pub use json::decode_otlp_json;
 pub use kind::MetricKind;
 pub use proto::{decode_otlp_proto, looks_like_request};
 pub use sink::{Level, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
-
-pub(crate) use json::Text;

@@ -7,7 +7,6 @@ use std::io::Write;
 use chronoxide_format::layout::{ANCHOR_ROWS, MAJOR, MINOR};
 use chronoxide_format::view::{BlockView, Pairs, Table, Text};
 use chronoxide_format::{KeyId, SymbolId, TableId};
-
 pub use entry::{DomainEntry, Entry, JobEntry, MetaEntry};
 
 use crate::InspectError;

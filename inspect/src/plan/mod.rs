@@ -6,18 +6,17 @@ mod uses;
 
 use std::cmp::Reverse;
 
+pub use balance::Balance;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{Result, TableId};
-use serde::Serialize;
-
-pub use balance::Balance;
 pub use gain::KeysetGain;
+use serde::Serialize;
+use uses::Uses;
 pub use uses::{PoolUse, TableUse};
 
 use crate::InspectError;
 use crate::name::Name;
-use uses::Uses;
 
 /// Bytes that a plan saved: in each keyset, and in the whole block.
 ///

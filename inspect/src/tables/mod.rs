@@ -6,14 +6,13 @@ mod references;
 
 use chronoxide_format::view::{BlockView, Domain, Pool, Table, Text};
 use chronoxide_format::{Result, TableId};
-
 pub use entry::{ColumnEntry, Entry, PoolEntry, PoolTotal, TableEntry, Total};
 pub use kind::TableKind;
+use references::References;
 pub use references::Referrers;
 
 use crate::InspectError;
 use crate::name::Name;
-use references::References;
 
 /// Selection of the tables to list.
 #[derive(Clone, Copy, Debug, Default)]

@@ -13,8 +13,6 @@ mod rows;
 mod store;
 
 pub use keys::{LabelId, StoreKeyId, ValueCode};
-pub use store::KeysetStore;
-
-pub(crate) use store::StoreCounts;
-
 pub(crate) use rows::Keyset;
+pub use store::KeysetStore;
+pub(crate) use store::StoreCounts;

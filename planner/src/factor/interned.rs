@@ -1,9 +1,10 @@
 //! Sets of rows and lists of codes, numbered in order of arrival.
 
+use std::hash::BuildHasher;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use std::hash::BuildHasher;
 
 /// Set of rows of codes.
 #[derive(Debug)]

@@ -165,10 +165,11 @@ mod content;
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::content::{Model, labelsets, plain_block, sizes, write};
     use super::*;
     use crate::plan::Plan;
-    use proptest::prelude::*;
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]

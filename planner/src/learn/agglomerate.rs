@@ -1,12 +1,13 @@
 //! Groups of columns that belong together, found in the rows: starts with single columns, and joins the two groups that
 //! save most until no join saves bits.
 
+use std::rc::Rc;
+
 use foldhash::HashMap;
 
 use super::cost::{COLUMN_BITS, TABLE_BITS};
 use super::group::{Counting, Group, Numbering};
 use super::sample::{Sample, bits};
-use std::rc::Rc;
 
 /// Maximum number of groups that are compared in pairs.
 const MAX_GROUPS: usize = 48;

@@ -1,9 +1,10 @@
 //! Groups of columns of a keyset, as dense codes: [`Group`].
 
+use std::hash::BuildHasher;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use std::hash::BuildHasher;
 
 /// Maximum bits of a bitmap for counting pairs of codes, so that it stays in the second-level cache.
 const MAX_BITMAP_BITS: usize = 1 << 20;
@@ -131,8 +132,9 @@ impl Counting {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     #[test]
     fn joined_groups_have_the_distinct_pairs() {

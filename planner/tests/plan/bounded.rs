@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::iter::once;
 
-use crate::content::{Labelset, Model, write};
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::plan;
+
+use crate::content::{Labelset, Model, write};
 
 /// The block of what was planned, verified, has the series.
 fn assert_planned(series: impl Iterator<Item = Labelset>) {

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::content::{Labelset, Model, labelset, labelsets, plain_block, sizes, write};
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::{Origin, plan};
 use chronoxide_workload::{Options, Set, Workload, visit_labelsets};
 use proptest::prelude::*;
+
+use crate::content::{Labelset, Model, labelset, labelsets, plain_block, sizes, write};
 
 /// Maximum cost of planning, per block and per keyset.
 const SLACK: u64 = 64;

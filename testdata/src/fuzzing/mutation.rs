@@ -364,9 +364,10 @@ fn change_list<T: Copy + Default>(records: &mut Vec<T>, program: &mut Program<'_
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::corpus::read_corpus;
-    use std::collections::BTreeMap;
 
     #[test]
     fn programs_of_the_corpus_make_sound_blocks_and_break_many_rules() {

@@ -2,14 +2,15 @@
 //!
 //! A series is a slot here, as a pod is in a fleet, and is replaced likewise.
 
+use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::metrics::v1::{ResourceMetrics, ScopeMetrics};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+
 use crate::attribute::{number, text};
 use crate::fleet::plan::generation;
 use crate::options::{Options, Set};
 use crate::random::Random;
 use crate::telemetry::{Instrument, Kind, Moment, metric};
-use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue};
-use opentelemetry_proto::tonic::metrics::v1::{ResourceMetrics, ScopeMetrics};
-use opentelemetry_proto::tonic::resource::v1::Resource;
 
 /// Number of keysets of the set of tiny keysets: combinations of two of 200 keys.
 const TINY_KEYSETS: u64 = 10_000;

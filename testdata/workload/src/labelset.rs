@@ -1,10 +1,11 @@
 //! The labels of points: one series for each distinct labelset.
 
+use std::borrow::Cow;
+
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue};
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
-use std::borrow::Cow;
 
 /// Names and values of a series, in the order of names.
 pub type Labelset = Vec<(String, String)>;

@@ -1,6 +1,7 @@
 //! What to generate.
 
 use std::ops::Range;
+
 use thiserror::Error;
 
 /// Which workload to generate. The same options give the same bytes, on every machine.

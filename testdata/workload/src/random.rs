@@ -100,8 +100,9 @@ pub(crate) fn safe_text(number: u64, len: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     #[test]
     fn splitmix_is_the_published_one() {

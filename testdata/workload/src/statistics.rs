@@ -1,10 +1,11 @@
 //! What a workload is like, measured on its labelsets.
 
-use crate::labelset::visit_labelsets;
-use crate::workload::Workload;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::labelset::visit_labelsets;
+use crate::workload::Workload;
 
 /// Measures of the labelsets of a workload.
 #[derive(Clone, Debug, Default)]

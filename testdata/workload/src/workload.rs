@@ -1,14 +1,16 @@
 //! The workload: requests, one after another.
 
+use std::ops::Range;
+
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::metrics::v1::ResourceMetrics;
+
 use crate::adversary::{batch, batch_len};
 use crate::fleet::plan::Fleet;
 use crate::labelset::{Labelset, visit_labelsets};
 use crate::options::{Options, OptionsError, Set};
 use crate::random::Random;
 use crate::telemetry::{Moment, scrape};
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::metrics::v1::ResourceMetrics;
-use std::ops::Range;
 
 /// A workload: a stream of requests, which is worked out as it is read.
 ///

@@ -2,9 +2,10 @@
 
 mod oracle;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chronoxide_workload::{Options, Set, Workload};
 use oracle::{Labels, resource};
-use std::collections::{BTreeMap, BTreeSet};
 
 type Labelset = Vec<(String, String)>;
 

@@ -2,9 +2,10 @@
 
 mod oracle;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chronoxide_workload::{Format, Options, Set, Statistics, Workload};
 use oracle::{Labels, bytes, json_labels};
-use std::collections::{BTreeMap, BTreeSet};
 
 fn statistics(series: u64, seed: u64, set: Set) -> Statistics {
     Statistics::from_workload(&Workload::new(Options { series, seed, set, ..Options::default() }).unwrap())

@@ -2,9 +2,10 @@
 
 mod oracle;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chronoxide_workload::{Options, Set, Statistics, Workload};
 use oracle::points;
-use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn every_window_has_as_many_series_as_were_asked_for() {

@@ -18,10 +18,10 @@ mod message;
 
 pub use detect::looks_like_metric_families;
 pub use error::{ExpositionError, FamilyError};
+use message::{Metric, MetricFamily};
 
 use super::{FamilyType, MILLISECOND, NAME, open_metrics_float};
 use crate::series::SeriesSink;
-use message::{Metric, MetricFamily};
 
 /// Decodes a metric family, without its length prefix, and gives its parts to `sink`. With `classic_histograms`,
 /// histograms with native and classic buckets get the classic series.

@@ -20,11 +20,11 @@ mod message;
 
 pub use detect::looks_like_remote_write;
 pub use error::{RemoteWriteError, RequestError};
+use message::{MetadataV1, MetadataV2, Request, SeriesV1, SeriesV2, Symbols, Timestamps};
 
 use super::{FamilyType, MILLISECOND, NAME};
 use crate::protobuf::{Fields, ProtoError};
 use crate::series::SeriesSink;
-use message::{MetadataV1, MetadataV2, Request, SeriesV1, SeriesV2, Symbols, Timestamps};
 
 /// Upper limit of the ratio by which snappy compresses: its best code makes 64 bytes of 3, rounded up.
 const MAX_EXPANSION: usize = 22;

@@ -72,13 +72,13 @@ mod timestamp;
 
 pub use detect::looks_like_text;
 pub use error::{LineError, TextError};
+use family::Family;
+use line::{Fact, Line, Sample};
+use number::is_value;
 pub use timestamp::TimestampUnit;
 
 use super::{FamilyType, open_metrics_float};
 use crate::series::SeriesSink;
-use family::Family;
-use line::{Fact, Line, Sample};
-use number::is_value;
 
 /// Decoder of exposition text, line by line. It collects the metadata of the current metric family from the lines
 /// `HELP`, `TYPE` and `UNIT`. The sink gets the metadata with the first sample of the family, or when another family

@@ -24,18 +24,18 @@ mod series;
 mod symbols;
 mod toc;
 
-pub use error::{TsdbBlockError, TsdbError};
-pub use meta::{TsdbMeta, TsdbStats};
-
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use crate::series::SeriesSink;
+pub use error::{TsdbBlockError, TsdbError};
 use input::Input;
+pub use meta::{TsdbMeta, TsdbStats};
 use series::Entry;
 use symbols::Symbols;
 use toc::Toc;
+
+use crate::series::SeriesSink;
 
 /// File name of the metadata of a block.
 const META: &str = "meta.json";

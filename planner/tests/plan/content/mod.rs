@@ -5,9 +5,8 @@ mod random;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_planner::{Content, KeysetRows, Origin};
-
 pub use block::{plain_block, sizes, write};
+use chronoxide_planner::{Content, KeysetRows, Origin};
 pub use random::labelsets;
 
 /// A labelset: values by name, none empty.

@@ -1,10 +1,11 @@
 //! Arguments of the command.
 
+use std::ops::Range;
+use std::path::PathBuf;
+
 use chronoxide_workload::{Format, Options, Set};
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use std::ops::Range;
-use std::path::PathBuf;
 
 /// Generates a workload of OTLP metrics
 ///

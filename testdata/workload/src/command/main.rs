@@ -2,13 +2,14 @@
 
 mod arguments;
 
-use arguments::Arguments;
-use chronoxide_workload::{Format, Statistics, Workload, write};
-use clap::Parser;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+
+use arguments::Arguments;
+use chronoxide_workload::{Format, Statistics, Workload, write};
+use clap::Parser;
 
 /// Exit codes as those of the other commands: a file cannot be written, wrong usage.
 const IO: u8 = 1;

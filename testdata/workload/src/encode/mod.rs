@@ -5,12 +5,13 @@ mod otlp_json;
 mod otlp_proto;
 mod series_json;
 
+use std::io::{self, Write};
+
 pub use otlp_json::write_otlp_json;
 pub use otlp_proto::write_otlp_proto;
 pub use series_json::write_series_json;
 
 use crate::workload::Workload;
-use std::io::{self, Write};
 
 /// How a workload is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,8 @@
 //! Requests in the JSON mapping of OTLP: names in camel case, 64-bit integers as strings, enums as numbers, and nothing
 //! for what has its default.
 
-use crate::encode::object::{Object, display, double};
+use std::io::{self, Write};
+
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
@@ -12,7 +13,8 @@ use opentelemetry_proto::tonic::metrics::v1::{
     ExponentialHistogramDataPoint, HistogramDataPoint, Metric, NumberDataPoint, ResourceMetrics, ScopeMetrics,
     SummaryDataPoint,
 };
-use std::io::{self, Write};
+
+use crate::encode::object::{Object, display, double};
 
 /// Writes a request as one line of JSON.
 ///

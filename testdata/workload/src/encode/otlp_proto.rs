@@ -1,8 +1,9 @@
 //! Requests as protobuf.
 
+use std::io::{self, Write};
+
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use prost::Message;
-use std::io::{self, Write};
 
 /// Writes the length of a request as a big-endian 32-bit number, and the request as protobuf.
 ///

@@ -1,9 +1,11 @@
 //! Series as JSON.
 
+use std::io::{self, Write};
+
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+
 use crate::encode::object::Object;
 use crate::labelset::visit_labelsets;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use std::io::{self, Write};
 
 /// Writes the labels of each point of a request as an object of label to value, one a line.
 ///

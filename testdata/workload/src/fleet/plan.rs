@@ -1,12 +1,13 @@
 //! How many services and pods a fleet has, and in which order the pods report.
 
+use std::ops::Range;
+
 use crate::fleet::place::Cluster;
 use crate::fleet::pod::Pod;
 use crate::fleet::service::Service;
 use crate::options::Options;
 use crate::random::Random;
 use crate::telemetry::expected_points;
-use std::ops::Range;
 
 /// About how many series a pod has: only the size of the largest service rests on it.
 const SERIES_PER_POD: u64 = 150;

@@ -1,11 +1,12 @@
 //! Pods: one slot of a service, from one window to another.
 
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+
 use crate::attribute::{number, text};
 use crate::fleet::place::{Cluster, Node, uuid};
 use crate::fleet::profile::RESOURCE_KEYS;
 use crate::fleet::service::{Language, Service};
 use crate::random::{Random, safe_text};
-use opentelemetry_proto::tonic::common::v1::KeyValue;
 
 /// A pod of a service.
 #[derive(Clone, Debug)]

@@ -232,8 +232,9 @@ pub(crate) fn service_name(seed: u64, number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     #[test]
     fn no_two_services_have_one_name() {

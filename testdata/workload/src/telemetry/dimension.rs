@@ -1,9 +1,10 @@
 //! What the points of a metric are distinguished by.
 
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+
 use crate::attribute::{flag, number, text};
 use crate::fleet::profile::{Profile, business_values};
 use crate::fleet::service::Service;
-use opentelemetry_proto::tonic::common::v1::KeyValue;
 
 /// Something that points of a metric differ in. A metric has a point for each combination of its dimensions that a pod
 /// has seen.

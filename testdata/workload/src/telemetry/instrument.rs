@@ -1,7 +1,8 @@
 //! A metric before it has points.
 
-use crate::telemetry::dimension::Dimension;
 use std::borrow::Cow;
+
+use crate::telemetry::dimension::Dimension;
 
 /// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,15 +6,15 @@ mod instrument;
 mod point;
 mod scope;
 
+use dimension::combinations;
 pub(crate) use instrument::{Instrument, Kind};
+use opentelemetry_proto::tonic::metrics::v1::{ResourceMetrics, ScopeMetrics};
+use opentelemetry_proto::tonic::resource::v1::Resource;
 pub(crate) use point::{Moment, metric};
+use scope::scopes;
 
 use crate::fleet::pod::Pod;
 use crate::fleet::service::Service;
-use dimension::combinations;
-use opentelemetry_proto::tonic::metrics::v1::{ResourceMetrics, ScopeMetrics};
-use opentelemetry_proto::tonic::resource::v1::Resource;
-use scope::scopes;
 
 const SCHEMA: &str = "https://opentelemetry.io/schemas/1.29.0";
 

@@ -1,7 +1,5 @@
 //! Points: when they are, and what they say.
 
-use crate::random::Random;
-use crate::telemetry::instrument::{Instrument, Kind};
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::metrics::v1::exponential_histogram_data_point::Buckets;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
@@ -11,6 +9,9 @@ use opentelemetry_proto::tonic::metrics::v1::{
     AggregationTemporality, ExponentialHistogram, ExponentialHistogramDataPoint, Gauge, Histogram, HistogramDataPoint,
     Metric, NumberDataPoint, Sum, Summary, SummaryDataPoint,
 };
+
+use crate::random::Random;
+use crate::telemetry::instrument::{Instrument, Kind};
 
 /// When a scrape is, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

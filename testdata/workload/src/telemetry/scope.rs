@@ -1,5 +1,9 @@
 //! Which instrumentation libraries a service has, and what its team measures itself.
 
+use std::borrow::Cow;
+
+use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
+
 use crate::fleet::profile::Profile;
 use crate::fleet::service::{Language, Service};
 use crate::random::Random;
@@ -9,8 +13,6 @@ use crate::telemetry::catalogue::{
 };
 use crate::telemetry::dimension::Dimension;
 use crate::telemetry::instrument::{Instrument, Kind};
-use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
-use std::borrow::Cow;
 
 /// An instrumentation library, and its metrics.
 #[derive(Clone, Debug)]

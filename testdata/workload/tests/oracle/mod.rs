@@ -3,12 +3,13 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use std::collections::BTreeMap;
+
 use chronoxide_workload::{ExportMetricsServiceRequest, Format, Options, Workload, write};
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use prost::Message;
-use std::collections::BTreeMap;
 
 pub type Labels = BTreeMap<String, String>;
 
