@@ -141,7 +141,7 @@ MAX_METRIC_TEXT_LEN = 65535
 
 def read_header(data):
     """Checks the rules in the order of section 3, so that a newer block is called newer."""
-    must(data[:len(MAGIC)] == MAGIC, "magic", "this is no block")
+    must(data[:len(MAGIC)] == MAGIC, "magic", "not a block")
     must(len(data) >= HEADER.size, "header-checksum", "the file ends inside the header")  # no rule says this
     header = HEADER.read(data)
     must((header.major, header.minor) == VERSION, "version", "version %d.%d", header.major, header.minor)
@@ -234,7 +234,7 @@ def read_catalogue(section):
 
 
 def read_shapes(section, start, header, tables):
-    """The shapes of the tables that are no dictionaries, which follow one another from bit `start` on."""
+    """The shapes of the tables that are not dictionaries, which follow one another from bit `start` on."""
     shapes, end, largest = [], 0, [0, 0, 0]
     for t, record in enumerate(tables, header.key_count):
         must(record.shape == end, "table-columns", "the shape of table %d starts at %d, not %d", t, record.shape, end)
@@ -718,7 +718,7 @@ def read_metrics(section):
             must(value < count, "metric-values", "row %d has a value of %d, of %d", i, value, count)
     must(increasing(rows), "metric-order", "rows in another order")
     used = {0}.union(*((row.name, row.unit, row.description) for row in rows))
-    must(len(used) == len(texts), "metric-text-used", "%d texts, of which %d are used", len(texts) - 1, len(used) - 1)
+    must(len(used) == len(texts), "metric-text-used", "%d texts, %d used", len(texts) - 1, len(used) - 1)
     return [Metric(texts[row.name], TYPES[row.type], TEMPORALITIES[row.temporality], row.monotonic == 1, texts[row.unit],
                    texts[row.description]) for row in rows]
 
@@ -939,7 +939,7 @@ def dump_meta(meta, origins):
     yield "  job %s" % (job if meta.job_output_count else "none")
     for name, ids in ("parent", origins.parents), ("ancestor", origins.ancestors):
         yield from ("  %s %s" % (name, block_id_text(value)) for value in ids)
-    for name, pairs in ("external", origins.external_labels), ("user", origins.annotations):
+    for name, pairs in ("external", origins.external_labels), ("annotation", origins.annotations):
         yield from ("  %s %s %s" % (name, quoted(key), quoted(value)) for key, value in pairs)
     yield "  policy %d %d" % (meta.max_name_len, meta.max_value_len)
     yield "  planner %d" % meta.planner_version

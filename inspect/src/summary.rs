@@ -44,7 +44,7 @@ pub struct Summary {
     pub parents: Vec<String>,
     /// Labels of the block as a whole.
     pub external_labels: Vec<(String, String)>,
-    /// Pairs that a user attached.
+    /// Annotations: pairs that writers attach to a block.
     pub annotations: Vec<(String, String)>,
     /// Longest name and value that are kept whole, in bytes.
     pub label_policy: (u32, u32),

@@ -191,7 +191,7 @@ impl fmt::Display for MetaEntry<'_> {
         }
         self.parents.iter().try_for_each(|parent| writeln!(f, "  parent {parent}"))?;
         self.ancestors.iter().try_for_each(|ancestor| writeln!(f, "  ancestor {ancestor}"))?;
-        for (name, pairs) in [("external", &self.external_labels), ("user", &self.annotations)] {
+        for (name, pairs) in [("external", &self.external_labels), ("annotation", &self.annotations)] {
             pairs.iter().try_for_each(|(key, value)| writeln!(f, "  {name} {} {}", Escaped(key), Escaped(value)))?;
         }
         writeln!(f, "  policy {} {}", self.max_name_len, self.max_value_len)?;
