@@ -89,8 +89,8 @@ Examples:
 const PLAN: &str = "\
 Examples:
   chronoxide-inspect plan week.cx --first 20
-  chronoxide-inspect plan week.cx --json | jq 'select(.type == \"balance\").gained_bytes'
-  chronoxide-inspect plan week.cx --json | jq 'select(.type == \"keyset\" and .gained_bytes < 0)'";
+  chronoxide-inspect plan week.cx --json | jq 'select(.type == \"balance\").saved_bytes'
+  chronoxide-inspect plan week.cx --json | jq 'select(.type == \"keyset\" and .saved_bytes < 0)'";
 
 const FOLLOW: &str = "\
 Examples:

@@ -47,7 +47,7 @@ fn expected(series: &BTreeSet<Labelset>, block: &[u8], version: u32) -> Vec<Valu
     let mut keysets: Vec<Value> =
         (0..plain.len()).map(|keyset| expected_keyset(&model, keyset, plain[keyset])).collect();
     // A stable sort keeps the order of keysets with equal gains.
-    keysets.sort_by_key(|keyset| Reverse(keyset["gained_bytes"].as_i64()));
+    keysets.sort_by_key(|keyset| Reverse(keyset["saved_bytes"].as_i64()));
     lines.append(&mut keysets);
     for table in model.keys.len()..first {
         let direct = |keyset: &usize| {
@@ -78,7 +78,7 @@ fn expected_keyset(model: &Model, keyset: usize, plain: u64) -> Value {
     json!({
         "type": "keyset", "keyset": keyset, "table": table, "series": model.keysets[keyset],
         "prefix_rows": model.tables[table].rows, "plain_bytes": plain, "row_bytes": rows, "anchor_bytes": anchors,
-        "factored_bytes": rows + anchors, "gained_bytes": plain as i64 - (rows + anchors) as i64,
+        "factored_bytes": rows + anchors, "saved_bytes": plain as i64 - (rows + anchors) as i64,
         "keys": model.key_names(table),
     })
 }
@@ -90,11 +90,11 @@ fn expected_balance(model: &Model, plain: u64) -> Value {
     let anchors: u64 = (0..model.keysets.len()).map(|keyset| model.anchor_bytes(keyset)).sum();
     let lists: u64 = (0..model.pools.len()).map(|pool| model.pool_bytes(pool)).sum();
     let factored = of_kind("keyset") + anchors + lists + of_kind("shared") + of_kind("map");
-    let gained = plain as i64 - factored as i64;
+    let saved = plain as i64 - factored as i64;
     json!({
         "type": "balance", "plain_bytes": plain, "keyset_table_bytes": of_kind("keyset"), "anchor_bytes": anchors,
         "list_bytes": lists, "shared_table_bytes": of_kind("shared"), "map_bytes": of_kind("map"),
-        "factored_bytes": factored, "gained_bytes": gained, "gained_bytes_per_series": model.per_series(gained),
+        "factored_bytes": factored, "saved_bytes": saved, "saved_bytes_per_series": model.per_series(saved),
         "catalogue_bytes": model.sections["catalogue"],
     })
 }
@@ -125,18 +125,18 @@ fn gains_of_the_goldens_match_their_series() {
 
 #[test]
 fn gains_of_random_plans_match_their_series() {
-    let (mut gained, mut lost, mut indirect) = (0, 0, 0);
+    let (mut saved, mut lost, mut indirect) = (0, 0, 0);
     for seed in 0..150 {
         let (series, block) = random_block(seed);
         let lines = entries(&block);
         assert_eq!(lines, expected(&series, &block, 0), "seed {seed}");
         let count = |is: &dyn Fn(&Value) -> bool| lines.iter().filter(|line| is(line)).count();
-        gained += count(&|line| line["type"] == "keyset" && line["gained_bytes"].as_i64() > Some(0));
-        lost += count(&|line| line["type"] == "balance" && line["gained_bytes"].as_i64() < Some(0));
+        saved += count(&|line| line["type"] == "keyset" && line["saved_bytes"].as_i64() > Some(0));
+        lost += count(&|line| line["type"] == "balance" && line["saved_bytes"].as_i64() < Some(0));
         indirect += count(&|line| line["type"] == "table" && line["direct_keysets"] != line["keysets"]);
     }
-    println!("{gained} keysets gained, {lost} blocks lost, {indirect} tables are used through others");
-    assert!(gained >= 100 && lost >= 50 && indirect >= 100, "{gained} {lost} {indirect}");
+    println!("{saved} keysets saved, {lost} blocks lost, {indirect} tables are used through others");
+    assert!(saved >= 100 && lost >= 50 && indirect >= 100, "{saved} {lost} {indirect}");
 }
 
 /// The plain size of a keyset is its size in the plain block of the same series.
@@ -170,8 +170,8 @@ fn gains_are_shown_in_words() {
         "rows bitpacked",
         "series 160 in 2 keysets",
         "keysets: bytes of their rows",
-        "0 118 series 20 prefix rows 118 plain 17 factored 101 gained 4 keys: __name__, code, method, route",
-        "1 42 series 20 prefix rows 37 plain 17 factored 20 gained 3 keys: __name__, le, route",
+        "0 118 series 20 prefix rows 118 plain 17 factored 101 saved 4 keys: __name__, code, method, route",
+        "1 42 series 20 prefix rows 37 plain 17 factored 20 saved 3 keys: __name__, le, route",
         "inner tables",
         "5 shared 6 rows 3 bytes used by 1 keyset, 0 of them directly; 2 keys: code, method",
         "list pools",
@@ -184,7 +184,7 @@ fn gains_are_shown_in_words() {
         "lists 8 0.05 per series",
         "shared tables 3 0.02 per series",
         "maps 0 0 per series",
-        "gained 110 0.69 per series",
+        "saved 110 0.69 per series",
         "catalogue, not included 91 0.57 per series",
     ];
     assert_eq!(words, expected, "{shown}");
@@ -201,10 +201,10 @@ fn plan_of_a_plain_block_says_that_nothing_was_factored() {
         let path = golden(&format!("{name}.cx"));
         let shown = stdout(&["plan", &path]);
         assert!(shown.contains("  Nothing was factored: "), "{shown}");
-        assert!(shown.contains("\n  gained                                      0 "), "{shown}");
+        assert!(shown.contains("\n  saved                                       0 "), "{shown}");
         assert!(!shown.contains(" prefix row"), "{shown}");
         let lines = json_lines(&["plan", &path, "--json"]);
-        assert_eq!((&lines[0]["factored"], &lines.last().unwrap()["gained_bytes"]), (&json!(false), &json!(0)));
+        assert_eq!((&lines[0]["factored"], &lines.last().unwrap()["saved_bytes"]), (&json!(false), &json!(0)));
     }
     for name in ["chain-fixedwidth", "limit-depth", "lists-fixedwidth", "shared-table"] {
         let shown = stdout(&["plan", &golden(&format!("{name}.cx"))]);

@@ -28,9 +28,9 @@ pub struct Balance {
     /// Sum of the five sizes above.
     pub factored_bytes: u64,
     /// `plain_bytes` minus the sum above.
-    pub gained_bytes: i64,
+    pub saved_bytes: i64,
     /// Bytes per series; `None` for a block without series.
-    pub gained_bytes_per_series: Option<f64>,
+    pub saved_bytes_per_series: Option<f64>,
     /// Bytes of the catalogue section.
     pub catalogue_bytes: u64,
 }
@@ -46,8 +46,8 @@ impl Balance {
         let (shared_table_bytes, map_bytes) = (tables(TableKind::Shared), tables(TableKind::Map));
         let factored = [keyset_table_bytes, anchor_bytes, list_bytes, shared_table_bytes, map_bytes];
         let factored_bytes = sum(&mut factored.into_iter());
-        let gained_bytes = difference(plain_bytes, factored_bytes);
-        let size = per(gained_bytes.unsigned_abs(), series.into());
+        let saved_bytes = difference(plain_bytes, factored_bytes);
+        let size = per(saved_bytes.unsigned_abs(), series.into());
         let catalogue = view.sections().find(|section| section.known() == Some(SectionKind::Catalogue));
         Self {
             plain_bytes,
@@ -57,8 +57,8 @@ impl Balance {
             shared_table_bytes,
             map_bytes,
             factored_bytes,
-            gained_bytes,
-            gained_bytes_per_series: size.map(|size| if gained_bytes < 0 { -size } else { size }),
+            saved_bytes,
+            saved_bytes_per_series: size.map(|size| if saved_bytes < 0 { -size } else { size }),
             catalogue_bytes: catalogue.map_or(0, |section| section.length),
         }
     }

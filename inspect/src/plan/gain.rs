@@ -27,7 +27,7 @@ pub struct KeysetGain {
     /// Rows and anchors together.
     pub factored_bytes: u64,
     /// Plain bytes minus factored bytes.
-    pub gained_bytes: i64,
+    pub saved_bytes: i64,
 }
 
 impl KeysetGain {
@@ -46,7 +46,7 @@ impl KeysetGain {
             row_bytes,
             anchor_bytes,
             factored_bytes,
-            gained_bytes: difference(plain_bytes, factored_bytes),
+            saved_bytes: difference(plain_bytes, factored_bytes),
         })
     }
 }

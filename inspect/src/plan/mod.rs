@@ -65,7 +65,7 @@ impl Plan {
             .keysets()
             .map(|keyset| KeysetGain::from_keyset(view, &keyset?, view.row_form()))
             .collect::<Result<Vec<_>>>()?;
-        keysets.sort_by_key(|keyset| (Reverse(keyset.gained_bytes), keyset.keyset));
+        keysets.sort_by_key(|keyset| (Reverse(keyset.saved_bytes), keyset.keyset));
         let head = Head {
             planner_version: meta.planner_version(),
             rows: meta.row_form().map_or("unknown", RowForm::name),

@@ -70,11 +70,11 @@ impl<'o> Screen<'o> {
         let keys = List { what: "key", items: keys, most: self.most };
         writeln!(
             self.out,
-            "  {:>6} {series:>13} series {rows:>22} {:>12} plain {:>12} factored {:>12} gained  {keys}",
+            "  {:>6} {series:>13} series {rows:>22} {:>12} plain {:>12} factored {:>12} saved  {keys}",
             gain.keyset,
             count(gain.plain_bytes),
             count(gain.factored_bytes),
-            signed(gain.gained_bytes)
+            signed(gain.saved_bytes)
         )
     }
 
@@ -115,7 +115,7 @@ impl<'o> Screen<'o> {
         ] {
             line(name, i64::try_from(bytes).unwrap_or(i64::MAX))?;
         }
-        line("gained", balance.gained_bytes)?;
+        line("saved", balance.saved_bytes)?;
         line("catalogue, not included", i64::try_from(balance.catalogue_bytes).unwrap_or(i64::MAX))
     }
 }
