@@ -6,6 +6,7 @@ use chronoxide_format::remap::layout::RemapHeader;
 use chronoxide_format::remap::{
     KeysetTargets, RemapBuildError, RemapBuilder, RemapError, RemapOutput, RemapRule, RemapView, Target,
 };
+use chronoxide_testdata::random::Random;
 use proptest::prelude::*;
 
 /// Targets of an input's series: for each keyset, row and series a target or none.
@@ -39,50 +40,33 @@ impl Model {
     }
 }
 
-/// Random numbers, equal for equal seeds (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % end.max(1)
-    }
-
-    fn percent(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
-
 /// Keysets that were merged in order, spread over shards, mixed up or dropped.
-fn random_model(seed: u64, size: u64) -> Model {
-    let mut random = Random(seed);
-    let shards = [1, 1, 1, 3][random.below(4) as usize];
+fn random_model(seed: u64, size: usize) -> Model {
+    let mut random = Random::new(seed);
+    let shards = [1, 1, 1, 3][random.below(4)];
     let mut next = vec![0_u32; shards];
     let mut keysets = Vec::new();
     for _ in 0..random.below(6) {
         let rows = 1 + random.below(size);
         let (has_lists, is_mixed) = (random.percent(60), random.percent(20));
-        let gone = [0, 0, 10, 60, 100][random.below(5) as usize];
-        let skipped = [0, 0, 10, 70][random.below(4) as usize];
+        let gone = [0, 0, 10, 60, 100][random.below(5)];
+        let skipped = [0, 0, 10, 70][random.below(4)];
         let lists: Vec<Vec<Option<u32>>> = (0..3)
             .map(|_| {
                 let len = if has_lists { 1 + random.below(9) } else { 1 };
-                (0..len).map(|_| (!random.percent(gone)).then(|| random.below(shards as u64) as u32)).collect()
+                (0..len).map(|_| (!random.percent(gone)).then(|| random.below(shards) as u32)).collect()
             })
             .collect();
         let mut keyset = Vec::new();
         for _ in 0..rows {
-            let list = &lists[random.below(3) as usize];
+            let list = &lists[random.below(3)];
             let row: Vec<Option<Target>> = list
                 .iter()
                 .map(|shard| {
                     let shard = (*shard)?;
                     let series = &mut next[shard as usize];
                     *series += 1 + u32::from(random.percent(skipped)) * random.below(40) as u32;
-                    let behind = if is_mixed { random.below((*series).into()) as u32 } else { 1 };
+                    let behind = if is_mixed { random.below(*series as usize) as u32 } else { 1 };
                     Some(Target { output: shard, series: SeriesRef(*series - behind.max(1)) })
                 })
                 .collect();
@@ -121,7 +105,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_series_is_found_where_it_was_put(seed: u64, size in 1_u64..80) {
+    fn every_series_is_found_where_it_was_put(seed: u64, size in 1_usize..80) {
         let model = random_model(seed, size);
         let bytes = model.build();
         let view = RemapView::open(&bytes).unwrap();
