@@ -1,5 +1,7 @@
 //! Random blocks merged, against sets of labelsets as plain maps.
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{AnnotationPolicy, CompactError, CompactOptions, Compacted, Compaction};
@@ -12,6 +14,7 @@ use chronoxide_planner::Layout;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
+use support::content;
 
 /// A random block and what is in it: plain or factored, in either form.
 struct Input {
@@ -80,15 +83,6 @@ impl Way {
 
 fn bytes(inputs: &[Input]) -> Vec<&[u8]> {
     inputs.iter().map(|input| &input.bytes[..]).collect()
-}
-
-fn content(block: &[u8]) -> BTreeSet<Labelset> {
-    let view = BlockView::open(block).unwrap();
-    let text = view.text().unwrap();
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.series_iter()
-        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
-        .collect()
 }
 
 /// The sections that hold content and not where it came from.

@@ -20,7 +20,7 @@ use chronoxide_testdata::merging::{Merged, expected_here, merge_in_memory};
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
-use support::{pods, random_options};
+use support::{pods, random_options, series};
 
 mod support;
 
@@ -29,16 +29,6 @@ fn merge(blocks: &[Vec<u8>], options: &CompactOptions) -> Merged {
     let folder = tempfile::tempdir().unwrap();
     let mut spool = Spool::new(&Disk, folder.path(), 1 << 12);
     merge_in_memory(&views, options, true, &mut spool).unwrap()
-}
-
-/// The labels of all series of a block, by their refs.
-fn series(block: &[u8]) -> Vec<Labelset> {
-    let view = BlockView::open(block).unwrap();
-    let text = view.text().unwrap();
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    view.series_iter()
-        .map(|series| text.labels(&series.unwrap()).map(|label| owned(label.unwrap().into())).collect())
-        .collect()
 }
 
 fn id(block: &[u8]) -> BlockId {

@@ -50,8 +50,13 @@ pub fn empty_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// The series of a block.
+/// Returns the series of a block.
 pub fn content(block: &[u8]) -> BTreeSet<Labelset> {
+    series(block).into_iter().collect()
+}
+
+/// Returns the labels of all series of a block, by their refs.
+pub fn series(block: &[u8]) -> Vec<Labelset> {
     let view = BlockView::open(block).unwrap();
     let text = view.text().unwrap();
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
