@@ -33,7 +33,7 @@ def kept_columns(columns):
     """The numbers of the columns that no other column determines; of those that determine each other, of the first."""
     counts = [len(set(column)) for column in columns]
     kept = []
-    # What determines a column has at least as many values: whoever could drop it stands before it. It is enough to ask those
+    # A column that determines another has at least as many values, so it comes earlier. It is enough to ask those
     # that are kept, for what determines a dropped column's dropper determines the column.
     for number in sorted(range(len(columns)), key=lambda number: -counts[number]):
         if not kept or counts[number] > 1 and not any(determines(columns[other], columns[number]) for other in kept):

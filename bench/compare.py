@@ -180,6 +180,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except BrokenPipeError:
-        # Nobody reads on; what Python would write as it ends must go elsewhere.
+        # The reader has closed the pipe; output that Python would flush at exit must go elsewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -1,6 +1,6 @@
 """Distinct series of a `series-json` file, kept as codes of strings: by keyset, and within it by column.
 
-What is a series is what `chronoxide-ingest` says: values and names that are empty are no labels, series without labels are
+Series are defined as in `chronoxide-ingest`: labels with an empty name or value are dropped, series without labels are
 none, and of a name that an object has twice the last one counts. Nothing is cut, however long it is.
 """
 
@@ -104,14 +104,14 @@ class Series:
 
 
 def labels_of(line):
-    """The labels that a line has. What is no object of strings is a `ValueError`."""
+    """Returns the labels of a line. Raises `ValueError` if it is not an object of strings."""
     labels = json.loads(line.decode())
     if type(labels) is not dict or any(type(value) is not str for value in labels.values()):
         raise ValueError("not an object of label to string")
     if "" in labels or "" in labels.values():
         labels = {key: value for key, value in labels.items() if key and value}
     for text in (*labels, *labels.values()) if b"\\u" in line else ():
-        text.encode()  # half a surrogate pair is no character
+        text.encode()  # half a surrogate pair is not a character
     return labels
 
 

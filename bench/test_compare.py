@@ -35,9 +35,9 @@ CAPTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testd
 needs_pyarrow = unittest.skipUnless(pyarrow, "pyarrow cannot be imported")
 needs_zstd = unittest.skipUnless(shutil.which("zstd"), "there is no zstd command")
 needs_ingest = unittest.skipUnless(INGEST, "CHRONOXIDE_INGEST is not set")
-needs_scripts = unittest.skipIf(os.name == "nt", "a script is no program here")
+needs_scripts = unittest.skipIf(os.name == "nt", "scripts cannot be executed here")
 
-# Four series of two keysets, in this order, with a duplicate and what is no series.
+# Four series of two keysets, in this order, with a duplicate and lines that are not series.
 FOUR = b"""{"job":"b","__name__":"up","pod":"x"}
 {"__name__":"up","job":"a","pod":"y"}
 

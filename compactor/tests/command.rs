@@ -63,7 +63,7 @@ fn assert_exit(output: &Output, code: i32, message: &str) {
     assert_eq!(output.status.code(), Some(code), "{stderr}");
     assert!(stderr.contains(message), "{stderr}");
     if code != 0 {
-        assert_eq!(output.stdout, b"", "an error is no result");
+        assert_eq!(output.stdout, b"", "stdout is empty after an error");
         assert!(!stderr.contains("panicked"), "{stderr}");
     }
 }

@@ -297,7 +297,7 @@ fn a_label_that_is_rewritten_spreads_nothing() {
     assert!(refused(renamed("pod", "a"), None, 0));
     assert!(refused(renamed("a", "pod"), None, 0));
     assert!(!refused(renamed("a", "code"), None, 0));
-    assert!(refused(Rewrite::default(), Some("1/2"), 5), "nobody would know how many outputs there are");
+    assert!(refused(Rewrite::default(), Some("1/2"), 5), "the number of outputs would be unknown");
     assert!(!refused(Rewrite::default(), Some("1/2"), 0));
 }
 /// Each pod has the same points, which are more than an output takes.

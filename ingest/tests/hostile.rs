@@ -101,7 +101,7 @@ fn bombs_are_streamed_or_refused() {
     refused(&zstd_bomb(b"up{a=\"", b'x'), 4, "unrecognized format");
     refused(&zstd_bomb(b"\x0a\xff\xff\xff\xff\x03\x0a\x07\x0a", b'x'), 3, "longer than 1 MiB");
     refused(&frame(&zstd_bomb(b"{", b' ')), 3, "longer than 1 MiB");
-    // Blank lines are no records, however many there are.
+    // Any number of blank lines makes no record.
     let blank = zstd_bomb(b"{\"a\":\"1\"}\n", b'\n');
     assert_eq!(BlockView::open(&taken(&blank, 0, "blank lines")).unwrap().series_count(), Ok(1));
     // Snappy that says it expands to 60 MiB.

@@ -57,7 +57,7 @@ fn each_kind_of_invalid_file_has_its_exit_code() {
             let output = run(&on(subcommand, path));
             assert_exit(&output, *code, message);
             assert_exit(&output, *code, path);
-            assert_eq!(output.stdout, b"", "an error is no result: {subcommand:?} {path}");
+            assert_eq!(output.stdout, b"", "stdout is empty after an error: {subcommand:?} {path}");
             let stderr = String::from_utf8(output.stderr).unwrap();
             assert!(stderr.starts_with("chronoxide-inspect: error: "), "{stderr}");
             assert_eq!(stderr.lines().count(), 1, "{stderr}");

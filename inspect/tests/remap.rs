@@ -126,7 +126,7 @@ fn series_that_cannot_be_followed_are_reported_with_the_reason() {
     let small = remap("golden/small");
     let output = run(&["follow", &small, "3", "9"]);
     assert_exit(&output, 2, "series 9 is out of range: the input has 9 series, from 0");
-    assert_eq!(output.stdout, b"", "an error is no result");
+    assert_eq!(output.stdout, b"", "stdout is empty after an error");
     assert_exit(&run(&["follow", &small]), 2, "REF");
     assert_exit(&run(&["follow", &support::golden("empty.cx"), "0"]), 3, "not a Chronoxide remap");
     assert_exit(&run(&["follow", &remap("absent"), "0"]), 1, "cannot read");

@@ -82,9 +82,9 @@ fn benches(criterion: &mut Criterion) {
     let mut known = KeysetStore::new();
     workload.insert_ids(&mut known);
     assert_eq!((known.len() as u64, known.keyset_count()), (SERIES, 1));
-    println!("memory: {} bytes a series", known.memory_used() as u64 / SERIES);
+    println!("memory: {} bytes per series", known.memory_used() as u64 / SERIES);
     let block = known.seal(Layout::BitPacked, &BlockMeta::default()).expect("the store fits").block;
-    println!("block: {} bytes a series", block.len() as f64 / SERIES as f64);
+    println!("block: {} bytes per series", block.len() as f64 / SERIES as f64);
 
     let mut group = criterion.benchmark_group("store");
     group.throughput(Throughput::Elements(SERIES)).sample_size(10);

@@ -118,8 +118,8 @@ fn sealing_takes_no_more_memory_than_the_store_says() {
                     mib(block),
                 );
                 assert!(peak <= estimate && collecting <= estimate, "{name}, {count}");
-                assert!(held + 2 * block <= estimate, "{name}, {count}: who reads the block again has room for it");
-                assert!(estimate <= 4 * peak + (2 << 20), "{name}, {count}: the estimate is no guess");
+                assert!(held + 2 * block <= estimate, "{name}, {count}: there is room to read the block again");
+                assert!(estimate <= 4 * peak + (2 << 20), "{name}, {count}: the estimate is near the peak");
             }
         }
     }

@@ -27,7 +27,7 @@ fn a_file_in_the_way_stays_and_is_named() {
     let root = tempfile::tempdir().expect("a folder");
     let path = root.path().join("a");
     fs::write(&path, "x").expect("a file");
-    let error = make_folder(&Disk, &path.join("b")).expect_err("a file is no folder");
+    let error = make_folder(&Disk, &path.join("b")).expect_err("a file is not a folder");
     assert!(!error.is_made);
     assert_eq!(error.path, path);
     assert!(error.to_string().ends_with("a: cannot create the folder"), "{error}");
@@ -45,7 +45,7 @@ fn every_call_fails_or_is_the_last_and_can_be_made_again() {
                 let folder = root.path().join("a/b");
                 let system = Faults::with(Fault { at, effect, outcome });
                 let made = make_folder(&system, &folder);
-                // A folder above that may not be read is no reason to refuse one that is there.
+                // A folder above that may not be read does not hide an existing one.
                 let is_denied = matches!(outcome, Outcome::ErrorOnce(1 | 13));
                 if at == 0 && is_denied {
                     made.unwrap_or_else(|error| panic!("{case}: {error}"));

@@ -25,7 +25,7 @@ fn in_use(folder: &Path) -> bool {
 #[test]
 fn a_folder_is_locked_until_the_lock_is_dropped() {
     let (folder, other) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-    let lock = FolderLock::try_lock(folder.path()).expect("nobody has it");
+    let lock = FolderLock::try_lock(folder.path()).expect("the lock is free");
     assert_eq!(lock.folder(), folder.path());
     assert!(in_use(folder.path()));
     assert!(!in_use(other.path()));
@@ -61,8 +61,8 @@ fn only_folders_can_be_locked() {
 #[test]
 fn the_other_job() {
     if let Some(folder) = env::var_os(FOLDER) {
-        let _lock = FolderLock::try_lock(Path::new(&folder)).expect("nobody has it");
-        std::io::stderr().write_all(b"locked\n").expect("somebody listens");
+        let _lock = FolderLock::try_lock(Path::new(&folder)).expect("the lock is free");
+        std::io::stderr().write_all(b"locked\n").expect("the parent reads stderr");
         let _ = std::io::stdin().read(&mut [0]);
     }
 }

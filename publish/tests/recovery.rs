@@ -28,7 +28,7 @@ fn a_writer_whose_new_file_was_taken_for_a_stale_one_takes_another() {
                 // The other recovery has the lock and is about to remove the file.
                 1 => {
                     let file = fs::File::open(path).expect("it was created");
-                    file.lock().expect("nobody has it");
+                    file.lock().expect("the lock is free");
                     held.borrow_mut().push(file);
                 }
                 _ => {}
@@ -53,7 +53,7 @@ fn a_locked_file_is_in_use_and_others_are_not_ours() {
     fs::create_dir(path(".chronoxide-cccccccccccc")).expect("a folder");
     std::os::unix::fs::symlink(path("week.cx"), path(".chronoxide-dddddddddddd")).expect("a link");
     let lock = fs::File::open(&living).expect("it is there");
-    lock.lock().expect("nobody has it");
+    lock.lock().expect("the lock is free");
 
     let first = recover(&Disk, folder.path()).expect("it can be listed");
     assert_eq!((&first.removed, &first.in_use), (&vec![stale], &vec![living.clone()]));

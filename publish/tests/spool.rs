@@ -127,7 +127,7 @@ fn appending_does_not_take_more_memory_than_allowed() {
     for _ in 0..100 {
         spool.append(&[7; 1000]).expect("no fault");
     }
-    assert_eq!(files(folder.path()), 0, "exactly so many are kept");
+    assert_eq!(files(folder.path()), 0, "the number of kept files");
     spool.append(&[7]).expect("no fault");
     assert_eq!(files(folder.path()), 1);
     drop(spool);

@@ -12,7 +12,7 @@ use support::{Differs, content_of, publish_bytes, temporaries};
 const BOTH: [Existing; 2] = [Existing::Refuse, Existing::Replace];
 
 fn error(target: &Path, existing: Existing) -> PublishError<Differs> {
-    publish_bytes(&Disk, target, existing, b"new").expect_err("this target is no good")
+    publish_bytes(&Disk, target, existing, b"new").expect_err("this target is invalid")
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_damaged_chunk_is_an_error_only_for_reads_of_it() {
         let (mut answers, mut errors) = (0, 0);
         for number in 0..golden.series.len() as u32 {
             let of = |view: &chronoxide_reader::BlockView<'_>| -> Result<_, Error> {
-                OwnedLabels::from_series(&view.series(SeriesRef(number))?.expect("there are so many"))
+                OwnedLabels::from_series(&view.series(SeriesRef(number))?.expect("in range"))
             };
             match of(&view) {
                 Ok(labels) => {
@@ -218,7 +218,7 @@ fn a_damaged_chunk_of_metric_metadata_hides_the_rows_that_need_it_and_no_others(
             match metrics.get(row) {
                 Ok(metadata) => {
                     answers += 1;
-                    assert_eq!(metadata.expect("there are so many").name, text);
+                    assert_eq!(metadata.expect("in range").name, text);
                 }
                 Err(error) => {
                     errors += 1;

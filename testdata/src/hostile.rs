@@ -174,11 +174,11 @@ fn record_field(editor: &mut BlockEditor, kind: RecordKind, record: usize, field
         RecordKind::Table => &mut records.tables[record][field],
         RecordKind::Column => {
             let mut columns = records.shapes.iter_mut().flat_map(|shape| &mut shape.columns);
-            &mut columns.nth(record).expect("there are so many columns")[field]
+            &mut columns.nth(record).expect("in range")[field]
         }
         RecordKind::Leaf => {
             let mut leaves = records.shapes.iter_mut().flat_map(|shape| &mut shape.leaves);
-            leaves.nth(record).expect("there are so many leaves")
+            leaves.nth(record).expect("in range")
         }
         RecordKind::Pool => &mut records.pools[record][field],
         RecordKind::Keyset => &mut records.keysets[record][field],

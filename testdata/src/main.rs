@@ -58,7 +58,7 @@ fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(mut file) => file.write_all(bytes),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            eprintln!("{}: exists, left alone", path.display());
+            eprintln!("{}: exists, not changed", path.display());
             Ok(())
         }
         Err(error) => Err(error),

@@ -53,7 +53,7 @@ pub struct Merged {
 /// Merges blocks into memory; merged rows wait in the spool.
 ///
 /// # Errors
-/// Those of the compactor.
+/// Errors of the compactor.
 ///
 /// # Panics
 /// If outputs or remaps come in another order than theirs.

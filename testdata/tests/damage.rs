@@ -1,4 +1,4 @@
-//! Damage of every kind is refused by `verify`, and does no harm to who reads without verifying.
+//! Damage of every kind is refused by `verify`, and harmless to readers that do not verify.
 //!
 //! Each harness counts its cases and fails when they become fewer.
 

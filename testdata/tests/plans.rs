@@ -69,7 +69,7 @@ fn holds_its_series(view: &BlockView<'_>, model: &BTreeSet<Labelset>, plan: &Pla
     let mut resolver = view.resolver();
     let scattered: Vec<u32> = (0..2 * count).map(|_| random.below(count as usize) as u32).collect();
     for number in (0..count).chain((0..count).rev()).chain(scattered) {
-        let labels = resolver.labels(SeriesRef(number)).unwrap().expect("there are so many series");
+        let labels = resolver.labels(SeriesRef(number)).unwrap().expect("in range");
         let own = in_order[number as usize].iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         assert!(labels.iter().map(|label| (label.name, label.value)).eq(own), "series {number}");
     }

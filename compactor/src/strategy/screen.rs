@@ -13,7 +13,7 @@ use super::{Description, Group, GroupReason, Strategy, UnmergedReason};
 /// reasons.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(strategy: &Strategy<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let (before, after) = (strategy.blocks() as u64, strategy.blocks_after() as u64);
     match strategy.groups.len() as u64 {

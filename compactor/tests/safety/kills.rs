@@ -140,7 +140,7 @@ fn kill(folder: &Path, ranges: &str, after: Duration) -> bool {
     sleep(after);
     child.kill().unwrap();
     let status = child.wait().unwrap();
-    // A signal is no exit code, where there are signals.
+    // A process that a signal ended has no exit code.
     assert!(status.success() || cfg!(not(unix)) || status.code().is_none(), "{status}");
     !status.success()
 }

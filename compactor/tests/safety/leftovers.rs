@@ -55,7 +55,7 @@ fn the_next_run_deletes_what_a_dead_one_has_merged_and_nothing_else() {
         }
     }
     println!(
-        "{cases} deaths, {} after all outputs were there, of which {kept} kept inputs without proof",
+        "{cases} deaths, {} after all outputs were there, {kept} of these kept inputs without proof",
         complete + kept
     );
     assert!(cases >= 100 && complete + kept >= 25 && kept >= 4, "only {cases} cases, {complete} complete, {kept} kept");

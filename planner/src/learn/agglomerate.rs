@@ -117,10 +117,10 @@ fn saving(sample: &Sample<'_>, left: &Group, right: &Group, counting: &mut Count
     };
     let code_bits = |left: usize| f64::from(bits(left));
     let rows = sample.keyset.len() as f64;
-    let gained = rows * (code_bits(left.distinct()) + code_bits(right.distinct()) - code_bits(both));
+    let saved = rows * (code_bits(left.distinct()) + code_bits(right.distinct()) - code_bits(both));
     let tables = table(both, left.columns.len() + right.columns.len(), row_bits(left) + row_bits(right))
         - table(left.distinct(), left.columns.len(), row_bits(left))
         - table(right.distinct(), right.columns.len(), row_bits(right));
     // The record of a column moves from the keyset to the table, which may be shared.
-    gained - tables
+    saved - tables
 }

@@ -36,7 +36,7 @@ pub fn otlp_json(bytes: &[u8]) {
     match &collected {
         Ok(()) => {
             assert!(decoded.is_ok(), "what is collected cannot be decoded without collecting");
-            assert!(serde_json::from_slice::<IgnoredAny>(line).is_ok(), "what is no JSON was decoded");
+            assert!(serde_json::from_slice::<IgnoredAny>(line).is_ok(), "invalid JSON was decoded");
         }
         Err(DecodeError::Sink(error)) => panic!("one line does not fill a store: {error}"),
         Err(_) => assert!(decoded.is_err(), "what was decoded was not collected"),

@@ -16,7 +16,7 @@ pub type Label<'r> = (&'r str, Cow<'r, str>);
 /// Shows the labels of each point of a request, in the order of names, each name once.
 ///
 /// They are `__name__`, the attributes of the point, `otel_scope_name` and `otel_scope_version`, and the attributes of
-/// the resource; where two have one name, the one named first here wins. What is empty is no label.
+/// the resource; where two have one name, the one named first here wins. Empty values make no label.
 pub fn visit_labelsets<'r>(request: &'r ExportMetricsServiceRequest, mut visit: impl FnMut(&[Label<'r>])) {
     let mut labels: Vec<Label<'r>> = Vec::new();
     for resource_metrics in &request.resource_metrics {

@@ -3,7 +3,7 @@
 
     python3 export.py ENDPOINT SERIES
 
-Each line of SERIES is an object of the labels of a series: attributes of resource, scope and point, of which the later wins, with
+Each line of SERIES is an object of the labels of a series: attributes of resource, scope and point, where the later wins, with
 `__name__`, `otel_scope_name` and `otel_scope_version`; values are text as the README of the project says.
 """
 

@@ -33,7 +33,7 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     /// A fleet with a few more series than asked for: which points a pod has is known only when it is looked at, and
-    /// who reads the stream stops when there are enough.
+    /// readers of the stream stop when they have enough.
     pub(crate) fn new(options: &Options) -> Self {
         let seed = options.seed;
         let wanted = options.series + options.series / 50 + 1000;

@@ -93,7 +93,7 @@ fn insert(labels: &mut Labels, attributes: &[KeyValue]) {
             Value::StringValue(text) => text.clone(),
             Value::IntValue(number) => number.to_string(),
             Value::BoolValue(flag) => flag.to_string(),
-            other => panic!("{other:?} is no value of the workload"),
+            other => panic!("{other:?} is not a value of the workload"),
         };
         assert!(!text.is_empty(), "{} is empty", attribute.key);
         let before = labels.insert(attribute.key.clone(), text);
