@@ -8,7 +8,7 @@ use super::until_error::until_error;
 use super::{BlockView, Table};
 use crate::error::{Place, corrupt};
 use crate::number::low32;
-use crate::{KeyId, Result, Rule, SymbolId};
+use crate::{Error, KeyId, Result, Rule, SymbolId};
 
 impl<'data> BlockView<'data> {
     /// Returns the number of label keys.
@@ -130,14 +130,14 @@ impl<'data> BlockView<'data> {
     #[inline(always)]
     pub(crate) fn key_record(&self, key: KeyId) -> Result<[u64; 5]> {
         let keys = &self.frame.catalogue.keys;
-        keys.get(&self.catalogue, key.0)
-            .unwrap_or_else(|| Err(corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), keys.count.into())))
+        keys.get(&self.catalogue, key.0).unwrap_or_else(|| Err(key_out_of_range(key, keys.count)))
     }
 
     /// Returns the name's symbol of a key that the block refers to; a key out of range is corruption.
     #[inline]
     pub(crate) fn referenced_key_symbol(&self, key: KeyId) -> Result<SymbolId> {
-        let [name, ..] = self.key_record(key)?;
+        let keys = &self.frame.catalogue.keys;
+        let name = keys.first(&self.catalogue, key.0).unwrap_or_else(|| Err(key_out_of_range(key, keys.count)))?;
         Ok(SymbolId(low32(name)))
     }
 
@@ -179,4 +179,9 @@ impl<'data> BlockView<'data> {
         let field = self.rows.peek_field(bit, width)?;
         Some((u32::try_from(key).ok()?, u32::try_from(base + field).ok()?))
     }
+}
+
+#[cold]
+fn key_out_of_range(key: KeyId, count: u32) -> Error {
+    corrupt(Rule::KeysOrder, Place::Key(key.0.into()), key.0.into(), count.into())
 }

@@ -50,6 +50,13 @@ impl<const N: usize> Records<N> {
         (number < self.count).then(|| bits.record(self.start + u64::from(number) * self.stride(), self.ends))
     }
 
+    /// Returns the first field of record `number`, or `None` if it is out of range. Reads less than [`Records::get`].
+    #[inline(always)]
+    pub(crate) fn first(&self, bits: &Bits<'_>, number: u32) -> Option<Result<u64>> {
+        let width = self.ends.first().copied().unwrap_or(0);
+        (number < self.count).then(|| bits.get(self.start + u64::from(number) * self.stride(), width))
+    }
+
     /// Returns the first field of record `number`, which must be in range. Returns `None` where [`Records::get`] would
     /// return an error.
     #[inline(always)]
