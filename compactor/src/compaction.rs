@@ -145,9 +145,9 @@ impl Compaction<'_> {
         run(self.inputs, self.options, spool, self.observer, Some(publish), None)
     }
 
-    /// Like [`merge_to_drafts`](Self::merge_to_drafts), then hands the bytes of each input's [remap](chronoxide_format::remap)
-    /// to `publish_remap`, with the number of the input. With [only one shard](crate::Shards::only), remaps have no
-    /// targets for series of other shards.
+    /// Like [`merge_to_drafts`](Self::merge_to_drafts), then hands the bytes of each input's
+    /// [remap](chronoxide_format::remap) to `publish_remap`, with the number of the input. With [only one
+    /// shard](crate::Shards::only), remaps have no targets for series of other shards.
     ///
     /// Costs one more pass over the inputs, and memory for the largest keysets of a few inputs: a number per series.
     ///

@@ -7,7 +7,8 @@
 //! - A metric's name is cut into its letters, digits and colons, and put together with `_`. Its unit follows, in the
 //!   plural and in words (`By` is `bytes`, `m/s` is `meters_per_second`), unless the name has it; then `total` for a
 //!   monotonic sum and `ratio` for a gauge of unit `1`. A name that begins with a digit gets a `_` before it.
-//! - In a label's name `_` replaces characters other than letters, digits and `_`. `key_` comes before a digit, `key` before a single
+//! - In a label's name `_` replaces characters other than letters, digits and `_`. `key_` comes before a digit, `key`
+//!   before a single
 //!   `_`.
 //!
 //! A name without any valid character is not changed. Values of labels that get the same name are [joined][labels], as

@@ -12,7 +12,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 ///
 /// Without a subcommand, prints a summary and the first entries of each list of the dump. A remap, which
 /// `chronoxide-compact --remaps` writes, maps the series of a block to those of the outputs. `summary`, `dump` and
-/// `verify` take a block or a remap, `follow` takes a remap (with `--remaps` also a block or its id), and all others take a block.
+/// `verify` take a block or a remap, `follow` takes a remap (with `--remaps` also a block or its id), and all others
+/// take a block.
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {

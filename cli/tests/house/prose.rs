@@ -33,7 +33,8 @@ fn prose(file: &File) -> Vec<(usize, &str)> {
     for (number, line) in (1..).zip(file.text.lines()) {
         let mut line = line.trim_start();
         if is_rust {
-            let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).or_else(|| line.strip_prefix("//"));
+            let comment =
+                line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).or_else(|| line.strip_prefix("//"));
             let Some(comment) = comment else {
                 is_code = false;
                 continue;

@@ -1,5 +1,5 @@
 //! Holds sources to one width, and imports to one order. Stable rustfmt wraps code, but neither comments nor documents,
-//! and leaves groups of imports in the order that they have; nightly's `group_imports = "StdExternalCrate"` makes this one.
+//! and leaves groups of imports as they are; nightly's `group_imports = "StdExternalCrate"` makes this order.
 
 use crate::files::{File, files};
 
@@ -17,11 +17,19 @@ fn text_lines(document: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Returns the comments of a Rust file that are not rows of tables.
+/// Returns the comments of a Rust file that are neither rows of tables nor examples and figures.
 fn comments(source: &str) -> impl Iterator<Item = (usize, &str)> {
-    (1..).zip(source.lines()).filter(|(_, line)| {
-        let comment = line.trim_start();
-        comment.starts_with("//") && !comment.trim_start_matches(['/', '!', ' ']).starts_with('|')
+    let mut is_code = false;
+    (1..).zip(source.lines()).filter(move |(_, line)| {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            is_code = false;
+            return false;
+        };
+        let comment = comment.trim_start_matches(['/', '!', ' ']);
+        if comment.starts_with("```") {
+            is_code = !is_code;
+        }
+        !is_code && !comment.starts_with('|')
     })
 }
 

@@ -5,8 +5,8 @@
 //! outputs exist, they hide the inputs. A killed job can be run again: it verifies and reuses existing outputs.
 //!
 //! Inputs are deleted last, after every output was verified under its own name and the folder was synced. An error
-//! before that keeps all inputs. An input is deleted only if the same other blocks stay live without it. A job deletes inputs
-//! that it merged itself; inputs of an earlier run are deleted only with a [`Proof`] that the outputs hold their
+//! before that keeps all inputs. An input is deleted only if the same other blocks stay live without it. A job deletes
+//! inputs that it merged itself; inputs of an earlier run are deleted only with a [`Proof`] that the outputs hold their
 //! series.
 //!
 //! | module | what it is for |

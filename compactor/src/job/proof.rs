@@ -114,8 +114,8 @@ impl Proof<'_> {
     }
 }
 
-/// Metadata of a block that must be in the outputs too. Blocks with different external labels or label policies cannot be
-/// merged, so the count of their series fails first.
+/// Metadata of a block that must be in the outputs too. Blocks with different external labels or label policies cannot
+/// be merged, so the count of their series fails first.
 struct Stated {
     time: Option<TimeRange>,
     window: Option<TimeRange>,

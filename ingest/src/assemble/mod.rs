@@ -28,8 +28,8 @@
 //! 2. `otel_scope_name`, `otel_scope_version`, `otel_scope_schema_url`, and attributes of the scope with the prefix
 //!    `otel_scope_`, if the scope has a name (Prometheus: `promote_scope_metadata`)
 //! 3. `instance` from `service.instance.id`; `job` from `service.name`, or `service.namespace`, `/` and `service.name`
-//! 4. attributes of the point; values of attributes that get the same name are joined with `;`, in order of the original
-//!    names
+//! 4. attributes of the point; values of attributes that get the same name are joined with `;`, in order of the
+//!    original names
 //! 5. [promoted](AssembleOptions::promote_resource_attributes) attributes of the resource
 //!
 //! The other attributes of the resource are labels of one series `target_info` with the same `job` and `instance`. It
