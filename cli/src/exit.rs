@@ -31,6 +31,7 @@ pub enum Exit {
 
 impl Exit {
     /// Returns the number for the operating system.
+    #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }

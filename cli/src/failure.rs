@@ -30,11 +30,13 @@ impl Failure {
     }
 
     /// Returns the exit code.
+    #[must_use]
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
     /// Returns the error. Its sources are its causes.
+    #[must_use]
     pub fn error(&self) -> &(dyn Error + 'static) {
         &*self.error
     }

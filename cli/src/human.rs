@@ -5,6 +5,7 @@
 /// ```
 /// assert_eq!(chronoxide_cli::human::count(1_234_567), "1,234,567");
 /// ```
+#[must_use]
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -25,6 +26,7 @@ pub fn count(count: u64) -> String {
 /// assert_eq!(human::count_of(1, "block"), "1 block");
 /// assert_eq!(human::count_of(1_000, "block"), "1,000 blocks");
 /// ```
+#[must_use]
 pub fn count_of(number: u64, what: &str) -> String {
     format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }
@@ -37,6 +39,7 @@ pub fn count_of(number: u64, what: &str) -> String {
 /// assert_eq!(human::bytes(512), "512 bytes");
 /// assert_eq!(human::bytes(1_234_567), "1.2 MiB (1,234,567 bytes)");
 /// ```
+#[must_use]
 pub fn bytes(bytes: u64) -> String {
     match (bytes, scaled(bytes)) {
         (1, _) => "1 byte".to_owned(),
@@ -54,6 +57,7 @@ pub fn bytes(bytes: u64) -> String {
 /// assert_eq!(human::size(64 << 20), "64 MiB");
 /// assert_eq!(human::size(1_234_567), "1.2 MiB");
 /// ```
+#[must_use]
 pub fn size(bytes: u64) -> String {
     match scaled(bytes) {
         Some(scaled) => scaled.replace(".0 ", " "),
@@ -87,6 +91,7 @@ fn scaled(bytes: u64) -> Option<String> {
 /// assert_eq!(human::per(0.001), "<0.01");
 /// assert_eq!(human::per(0.0 / 0.0), "-");
 /// ```
+#[must_use]
 pub fn per(ratio: f64) -> String {
     if !ratio.is_finite() {
         return "-".to_owned();
@@ -114,6 +119,7 @@ pub fn per(ratio: f64) -> String {
 ///
 /// assert_eq!(human::times(0, 3_600_000_000_000), "1970-01-01T00:00:00Z to before 1970-01-01T01:00:00Z");
 /// ```
+#[must_use]
 pub fn times(start: i64, end: i64) -> String {
     format!("{} to before {}", time(start), time(end))
 }
@@ -123,6 +129,7 @@ pub fn times(start: i64, end: i64) -> String {
 /// ```
 /// assert_eq!(chronoxide_cli::human::time(1_500_000_000), "1970-01-01T00:00:01.5Z");
 /// ```
+#[must_use]
 pub fn time(nanoseconds: i64) -> String {
     // Every `i64` is a time that jiff knows: the years 1677 to 2262.
     jiff::Timestamp::from_nanosecond(nanoseconds.into()).map_or(nanoseconds.to_string(), |time| time.to_string())

@@ -39,6 +39,7 @@ impl Interruption {
     }
 
     /// Returns true once SIGINT or SIGTERM was received.
+    #[must_use]
     pub fn is_set(&self) -> bool {
         self.is_interrupted.load(Ordering::Relaxed)
     }

@@ -18,16 +18,19 @@ pub struct Style {
 
 impl Style {
     /// Returns the style of standard output.
+    #[must_use]
     pub fn stdout() -> Self {
         Style::for_stream(&io::stdout())
     }
 
     /// Returns the style of standard error.
+    #[must_use]
     pub fn stderr() -> Self {
         Style::for_stream(&io::stderr())
     }
 
     /// Returns the style without colours.
+    #[must_use]
     pub fn plain() -> Self {
         Style { coloured: false }
     }
@@ -37,6 +40,7 @@ impl Style {
     }
 
     /// Returns true if there are colours.
+    #[must_use]
     pub fn is_coloured(self) -> bool {
         self.coloured
     }

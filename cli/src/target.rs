@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Returns true if the path of an output is a folder: it ends with a separator, or a folder has this name.
+#[must_use]
 pub fn is_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
         || path.is_dir()

@@ -77,6 +77,7 @@ pub struct Compaction<'a> {
 
 impl<'a> Compaction<'a> {
     /// Creates a compaction on the disk with [`SCRATCH_MEMORY`], without remaps and without an observer.
+    #[must_use]
     pub fn new(inputs: &'a [BlockView<'a>], options: &'a CompactOptions) -> Self {
         Self { system: &Disk, inputs, options, scratch_memory: SCRATCH_MEMORY, remaps: None, observer: &NoObserver }
     }

@@ -100,6 +100,7 @@ pub enum CompactError {
 
 impl CompactError {
     /// Returns the number of the input that the error is about, from 0.
+    #[must_use]
     pub const fn input(&self) -> Option<usize> {
         match self {
             Self::Input { input, .. } | Self::UnknownFeatures { input, .. } | Self::Differs { input, .. } => {
@@ -110,6 +111,7 @@ impl CompactError {
     }
 
     /// Returns the reason without the number of the input, for messages that name the file.
+    #[must_use]
     pub fn reason(&self) -> String {
         match self {
             Self::Input { source, .. } => source.to_string(),

@@ -42,6 +42,7 @@ pub struct CompactOptions {
 
 impl CompactOptions {
     /// Returns true if outputs may lack series of the inputs: some are dropped, or get other labels.
+    #[must_use]
     pub fn leaves_out(&self) -> bool {
         !self.keep.is_empty() || !self.drop.is_empty() || !self.rewrite.is_empty() || self.lift_external_labels
     }

@@ -28,6 +28,7 @@ impl Phase {
     pub const ALL: [Self; 6] = [Self::Verify, Self::Tables, Self::Rows, Self::Plan, Self::Write, Self::Remap];
 
     /// Name of the phase, one word.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Verify => "verify",
@@ -88,6 +89,7 @@ pub struct Timings([Duration; Phase::ALL.len()]);
 
 impl Timings {
     /// Returns the duration of a phase; zero if it did not run.
+    #[must_use]
     pub fn duration(&self, phase: Phase) -> Duration {
         self.0[phase as usize]
     }

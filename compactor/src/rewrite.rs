@@ -16,6 +16,7 @@ pub struct Rewrite {
 
 impl Rewrite {
     /// Returns true if nothing is rewritten.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.drop_labels.is_empty() && self.rename_labels.is_empty()
     }

@@ -13,6 +13,7 @@ use crate::{Error, Result, Rule};
 
 /// Returns the number of bits that `n` needs: 0 for 0, 8 for 255, 9 for 256 (spec, section 1).
 #[inline]
+#[must_use]
 pub const fn width(n: u64) -> u32 {
     64 - n.leading_zeros()
 }
@@ -25,6 +26,7 @@ pub(crate) const fn mask(width: u32) -> u64 {
 
 /// Returns the number of bytes that hold `bits` bits.
 #[inline]
+#[must_use]
 pub const fn bytes_for(bits: u64) -> u64 {
     bits.div_ceil(8)
 }
@@ -46,6 +48,7 @@ impl fmt::Debug for Bits<'_> {
 
 impl<'a> Bits<'a> {
     /// Returns the bit stream over all of `bytes`.
+    #[must_use]
     pub const fn new(bytes: &'a [u8], rule: Rule) -> Self {
         Self { bytes, rule, proofs: None }
     }
@@ -56,6 +59,7 @@ impl<'a> Bits<'a> {
     }
 
     /// Returns the number of bits that fields may occupy: all but the closing zero bytes.
+    #[must_use]
     pub fn field_bits(&self) -> u64 {
         length(self.bytes.len()).saturating_sub(STREAM_TAIL) * 8
     }
@@ -211,6 +215,7 @@ pub struct BitWriter {
 
 impl BitWriter {
     /// Returns an empty stream.
+    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -246,6 +251,7 @@ impl BitWriter {
     }
 
     /// Returns the number of bits that were pushed.
+    #[must_use]
     pub fn bit_len(&self) -> u64 {
         length(self.bytes.len()) * 8 + u64::from(self.pending_bits)
     }
@@ -283,6 +289,7 @@ impl BitWriter {
     }
 
     /// Returns the stream with its closing zero bytes.
+    #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.align();
         self.bytes.extend_from_slice(&[0; 8]);

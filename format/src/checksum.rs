@@ -12,11 +12,13 @@ use crate::number::length;
 use crate::{Corruption, Error, Result, Rule};
 
 /// Returns the CRC-32/ISO-HDLC of `data`.
+#[must_use]
 pub fn crc(data: &[u8]) -> u32 {
     crc32fast::hash(data)
 }
 
 /// Returns the checksum of a block's directory.
+#[must_use]
 pub fn directory_checksum(block: BlockId, directory: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(&block.0);
@@ -25,6 +27,7 @@ pub fn directory_checksum(block: BlockId, directory: &[u8]) -> u32 {
 }
 
 /// Returns the checksum of chunk `chunk` of the section (`kind`, `id`).
+#[must_use]
 pub fn chunk_checksum(block: BlockId, kind: u32, id: u32, chunk: u64, data: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(&block.0);
@@ -36,11 +39,13 @@ pub fn chunk_checksum(block: BlockId, kind: u32, id: u32, chunk: u64, data: &[u8
 }
 
 /// Returns the checksum of a block's checks section.
+#[must_use]
 pub fn checks_checksum(block: BlockId, checks: &[u8]) -> u32 {
     chunk_checksum(block, SectionKind::Checks.code(), 0, 0, checks)
 }
 
 /// Returns the checksum of chunk `chunk` of a remap (remap spec, section 6).
+#[must_use]
 pub fn remap_checksum(input: &[u8; 16], job: &[u8; 16], chunk: u64, data: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     hasher.update(input);
@@ -51,6 +56,7 @@ pub fn remap_checksum(input: &[u8; 16], job: &[u8; 16], chunk: u64, data: &[u8])
 }
 
 /// Returns the number of chunks of a section of `length` bytes.
+#[must_use]
 pub const fn chunk_count(length: u64) -> u64 {
     length.div_ceil(CHUNK_LEN)
 }
@@ -116,6 +122,7 @@ pub struct ChunkProofs {
 
 impl ChunkProofs {
     /// Returns an empty record for a block of `block_len` bytes. It takes one bit per 8 KiB.
+    #[must_use]
     pub fn new(block_len: usize) -> Self {
         // Sections add at most one chunk each to the whole chunks of the file. A chunk without a bit is checked each
         // time.

@@ -42,6 +42,7 @@ pub enum Error {
 
 impl Error {
     /// Returns the rule that the block breaks.
+    #[must_use]
     pub const fn rule(&self) -> Rule {
         match self {
             Self::NotABlock => Rule::Magic,

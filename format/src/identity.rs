@@ -56,6 +56,7 @@ pub struct SymbolHash(u64);
 
 impl SymbolHash {
     /// Hashes a label name or value.
+    #[must_use]
     pub fn new(symbol: &[u8]) -> Self {
         Self(sip(b"chronoxide.sym.0", &[symbol]))
     }
@@ -79,6 +80,7 @@ impl Fingerprint {
     pub const ONE: Self = Self { first: Residue(1), second: Residue(1) };
 
     /// Returns the fingerprint of one label, from the hashes of its name and value.
+    #[must_use]
     pub fn from_label(SymbolHash(name): SymbolHash, SymbolHash(value): SymbolHash) -> Self {
         let (name, value) = (name.to_le_bytes(), value.to_le_bytes());
         let residue = |key| Residue(1 + sip(key, &[&name, &value]) % (P - 1));
@@ -86,6 +88,7 @@ impl Fingerprint {
     }
 
     /// Returns the fingerprint with these two stored numbers, or `None` if one of them is not below 2^61 - 1.
+    #[must_use]
     pub fn from_parts([first, second]: [u64; 2]) -> Option<Self> {
         (first < P && second < P).then_some(Self { first: Residue(first), second: Residue(second) })
     }
@@ -98,6 +101,7 @@ impl Fingerprint {
     }
 
     /// Returns the two numbers that are stored.
+    #[must_use]
     pub const fn to_parts(self) -> [u64; 2] {
         [self.first.0, self.second.0]
     }
@@ -145,6 +149,7 @@ pub struct BlockId(pub [u8; 16]);
 impl BlockId {
     /// Returns the id of the block with these sections. `metric_metadata` is empty if the block has no such section;
     /// `time_start` is in nanoseconds.
+    #[must_use]
     pub fn derive(time_start: Option<i64>, meta: &[u8], catalogue: &[u8], metric_metadata: &[u8]) -> Self {
         let millis = time_start.and_then(|nanos| u64::try_from(nanos / 1_000_000).ok()).unwrap_or(0);
         let first = sip(b"chronoxide.bid.1", &[meta, catalogue, metric_metadata]);
@@ -186,6 +191,7 @@ impl fmt::Debug for BlockId {
 
 /// Returns the id of a job, derived from its input blocks and a text that describes its options. Equal jobs have equal
 /// ids on any machine.
+#[must_use]
 pub fn job_id(parents: &[BlockId], what: &str) -> [u8; 16] {
     let mut text = Vec::new();
     for parent in parents {

@@ -253,16 +253,19 @@ impl SectionKind {
 
     /// Returns the number of the kind in the directory.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u32)` enum")]
+    #[must_use]
     pub const fn code(self) -> u32 {
         self as u32
     }
 
     /// Returns the kind with this number, or `None` if it is unknown.
+    #[must_use]
     pub fn from_code(code: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
     /// Returns the name of the section in the spec and in dumps.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Catalogue => "catalogue",
@@ -289,6 +292,7 @@ pub enum RowForm {
 
 impl RowForm {
     /// Returns the number of the form in the meta section.
+    #[must_use]
     pub const fn code(self) -> u8 {
         match self {
             Self::FixedWidth => 0,
@@ -297,6 +301,7 @@ impl RowForm {
     }
 
     /// Returns the form with this number, or `None` if it is unknown.
+    #[must_use]
     pub const fn from_code(code: u8) -> Option<Self> {
         match code {
             0 => Some(Self::FixedWidth),
@@ -306,6 +311,7 @@ impl RowForm {
     }
 
     /// Returns the name of the form in dumps.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::FixedWidth => "fixedwidth",
@@ -315,6 +321,7 @@ impl RowForm {
 
     /// Returns the width of a field whose largest and smallest code differ by `span`.
     #[inline]
+    #[must_use]
     pub const fn width(self, span: u32) -> u32 {
         let bits = 32 - span.leading_zeros();
         match (self, bits) {

@@ -46,16 +46,19 @@ impl MetricType {
 
     /// Returns the number of the type in a block.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u8)` enum")]
+    #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
     /// Returns the type with this number.
+    #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
     /// Returns the name of the type in dumps.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -90,16 +93,19 @@ impl Temporality {
 
     /// Returns the number in a block, which is also that of OTLP.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u8)` enum")]
+    #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
     /// Returns the temporality with this number.
+    #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|temporality| temporality.code() == code)
     }
 
     /// Returns the name in dumps.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unspecified => "unspecified",
@@ -139,6 +145,7 @@ pub struct OwnedMetricMetadata {
 
 impl OwnedMetricMetadata {
     /// Returns the metadata without text of its own.
+    #[must_use]
     pub fn borrowed(&self) -> MetricMetadata<'_> {
         let &Self { metric_type, temporality, is_monotonic, .. } = self;
         let [name, unit, description] = [&*self.name, &*self.unit, &*self.description];
@@ -174,6 +181,7 @@ pub struct MetricSet {
 
 impl MetricSet {
     /// Without any.
+    #[must_use]
     pub const fn new() -> Self {
         Self { rows: BTreeSet::new() }
     }
@@ -184,11 +192,13 @@ impl MetricSet {
     }
 
     /// Returns the number of items.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Returns true if there are none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

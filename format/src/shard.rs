@@ -22,6 +22,7 @@ use crate::number::low32;
 
 /// Returns the shard (from 0) of the series that have this value of the shard label. Series without the label have the
 /// empty value.
+#[must_use]
 pub fn shard_of(value: &[u8], shards: NonZeroU32) -> u32 {
     // The remainder of a division by a 32-bit number has 32 bits.
     low32(sip(b"chronoxide.shd.0", &[value]) % u64::from(shards.get()))
@@ -70,17 +71,20 @@ impl Shard {
     }
 
     /// Returns the number of the shard, from 0.
+    #[must_use]
     pub const fn number(self) -> u32 {
         self.number
     }
 
     /// Returns the number of shards.
+    #[must_use]
     pub const fn count(self) -> NonZeroU32 {
         self.count
     }
 
     /// Returns true if series with this value of the shard label are in the shard. Series without the label have the
     /// empty value.
+    #[must_use]
     pub fn has(self, value: &[u8]) -> bool {
         shard_of(value, self.count) == self.number
     }

@@ -38,6 +38,7 @@ pub mod tables;
 pub use error::InspectError;
 
 /// Returns the name of a section in the spec and in dumps.
+#[must_use]
 pub fn section_name(section: &chronoxide_format::view::Section) -> String {
     section.known().map_or_else(|| format!("optional-{}", section.kind), |kind| kind.name().to_owned())
 }

@@ -125,6 +125,7 @@ impl Summary {
     }
 
     /// Returns the whole file's bytes per series; none for a block without series.
+    #[must_use]
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
     }

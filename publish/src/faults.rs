@@ -105,17 +105,20 @@ struct Seen {
 
 impl Faults {
     /// Creates a file system without faults, which counts calls.
+    #[must_use]
     pub fn none() -> Self {
         Self::full_after(u64::MAX)
     }
 
     /// Creates a file system with this fault.
+    #[must_use]
     pub fn with(fault: Fault) -> Self {
         Faults { fault: Some(fault), ..Self::none() }
     }
 
     /// Creates a file system whose disk is full after `room` bytes. The write that exceeds it is short, and later
     /// writes fail with `ENOSPC`. Removing files frees no space.
+    #[must_use]
     pub fn full_after(room: u64) -> Self {
         Faults { fault: None, room, seen: Mutex::default() }
     }

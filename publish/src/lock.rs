@@ -46,6 +46,7 @@ impl FolderLock {
     }
 
     /// Returns the locked folder.
+    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }

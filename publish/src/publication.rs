@@ -42,16 +42,19 @@ pub struct Candidate<'a> {
 
 impl Candidate<'_> {
     /// Returns the file, open for reading at its start.
+    #[must_use]
     pub fn file(&self) -> &File {
         self.file
     }
 
     /// Returns the temporary path of the file.
+    #[must_use]
     pub fn path(&self) -> &Path {
         self.path
     }
 
     /// Returns the size of the file in bytes.
+    #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.byte_len
     }

@@ -56,11 +56,13 @@ impl<'a> Spool<'a> {
     }
 
     /// Returns the number of appended bytes, which is the offset of the next one.
+    #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.spilled_len + self.tail.len() as u64
     }
 
     /// Returns true if there is a file.
+    #[must_use]
     pub fn is_spilled(&self) -> bool {
         self.spilled.is_some()
     }
@@ -133,6 +135,7 @@ impl<'a> Spool<'a> {
     }
 
     /// Returns the bytes so far. Any number of threads may read them.
+    #[must_use]
     pub fn contents(&self) -> Contents<'_> {
         let file = self.spilled.as_ref().map(|temporary| &temporary.file);
         Contents { path: self.path(), file, file_len: self.spilled_len, tail: &self.tail, failed: self.failed }
@@ -186,11 +189,13 @@ pub struct Contents<'a> {
 
 impl<'a> Contents<'a> {
     /// Returns the number of bytes.
+    #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.file_len + self.tail.len() as u64
     }
 
     /// Returns the path of the temporary file, or of the folder if there is no file.
+    #[must_use]
     pub fn path(&self) -> &'a Path {
         self.path
     }
@@ -228,6 +233,7 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns a reader of `range`, limited to the end of the bytes. It is not buffered.
+    #[must_use]
     pub fn reader(&self, range: Range<u64>) -> ContentsReader<'a> {
         ContentsReader { contents: *self, range: range.start..range.end.min(self.byte_len()) }
     }

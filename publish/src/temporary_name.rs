@@ -12,6 +12,7 @@ pub(crate) const RANDOM_LEN: usize = 12;
 /// assert!(chronoxide_publish::is_temporary_name(".chronoxide-3kTz0aPq9LmX"));
 /// assert!(!chronoxide_publish::is_temporary_name("week.cx"));
 /// ```
+#[must_use]
 pub fn is_temporary_name(name: &str) -> bool {
     name.strip_prefix(TEMPORARY_PREFIX)
         .is_some_and(|random| random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))

@@ -127,11 +127,13 @@ impl Block {
     }
 
     /// Returns the bytes of the block.
+    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.open.backing.bytes()
     }
 
     /// Returns the file that the block was opened from, or `None` if it came from memory.
+    #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.open.path.as_deref()
     }
@@ -139,6 +141,7 @@ impl Block {
     /// Returns a view of the block's content. It is a few hundred bytes large and made in nanoseconds: make one per
     /// query, not one per series.
     #[inline]
+    #[must_use]
     pub fn view(&self) -> View<'_> {
         View { view: self.open.view(), open: &self.open }
     }

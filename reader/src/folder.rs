@@ -55,21 +55,25 @@ pub struct Entry {
 
 impl Entry {
     /// Returns the file.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the block's id.
+    #[must_use]
     pub fn id(&self) -> BlockId {
         self.id
     }
 
     /// Returns the block.
+    #[must_use]
     pub fn block(&self) -> &Block {
         &self.block
     }
 
     /// Returns the block without its path.
+    #[must_use]
     pub fn into_block(self) -> Block {
         self.block
     }
@@ -182,21 +186,25 @@ impl Folder {
     }
 
     /// Returns the live blocks, by id, which is the order of their times.
+    #[must_use]
     pub fn live(&self) -> &[Entry] {
         &self.live
     }
 
     /// Converts the folder into its live blocks.
+    #[must_use]
     pub fn into_live(self) -> Vec<Entry> {
         self.live
     }
 
     /// Returns the hidden blocks, by id. They are not kept open.
+    #[must_use]
     pub fn hidden(&self) -> &[Hidden] {
         &self.hidden
     }
 
     /// Returns the origin of each readable block, live or hidden, by id. Copies are included.
+    #[must_use]
     pub fn lineages(&self) -> &[(PathBuf, Lineage)] {
         &self.lineages
     }
@@ -207,17 +215,20 @@ impl Folder {
     }
 
     /// Returns the files that cannot be opened as blocks, by name. They hide no other block.
+    #[must_use]
     pub fn unreadable(&self) -> &[(PathBuf, OpenError)] {
         &self.unreadable
     }
 
     /// Converts the folder into the files that cannot be opened as blocks. Closes all blocks.
+    #[must_use]
     pub fn into_unreadable(self) -> Vec<(PathBuf, OpenError)> {
         self.unreadable
     }
 
     /// Returns the jobs that lack outputs or whose claims were rejected, by id. They were killed and can be run again,
     /// or their outputs were lost.
+    #[must_use]
     pub fn incomplete(&self) -> &[IncompleteJob] {
         &self.incomplete
     }

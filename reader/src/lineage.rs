@@ -196,6 +196,7 @@ fn outputs_by_job<'a>(blocks: &'a [Lineage]) -> BTreeMap<JobKey, Outputs<'a>> {
 }
 
 /// Decides for each block of a folder whether it is live; see the [module](self).
+#[must_use]
 pub fn judge(blocks: &[Lineage]) -> Judgement {
     let jobs = outputs_by_job(blocks);
     let series_counts: BTreeMap<BlockId, u64> = blocks.iter().map(|block| (block.id, block.series_count)).collect();
@@ -304,6 +305,7 @@ fn held(
 ///
 /// These are the inputs of jobs all of whose outputs are among the blocks. A single output of several holds only a
 /// part.
+#[must_use]
 pub fn ancestors(parents: &[Lineage]) -> BTreeSet<BlockId> {
     let jobs = outputs_by_job(parents);
     let series_counts = parents.iter().map(|block| (block.id, block.series_count)).collect();

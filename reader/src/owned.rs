@@ -32,6 +32,7 @@ impl OwnedLabels {
     }
 
     /// Names and values, in the order of names.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Label<'_>> + FusedIterator {
         self.labels.iter().map(|(name, value)| Label { name, value })
     }

@@ -106,17 +106,20 @@ impl Remap {
     }
 
     /// Returns the bytes of the remap.
+    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.open.backing.bytes()
     }
 
     /// Returns the file that the remap was opened from, or `None` if it came from memory.
+    #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.open.path.as_deref()
     }
 
     /// Returns a view of the remap's content. It is made in nanoseconds: make one per query, not one per series.
     #[inline]
+    #[must_use]
     pub fn view(&self) -> RemapView<'_> {
         self.open.view()
     }

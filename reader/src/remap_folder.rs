@@ -114,6 +114,7 @@ impl RemapFolder {
     }
 
     /// Returns the path of a block's remap; the file need not exist.
+    #[must_use]
     pub fn path_for(&self, block: BlockId) -> PathBuf {
         self.path.join(format!("{block}.{REMAP_EXTENSION}"))
     }
@@ -178,6 +179,7 @@ impl RemapFolder {
     }
 
     /// Returns the folder.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

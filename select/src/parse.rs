@@ -22,6 +22,7 @@ pub struct SelectorError {
 
 impl SelectorError {
     /// Returns the text that was parsed.
+    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }

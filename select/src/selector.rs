@@ -25,6 +25,7 @@ pub enum Operator {
 
 impl Operator {
     /// Returns the operator as text.
+    #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -61,16 +62,19 @@ impl Matcher {
     }
 
     /// Returns the name of the label.
+    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the operator.
+    #[must_use]
     pub fn operator(&self) -> Operator {
         self.operator
     }
 
     /// Returns the value to compare with, or the regular expression as it was given.
+    #[must_use]
     pub fn value(&self) -> &str {
         &self.value
     }
@@ -78,6 +82,7 @@ impl Matcher {
     /// Returns true if a label with this value satisfies the matcher. An absent label has the empty value.
     ///
     /// Costs time linear in the length of the value.
+    #[must_use]
     pub fn matches(&self, value: &str) -> bool {
         let is_same = match &self.regex {
             Some(regex) => regex.is_match(value),
@@ -125,6 +130,7 @@ impl Selector {
     }
 
     /// Returns the matchers, at least one. Several may name the same label.
+    #[must_use]
     pub fn matchers(&self) -> &[Matcher] {
         &self.matchers
     }

@@ -24,6 +24,7 @@ pub struct Broken {
 }
 
 /// A broken block for each rule, in the order of the spec; then one for each clause that these leave out.
+#[must_use]
 pub fn broken() -> Vec<Broken> {
     let of_rule = |&rule: &Rule| Broken { rule, name: rule.id().to_owned(), bytes: break_rule(rule) };
     Rule::ALL.iter().map(of_rule).chain(clauses()).collect()

@@ -32,6 +32,7 @@ pub fn real(name: &str) -> Option<PathBuf> {
 }
 
 /// Returns the path of a capture of the repository.
+#[must_use]
 pub fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(name)
 }
@@ -41,6 +42,7 @@ pub fn committed(name: &str) -> PathBuf {
 /// # Panics
 ///
 /// It cannot be read.
+#[must_use]
 pub fn text(path: &Path) -> String {
     let mut file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();

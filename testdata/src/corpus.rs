@@ -16,6 +16,7 @@ pub struct CorpusInput {
 }
 
 /// Returns the folder of the archives.
+#[must_use]
 pub fn corpus_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }

@@ -39,6 +39,7 @@ impl BlockEditor {
     ///
     /// # Panics
     /// If the block does not open.
+    #[must_use]
     pub fn open(block: &[u8]) -> Self {
         let view = BlockView::open(block).expect("the block is sound");
         let bytes = |offset: u64, length: u64| block[offset as usize..(offset + length) as usize].to_vec();
@@ -69,6 +70,7 @@ impl BlockEditor {
     }
 
     /// Returns true if the block has this section.
+    #[must_use]
     pub fn has(&self, kind: SectionKind) -> bool {
         self.sections.iter().any(|section| section.kind == kind.code())
     }
@@ -128,6 +130,7 @@ impl BlockEditor {
     }
 
     /// Gives the block another id than its content says.
+    #[must_use]
     pub fn with_id(mut self, id: BlockId) -> Self {
         self.block_id = id;
         self.keep_id = true;
@@ -135,6 +138,7 @@ impl BlockEditor {
     }
 
     /// Puts the block together, with the id and the checksums that belong to it.
+    #[must_use]
     pub fn close(mut self) -> Vec<u8> {
         if !self.keep_id {
             let bytes = |kind: SectionKind| {

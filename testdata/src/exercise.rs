@@ -21,6 +21,7 @@ const MAX_SERIES: u32 = 200;
 
 /// Opens a block without verifying it and calls everything that can be called. Returns how many labels were read, and
 /// the errors met.
+#[must_use]
 pub fn read_everything(bytes: &[u8]) -> Tally {
     // A dump's lines are as long as the lists and rows that they show.
     read_some(bytes, FIRST, bytes.len() < 10_000)

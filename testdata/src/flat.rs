@@ -31,6 +31,7 @@ impl FlatPairs {
     /// # Panics
     ///
     /// The block is not sound.
+    #[must_use]
     pub fn from_view(view: &BlockView<'_>) -> Self {
         let mut flat = Self::default();
         for id in 0..view.symbols().count() {
@@ -57,6 +58,7 @@ impl FlatPairs {
     /// # Panics
     ///
     /// The series is out of range.
+    #[must_use]
     pub fn touch(&self, series: u32) -> u64 {
         let start = if series == 0 { 0 } else { self.series_ends[series as usize - 1] };
         let pairs = &self.pairs[start as usize..self.series_ends[series as usize] as usize];
@@ -64,12 +66,14 @@ impl FlatPairs {
     }
 
     /// Bytes of memory.
+    #[must_use]
     pub fn bytes(&self) -> usize {
         self.arena.len() + self.symbol_ends.len() * 4 + self.pairs.len() * 8 + self.series_ends.len() * 4
     }
 }
 
 /// Reads every byte.
+#[must_use]
 pub fn touch(bytes: &[u8]) -> u64 {
     bytes.iter().map(|&byte| u64::from(byte)).sum()
 }

@@ -25,6 +25,7 @@ pub struct Golden {
 }
 
 /// All golden blocks, in the order of their names.
+#[must_use]
 pub fn goldens() -> Vec<Golden> {
     let bit_packed = RowForm::BitPacked;
     let fixed_width = RowForm::FixedWidth;

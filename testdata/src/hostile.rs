@@ -30,6 +30,7 @@ pub enum RecordKind {
 }
 
 /// The values that each field is set to: what it was, nearby, and the ends of every width.
+#[must_use]
 pub fn boundary_values(was: u64) -> [u64; 32] {
     [
         0,
@@ -69,6 +70,7 @@ pub fn boundary_values(was: u64) -> [u64; 32] {
 
 /// All fields of a block: header, directory, the headers of catalogue, symbols, meta and metric metadata, every field
 /// of every record, and the first bytes of what is packed.
+#[must_use]
 pub fn fields(block: &[u8]) -> Vec<Field> {
     let mut editor = BlockEditor::open(block);
     let mut fields = Vec::new();
@@ -118,6 +120,7 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
 
 /// The block with some of its fields set to other values, the later ones on top of the earlier, and checksums made
 /// anew.
+#[must_use]
 pub fn with_fields(block: &[u8], changes: &[(Field, usize)]) -> Vec<u8> {
     let mut editor = BlockEditor::open(block);
     let is_record = |field: &Field| matches!(field, Field::Record(..));

@@ -85,6 +85,7 @@ pub fn merge_in_memory(
 }
 
 /// Returns the expected labels of a series, as the options are documented; `None` if it is dropped.
+#[must_use]
 pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
     let selects = |selector: &Selector| selector.matches_labels(labels.iter().map(|(name, value)| (&**name, &**value)));
     if !options.keep.is_empty() && !options.keep.iter().any(selects) || options.drop.iter().any(selects) {
@@ -110,11 +111,13 @@ pub fn expected(labels: &Labelset, options: &CompactOptions) -> Option<Labelset>
 }
 
 /// The shard of a series that is left.
+#[must_use]
 pub fn shard(labels: &Labelset, shards: &Shards) -> u32 {
     shard_of(labels.get(&shards.by).map_or("", |value| value).as_bytes(), shards.count)
 }
 
 /// Returns the expected labels of a series, or `None` if it is dropped or belongs to a shard that is not written.
+#[must_use]
 pub fn expected_here(labels: &Labelset, options: &CompactOptions) -> Option<Labelset> {
     let after = expected(labels, options)?;
     let only = options.shards.as_ref().and_then(|shards| Some((shards, shards.only?)));

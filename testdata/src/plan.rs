@@ -23,6 +23,7 @@ pub enum Source {
 }
 
 /// Shorthand for [`Source::Key`].
+#[must_use]
 pub fn key(name: &str) -> Source {
     Source::Key(name.to_owned())
 }

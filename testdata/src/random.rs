@@ -14,6 +14,7 @@ pub struct Random(u64);
 
 impl Random {
     /// The numbers of this seed.
+    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -222,6 +223,7 @@ fn push(sources: Vec<Source>, description: Inner, tables: &mut Vec<Vec<Source>>,
 }
 
 /// The labelsets by their names: keysets and series in the order in which a plain block has them.
+#[must_use]
 pub fn by_keyset(series: &BTreeSet<Labelset>) -> BTreeMap<Vec<&String>, BTreeSet<Vec<&String>>> {
     let mut keysets: BTreeMap<Vec<&String>, BTreeSet<Vec<&String>>> = BTreeMap::new();
     for labels in series {

@@ -104,12 +104,14 @@ impl<E> JobFolder<'_, E> {
     }
 
     /// Begins a job whose outputs come one by one.
+    #[must_use]
     pub fn begin(&self) -> OpenJob<'_, E> {
         OpenJob { folder: self, progress: Progress::default() }
     }
 
     /// Begins a job that other processes share: this one writes only output `output` (from 0).
     /// Inputs are kept until all outputs exist.
+    #[must_use]
     pub fn begin_with_only(&self, output: u32) -> OpenJob<'_, E> {
         OpenJob { folder: self, progress: Progress::only(output) }
     }

@@ -165,21 +165,25 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the block id.
+    #[must_use]
     pub const fn block_id(&self) -> BlockId {
         self.prepared.block_id()
     }
 
     /// Returns the length of the file in bytes.
+    #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.prepared.byte_len()
     }
 
     /// Returns the number of series.
+    #[must_use]
     pub const fn series_count(&self) -> u64 {
         self.series_count
     }
 
     /// Returns the fingerprint of the series.
+    #[must_use]
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }

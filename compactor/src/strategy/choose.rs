@@ -31,11 +31,13 @@ pub struct Group<'a> {
 
 impl Group<'_> {
     /// Returns the maximum number of series of the merged block. It has fewer if some are in several blocks.
+    #[must_use]
     pub fn series(&self) -> u64 {
         series(&self.blocks)
     }
 
     /// Returns the bytes of all blocks.
+    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.blocks.iter().fold(0, |sum, block| sum.saturating_add(block.bytes))
     }
@@ -108,6 +110,7 @@ pub enum UnmergedReason<'a> {
 /// Chooses the blocks to merge; see the [module](super).
 ///
 /// Costs a sort of the blocks per length of ranges.
+#[must_use]
 pub fn choose<'a>(blocks: &'a [Description], options: &StrategyOptions) -> Strategy<'a> {
     let mut sorted: Vec<&Description> = blocks.iter().collect();
     sorted.sort_by(|a, b| a.order().cmp(&b.order()));
@@ -157,11 +160,13 @@ fn unchosen<'a>(block: &Description, options: &StrategyOptions) -> Option<Unmerg
 
 impl<'a> Strategy<'a> {
     /// Returns the number of blocks.
+    #[must_use]
     pub fn blocks(&self) -> usize {
         self.unmerged.len() + self.groups.iter().map(|group| group.blocks.len()).sum::<usize>()
     }
 
     /// Returns the number of blocks after all groups are merged.
+    #[must_use]
     pub fn blocks_after(&self) -> usize {
         self.unmerged.len() + self.groups.len()
     }

@@ -70,6 +70,7 @@ impl Description {
     }
 
     /// Returns the window, or the time range of the data if there is no window.
+    #[must_use]
     pub fn extent(&self) -> Option<TimeRange> {
         self.window.or(self.time)
     }

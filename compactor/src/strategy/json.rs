@@ -74,6 +74,7 @@ fn block(block: &Description) -> Value {
 }
 
 /// Returns a time range as JSON: `{"start": ..., "end": ...}` in RFC 3339. The end is exclusive.
+#[must_use]
 pub fn times(range: TimeRange) -> Value {
     json!({"start": time(range.start), "end": time(range.end)})
 }

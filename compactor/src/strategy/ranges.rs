@@ -45,6 +45,7 @@ pub enum RangesError {
 
 impl Ranges {
     /// Returns the lengths in nanoseconds, the shortest first.
+    #[must_use]
     pub fn lengths(&self) -> &[i64] {
         &self.lengths
     }

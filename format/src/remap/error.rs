@@ -36,6 +36,7 @@ pub enum RemapError {
 
 impl RemapError {
     /// Returns the rule that the remap breaks.
+    #[must_use]
     pub const fn rule(&self) -> RemapRule {
         match self {
             Self::NotARemap => RemapRule::Magic,

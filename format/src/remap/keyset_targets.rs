@@ -21,6 +21,7 @@ impl KeysetTargets {
     }
 
     /// Returns the number of series of all rows.
+    #[must_use]
     pub fn series_count(&self) -> u64 {
         length(self.targets.len())
     }

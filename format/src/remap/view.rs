@@ -66,6 +66,7 @@ impl<'a> RemapView<'a> {
     /// Combines a remap's bytes with the frame that was parsed from them. With `proofs`, the checksum of each chunk is
     /// checked when the chunk is first read, except for the outputs; see [`RemapView::prove_outputs`].
     #[inline]
+    #[must_use]
     pub fn with_frame(bytes: &'a [u8], frame: &RemapFrame, proofs: Option<&'a ChunkProofs>) -> Self {
         let section = frame.body(bytes);
         let proofs = proofs.map(|proofs| SectionProofs { section, proofs, first_chunk: 0 });
@@ -84,6 +85,7 @@ impl<'a> RemapView<'a> {
     }
 
     /// Returns the bytes of the remap.
+    #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -97,31 +99,37 @@ impl<'a> RemapView<'a> {
     }
 
     /// Returns name and size in bytes of each part of the file, in order. They add up to its length.
+    #[must_use]
     pub fn sizes(&self) -> [(&'static str, u64); 9] {
         self.frame.sizes(length(self.bytes.len()))
     }
 
     /// Returns the number of keysets of the input.
+    #[must_use]
     pub const fn keyset_count(&self) -> u32 {
         self.frame.keysets.count
     }
 
     /// Returns the id of the block whose series are mapped.
+    #[must_use]
     pub const fn input_id(&self) -> BlockId {
         BlockId(self.frame.header.input_id)
     }
 
     /// Returns the job that wrote the outputs; zero without one.
+    #[must_use]
     pub const fn job_id(&self) -> [u8; 16] {
         self.frame.header.job_id
     }
 
     /// Returns the number of outputs.
+    #[must_use]
     pub fn output_count(&self) -> u32 {
         low32(length(self.outputs.len()))
     }
 
     /// Returns the id of output `number` and its number of series, or `None` if it is out of range.
+    #[must_use]
     pub fn output(&self, number: u32) -> Option<(BlockId, u64)> {
         let entry = self.outputs.get(index(number))?;
         let before = self.series_before(index(number));

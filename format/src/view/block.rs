@@ -64,6 +64,7 @@ impl<'data> BlockView<'data> {
     /// Combines a block's bytes with the frame that was parsed from them. With `proofs`, the checksum of each chunk is
     /// checked when the chunk is first read, and a damaged chunk gives an error. A frame of other bytes gives errors
     /// or wrong values.
+    #[must_use]
     pub fn with_frame(bytes: &'data [u8], frame: &Frame, proofs: Option<&'data ChunkProofs>) -> Self {
         let section = |kind| frame.section(bytes, kind);
         let proofs_of = |kind: SectionKind| {
@@ -104,36 +105,43 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the bytes of the block.
+    #[must_use]
     pub const fn bytes(&self) -> &'data [u8] {
         self.bytes
     }
 
     /// Returns the place of each section and array.
+    #[must_use]
     pub const fn frame(&self) -> &Frame {
         &self.frame
     }
 
     /// Returns the id of the block.
+    #[must_use]
     pub const fn block_id(&self) -> BlockId {
         self.frame.block_id
     }
 
     /// Returns the header's feature words: incompat, ro_compat, compat.
+    #[must_use]
     pub const fn features(&self) -> [u32; 3] {
         self.frame.features
     }
 
     /// Returns true if a compactor may rewrite the block: it has no unknown feature in `ro_compat`.
+    #[must_use]
     pub const fn may_be_compacted(&self) -> bool {
         self.frame.features[1] == 0
     }
 
     /// Returns the form of the block's rows.
+    #[must_use]
     pub const fn row_form(&self) -> RowForm {
         self.frame.row_form
     }
 
     /// Returns the sections, in the order of the file.
+    #[must_use]
     pub fn sections(&self) -> Sections<'data> {
         Sections { entries: frame::directory(self.bytes).iter() }
     }
@@ -166,6 +174,7 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the symbols.
+    #[must_use]
     pub const fn symbols(&self) -> &Symbols<'data> {
         &self.symbols
     }
@@ -218,11 +227,13 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the number of tables: dictionaries, inner tables and keyset tables.
+    #[must_use]
     pub const fn table_count(&self) -> u32 {
         self.frame.catalogue.table_count
     }
 
     /// Returns the tables, in order. After an error the iterator ends.
+    #[must_use]
     pub fn tables(&self) -> impl FusedIterator<Item = Result<Table<'data, '_>>> {
         until_error(self.table_count(), |table| Table::open(self, table))
     }
@@ -253,11 +264,13 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the number of list pools.
+    #[must_use]
     pub const fn pool_count(&self) -> u32 {
         self.frame.catalogue.pools.count
     }
 
     /// Returns the pools, in order. After an error the iterator ends.
+    #[must_use]
     pub fn pools(&self) -> impl FusedIterator<Item = Result<Pool<'data, '_>>> {
         until_error(self.pool_count(), |pool| Pool::open(self, pool))
     }
@@ -271,11 +284,13 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the number of keysets.
+    #[must_use]
     pub const fn keyset_count(&self) -> u32 {
         self.frame.catalogue.keysets.count
     }
 
     /// Returns the keysets, in order. After an error the iterator ends.
+    #[must_use]
     pub fn keysets(&self) -> impl FusedIterator<Item = Result<Keyset<'data, '_>>> {
         until_error(self.keyset_count(), |keyset| Keyset::open(self, keyset))
     }
@@ -343,12 +358,14 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns a cache that resolves many series faster than [`BlockView::series`] does one by one.
+    #[must_use]
     pub const fn resolver(&self) -> Resolver<'data, '_> {
         Resolver::new(self)
     }
 
     /// Returns an iterator over all series in the order of their refs. It reads the record of each keyset once, so that
     /// it is faster than [`BlockView::series`] for each ref.
+    #[must_use]
     pub const fn series_iter(&self) -> SeriesIter<'data, '_> {
         SeriesIter::new(self)
     }
@@ -369,6 +386,7 @@ pub struct Section {
 
 impl Section {
     /// Returns the kind as an enum, or `None` if this crate does not know it.
+    #[must_use]
     pub fn known(&self) -> Option<SectionKind> {
         SectionKind::from_code(self.kind)
     }

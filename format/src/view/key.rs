@@ -12,6 +12,7 @@ use crate::{Error, KeyId, Result, Rule, SymbolId};
 
 impl<'data> BlockView<'data> {
     /// Returns the number of label keys.
+    #[must_use]
     pub const fn key_count(&self) -> u32 {
         self.frame.catalogue.keys.count
     }
@@ -72,6 +73,7 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the label names, in order. After an error the iterator ends.
+    #[must_use]
     pub fn label_names(&self) -> impl FusedIterator<Item = Result<&'data [u8]>> + use<'data, '_> {
         until_error(self.key_count(), |key| self.referenced_key_name(KeyId(key)))
     }

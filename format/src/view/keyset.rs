@@ -57,26 +57,31 @@ impl<'data, 'view> Keyset<'data, 'view> {
     }
 
     /// Returns the number of the keyset.
+    #[must_use]
     pub const fn id(&self) -> u32 {
         self.id
     }
 
     /// Returns the table whose rows are the series of the keyset or, for a keyset with lists, prefixes of them.
+    #[must_use]
     pub const fn table(&self) -> Table<'data, 'view> {
         self.table
     }
 
     /// Returns the pool of the keyset's lists, or `None` for a keyset without lists.
+    #[must_use]
     pub fn pool(&self) -> Option<Pool<'data, 'view>> {
         self.lists.map(|(_, pool)| pool)
     }
 
     /// Returns the first series.
+    #[must_use]
     pub const fn first(&self) -> SeriesRef {
         SeriesRef(self.first)
     }
 
     /// Returns the number of series.
+    #[must_use]
     pub const fn series_count(&self) -> u32 {
         self.series_count
     }
@@ -116,11 +121,13 @@ impl<'data, 'view> Keyset<'data, 'view> {
     }
 
     /// Returns the number of anchors: one per 16 rows, none for a keyset without lists.
+    #[must_use]
     pub fn anchor_count(&self) -> u32 {
         if self.lists.is_some() { self.table.row_count().div_ceil(ANCHOR_ROWS) } else { 0 }
     }
 
     /// Returns the anchors, in order; see [`Keyset::anchor`]. After an error the iterator ends.
+    #[must_use]
     pub fn anchors(&self) -> impl FusedIterator<Item = Result<u32>> {
         until_error(self.anchor_count(), |anchor| self.stored_anchor(anchor))
     }
@@ -149,6 +156,7 @@ impl<'data, 'view> Keyset<'data, 'view> {
     }
 
     /// Returns the number of bytes that the anchors take in the members section.
+    #[must_use]
     pub fn anchors_len(&self) -> u64 {
         let (_, end_bit) = self.slack();
         end_bit / 8 - self.anchors_offset()

@@ -58,21 +58,25 @@ impl<'a> Meta<'a> {
     }
 
     /// Returns the number of series.
+    #[must_use]
     pub const fn series_count(&self) -> u64 {
         self.header.series_count.get()
     }
 
     /// Returns the number of labels of all series together.
+    #[must_use]
     pub const fn label_count(&self) -> u64 {
         self.header.label_count.get()
     }
 
     /// Returns the stored fingerprint of the block's content.
+    #[must_use]
     pub const fn fingerprint(&self) -> [u64; 2] {
         [self.header.fingerprint_1.get(), self.header.fingerprint_2.get()]
     }
 
     /// Returns the time range of the data, or `None` if it is unknown.
+    #[must_use]
     pub fn time(&self) -> Option<TimeRange> {
         let header = self.header;
         (header.flags & TIME_KNOWN != 0)
@@ -80,6 +84,7 @@ impl<'a> Meta<'a> {
     }
 
     /// Returns the window that the block was cut for, or `None` if there was none.
+    #[must_use]
     pub fn window(&self) -> Option<TimeRange> {
         let header = self.header;
         (header.flags & WINDOW_KNOWN != 0)
@@ -87,6 +92,7 @@ impl<'a> Meta<'a> {
     }
 
     /// Returns the job that wrote the block, or `None` if no job did.
+    #[must_use]
     pub fn job(&self) -> Option<Job> {
         let header = self.header;
         let output_count = header.job_output_count.get();
@@ -94,16 +100,19 @@ impl<'a> Meta<'a> {
     }
 
     /// Returns the length limits of labels; [`LabelPolicy::NONE`] if the stored limits are invalid.
+    #[must_use]
     pub fn policy(&self) -> LabelPolicy {
         LabelPolicy::new(self.header.max_name_len.get(), self.header.max_value_len.get()).unwrap_or(LabelPolicy::NONE)
     }
 
     /// Returns the version of the planner that chose the tables; 0 if no planner did.
+    #[must_use]
     pub const fn planner_version(&self) -> u32 {
         self.header.planner_version.get()
     }
 
     /// Returns the form of rows, or `None` if it is unknown.
+    #[must_use]
     pub const fn row_form(&self) -> Option<RowForm> {
         RowForm::from_code(self.header.row_form)
     }

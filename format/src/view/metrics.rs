@@ -77,11 +77,13 @@ impl<'a> Metrics<'a> {
     }
 
     /// Returns the number of rows.
+    #[must_use]
     pub const fn len(&self) -> u32 {
         self.rows.count
     }
 
     /// Returns true if there are no rows.
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rows.count == 0
     }
@@ -116,6 +118,7 @@ impl<'a> Metrics<'a> {
     }
 
     /// Returns all rows, in order.
+    #[must_use]
     pub const fn iter(&self) -> MetricRows<'a> {
         MetricRows { metrics: *self, rows: 0..self.len() }
     }

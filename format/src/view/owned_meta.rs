@@ -53,6 +53,7 @@ impl fmt::Debug for OwnedMeta {
 
 impl OwnedMeta {
     /// Returns the id of the block.
+    #[must_use]
     pub const fn block_id(&self) -> BlockId {
         self.block_id
     }

@@ -64,6 +64,7 @@ impl<'data, 'view> Pool<'data, 'view> {
     }
 
     /// Returns the number of the pool.
+    #[must_use]
     pub const fn id(&self) -> PoolId {
         PoolId(self.id)
     }
@@ -77,22 +78,26 @@ impl<'data, 'view> Pool<'data, 'view> {
     }
 
     /// Returns the number of that table.
+    #[must_use]
     pub const fn table_id(&self) -> TableId {
         TableId(self.table)
     }
 
     /// Returns the number of lists.
+    #[must_use]
     pub const fn list_count(&self) -> u32 {
         self.list_count
     }
 
     /// Returns the number of members of all lists together.
+    #[must_use]
     pub const fn member_count(&self) -> u32 {
         self.member_count
     }
 
     /// Returns the number of bytes that the lists take in the members section: their ends and their members.
     #[expect(clippy::len_without_is_empty, reason = "a pool is never empty")]
+    #[must_use]
     pub fn len(&self) -> u64 {
         let [_, (_, end_bit)] = self.slack();
         end_bit / 8 - self.offset()
@@ -141,6 +146,7 @@ impl<'data, 'view> Pool<'data, 'view> {
     }
 
     /// Returns the lists, in order. After an error the iterator ends.
+    #[must_use]
     pub fn lists(&self) -> impl FusedIterator<Item = Result<List<'data, 'view>>> {
         until_error(self.list_count, |list| self.stored_list(list))
     }
@@ -177,11 +183,13 @@ pub struct List<'data, 'view> {
 impl List<'_, '_> {
     /// Returns the number of members, at least one.
     #[expect(clippy::len_without_is_empty, reason = "a list is never empty")]
+    #[must_use]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
     /// Returns the members, in order. After an error the iterator ends.
+    #[must_use]
     pub fn members(&self) -> impl FusedIterator<Item = Result<u32>> {
         until_error(self.len, |place| self.stored_member(place))
     }

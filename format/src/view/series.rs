@@ -38,16 +38,19 @@ impl<'data, 'view> Series<'data, 'view> {
     }
 
     /// Returns the ref of the series.
+    #[must_use]
     pub const fn series_ref(&self) -> SeriesRef {
         self.series
     }
 
     /// Returns the number of its keyset.
+    #[must_use]
     pub const fn keyset(&self) -> u32 {
         self.keyset
     }
 
     /// Returns the number of labels.
+    #[must_use]
     pub const fn label_count(&self) -> u32 {
         self.leaf_count
     }
@@ -86,11 +89,13 @@ impl<'data, 'view> Series<'data, 'view> {
     }
 
     /// Returns the labels in the order of their names, as ids. Nothing is allocated.
+    #[must_use]
     pub const fn label_ids(&self) -> LabelIdsIter<'data, 'view> {
         LabelIdsIter { series: *self, next: 0, start_bit: 0, positions: [0; REMEMBERED], behind: [None; REMEMBERED] }
     }
 
     /// Returns the labels in the order of their names, as bytes of the arena. Nothing is allocated.
+    #[must_use]
     pub fn labels(&self) -> Labels<'data, 'view> {
         Labels { ids: self.label_ids() }
     }

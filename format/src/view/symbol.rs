@@ -88,11 +88,13 @@ impl fmt::Debug for Symbols<'_> {
 
 impl<'a> Symbols<'a> {
     /// Returns the number of symbols.
+    #[must_use]
     pub const fn count(&self) -> u32 {
         self.starts.symbol_count
     }
 
     /// Returns the bytes of all symbols, concatenated. They are not checked.
+    #[must_use]
     pub const fn arena(&self) -> &'a [u8] {
         self.arena
     }

@@ -92,16 +92,19 @@ impl<'data, 'view> Table<'data, 'view> {
     }
 
     /// Returns the number of the table.
+    #[must_use]
     pub const fn id(&self) -> TableId {
         TableId(self.id)
     }
 
     /// Returns the number of rows.
+    #[must_use]
     pub const fn row_count(&self) -> u32 {
         self.row_count
     }
 
     /// Returns the number of columns.
+    #[must_use]
     pub const fn column_count(&self) -> u32 {
         match &self.shape {
             Some(shape) => shape.column_count,
@@ -110,6 +113,7 @@ impl<'data, 'view> Table<'data, 'view> {
     }
 
     /// Returns the number of bits of a row.
+    #[must_use]
     pub const fn row_bits(&self) -> u32 {
         self.row_bits
     }
@@ -130,28 +134,33 @@ impl<'data, 'view> Table<'data, 'view> {
     }
 
     /// Returns the number of bytes that its rows take.
+    #[must_use]
     pub const fn len(&self) -> u64 {
         self.used_bits().div_ceil(8)
     }
 
     /// Returns true if its rows take no bytes: it has a single row whose columns have width 0.
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.used_bits() == 0
     }
 
     /// Returns true if it is a value dictionary.
     #[inline]
+    #[must_use]
     pub const fn is_dictionary(&self) -> bool {
         self.shape.is_none()
     }
 
     /// Returns true if the table is a map: it has one column and shares the leaves of that column's domain.
     #[inline]
+    #[must_use]
     pub const fn is_map(&self) -> bool {
         matches!(self.shape, Some(Shape { column_count: 1, .. }))
     }
 
     /// Returns true if it is the table of a keyset.
+    #[must_use]
     pub const fn is_keyset(&self) -> bool {
         let catalogue = &self.view.frame.catalogue;
         self.id >= catalogue.inner_end()
@@ -316,6 +325,7 @@ impl<'data, 'view> Table<'data, 'view> {
     }
 
     /// Returns the number of leaves that are written out; 0 if leaf *i* is the only leaf of column *i*.
+    #[must_use]
     pub const fn written_leaf_count(&self) -> u32 {
         match &self.shape {
             Some(shape) => shape.leaf_count,

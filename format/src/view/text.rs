@@ -24,16 +24,19 @@ impl fmt::Debug for Text<'_, '_> {
 impl<'data, 'view> Text<'data, 'view> {
     /// Returns the text of an arena that was checked before by [`BlockView::check_arena`]. The arena of another block
     /// gives wrong text or errors.
+    #[must_use]
     pub const fn from_checked(view: &'view BlockView<'data>, arena: &'data str) -> Self {
         Self { view, arena }
     }
 
     /// Returns the arena: all symbols, concatenated.
+    #[must_use]
     pub const fn arena(&self) -> &'data str {
         self.arena
     }
 
     /// Returns the block.
+    #[must_use]
     pub const fn view(&self) -> &'view BlockView<'data> {
         self.view
     }
@@ -55,6 +58,7 @@ impl<'data, 'view> Text<'data, 'view> {
 
     /// Returns the labels of a series of this block, in the order of their names. Nothing is allocated.
     #[inline]
+    #[must_use]
     pub const fn labels(&self, series: &Series<'data, 'view>) -> TextLabels<'data, 'view> {
         TextLabels { text: *self, ids: series.label_ids() }
     }

@@ -21,6 +21,7 @@ pub struct SectionBytes {
 /// content in `sections` is ignored.
 ///
 /// Nothing else is checked: tests assemble broken blocks too.
+#[must_use]
 pub fn assemble(block_id: BlockId, features: [u32; 3], sections: &[SectionBytes]) -> Vec<u8> {
     let outline = |section: &SectionBytes| SectionOutline {
         kind: section.kind,

@@ -38,6 +38,7 @@ pub struct BlockBuilder {
 
 impl BlockBuilder {
     /// Returns an empty block with rows in this form.
+    #[must_use]
     pub fn new(form: RowForm) -> Self {
         Self {
             form,
@@ -58,6 +59,7 @@ impl BlockBuilder {
 
     /// Allows tables deeper than the format does, for tests of readers.
     #[doc(hidden)]
+    #[must_use]
     pub const fn with_any_depth(mut self) -> Self {
         self.max_depth = u32::MAX;
         self

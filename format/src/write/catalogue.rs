@@ -122,6 +122,7 @@ impl Records {
 
     /// Returns the catalogue section with another header; fields that do not fit their width lose bits. For tests of
     /// readers.
+    #[must_use]
     pub fn pack(&self, header: &CatalogueHeader) -> Vec<u8> {
         let mut writer = BitWriter::new();
         for &byte in header.as_bytes() {

@@ -93,6 +93,7 @@ impl MetricRecords {
     }
 
     /// Returns the section with another header; fields that do not fit their width lose bits. For tests of readers.
+    #[must_use]
     pub fn pack(&self, header: &MetricsHeader) -> Vec<u8> {
         let mut writer = BitWriter::new();
         for &byte in header.as_bytes() {

@@ -84,21 +84,25 @@ impl PreparedBlock {
     }
 
     /// Returns the block's id.
+    #[must_use]
     pub const fn block_id(&self) -> BlockId {
         self.file.block_id
     }
 
     /// Returns the number of series of the block.
+    #[must_use]
     pub const fn series_count(&self) -> u64 {
         self.series_count
     }
 
     /// Returns the sum of the fingerprints of its series: those that were pushed, and those that outlines state.
+    #[must_use]
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
     /// Returns the number of bytes of the whole file.
+    #[must_use]
     pub fn byte_len(&self) -> u64 {
         self.file.byte_len()
     }
@@ -223,6 +227,7 @@ pub struct PackedRows {
 
 impl PackedRows {
     /// Takes the rows from a writer.
+    #[must_use]
     pub fn from_writer(writer: BitWriter) -> Self {
         let bits = writer.bit_len();
         Self { bytes: writer.finish_aligned(), bits }

@@ -58,6 +58,7 @@ impl RowPacker {
     }
 
     /// Returns the number of bits of a row.
+    #[must_use]
     pub fn row_bits(&self) -> u32 {
         self.spans.iter().map(|span| span.width).sum()
     }

@@ -74,6 +74,7 @@ impl RemapSummary {
     }
 
     /// Returns the size of the file in bytes per series, or `None` for an input without series.
+    #[must_use]
     pub fn bytes_per_series(&self) -> Option<f64> {
         per(self.bytes, self.series)
     }

@@ -22,6 +22,7 @@ impl TableKind {
     pub const ALL: [Self; 4] = [Self::Dictionary, Self::Map, Self::Shared, Self::Keyset];
 
     /// Returns the kind of a table.
+    #[must_use]
     pub const fn from_table(table: &Table<'_, '_>) -> Self {
         if table.is_dictionary() {
             Self::Dictionary
@@ -35,6 +36,7 @@ impl TableKind {
     }
 
     /// Returns the word of the spec for the kind (section 13).
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dictionary => "dictionary",

@@ -45,6 +45,7 @@ impl InternedRows {
     }
 
     /// Returns the rows in order of arrival.
+    #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.codes.chunks_exact(self.width)
     }

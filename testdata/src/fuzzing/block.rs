@@ -24,6 +24,7 @@ pub fn block_repaired(bytes: &[u8]) {
 }
 
 /// The block that a program makes of a golden; see [`block_repaired`]. Some of them are sound.
+#[must_use]
 pub fn mutated_block(program: &[u8]) -> Vec<u8> {
     mutated(&mut Program(program))
 }

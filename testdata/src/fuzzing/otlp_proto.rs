@@ -87,6 +87,7 @@ fn metric(metadata: &MetricMetadata<'_>) -> String {
 
 impl Parts {
     /// The parts of a request that a generated decoder read.
+    #[must_use]
     pub fn from_request(request: &ExportMetricsServiceRequest) -> Self {
         let mut parts = Self::default();
         for of_resource in &request.resource_metrics {

@@ -24,7 +24,7 @@ pub fn prometheus_text(bytes: &[u8]) {
     let units = [TimestampUnit::ByShape, TimestampUnit::Milliseconds, TimestampUnit::Seconds, TimestampUnit::ByShape];
     let unit = units[usize::from(program.byte() & 3)];
     let text = program.0;
-    looks_like_text(text);
+    let _ = looks_like_text(text);
     let mut all = Taken::default();
     let mut decoder = TextDecoder::new(unit);
     let mut sound = Vec::new();
@@ -88,7 +88,7 @@ pub fn remote_write(bytes: &[u8]) {
     let options = program.byte();
     let content = program.0;
     if options & 1 != 0 {
-        looks_like_remote_write(content);
+        let _ = looks_like_remote_write(content);
         let mut taken = Taken::default();
         let _ = decode_remote_write(content, MAX_LEN, &mut taken);
         assert!(!taken.is_open, "a request ends within a series");
@@ -159,7 +159,7 @@ pub fn prometheus_proto(bytes: &[u8]) {
     let mut program = Program(bytes);
     let is_classic = program.byte() & 1 != 0;
     let message = program.0;
-    looks_like_metric_families(message);
+    let _ = looks_like_metric_families(message);
     let read = || {
         let mut taken = Taken::default();
         let error = match decode_metric_family(message, is_classic, &mut taken) {

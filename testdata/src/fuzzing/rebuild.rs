@@ -17,6 +17,7 @@ use crate::plan::{Labelset, Plan, build};
 ///
 /// # Panics
 /// If something cannot be read, or the builder refuses it.
+#[must_use]
 pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
     let mut builder = BlockBuilder::new(view.row_form());
     push_inner(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
@@ -32,6 +33,7 @@ pub fn rebuilt(view: &BlockView<'_>) -> Vec<u8> {
 ///
 /// # Panics
 /// If something cannot be read, or the builder refuses it.
+#[must_use]
 pub fn rebuilt_with_rows_written_later(view: &BlockView<'_>) -> Vec<u8> {
     let mut builder = BlockBuilder::new(view.row_form());
     push_inner(view, &mut builder).expect("a sound block can be read").expect("a sound block can be built");
@@ -172,6 +174,7 @@ fn block_meta(view: &BlockView<'_>) -> Result<BlockMeta> {
 ///
 /// # Panics
 /// If the labelsets do not make a sound block.
+#[must_use]
 pub fn fingerprint_of(series: &BTreeSet<Labelset>) -> Fingerprint {
     let block = build(series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
     let block = block.expect("labelsets of a sound block make a block");

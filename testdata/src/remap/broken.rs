@@ -16,6 +16,7 @@ pub struct BrokenRemap {
 }
 
 /// A broken remap for each rule, in the order of the spec.
+#[must_use]
 pub fn broken_remaps() -> Vec<BrokenRemap> {
     RemapRule::ALL.iter().map(|&rule| BrokenRemap { rule, bytes: break_rule(rule) }).collect()
 }

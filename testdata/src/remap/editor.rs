@@ -65,6 +65,7 @@ impl RemapEditor {
     ///
     /// # Panics
     /// If it is none.
+    #[must_use]
     pub fn open(remap: &[u8]) -> Self {
         let (header, body) = RemapHeader::read_from_prefix(remap).expect("the block is sound");
         let count = header.output_count.get() as usize;
@@ -96,6 +97,7 @@ impl RemapEditor {
     ///
     /// # Panics
     /// If a field is wider than fields can be.
+    #[must_use]
     pub fn close(self) -> Vec<u8> {
         let mut header = self.header;
         let mut body = self.outputs.as_bytes().to_vec();

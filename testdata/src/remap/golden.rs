@@ -41,6 +41,7 @@ impl Model {
     ///
     /// # Panics
     /// If the model is none of a compaction.
+    #[must_use]
     pub fn build(&self) -> Vec<u8> {
         let outputs: Vec<RemapOutput> = (0..)
             .zip(&self.outputs)
@@ -57,6 +58,7 @@ impl Model {
     }
 
     /// The dump of a remap of `file_len` bytes that says this.
+    #[must_use]
     pub fn dump(&self, file_len: usize) -> String {
         let hex: String = self.job.iter().map(|byte| format!("{byte:02x}")).collect();
         let job = if self.job == [0; 16] { "none".to_owned() } else { hex };
@@ -95,6 +97,7 @@ fn output_id(number: u8) -> BlockId {
 }
 
 /// All golden remaps, in the order of their names.
+#[must_use]
 pub fn golden_remaps() -> Vec<GoldenRemap> {
     vec![
         model(vec![(0, 0)], vec![]).golden("empty"),

@@ -38,6 +38,7 @@ pub fn decode_otlp_proto<S: OtlpSink>(bytes: &[u8], sink: &mut S) -> Result<(), 
 
 /// Returns true if content that starts with `head` looks like a request with at least one resource. Text may begin with
 /// the same byte, a newline, so the check descends to attributes and metrics.
+#[must_use]
 pub fn looks_like_request(head: &[u8]) -> bool {
     let Some((len, resource_metrics)) = within(head, usize::MAX, &[0x0a]) else {
         return false;

@@ -11,6 +11,7 @@ const MAX_VARINT_LEN: usize = 4;
 /// OTLP requests begin with the same byte as families. The name distinguishes them: here it must consist of letters,
 /// digits and `_:.-/`, and a nested message begins with a byte that is none of these. Families with other names need
 /// `--format`.
+#[must_use]
 pub fn looks_like_metric_families(head: &[u8]) -> bool {
     starts_family(head).is_some_and(|found| found)
 }

@@ -7,6 +7,7 @@ const MAX_VARINT_LEN: usize = 5;
 
 /// Returns true if a body that starts with `head` looks like a remote-write request: a snappy block whose first bytes
 /// are the start of a series, of metadata, or of symbols. Empty requests are not detected.
+#[must_use]
 pub fn looks_like_remote_write(head: &[u8]) -> bool {
     starts_request(head).is_some()
 }

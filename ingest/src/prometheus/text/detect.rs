@@ -11,6 +11,7 @@ const DECISIVE_COUNT: usize = 4;
 /// be truncated, and counts only if there is no other.
 ///
 /// Comments alone are not enough, because many formats have them.
+#[must_use]
 pub fn looks_like_text(head: &[u8]) -> bool {
     let mut sample = Sample::default();
     let mut decisive_count = 0;

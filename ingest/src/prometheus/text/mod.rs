@@ -96,6 +96,7 @@ pub struct TextDecoder {
 
 impl TextDecoder {
     /// Creates a decoder for timestamps in this unit.
+    #[must_use]
     pub fn new(unit: TimestampUnit) -> Self {
         Self { unit, ..Self::default() }
     }

@@ -45,6 +45,7 @@ pub struct TsdbStats {
 
 impl TsdbMeta {
     /// Returns the time range in nanoseconds, or `None` if it is empty or does not fit.
+    #[must_use]
     pub fn window(&self) -> Option<TimeRange> {
         let (start, end) = (self.min_time.checked_mul(MILLISECOND)?, self.max_time.checked_mul(MILLISECOND)?);
         (start < end).then_some(TimeRange { start, end })

@@ -44,6 +44,7 @@ const META: &str = "meta.json";
 const INDEX: &str = "index";
 
 /// Returns true if a path is a folder with the files of a block.
+#[must_use]
 pub fn is_block(folder: &Path) -> bool {
     [META, INDEX].iter().all(|name| folder.join(name).is_file())
 }
@@ -68,6 +69,7 @@ impl TsdbBlock {
     }
 
     /// Returns the metadata of the block.
+    #[must_use]
     pub fn meta(&self) -> &TsdbMeta {
         &self.meta
     }

@@ -71,12 +71,14 @@ impl HeadFiles {
     }
 
     /// Returns the length of all files in bytes.
+    #[must_use]
     pub fn total_len(&self) -> u64 {
         self.segments.iter().chain(&self.chunks).map(|file| file.len).sum()
     }
 }
 
 /// Returns true if a path is a folder with segments of a write-ahead log or a checkpoint.
+#[must_use]
 pub fn is_wal(folder: &Path) -> bool {
     let Ok(names) = names_in(folder) else { return false };
     let is_chunks = folder.file_name().is_some_and(|name| name == CHUNKS_FOLDER || name == "chunks");
