@@ -6,7 +6,7 @@
 
 use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::Layout;
-use chronoxide_labels::{KeysetStore, LabelId, LabelSetStore};
+use chronoxide_labels::{KeysetStore, LabelId, LabelSetStore, LabelSets};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const PODS: usize = 20_000;
@@ -82,7 +82,7 @@ fn benches(criterion: &mut Criterion) {
     let mut known = KeysetStore::new();
     workload.insert_ids(&mut known);
     assert_eq!((known.len() as u64, known.keyset_count()), (SERIES, 1));
-    println!("memory: {} bytes per series", known.memory_used() as u64 / SERIES);
+    println!("memory: {} bytes per series", known.estimated_bytes() as u64 / SERIES);
     let block = known.seal(Layout::BitPacked, &BlockMeta::default()).expect("the store fits").block;
     println!("block: {} bytes per series", block.len() as f64 / SERIES as f64);
 

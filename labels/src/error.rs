@@ -66,6 +66,20 @@ pub enum LabelError {
         /// Number in question.
         number: u32,
     },
+    /// A string is longer than the symbol table allows.
+    #[error("a symbol of {len} bytes is too long for this table; the limit is {limit}")]
+    SymbolTooLong {
+        /// Length of the string in bytes.
+        len: usize,
+        /// Longest string in bytes.
+        limit: usize,
+    },
+    /// The strings of a symbol table have as many bytes as it can address.
+    #[error("symbol table is full: its strings have at most {limit} bytes; seal the store and start another")]
+    ArenaFull {
+        /// Largest number of bytes.
+        limit: usize,
+    },
     /// The store has no free numbers of this kind.
     #[error("store is full: at most 4,294,967,295 {what}s; seal it and start another")]
     Full {
@@ -104,7 +118,11 @@ impl fmt::Display for Counted {
 
 impl Counted {
     /// Returns the number of the item after `count` items.
-    pub(crate) fn next(self, count: usize) -> Result<u32, LabelError> {
+    ///
+    /// # Errors
+    ///
+    /// [`LabelError::Full`] if there are 2^32 - 1 items.
+    pub fn next(self, count: usize) -> Result<u32, LabelError> {
         // The largest number stays free: there are at most 2^32 - 1 items (spec section 2).
         u32::try_from(count).ok().filter(|&number| number < u32::MAX).ok_or(LabelError::Full { what: self })
     }

@@ -9,13 +9,13 @@
 //! | [`labelset`] | order and limits of labelsets |
 //! | [`symbols`] | [`SymbolTable`], the set of distinct strings |
 //! | [`arena`] | [`ArenaSymbolTable`], a symbol table in one arena |
-//! | [`store`] | [`LabelSetStore`], the set of distinct labelsets |
+//! | [`store`] | [`LabelSets`] and [`LabelSetStore`], the set of distinct labelsets |
 //! | [`keyset`] | [`KeysetStore`], series as rows of value codes |
 //! | [`seal`] | sealing of a store into a block |
 //! | [`error`] | [`LabelError`] |
 //!
 //! ```
-//! use chronoxide_labels::{KeysetStore, LabelSetStore};
+//! use chronoxide_labels::{KeysetStore, LabelSetStore, LabelSets};
 //!
 //! let mut store = KeysetStore::new();
 //! let (series, inserted) = store.insert(&[("__name__", "up"), ("job", "cart")])?;
@@ -32,6 +32,7 @@ pub mod arena;
 pub mod error;
 pub mod keyset;
 pub mod labelset;
+mod number_index;
 pub mod seal;
 pub mod store;
 pub mod symbols;
@@ -42,5 +43,5 @@ pub use error::{Counted, LabelError};
 pub use keyset::{KeysetStore, LabelId, StoreKeyId, ValueCode};
 pub use labelset::{MAX_LABELS, MAX_SYMBOL_LEN};
 pub use seal::{SealError, Sealed};
-pub use store::{LabelSetStore, StoreRef};
+pub use store::{LabelSetStore, LabelSets, StoreRef};
 pub use symbols::{StoreSymbolId, SymbolTable};

@@ -1,4 +1,4 @@
-//! [`LabelSetStore`]: the set of distinct labelsets, numbered.
+//! [`LabelSets`] and [`LabelSetStore`]: the set of distinct labelsets, numbered.
 
 use crate::error::LabelError;
 
@@ -15,23 +15,15 @@ impl StoreRef {
     }
 }
 
-/// Set of numbered labelsets.
+/// Set of numbered labelsets that can be read.
 ///
 /// A labelset is a list of pairs of name and value in canonical order: names strictly increasing in byte order, no
 /// empty name or value, within the limits of [`labelset::check`](crate::labelset::check). The caller sorts labels: it
 /// often has sorted ones, or, like ingest, faster ways to sort than comparing strings.
 ///
-/// Every implementation must pass `chronoxide_testdata::conformance::check_labelset_store`.
-pub trait LabelSetStore {
-    /// Inserts a labelset. Returns its ref, and true if it is new.
-    ///
-    /// # Errors
-    ///
-    /// The labelset violates [`labelset::check`](crate::labelset::check), or a count of the store is exhausted
-    /// ([`LabelError::Full`]).
-    fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError>;
-
-    /// Returns the ref of a labelset, or `None` if it is not in the store.
+/// Every implementation that only reads must pass `chronoxide_testdata::conformance::check_labelsets`.
+pub trait LabelSets {
+    /// Returns the ref of a labelset, or `None` if it is not in the set.
     ///
     /// # Errors
     ///
@@ -43,7 +35,7 @@ pub trait LabelSetStore {
     ///
     /// # Errors
     ///
-    /// [`LabelError::Unknown`] if the store did not issue this ref. `each` is not called then.
+    /// [`LabelError::Unknown`] if the set has no series with this ref. `each` is not called then.
     fn visit(&self, series: StoreRef, each: impl FnMut(&str, &str)) -> Result<(), LabelError>;
 
     /// Returns the number of distinct labelsets. Refs are below it.
@@ -54,6 +46,22 @@ pub trait LabelSetStore {
         self.len() == 0
     }
 
-    /// Returns the memory in bytes, including reserved capacity.
-    fn memory_used(&self) -> usize;
+    /// Returns the memory in bytes, including reserved capacity. Costs no pass over the labelsets.
+    fn estimated_bytes(&self) -> usize;
+
+    /// Returns the memory in bytes that holds data, without reserved capacity.
+    fn used_bytes(&self) -> usize;
+}
+
+/// Set of numbered labelsets that grows.
+///
+/// Every implementation must pass `chronoxide_testdata::conformance::check_labelset_store`.
+pub trait LabelSetStore: LabelSets {
+    /// Inserts a labelset. Returns its ref, and true if it is new.
+    ///
+    /// # Errors
+    ///
+    /// The labelset violates [`labelset::check`](crate::labelset::check), or the store is full ([`LabelError::Full`],
+    /// [`LabelError::ArenaFull`]).
+    fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError>;
 }

@@ -19,11 +19,14 @@ impl StoreSymbolId {
 ///
 /// Every implementation must pass `chronoxide_testdata::conformance::check_symbol_table`.
 pub trait SymbolTable {
-    /// Returns the id of a string, and adds it if it is new. Any string is valid, including the empty one.
+    /// Returns the id of a string, and adds it if it is new. Any string is valid, including the empty one. After an
+    /// error the table is unchanged.
     ///
     /// # Errors
     ///
-    /// [`LabelError::Full`] if the string is new and there are 2^32 - 1 already.
+    /// The string is new, and there are 2^32 - 1 already ([`LabelError::Full`]), the table cannot hold its bytes
+    /// ([`LabelError::ArenaFull`]), or the string is longer than the table allows ([`LabelError::SymbolTooLong`]; each
+    /// table allows 65,535 bytes).
     fn intern(&mut self, text: &str) -> Result<StoreSymbolId, LabelError>;
 
     /// Returns the id of a string, or `None` if it is not in the table.
@@ -40,6 +43,9 @@ pub trait SymbolTable {
         self.len() == 0
     }
 
-    /// Returns the memory in bytes, including reserved capacity.
-    fn memory_used(&self) -> usize;
+    /// Returns the memory in bytes, including reserved capacity. Costs no pass over the strings.
+    fn estimated_bytes(&self) -> usize;
+
+    /// Returns the memory in bytes that holds data, without reserved capacity.
+    fn used_bytes(&self) -> usize;
 }

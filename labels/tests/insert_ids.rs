@@ -1,6 +1,8 @@
 //! Inserting series as lists of label ids equals inserting them as strings.
 
-use chronoxide_labels::{Counted, KeysetStore, LabelError, LabelId, LabelSetStore, StoreKeyId, StoreRef, ValueCode};
+use chronoxide_labels::{
+    Counted, KeysetStore, LabelError, LabelId, LabelSetStore, LabelSets, StoreKeyId, StoreRef, ValueCode,
+};
 use chronoxide_testdata::random::Random;
 use proptest::prelude::*;
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`golden`] | small sound blocks that together say everything the format can say |
 //! | [`allocation`] | an allocator that counts |
+//! | [`articles`] | data in the shapes that articles on stores measured |
 //! | [`broken`] | a block for each rule of the format that breaks it |
 //! | [`captures`] | captures that real software wrote |
 //! | [`conformance`] | requirements of symbol tables and labelset stores, and models that meet them |
@@ -21,6 +22,7 @@
 //! | [`editor`] | blocks taken apart and put together again |
 
 pub mod allocation;
+pub mod articles;
 pub mod broken;
 pub mod captures;
 pub mod conformance;

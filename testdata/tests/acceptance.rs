@@ -14,7 +14,7 @@ use chronoxide_ingest::input::Source;
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestOptions};
 use chronoxide_inspect::series::{Format, write_series};
-use chronoxide_labels::{LabelSetStore, Layout};
+use chronoxide_labels::{LabelSets, Layout};
 use chronoxide_testdata::captures::{committed, real, text};
 use chronoxide_workload::{Options, Workload};
 use prost::Message;

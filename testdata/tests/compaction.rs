@@ -8,7 +8,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_ingest::otlp::decode_otlp_proto;
 use chronoxide_ingest::{AssembleOptions, Assembler};
-use chronoxide_labels::LabelSetStore;
+use chronoxide_labels::LabelSets;
 use chronoxide_planner::Layout;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::Random;

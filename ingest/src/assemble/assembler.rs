@@ -8,7 +8,7 @@ use bitvec::vec::BitVec;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSetStore, Layout, Origin, StoreKeyId};
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, Origin, StoreKeyId};
 
 use super::attributes::Attributes;
 use super::blocks::{BlockSink, SealedBlock};
@@ -153,7 +153,7 @@ impl<B: BlockSink> Assembler<B> {
         self.unchecked_len += len;
         if self.unchecked_len >= BYTES_PER_MEMORY_CHECK {
             self.unchecked_len = 0;
-            if self.is_memory_used() {
+            if self.is_memory_exhausted() {
                 for attributes in [&mut self.resource, &mut self.scope, &mut self.point] {
                     attributes.clear();
                 }
@@ -171,7 +171,7 @@ impl<B: BlockSink> Assembler<B> {
     pub(super) fn check_memory_of_work(&mut self) -> Result<(), AssembleError> {
         if self.work >= ATTRIBUTES_PER_MEMORY_CHECK {
             self.work = 0;
-            if self.is_memory_used() {
+            if self.is_memory_exhausted() {
                 self.cut_and_restart()?;
             }
         }
@@ -214,7 +214,7 @@ impl<B: BlockSink> Assembler<B> {
     fn is_full(&self) -> bool {
         let count = self.store.len();
         count > self.options.max_series as usize
-            || count.is_multiple_of(SERIES_PER_MEMORY_CHECK) && self.is_memory_used()
+            || count.is_multiple_of(SERIES_PER_MEMORY_CHECK) && self.is_memory_exhausted()
     }
 
     /// Seals the series of each window into a block. Series without a window are not sealed.
@@ -258,7 +258,7 @@ impl<B: BlockSink> Assembler<B> {
                 .map(|other| Ok((other, self.store.seal_selected(series, other, meta)?)))
                 .collect::<Result<_, AssembleError>>()?,
             store_series: self.store.len(),
-            store_memory: self.store.memory_used(),
+            store_memory: self.store.estimated_bytes(),
         };
         self.report.blocks += 1;
         self.blocks.take(sealed).map_err(AssembleError::Output)
@@ -397,7 +397,7 @@ impl<B: BlockSink> Assembler<B> {
         match inserted {
             Ok((mut series, is_new)) => {
                 self.report.series += u64::from(is_new);
-                let before = self.windows.memory_used();
+                let before = self.windows.estimated_bytes();
                 for times in times {
                     // A series of many windows takes memory in the set of each.
                     if self.is_too_wide(series, times) {
@@ -409,7 +409,7 @@ impl<B: BlockSink> Assembler<B> {
                         .add(series, times)
                         .map_err(|TooManyWindows { starts }| AssembleError::TooManyWindows { limit, starts })?;
                 }
-                if self.windows.memory_used() > before && self.is_memory_used() {
+                if self.windows.estimated_bytes() > before && self.is_memory_exhausted() {
                     self.cut_and_restart()?;
                 }
             }

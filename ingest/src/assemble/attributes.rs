@@ -63,7 +63,7 @@ impl Attributes {
     }
 
     /// Returns the memory in bytes.
-    pub(super) fn memory_used(&self) -> usize {
+    pub(super) fn estimated_bytes(&self) -> usize {
         self.list.capacity() * size_of::<(StoreKeyId, Option<LabelId>)>()
             + self.marks.capacity() * size_of::<(u32, u32)>()
     }

@@ -13,7 +13,7 @@ impl<B> Assembler<B> {
     /// Returns true if sealing the series now may use all memory that the options allow.
     ///
     /// The decision depends only on counts, not on the allocator: equal inputs are cut at equal places.
-    pub(super) fn is_memory_used(&self) -> bool {
+    pub(super) fn is_memory_exhausted(&self) -> bool {
         self.options.max_memory.is_some_and(|limit| self.memory_needed() > limit)
     }
 
@@ -22,12 +22,12 @@ impl<B> Assembler<B> {
         let layouts = if self.options.compare_layouts { 2 } else { 1 };
         let levels = [&self.resource, &self.scope, &self.point];
         self.store.peak_memory(self.options.layout) * layouts
-            + self.windows.memory_used()
-            + self.metrics.memory_used() * METADATA_COPIES
+            + self.windows.estimated_bytes()
+            + self.metrics.estimated_bytes() * METADATA_COPIES
             + self.metadata_bytes
-            + self.recall.memory_used()
+            + self.recall.estimated_bytes()
             + self.outside_memory
-            + levels.map(|level| level.memory_used()).into_iter().sum::<usize>()
+            + levels.map(|level| level.estimated_bytes()).into_iter().sum::<usize>()
     }
 
     /// Returns true if these times touch enough windows that adding the series to all of them takes a quarter of the

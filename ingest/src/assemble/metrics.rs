@@ -40,7 +40,7 @@ impl Metrics {
         self.list.get(number).map(OwnedMetricMetadata::borrowed)
     }
 
-    pub(super) fn memory_used(&self) -> usize {
+    pub(super) fn estimated_bytes(&self) -> usize {
         // Each text is allocated separately.
         let per_metric = size_of::<OwnedMetricMetadata>() + 3 * ALLOCATION_OVERHEAD;
         self.text_len + self.list.capacity() * per_metric + self.index.allocation_size()

@@ -74,7 +74,7 @@ impl Recall {
     }
 
     /// Returns the memory in bytes.
-    pub(super) fn memory_used(&self) -> usize {
+    pub(super) fn estimated_bytes(&self) -> usize {
         self.bytes.capacity() + self.index.allocation_size()
     }
 

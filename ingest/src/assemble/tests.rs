@@ -1,7 +1,7 @@
 //! Tests of the assembler with requests and series.
 
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_labels::LabelSetStore;
+use chronoxide_labels::LabelSets;
 
 use super::{AssembleOptions, Assembler};
 use crate::otlp::{decode_otlp_json, decode_otlp_proto};

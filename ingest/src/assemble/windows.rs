@@ -153,7 +153,7 @@ impl Windows {
     }
 
     /// Returns the memory in bytes. Costs no pass over the windows.
-    pub(super) fn memory_used(&self) -> usize {
+    pub(super) fn estimated_bytes(&self) -> usize {
         let per_window = WINDOW_OVERHEAD + size_of::<(Option<i64>, Window)>();
         self.set_bytes
             + self.windows.len() * per_window
@@ -296,9 +296,9 @@ mod tests {
         for window in 0..100 {
             windows.add(StoreRef(80_000), Some((window * 10, window * 10))).unwrap();
         }
-        assert!(windows.memory_used() >= 100 * 80_000 / 8, "{}", windows.memory_used());
+        assert!(windows.estimated_bytes() >= 100 * 80_000 / 8, "{}", windows.estimated_bytes());
         drop(windows.take());
-        assert!(windows.memory_used() < 10_000, "{}", windows.memory_used());
+        assert!(windows.estimated_bytes() < 10_000, "{}", windows.estimated_bytes());
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl<B: BlockSink> Ingest<B> {
                 Ok(None) => return Ok(()),
                 Err(error) => return self.broken_file(error, file, reading),
             };
-            self.assembler.set_outside_memory(reading.head.memory_used());
+            self.assembler.set_outside_memory(reading.head.estimated_bytes());
             self.refuse_memory(reading)?;
             self.assembler.record_ends(len)?;
             reading.records += 1;
@@ -140,7 +140,7 @@ impl<B: BlockSink> Ingest<B> {
     /// Fails if the labels of the head use too much memory. Cutting a block does not help: labels are needed until all
     /// samples were read.
     fn refuse_memory(&self, reading: &Reading) -> Result<(), IngestError> {
-        let used = reading.head.memory_used();
+        let used = reading.head.estimated_bytes();
         match self.options.assemble.max_memory {
             Some(most) if used > most / MEMORY_SHARE => {
                 Err(IngestError::Wal { input: reading.input.clone(), source: WalError::Memory { used } })

@@ -65,7 +65,7 @@ impl<H: BuildHasher> Arrangements<H> {
         });
     }
 
-    pub(crate) fn memory_used(&self) -> usize {
+    pub(crate) fn estimated_bytes(&self) -> usize {
         self.index.allocation_size()
             + self.keys.capacity() * size_of::<u32>()
             + self.slots.capacity() * size_of::<u16>()

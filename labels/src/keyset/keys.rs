@@ -7,6 +7,7 @@ use hashbrown::HashTable;
 
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
+use crate::number_index::INDEX_ENTRY;
 use crate::symbols::{StoreSymbolId, SymbolTable};
 
 /// Number of a label name in one store, in order of arrival.
@@ -130,10 +131,10 @@ impl Keys {
         }
         let code = Counted::Value.next(key.values.len())?;
         let symbol = symbols.intern_hashed(hash, value)?;
-        let before = key.memory_used();
+        let before = key.estimated_bytes();
         key.values.push(symbol);
         key.index.insert_unique(hash, (symbol, code), |&(symbol, _)| symbols.hash(symbols.text(symbol.0)));
-        self.dictionary_bytes += key.memory_used() - before;
+        self.dictionary_bytes += key.estimated_bytes() - before;
         Ok(ValueCode(code))
     }
 
@@ -148,8 +149,15 @@ impl Keys {
         symbols.resolve(*key.values.get(label.code.0 as usize)?)
     }
 
-    pub(crate) fn memory_used(&self) -> usize {
+    pub(crate) fn estimated_bytes(&self) -> usize {
         self.keys.capacity() * size_of::<Key>() + self.index.allocation_size() + self.dictionary_bytes
+    }
+
+    pub(crate) fn used_bytes(&self) -> usize {
+        let values: usize = self.keys.iter().map(|key| key.values.len()).sum();
+        // A code, and an entry of the hash table with its control byte.
+        let value_size = size_of::<StoreSymbolId>() + size_of::<(StoreSymbolId, u32)>() + 1;
+        self.keys.len() * (size_of::<Key>() + INDEX_ENTRY) + values * value_size
     }
 }
 
@@ -170,7 +178,7 @@ impl Key {
         }
     }
 
-    fn memory_used(&self) -> usize {
+    fn estimated_bytes(&self) -> usize {
         self.values.capacity() * size_of::<StoreSymbolId>() + self.index.allocation_size()
     }
 

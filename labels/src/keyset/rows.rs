@@ -2,10 +2,9 @@
 
 use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
-
 use super::keys::StoreKeyId;
 use crate::error::{Counted, LabelError};
+use crate::number_index::NumberIndex;
 use crate::store::StoreRef;
 
 /// List of keys, and the series that have exactly these keys: rows of value codes.
@@ -17,25 +16,14 @@ pub(crate) struct Keyset {
     /// Keys in the byte order of their names.
     keys: Box<[StoreKeyId]>,
     rows: Vec<u32>,
-    index: HashTable<Slot>,
-}
-
-/// Entry of the hash table. It keeps the hash: growing the table would otherwise read all rows in random order.
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    hash: u32,
-    row: u32,
-}
-
-/// Spreads a 32-bit hash over 64 bits: the table uses the low bits for positions and the high bits for tags.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    /// Numbers of rows.
+    index: NumberIndex,
 }
 
 impl Keyset {
     /// Creates a keyset without series.
     pub(crate) fn new(keys: Box<[StoreKeyId]>) -> Self {
-        Self { keys, rows: Vec::new(), index: HashTable::new() }
+        Self { keys, rows: Vec::new(), index: NumberIndex::default() }
     }
 
     /// Returns the keys in the byte order of their names.
@@ -45,7 +33,7 @@ impl Keyset {
 
     /// Returns the number of series.
     pub(crate) fn len(&self) -> usize {
-        self.rows.len() / (self.keys.len() + 1)
+        self.index.len()
     }
 
     /// Returns the rows in order of arrival, each as the ref of its series and its codes.
@@ -68,32 +56,39 @@ impl Keyset {
     }
 
     /// Returns the hash of a row's codes, for [`find`](Self::find) and [`push`](Self::push).
-    pub(crate) fn hash(hasher: &impl BuildHasher, codes: &[u32]) -> u32 {
-        let hash = hasher.hash_one(codes);
-        (hash ^ (hash >> 32)) as u32
+    pub(crate) fn hash(hasher: &impl BuildHasher, codes: &[u32]) -> u64 {
+        hasher.hash_one(codes)
     }
 
     /// Returns the series with these codes, if any.
-    pub(crate) fn find(&self, hash: u32, wanted: &[u32]) -> Option<StoreRef> {
-        let stride = self.keys.len() + 1;
-        let same = |slot: &Slot| {
-            slot.hash == hash && codes(&self.rows, stride - 1, slot.row).is_some_and(|codes| codes == wanted)
-        };
-        let slot = self.index.find(spread(hash), same)?;
-        self.rows.get(slot.row as usize * stride).copied().map(StoreRef)
+    pub(crate) fn find(&self, hash: u64, wanted: &[u32]) -> Option<StoreRef> {
+        let width = self.keys.len();
+        let row = self.index.find(hash, |row| codes(&self.rows, width, row) == Some(wanted))?;
+        self.rows.get(row as usize * (width + 1)).copied().map(StoreRef)
     }
 
     /// Adds a series that is not stored yet. Returns the number of its row.
-    pub(crate) fn push(&mut self, hash: u32, codes: &[u32], series: StoreRef) -> Result<u32, LabelError> {
+    pub(crate) fn push(
+        &mut self,
+        hasher: &impl BuildHasher,
+        hash: u64,
+        new: &[u32],
+        series: StoreRef,
+    ) -> Result<u32, LabelError> {
         let row = Counted::Series.next(self.len())?;
         self.rows.push(series.0);
-        self.rows.extend_from_slice(codes);
-        self.index.insert_unique(spread(hash), Slot { hash, row }, |slot| spread(slot.hash));
+        self.rows.extend_from_slice(new);
+        let Self { keys, rows, index } = self;
+        index.push(hash, |row| Self::hash(hasher, codes(rows, keys.len(), row).unwrap_or_default()));
         Ok(row)
     }
 
-    pub(crate) fn memory_used(&self) -> usize {
-        size_of_val(&*self.keys) + self.rows.capacity() * size_of::<u32>() + self.index.allocation_size()
+    pub(crate) fn estimated_bytes(&self) -> usize {
+        size_of_val(&*self.keys) + self.rows.capacity() * size_of::<u32>() + self.index.estimated_bytes()
+    }
+
+    pub(crate) fn used_bytes(&self) -> usize {
+        size_of_val(&*self.keys) + size_of_val(&*self.rows) + self.index.used_bytes()
     }
 }
 

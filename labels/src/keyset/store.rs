@@ -12,13 +12,14 @@ use super::rows::Keyset;
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
 use crate::labelset::{self, MAX_LABELS, check_count, check_name, check_value};
-use crate::store::{LabelSetStore, StoreRef};
+use crate::number_index::INDEX_ENTRY;
+use crate::store::{LabelSetStore, LabelSets, StoreRef};
 use crate::symbols::SymbolTable;
 
 /// Labelset store with a value dictionary per label key, and rows of value codes per list of keys.
 ///
-/// A series costs 4 bytes per label, 20 more bytes, and the cost of its new strings. No series is allocated separately,
-/// and series are hashed and compared by codes instead of strings.
+/// A series costs 4 bytes per label, 18 to 24 more bytes, and the cost of its new strings. No series is allocated
+/// separately, and series are hashed and compared by codes instead of strings.
 ///
 /// [`insert`](LabelSetStore::insert) takes strings. For labels that many series share,
 /// [`intern_label`](Self::intern_label) interns them once, and [`insert_ids`](Self::insert_ids) inserts series as lists
@@ -191,9 +192,9 @@ impl<H: BuildHasher> KeysetStore<H> {
         }
         let series = StoreRef(Counted::Series.next(self.places.len())?);
         self.expected = StoreRef(series.0.wrapping_add(1));
-        let before = keyset.memory_used();
-        let row = keyset.push(hash, codes, series)?;
-        self.keyset_bytes += keyset.memory_used() - before;
+        let before = keyset.estimated_bytes();
+        let row = keyset.push(&self.hasher, hash, codes, series)?;
+        self.keyset_bytes += keyset.estimated_bytes() - before;
         self.places.push(Place { keyset: keyset_id, row });
         self.code_count += labels.len();
         Ok((series, true))
@@ -241,7 +242,7 @@ impl<H: BuildHasher> KeysetStore<H> {
         let hash = self.hasher.hash_one(&*keys);
         self.keyset_keys += keys.len();
         let new = Keyset::new(keys);
-        self.keyset_bytes += new.memory_used();
+        self.keyset_bytes += new.estimated_bytes();
         self.keysets.push(new);
         let Self { keysets, keyset_index, hasher, .. } = self;
         keyset_index.insert_unique(hash, keyset, |&other| {
@@ -280,10 +281,16 @@ impl<H: BuildHasher> KeysetStore<H> {
         self.symbols.len()
     }
 
+    /// Returns the hash of each series, by keyset, and in order of refs within a keyset. Series of different keysets
+    /// are in different hash tables.
+    pub fn hashes(&self) -> impl Iterator<Item = impl Iterator<Item = u64>> {
+        self.keysets.iter().map(|keyset| keyset.rows().map(|(_, codes)| Keyset::hash(&self.hasher, codes)))
+    }
+
     /// Returns the counts of the store without a pass over it.
     pub(crate) fn counts(&self) -> StoreCounts {
         StoreCounts {
-            store_bytes: self.memory_used(),
+            store_bytes: self.estimated_bytes(),
             keys: self.key_count(),
             keysets: self.keysets.len(),
             keyset_keys: self.keyset_keys,
@@ -309,21 +316,7 @@ impl<H: BuildHasher> KeysetStore<H> {
     }
 }
 
-impl<H: BuildHasher> LabelSetStore for KeysetStore<H> {
-    fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError> {
-        labelset::check(labels)?;
-        let mut ids = std::mem::take(&mut self.scratch.ids);
-        ids.clear();
-        for &(name, value) in labels {
-            let key = self.keys.intern(&mut self.symbols, name)?;
-            let code = self.keys.intern_value(&mut self.symbols, key, value)?;
-            ids.push(LabelId { key, code });
-        }
-        let result = self.insert_ids(&ids);
-        self.scratch.ids = ids;
-        result
-    }
-
+impl<H: BuildHasher> LabelSets for KeysetStore<H> {
     fn find(&self, labels: &[(&str, &str)]) -> Result<Option<StoreRef>, LabelError> {
         labelset::check(labels)?;
         let mut keys = [StoreKeyId(0); MAX_LABELS];
@@ -365,13 +358,38 @@ impl<H: BuildHasher> LabelSetStore for KeysetStore<H> {
         self.places.len()
     }
 
-    fn memory_used(&self) -> usize {
-        self.symbols.memory_used()
-            + self.keys.memory_used()
+    fn estimated_bytes(&self) -> usize {
+        self.symbols.estimated_bytes()
+            + self.keys.estimated_bytes()
             + self.keysets.capacity() * size_of::<Keyset>()
             + self.keyset_bytes
             + self.keyset_index.allocation_size()
-            + self.arrangements.memory_used()
+            + self.arrangements.estimated_bytes()
             + self.places.capacity() * size_of::<Place>()
+    }
+    fn used_bytes(&self) -> usize {
+        let keyset_bytes: usize = self.keysets.iter().map(Keyset::used_bytes).sum();
+        self.symbols.used_bytes()
+            + self.keys.used_bytes()
+            + self.keysets.len() * (size_of::<Keyset>() + INDEX_ENTRY)
+            + keyset_bytes
+            + self.arrangements.estimated_bytes()
+            + self.places.len() * size_of::<Place>()
+    }
+}
+
+impl<H: BuildHasher> LabelSetStore for KeysetStore<H> {
+    fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError> {
+        labelset::check(labels)?;
+        let mut ids = std::mem::take(&mut self.scratch.ids);
+        ids.clear();
+        for &(name, value) in labels {
+            let key = self.keys.intern(&mut self.symbols, name)?;
+            let code = self.keys.intern_value(&mut self.symbols, key, value)?;
+            ids.push(LabelId { key, code });
+        }
+        let result = self.insert_ids(&ids);
+        self.scratch.ids = ids;
+        result
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn write<T: BlockTarget>(
     selection: &Selection,
     target: &mut T,
 ) -> Result<Vec<SeriesRef>, T::Error> {
-    use crate::store::LabelSetStore;
+    use crate::store::LabelSets;
     let order = BlockOrder::new(store, selection);
     for symbol in &order.symbols {
         target.symbol(store.symbols().text(symbol.0))?;
@@ -66,7 +66,7 @@ mod tests {
     use chronoxide_testdata::random::Random;
 
     use super::*;
-    use crate::store::{LabelSetStore, StoreRef};
+    use crate::store::{LabelSetStore, LabelSets, StoreRef};
 
     /// Collects the parts, and asserts the order of a block.
     #[derive(Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{LabelSetStore, Layout};
+use chronoxide_labels::{LabelSets, Layout};
 
 use crate::sets::DataSet;
 

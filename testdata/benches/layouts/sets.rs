@@ -5,7 +5,7 @@ use std::path::Path;
 use chronoxide_ingest::otlp::{decode_otlp_json, decode_otlp_proto};
 use chronoxide_ingest::series_json::decode_series_json;
 use chronoxide_ingest::{AssembleOptions, Assembler};
-use chronoxide_labels::{KeysetStore, LabelSetStore};
+use chronoxide_labels::{KeysetStore, LabelSets};
 use chronoxide_testdata::captures::{real, text};
 use chronoxide_workload::{Options, Set, Workload};
 use prost::Message;

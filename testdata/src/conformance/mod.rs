@@ -15,5 +15,5 @@ mod stores;
 mod tables;
 
 pub use model::{ModelStore, ModelSymbolTable};
-pub use stores::check_labelset_store;
+pub use stores::{check_labelset_store, check_labelsets};
 pub use tables::check_symbol_table;

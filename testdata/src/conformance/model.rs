@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use chronoxide_labels::{Counted, LabelError, LabelSetStore, StoreRef, StoreSymbolId, SymbolTable, labelset};
+use chronoxide_labels::{
+    Counted, LabelError, LabelSetStore, LabelSets, StoreRef, StoreSymbolId, SymbolTable, labelset,
+};
 
 /// Symbol table over `BTreeMap`, the model of every other one.
 #[derive(Debug, Default, Clone)]
@@ -11,12 +13,20 @@ pub struct ModelSymbolTable {
     texts: Vec<String>,
 }
 
+impl ModelSymbolTable {
+    /// Returns the number of bytes of all strings.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        self.texts.iter().map(String::len).sum()
+    }
+}
+
 impl SymbolTable for ModelSymbolTable {
     fn intern(&mut self, text: &str) -> Result<StoreSymbolId, LabelError> {
         if let Some(&id) = self.ids.get(text) {
             return Ok(id);
         }
-        let id = StoreSymbolId(number(self.texts.len(), Counted::Symbol)?);
+        let id = StoreSymbolId(Counted::Symbol.next(self.texts.len())?);
         self.ids.insert(text.to_owned(), id);
         self.texts.push(text.to_owned());
         Ok(id)
@@ -34,8 +44,12 @@ impl SymbolTable for ModelSymbolTable {
         self.texts.len()
     }
 
-    fn memory_used(&self) -> usize {
+    fn estimated_bytes(&self) -> usize {
         self.texts.iter().map(|text| 2 * text.len() + 3 * size_of::<String>()).sum()
+    }
+
+    fn used_bytes(&self) -> usize {
+        self.estimated_bytes()
     }
 }
 
@@ -56,28 +70,11 @@ impl ModelStore {
     }
 }
 
-/// Returns the number after `count` numbered items. A store has at most 2^32 - 1 items of a kind.
-fn number(count: usize, what: Counted) -> Result<u32, LabelError> {
-    u32::try_from(count).ok().filter(|&number| number < u32::MAX).ok_or(LabelError::Full { what })
-}
-
 fn owned(labels: &[(&str, &str)]) -> Labels {
     labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-impl LabelSetStore for ModelStore {
-    fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError> {
-        labelset::check(labels)?;
-        let labels = owned(labels);
-        if let Some(&series) = self.refs.get(&labels) {
-            return Ok((series, false));
-        }
-        let series = StoreRef(number(self.series.len(), Counted::Series)?);
-        self.refs.insert(labels.clone(), series);
-        self.series.push(labels);
-        Ok((series, true))
-    }
-
+impl LabelSets for ModelStore {
     fn find(&self, labels: &[(&str, &str)]) -> Result<Option<StoreRef>, LabelError> {
         labelset::check(labels)?;
         Ok(self.refs.get(&owned(labels)).copied())
@@ -95,9 +92,26 @@ impl LabelSetStore for ModelStore {
         self.series.len()
     }
 
-    fn memory_used(&self) -> usize {
+    fn estimated_bytes(&self) -> usize {
         let label_size = |(name, value): &(String, String)| name.len() + value.len() + 2 * size_of::<String>();
         let series_size = |labels: &Labels| size_of::<Labels>() + labels.iter().map(label_size).sum::<usize>();
         2 * self.series.iter().map(series_size).sum::<usize>()
+    }
+    fn used_bytes(&self) -> usize {
+        self.estimated_bytes()
+    }
+}
+
+impl LabelSetStore for ModelStore {
+    fn insert(&mut self, labels: &[(&str, &str)]) -> Result<(StoreRef, bool), LabelError> {
+        labelset::check(labels)?;
+        let labels = owned(labels);
+        if let Some(&series) = self.refs.get(&labels) {
+            return Ok((series, false));
+        }
+        let series = StoreRef(Counted::Series.next(self.series.len())?);
+        self.refs.insert(labels.clone(), series);
+        self.series.push(labels);
+        Ok((series, true))
     }
 }

@@ -1,6 +1,6 @@
 //! Requirements of a labelset store.
 
-use chronoxide_labels::{Counted, LabelError, LabelSetStore, MAX_LABELS, MAX_SYMBOL_LEN, StoreRef};
+use chronoxide_labels::{Counted, LabelError, LabelSetStore, LabelSets, MAX_LABELS, MAX_SYMBOL_LEN, StoreRef};
 
 use super::model::ModelStore;
 use crate::random::Random;
@@ -19,7 +19,52 @@ pub fn check_labelset_store<S: LabelSetStore>(make: impl Fn() -> S, seed: u64) {
     random_labelsets(make(), seed);
 }
 
-fn labels_of<S: LabelSetStore>(store: &S, series: StoreRef) -> Result<Vec<(String, String)>, LabelError> {
+/// Checks labelsets that are only read against the model. `make` gets labelsets in random order, each once.
+///
+/// # Panics
+///
+/// Panics if the labelsets differ from the model. The message names the seed.
+pub fn check_labelsets<S: LabelSets>(make: impl Fn(&[Vec<(String, String)>]) -> S, seed: u64) {
+    empty_store(&make(&[]));
+    let mut random = Random::new(seed);
+    let mut model = ModelStore::default();
+    for step in 0..2_000 {
+        let labels = random.labels(if step % 2 == 0 { 2 } else { 12 });
+        model.insert(&borrowed(&labels)).unwrap();
+    }
+    let sets = make(model.series());
+    assert_eq!(sets.len(), model.len(), "seed {seed}");
+    let mut is_found = vec![false; sets.len()];
+    for labels in model.series() {
+        let series = sets.find(&borrowed(labels)).unwrap().unwrap_or_else(|| panic!("seed {seed}: no {labels:?}"));
+        assert_eq!(labels_of(&sets, series).as_ref(), Ok(labels), "seed {seed}: {series:?}");
+        assert!(!std::mem::replace(&mut is_found[series.index()], true), "seed {seed}: {series:?} twice");
+    }
+    for number in [sets.len() as u32, u32::MAX] {
+        assert_eq!(labels_of(&sets, StoreRef(number)), Err(unknown(number)), "seed {seed}");
+    }
+    let mut absent = 0;
+    for step in 0..2_000 {
+        let labels = random.labels(if step % 2 == 0 { 2 } else { 12 });
+        let labels = borrowed(&labels);
+        let is_known = model.find(&labels).unwrap().is_some();
+        assert_eq!(sets.find(&labels).unwrap().is_some(), is_known, "seed {seed}, step {step}: {labels:?}");
+        absent += u32::from(!is_known);
+    }
+    assert!(absent > 500, "seed {seed}: {absent} absent labelsets");
+    for (labels, error) in [
+        (&[][..], LabelError::NoLabels),
+        (&[("", "v")][..], LabelError::EmptyName { position: 0 }),
+        (&[("b", "v"), ("a", "v")][..], LabelError::NotSorted { position: 1 }),
+        (&[("a", "v"), ("a", "w")][..], LabelError::DuplicateName { position: 1 }),
+    ] {
+        assert_eq!(sets.find(labels), Err(error));
+    }
+    let text: usize = model.series().iter().flatten().map(|(name, value)| name.len() + value.len()).sum();
+    assert!(sets.used_bytes() <= sets.estimated_bytes() && sets.used_bytes() < 2 * text + 4096, "seed {seed}");
+}
+
+fn labels_of<S: LabelSets>(store: &S, series: StoreRef) -> Result<Vec<(String, String)>, LabelError> {
     let mut labels = Vec::new();
     store.visit(series, |name, value| labels.push((name.to_owned(), value.to_owned())))?;
     Ok(labels)
@@ -33,7 +78,7 @@ fn unknown(number: u32) -> LabelError {
     LabelError::Unknown { what: Counted::Series, number }
 }
 
-fn empty_store<S: LabelSetStore>(store: &S) {
+fn empty_store<S: LabelSets>(store: &S) {
     assert_eq!((store.len(), store.is_empty()), (0, true));
     assert_eq!(store.find(&[("a", "b")]), Ok(None));
     assert_eq!(labels_of(store, StoreRef(0)), Err(unknown(0)));
@@ -137,7 +182,7 @@ fn repeated_series<S: LabelSetStore>(mut store: S) {
 fn random_labelsets<S: LabelSetStore>(mut store: S, seed: u64) {
     let mut random = Random::new(seed);
     let mut model = ModelStore::default();
-    let empty = store.memory_used();
+    let empty = store.estimated_bytes();
     for step in 0..3_000 {
         // Few labels repeat, many mostly do not.
         let most = if step % 2 == 0 { 2 } else { 12 };
@@ -154,5 +199,6 @@ fn random_labelsets<S: LabelSetStore>(mut store: S, seed: u64) {
     for (number, labels) in (0u32..).zip(model.series()) {
         assert_eq!(labels_of(&store, StoreRef(number)).as_ref(), Ok(labels), "seed {seed}, at the end");
     }
-    assert!(store.memory_used() > empty, "seed {seed}: series take memory");
+    assert!(store.estimated_bytes() > empty, "seed {seed}: series take memory");
+    assert!(store.used_bytes() <= store.estimated_bytes(), "seed {seed}: {} bytes used", store.used_bytes());
 }

@@ -13,7 +13,7 @@ use chronoxide_ingest::error::DecodeError;
 use chronoxide_ingest::input::{Format, RecordContent, Records, Source};
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
 use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestError, IngestOptions};
-use chronoxide_labels::{KeysetStore, LabelSetStore, Layout, StoreRef};
+use chronoxide_labels::{KeysetStore, LabelSets, Layout, StoreRef};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use chronoxide_format::policy::LabelPolicy;
-use chronoxide_labels::{KeysetStore, LabelError, LabelSetStore, StoreRef};
+use chronoxide_labels::{KeysetStore, LabelError, LabelSets, StoreRef};
 use foldhash::fast::RandomState;
 
 use super::error::{HeadError, RecordError};
@@ -67,20 +67,23 @@ pub struct HeadCounts {
 impl Head {
     /// Creates a head without series. `policy` truncates names and values. Times are divided by windows of `window`
     /// nanoseconds.
+    #[must_use]
     pub fn new(policy: LabelPolicy, window: Option<NonZeroU64>) -> Self {
         Self { policy, window, ..Self::default() }
     }
 
     /// Returns the counts so far.
+    #[must_use]
     pub fn counts(&self) -> &HeadCounts {
         &self.counts
     }
 
     /// Returns the memory in bytes.
-    pub fn memory_used(&self) -> usize {
+    #[must_use]
+    pub fn estimated_bytes(&self) -> usize {
         // Hash tables have one control byte per slot.
         let position_len = size_of::<(u64, u32)>() + 1;
-        self.store.memory_used()
+        self.store.estimated_bytes()
             + self.series.capacity() * size_of::<HeadSeries>()
             + self.positions.capacity() * position_len
     }
