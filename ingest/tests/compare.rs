@@ -10,7 +10,7 @@ use chronoxide_testdata::requirement::skip_or_fail;
 fn the_comparison_of_sizes_knows_this_command() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench");
     let run = Command::new("python3")
-        .args(["-B", "-m", "unittest", "test_compare", "test_chart"])
+        .args(["-B", "-m", "unittest", "test_compare", "test_chart", "test_stores"])
         .env("CHRONOXIDE_INGEST", env!("CARGO_BIN_EXE_chronoxide-ingest"))
         .current_dir(folder)
         .output();

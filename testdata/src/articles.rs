@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::random::Random;
 
-/// Seed of the sets below. Of the seeds up to 2,000 it comes nearest to the articles' counts of strings longer than
-/// 12 and 23 bytes, which determine how many allocations string types with inline strings need.
-pub const SEED: u64 = 1;
+/// Seed of the articles' set. Of the seeds 1 to 300, it comes nearest to the articles' counts of strings longer than 12
+/// and 23 bytes from below: these determine the allocations of string types that keep short strings inline.
+pub const SEED: u64 = 299;
 
 /// Shares in percent, and the lengths in bytes that they are spread over evenly.
 type Lengths = [(usize, std::ops::RangeInclusive<usize>)];
