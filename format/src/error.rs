@@ -154,3 +154,15 @@ pub(crate) fn corrupt(rule: Rule, place: Place, found: u64, expected: u64) -> Er
 pub(crate) fn corrupt_at(rule: Rule, place: Place) -> Error {
     Error::Corrupt(Corruption::new(rule, place))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_what_was_found_first() {
+        let text = corrupt(Rule::TableRows, Place::Table(3), 7, 9).to_string();
+        assert!(text.contains("table 3: found 7, expected 9 (rule "), "{text}");
+        assert!(!corrupt_at(Rule::SymbolsUtf8, Place::Byte(1)).to_string().contains("found"));
+    }
+}

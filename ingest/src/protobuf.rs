@@ -66,6 +66,16 @@ pub enum ProtoError {
         /// Maximum depth.
         limit: usize,
     },
+    /// A message has more parts than its length justifies: decoded, they would take many times its bytes.
+    #[error("more than {limit} {what} in the message at byte {offset}")]
+    TooMany {
+        /// Start of the message.
+        offset: usize,
+        /// Kind of the parts, in the plural.
+        what: &'static str,
+        /// Maximum number.
+        limit: usize,
+    },
 }
 
 /// Value of a field.
@@ -103,6 +113,27 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn offset(&self) -> usize {
         self.offset
+    }
+
+    /// Returns the number of fields that satisfy `is_counted`, without a copy of them.
+    pub(crate) fn count(mut self, is_counted: impl Fn(u32) -> bool) -> Result<usize, ProtoError> {
+        let mut count = 0;
+        while let Some(field) = self.next()? {
+            count += usize::from(is_counted(field.number));
+        }
+        Ok(count)
+    }
+
+    /// Checks that lists of parts, which take `part_bytes` in memory, stay within a small multiple of the message.
+    pub(crate) fn check_parts(&self, part_bytes: usize, count: usize) -> Result<(), ProtoError> {
+        /// Memory of the lists per byte of the message. Real messages need a tenth.
+        const MAX_RATIO: usize = 3;
+        /// Memory that small messages may always take.
+        const MIN_BYTES: usize = 1 << 20;
+        match part_bytes <= self.rest.len().saturating_mul(MAX_RATIO).max(MIN_BYTES) {
+            true => Ok(()),
+            false => Err(ProtoError::TooMany { offset: self.offset, what: "parts for its length", limit: count - 1 }),
+        }
     }
 
     /// Returns the next field, or `None` at the end of the message.
@@ -144,7 +175,7 @@ impl<'a> Fields<'a> {
             match key & 7 {
                 4 if key >> 3 == u64::from(number) => return Ok(()),
                 3 => match u32::try_from(key >> 3) {
-                    Ok(inner) if inner > 0 => self.skip_group(inner, start, depth)?,
+                    Ok(inner) if inner > 0 && key <= u64::from(u32::MAX) => self.skip_group(inner, start, depth)?,
                     _ => return Err(ProtoError::Key { offset: start, key }),
                 },
                 _ => {
@@ -203,6 +234,11 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Field<'a> {
+    /// Returns the end of the field, as an offset in the record.
+    pub(crate) fn end(&self) -> usize {
+        self.end
+    }
+
     #[inline]
     pub(crate) fn bytes(&self) -> Result<&'a [u8], ProtoError> {
         match self.content {

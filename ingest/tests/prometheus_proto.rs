@@ -191,3 +191,25 @@ fn float_labels_of_text_can_be_kept_as_they_are_written() {
     assert_eq!(lines(false, b"# TYPE x summary"), "1");
     assert_eq!(lines(false, b"# TYPE y histogram"), "1.0");
 }
+
+/// A histogram in two pieces is their concatenation; spans alone, of either sign, make it native.
+#[test]
+fn histograms_in_pieces_and_with_spans_alone_are_read() {
+    let read = |message: &[u8]| {
+        let mut taken = Taken::default();
+        decode_metric_family(message, false, &mut taken).unwrap();
+        taken
+            .series
+            .iter()
+            .map(|series| series.labels.iter().map(|(_, value)| value.clone()).collect())
+            .collect::<Vec<Vec<String>>>()
+    };
+    let bucket = |bound: f64| [&b"\x3a\x0b\x1a\x09\x11"[..], &bound.to_le_bytes()].concat();
+    let metric = |content: &[u8]| [&b"\x0a\x01x\x18\x04\x22"[..], &[content.len() as u8], content].concat();
+    let names = |all: Vec<Vec<String>>| all.into_iter().map(|labels| labels.join(" ")).collect::<Vec<String>>();
+    let pieces = [bucket(1.0), bucket(2.0)].concat();
+    assert_eq!(names(read(&metric(&pieces))), ["x_bucket 1.0", "x_bucket 2.0", "x_bucket +Inf", "x_sum", "x_count"]);
+    for span in [b"\x3a\x02\x4a\x00", b"\x3a\x02\x62\x00"] {
+        assert_eq!(names(read(&metric(span))), ["x"], "{span:x?}");
+    }
+}

@@ -329,3 +329,77 @@ proptest! {
         }
     }
 }
+
+/// Protobuf lets a writer repeat fields: the last number or text counts, and pieces of messages and lists are joined.
+#[test]
+fn fields_that_come_twice_are_read_as_protobuf_defines_it() {
+    let packed = |content: &[u8]| snap::raw::Encoder::new().compress_vec(content).unwrap();
+    let symbols = b"\x22\x00\x22\x08__name__\x22\x02up\x22\x03job\x22\x01a\x22\x05What.\x22\x01s";
+    // References in two lists and two single numbers; help and unit in two pieces of the metadata.
+    let pieces = b"\x2a\x14\x0a\x02\x01\x02\x08\x03\x08\x04\x0a\x00\x2a\x04\x08\x02\x18\x05\x2a\x02\x20\x06";
+    let taken = read(&packed(&[&symbols[..], pieces].concat())).unwrap();
+    assert_eq!(taken.series[0].labels, labels(&[("__name__", "up"), ("job", "a")]));
+    let metadata = &taken.metadata[0];
+    assert_eq!(
+        (metadata.metric_type, metadata.description.as_str(), metadata.unit.as_str()),
+        (MetricType::Gauge, "What.", "s")
+    );
+    // A label with two names and two values; a sample with two timestamps.
+    let twice = b"\x0a\x13\x0a\x0b\x0a\x01x\x12\x01y\x0a\x00\x12\x01z\x12\x04\x10\x05\x10\x07";
+    let taken = read(&packed(twice)).unwrap();
+    assert_eq!(taken.series[0].labels, labels(&[("", "z")]));
+    assert_eq!(taken.series[0].points, [(7_000_000, 7_000_000)]);
+}
+
+#[test]
+fn groups_and_field_numbers_that_protobuf_forbids_are_refused() {
+    let packed = |content: &[u8]| snap::raw::Encoder::new().compress_vec(content).unwrap();
+    let series = b"\x0a\x00";
+    assert!(read(&packed(&[&series[..], b"\xa3\x01\x08\x01\xa4\x01"].concat())).is_ok(), "a group is skipped");
+    for (bad, what) in [
+        (&b"\xa3\x01\x08\x01\xac\x01\xa4\x01"[..], "a group ends within another"),
+        (b"\xa3\x01\xac\x01", "a group ends as another"),
+        (b"\x88\x80\x80\x80\x10\x00", "a field number above 2^29 - 1"),
+    ] {
+        assert_eq!(
+            read(&packed(&[&series[..], bad].concat())),
+            Err("invalid remote-write request".to_owned()),
+            "{what}"
+        );
+    }
+}
+
+/// Parts that are almost empty take many times their bytes once they are decoded: a request that consists of them is
+/// refused before that.
+#[test]
+fn requests_that_would_take_many_times_their_bytes_are_refused() {
+    let packed = |content: &[u8]| snap::raw::Encoder::new().compress_vec(content).unwrap();
+    let invalid = Err("invalid remote-write request".to_owned());
+    for part in [b"\x0a\x00", b"\x22\x00", b"\x2a\x00", b"\x1a\x00"] {
+        assert_eq!(read(&packed(&part.repeat(400_000))).map(|_| ()), invalid, "{part:x?}");
+        assert_ne!(read(&packed(&part.repeat(1_000))).map(|_| ()), invalid, "{part:x?}");
+    }
+    let message = |key: u8, content: &[u8]| {
+        let mut bytes = vec![key];
+        prost::encode_length_delimiter(content.len(), &mut bytes).unwrap();
+        bytes.extend_from_slice(content);
+        bytes
+    };
+    let label = message(0x0a, b"\x0a\x01a\x12\x01b");
+    for (count, is_refused) in [(4_096, false), (4_097, true)] {
+        let series = message(0x0a, &label.repeat(count));
+        let error = read(&packed(&series)).map(|_| ());
+        assert_eq!(
+            error == Err("series 0 of the request is malformed".to_owned()),
+            is_refused,
+            "{count} labels: {error:?}"
+        );
+        let series = [&b"\x22\x00"[..], &message(0x2a, &message(0x0a, &vec![0; 2 * count]))].concat();
+        let error = read(&packed(&series)).map(|_| ());
+        assert_eq!(
+            error == Err("series 0 of the request is malformed".to_owned()),
+            is_refused,
+            "{count} references: {error:?}"
+        );
+    }
+}

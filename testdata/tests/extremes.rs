@@ -57,7 +57,14 @@ fn numbers_out_of_range_are_none() {
         assert!(view.keyset(view.keyset_count()).unwrap().is_none(), "{}", golden.name);
         assert!(view.table(TableId(view.table_count())).unwrap().is_none(), "{}", golden.name);
         assert!(view.pool(PoolId(view.pool_count())).unwrap().is_none(), "{}", golden.name);
-        assert_eq!(view.key_name(KeyId(9999)), Ok(None), "{}", golden.name);
+        for key in [view.key_count(), 9_999, u32::MAX].map(KeyId) {
+            assert_eq!(view.key_name(key), Ok(None), "{}", golden.name);
+            assert_eq!(view.key_symbol(key), Ok(None), "{}", golden.name);
+            assert_eq!(view.cardinality(key), Ok(None), "{}", golden.name);
+            assert!(matches!(view.dictionary(key), Ok(None)), "{}", golden.name);
+            assert!(matches!(view.label_values(key), Ok(None)), "{}", golden.name);
+            assert_eq!(view.value_code(key, ""), Ok(None), "{}", golden.name);
+        }
         for keyset in view.keysets().map(Result::unwrap) {
             assert_eq!(keyset.anchor(keyset.anchor_count()), Ok(None), "{}", golden.name);
             assert_eq!(keyset.anchor(u32::MAX), Ok(None), "{}", golden.name);

@@ -76,6 +76,28 @@ fn lists_are_read_to_a_depth() {
     assert!(error.starts_with("nested more than 32 levels deep at byte "), "{error}");
 }
 
+/// A value in pieces is joined, up to a limit: nested pieces would take many times their bytes.
+#[test]
+fn values_in_pieces_are_joined_up_to_4_mib() {
+    let message = |key: u8, content: &[u8]| {
+        let mut bytes = vec![key];
+        prost::encode_length_delimiter(content.len(), &mut bytes).unwrap();
+        bytes.extend_from_slice(content);
+        bytes
+    };
+    // Attributes of a resource: one with a value in two pieces. The first is an unknown field.
+    let request = |len: usize| {
+        let value = AnyValue { value: Some(Value::StringValue("x".repeat(len))) }.encode_to_vec();
+        let pieces = [message(0x12, b"\x78\x01"), message(0x12, &value)].concat();
+        let attribute = message(0x0a, &[message(0x0a, b"a"), pieces].concat());
+        message(0x0a, &message(0x0a, &attribute))
+    };
+    let joined = 2 + 1 + 4; // The first piece, and the key and the length of the text.
+    assert_eq!(read(&request((4 << 20) - joined)).0[1].len(), "Resource \"a\" = \"\"".len() + (4 << 20) - joined);
+    let error = decode_otlp_proto(&request((4 << 20) - joined + 1), &mut Parts::default()).unwrap_err().to_string();
+    assert!(error.starts_with("more than 4194304 bytes of a value in pieces in the message at byte "), "{error}");
+}
+
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "[a-c]", ".{0,12}"]
 }

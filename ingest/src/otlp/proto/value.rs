@@ -11,38 +11,57 @@ const MAX_LIST_DEPTH: usize = 32;
 /// Message that may come in pieces: its position in the record, and the bytes of all pieces.
 type Pieces<'a> = (usize, Cow<'a, [u8]>);
 
-/// Appends a piece.
-fn append<'a>(pieces: Option<Pieces<'a>>, piece: Fields<'a>, bytes: &'a [u8]) -> Pieces<'a> {
-    match pieces {
-        None => (piece.offset(), Cow::Borrowed(bytes)),
-        Some((offset, before)) => {
-            // Copied once and then extended: there may be very many pieces.
-            let mut all = before.into_owned();
-            all.extend_from_slice(bytes);
-            (offset, Cow::Owned(all))
-        }
+/// Most bytes that are joined for one attribute. Writers do not send values in pieces; if pieces are nested, each level
+/// joins those of all levels within it again.
+const MAX_JOINED: usize = 4 << 20;
+
+/// Bytes that may still be joined for the current attribute.
+struct Joining(usize);
+
+impl Joining {
+    /// Appends a piece.
+    fn append<'a>(
+        &mut self,
+        pieces: Option<Pieces<'a>>,
+        piece: Fields<'a>,
+        bytes: &'a [u8],
+    ) -> Result<Pieces<'a>, ProtoError> {
+        let Some((offset, before)) = pieces else {
+            return Ok((piece.offset(), Cow::Borrowed(bytes)));
+        };
+        // The first piece is copied once and then extended: there may be very many pieces.
+        let copied_before = if let Cow::Borrowed(before) = &before { before.len() } else { 0 };
+        let too_many = ProtoError::TooMany { offset, what: "bytes of a value in pieces", limit: MAX_JOINED };
+        self.0 = self.0.checked_sub(copied_before + bytes.len()).ok_or(too_many)?;
+        let mut all = before.into_owned();
+        all.extend_from_slice(bytes);
+        Ok((offset, Cow::Owned(all)))
     }
 }
 
 /// Reads a `KeyValue`: an attribute, or a member of a key-value list.
 #[inline]
 pub(super) fn key_value(mut fields: Fields<'_>) -> Result<(Cow<'_, str>, Value<'_>), ProtoError> {
-    nested_key_value(&mut fields, MAX_LIST_DEPTH)
+    nested_key_value(&mut fields, MAX_LIST_DEPTH, &mut Joining(MAX_JOINED))
 }
 
-fn nested_key_value<'a>(fields: &mut Fields<'a>, depth: usize) -> Result<(Cow<'a, str>, Value<'a>), ProtoError> {
+fn nested_key_value<'a>(
+    fields: &mut Fields<'a>,
+    depth: usize,
+    joining: &mut Joining,
+) -> Result<(Cow<'a, str>, Value<'a>), ProtoError> {
     let (mut key, mut value) = ("", None);
     while let Some(field) = fields.next()? {
         match field.number {
             1 => key = field.text()?,
-            2 => value = Some(append(value, field.message()?, field.bytes()?)),
+            2 => value = Some(joining.append(value, field.message()?, field.bytes()?)?),
             _ => {}
         }
     }
     let value = match value {
         None => Value::Empty,
-        Some((offset, Cow::Borrowed(bytes))) => any_value(Fields::new(bytes, offset), depth)?,
-        Some((offset, Cow::Owned(bytes))) => any_value(Fields::new(&bytes, offset), depth)?.into_owned(),
+        Some((offset, Cow::Borrowed(bytes))) => any_value(Fields::new(bytes, offset), depth, joining)?,
+        Some((offset, Cow::Owned(bytes))) => any_value(Fields::new(&bytes, offset), depth, joining)?.into_owned(),
     };
     Ok((Cow::Borrowed(key), value))
 }
@@ -55,7 +74,7 @@ enum Held<'a> {
 }
 
 /// Reads an `AnyValue`: a message whose only field shows its type.
-fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoError> {
+fn any_value<'a>(mut fields: Fields<'a>, depth: usize, joining: &mut Joining) -> Result<Value<'a>, ProtoError> {
     let mut held = Held::Value(Value::Empty);
     while let Some(field) = fields.next()? {
         held = match (field.number, held) {
@@ -64,10 +83,10 @@ fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoErr
             // Negative numbers are 64 bits wide, two's complement.
             (3, _) => Held::Value(int_value(field.int64()?)),
             (4, _) => Held::Value(double_value(field.double()?)),
-            (5, Held::Array(pieces)) => Held::Array(append(Some(pieces), field.message()?, field.bytes()?)),
-            (5, _) => Held::Array(append(None, field.message()?, field.bytes()?)),
-            (6, Held::Pairs(pieces)) => Held::Pairs(append(Some(pieces), field.message()?, field.bytes()?)),
-            (6, _) => Held::Pairs(append(None, field.message()?, field.bytes()?)),
+            (5, Held::Array(pieces)) => Held::Array(joining.append(Some(pieces), field.message()?, field.bytes()?)?),
+            (5, _) => Held::Array(joining.append(None, field.message()?, field.bytes()?)?),
+            (6, Held::Pairs(pieces)) => Held::Pairs(joining.append(Some(pieces), field.message()?, field.bytes()?)?),
+            (6, _) => Held::Pairs(joining.append(None, field.message()?, field.bytes()?)?),
             (7, _) => Held::Value(Value::Text(bytes_text(field.bytes()?).into())),
             // Index into a string table, which only profiles have.
             (8, _) => Held::Value(Value::Empty),
@@ -82,9 +101,9 @@ fn any_value(mut fields: Fields<'_>, depth: usize) -> Result<Value<'_>, ProtoErr
     let depth = depth.checked_sub(1).ok_or(ProtoError::TooDeep { offset, limit: MAX_LIST_DEPTH })?;
     let mut values = Values(Fields::new(&bytes, offset));
     let text = if is_array {
-        array_text(|| values.next()?.map(|fields| any_value(fields, depth)).transpose())?
+        array_text(|| values.next()?.map(|fields| any_value(fields, depth, joining)).transpose())?
     } else {
-        pairs_text(|| values.next()?.map(|mut fields| nested_key_value(&mut fields, depth)).transpose())?
+        pairs_text(|| values.next()?.map(|mut fields| nested_key_value(&mut fields, depth, joining)).transpose())?
     };
     Ok(Value::Json(text.into()))
 }

@@ -1,5 +1,6 @@
 //! Messages of `io.prometheus.client`, as far as series need them. Unknown fields are skipped.
 
+use crate::prometheus::label_pair::push_label;
 use crate::prometheus::{FamilyType, label_pair};
 use crate::protobuf::{Fields, ProtoError};
 
@@ -16,6 +17,9 @@ pub(super) struct MetricFamily<'a> {
 impl<'a> MetricFamily<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, ProtoError> {
         let (mut family, mut fields) = (Self::default(), Fields::new(bytes, 0));
+        let count = fields.count(|number| number == 4)?;
+        fields.check_parts(count * size_of::<Fields<'_>>(), count)?;
+        family.metrics.reserve_exact(count);
         while let Some(field) = fields.next()? {
             match field.number {
                 1 => family.name = field.text()?,
@@ -57,7 +61,7 @@ impl<'a> Metric<'a> {
         let mut metric = Self::default();
         while let Some(field) = fields.next()? {
             match field.number {
-                1 => metric.labels.push(label_pair(field.message()?)?),
+                1 => push_label(&mut metric.labels, label_pair(field.message()?)?, &field)?,
                 4 => {
                     let mut summary = field.message()?;
                     while let Some(field) = summary.next()? {

@@ -1,6 +1,7 @@
 //! Messages of the protocol, as far as series need them. Unknown fields are skipped.
 
 use super::RequestError;
+use crate::prometheus::label_pair::{MAX_PARSED_LABELS, push_label, too_many_labels};
 use crate::prometheus::{FamilyType, label_pair};
 use crate::protobuf::{Fields, ProtoError};
 
@@ -16,7 +17,13 @@ pub(super) struct Request<'a> {
 
 impl<'a> Request<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, ProtoError> {
-        let (mut request, mut fields) = (Self::default(), Fields::new(bytes, 0));
+        let mut fields = Fields::new(bytes, 0);
+        let series = |number| matches!(number, 1 | 3 | 5);
+        let (part_count, symbol_count) = (fields.count(series)?, fields.count(|number| number == 4)?);
+        // A symbol is kept as bytes and as text.
+        let part_bytes = part_count * size_of::<Fields<'_>>() + symbol_count * 2 * size_of::<&str>();
+        fields.check_parts(part_bytes, part_count + symbol_count)?;
+        let mut request = Self { symbols_v2: Vec::with_capacity(symbol_count), ..Self::default() };
         while let Some(field) = fields.next()? {
             match field.number {
                 1 => request.series_v1.push(field.message()?),
@@ -74,7 +81,7 @@ impl<'a> SeriesV1<'a> {
         let mut series = Self::default();
         while let Some(field) = fields.next()? {
             match field.number {
-                1 => series.labels.push(label_pair(field.message()?)?),
+                1 => push_label(&mut series.labels, label_pair(field.message()?)?, &field)?,
                 2 => series.timestamps.samples.push(timestamp(field.message()?, SAMPLE_TIMESTAMP)?),
                 4 => series.timestamps.histograms.push(timestamp(field.message()?, HISTOGRAM_TIMESTAMP)?),
                 _ => {}
@@ -107,7 +114,16 @@ impl SeriesV2 {
         while let Some(field) = fields.next()? {
             match field.number {
                 // A `uint32` is the low 32 bits of its varint.
-                1 => field.each_varint(|symbol| series.labels_refs.push(symbol as u32))?,
+                1 => {
+                    let mut is_full = false;
+                    field.each_varint(|symbol| match series.labels_refs.len() < 2 * MAX_PARSED_LABELS {
+                        true => series.labels_refs.push(symbol as u32),
+                        false => is_full = true,
+                    })?;
+                    if is_full {
+                        return Err(too_many_labels(&field));
+                    }
+                }
                 2 => series.timestamps.samples.push(timestamp(field.message()?, SAMPLE_TIMESTAMP)?),
                 3 => series.timestamps.histograms.push(timestamp(field.message()?, HISTOGRAM_TIMESTAMP)?),
                 5 => series.metadata.extend(field.message()?)?,
