@@ -37,6 +37,13 @@ def ratios(figures, baseline):
     return {name: figure / figures[baseline] for name, figure in figures.items()}
 
 
+def markdown(group, figures):
+    """Returns a Markdown table of nanoseconds per element, and ratios to the least, the least first."""
+    least = min(figures.values())
+    rows = [f"| {name} | {figure:.1f} | {figure / least:.2f} |" for name, figure in sorted(figures.items(), key=lambda row: row[1])]
+    return "\n".join([f"| {group} | ns per element | ratio |", "| --- | ---: | ---: |", *rows, ""])
+
+
 def panels(ours, articles):
     """Returns for each group of the articles that was measured: title, and rows of name, our ratio, the article's ratio or None."""
     result = []
@@ -45,7 +52,9 @@ def panels(ours, articles):
             continue
         baseline = entry["baseline"]
         mine, theirs = ratios(ours[group], baseline), ratios(entry["figures"], baseline)
-        result.append((f"{group}, ratio to {baseline}", [(name, mine[name], theirs.get(name)) for name in mine]))
+        # Of many figures, only those that the article has, too.
+        names = [name for name in sorted(mine, key=mine.get) if name in theirs or len(mine) <= 10]
+        result.append((f"{group}, ratio to {baseline}", [(name, mine[name], theirs.get(name)) for name in names]))
     if not result:
         raise Broken("no group of the articles was measured")
     return result
@@ -115,7 +124,7 @@ def draw_runs(all_runs, path):
     axes[1, 0].set_ylabel("store, ns per data point")
     axes[1, 0].set_xlabel("data points, millions")
     for panel in axes[:, 0]:
-        panel.set_ylim(bottom=0)
+        panel.set_yscale("log")
         panel.grid(color="#dddddd")
         panel.spines[["top", "right"]].set_visible(False)
     axes[0, 0].legend(frameon=False)
@@ -130,6 +139,8 @@ def main(arguments):
     compare.add_argument("criterion", help="criterion's folder: target/criterion")
     compare.add_argument("articles", help="the articles' figures: bench/articles.json")
     compare.add_argument("-o", "--output", required=True, help="the chart, as SVG")
+    tables = commands.add_parser("tables", help="all figures as Markdown tables")
+    tables.add_argument("criterion", help="criterion's folder: target/criterion")
     memory = commands.add_parser("memory", help="memory over time of runs of the example ingest_memory")
     memory.add_argument("runs", nargs="+", help="CSV files, named for their store")
     memory.add_argument("-o", "--output", required=True, help="the chart, as SVG")
@@ -139,11 +150,10 @@ def main(arguments):
             with open(options.articles, encoding="utf-8") as file:
                 articles = json.load(file)
             groups = panels(estimates(options.criterion), articles)
-            for title, rows in groups:
-                print(title)
-                for name, mine, theirs in rows:
-                    print(f"  {name}: {mine:.2f}" + ("" if theirs is None else f", article {theirs:.2f}"))
             draw_ratios(groups, options.output)
+        elif options.command == "tables":
+            for group, figures in sorted(estimates(options.criterion).items()):
+                print(markdown(group, figures))
         else:
             draw_runs(runs(options.runs), options.output)
     except (OSError, ValueError, KeyError, Broken) as error:

@@ -32,6 +32,10 @@ class Figures(unittest.TestCase):
         expected = [("visit 50k, ratio to flat", [("flat", 1.0, 1.0), ("keyset", 1.5, 8.0)])]
         self.assertEqual(stores.panels(found, articles), expected)
 
+    def test_tables_begin_with_the_least(self):
+        expected = "| visit | ns per element | ratio |\n| --- | ---: | ---: |\n| flat | 20.0 | 1.00 |\n| keyset | 30.0 | 1.50 |\n"
+        self.assertEqual(stores.markdown("visit", {"keyset": 30.0, "flat": 20.0}), expected)
+
     def test_a_missing_baseline_is_named(self):
         self.assertRaisesRegex(stores.Broken, "flat: keyset", stores.ratios, {"keyset": 1.0}, "flat")
         self.assertRaisesRegex(stores.Broken, "no group", stores.panels, {}, {"a": {"baseline": "b", "figures": {"b": 1}}})
