@@ -52,7 +52,7 @@ def panels(ours, articles):
             continue
         baseline = entry["baseline"]
         mine, theirs = ratios(ours[group], baseline), ratios(entry["figures"], baseline)
-        # Of many figures, only those that the article has, too.
+        # Groups of more than 10 figures show only those that the article has.
         names = [name for name in sorted(mine, key=mine.get) if name in theirs or len(mine) <= 10]
         result.append((f"{group}, ratio to {baseline}", [(name, mine[name], theirs.get(name)) for name in names]))
     if not result:

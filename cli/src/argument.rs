@@ -1,5 +1,7 @@
 //! Parsers of argument values that several commands share.
 
+use std::num::NonZeroU64;
+
 use jiff::Timestamp;
 
 /// Parses `key=value`. The value may be empty and may contain `=`.
@@ -11,6 +13,15 @@ pub fn pair(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("expected KEY=VALUE".to_owned()),
     }
+}
+
+/// Parses a number of at least 1.
+///
+/// # Errors
+/// The text is not such a number, or the number does not fit.
+pub fn positive<N: TryFrom<NonZeroU64>>(text: &str) -> Result<N, String> {
+    let number = text.parse::<NonZeroU64>().ok().and_then(|number| N::try_from(number).ok());
+    number.ok_or_else(|| "expected a number of at least 1 that is not too large".to_owned())
 }
 
 /// Parses a size in bytes: `4096`, `512KiB`, `64MiB`, `1GiB`.
@@ -42,7 +53,18 @@ pub fn instant(text: &str) -> Result<i64, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
+
+    #[test]
+    fn positive_numbers_fit_their_type() {
+        assert_eq!(positive("4294967295"), Ok(NonZeroU32::MAX));
+        for text in ["0", "-1", "4294967296", "", "1.5", "x"] {
+            let error = positive::<NonZeroU32>(text).unwrap_err();
+            assert_eq!(error, "expected a number of at least 1 that is not too large", "{text:?}");
+        }
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -77,9 +77,9 @@ Examples:
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
   chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
-Exit codes: 0 success, 1 a file cannot be read, 2 usage error, 3 a file is damaged, 4 a file has an unsupported version,
-5 `follow` found a series in a block that is not in --blocks. `verify` checks all files
-and exits with the worst of their codes: 3, then 4, then 1.";
+Exit codes: 0 success; 1 a file cannot be read; 2 invalid arguments; 3 a file is damaged; 4 a file has an unsupported \
+version or feature; 5 `follow` found a series in a block that is not in --blocks. `verify` checks all files and exits \
+with the worst of their codes: 3, then 4, then 1.";
 
 const TABLES: &str = "\
 Examples:

@@ -1,4 +1,4 @@
-//! [`ArenaSymbolTable`]: one arena of text, the end of each string, and a hash table of positions.
+//! [`ArenaSymbolTable`]: one arena of text, the end of each string, and a hash table of ids.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -34,7 +34,7 @@ struct Ends {
 
 impl Ends {
     fn push(&mut self, end: usize) {
-        // Ids have 32 bits; so have the low bits.
+        // A table has at most 2^32 - 1 ids.
         let id = self.low.len() as u32;
         while (self.wraps.len() as u64) < end as u64 >> 32 {
             self.wraps.push(id);
@@ -46,11 +46,11 @@ impl Ends {
     #[inline]
     fn get(&self, id: u32) -> Option<usize> {
         let low = *self.low.get(id as usize)? as usize;
-        match self.wraps.is_empty() {
-            true => Some(low),
-            // An arena beyond 4 GiB exists on 64-bit platforms only.
-            false => Some(low + ((self.wraps.partition_point(|&first| first <= id) as u64) << 32) as usize),
+        if self.wraps.is_empty() {
+            return Some(low);
         }
+        // An arena beyond 4 GiB exists on 64-bit platforms only.
+        Some(low + ((self.wraps.partition_point(|&first| first <= id) as u64) << 32) as usize)
     }
 }
 
@@ -75,7 +75,7 @@ impl<H: BuildHasher> ArenaSymbolTable<H> {
         hash_text(&self.hasher, text)
     }
 
-    /// Returns the string with this number, or the empty string if the number is out of range.
+    /// Returns the string with this id, or the empty string if the id is out of range.
     pub(crate) fn text(&self, id: u32) -> &str {
         text_at(&self.text, &self.ends, id).unwrap_or_default()
     }
@@ -117,7 +117,7 @@ fn append(arena: &mut String, text: &str) {
     arena.push_str(text);
 }
 
-/// Returns the string with this number, or `None` if the number is out of range.
+/// Returns the string with this id, or `None` if the id is out of range.
 #[inline]
 fn text_at<'a>(text: &'a str, ends: &Ends, id: u32) -> Option<&'a str> {
     let end = ends.get(id)?;

@@ -2,8 +2,8 @@
 
 use hashbrown::HashTable;
 
-/// Hash table of the numbers of items that are kept elsewhere, in order of their numbers. An entry has 4 bytes and a
-/// control byte; 7 of 16 to 7 of 8 entries are full.
+/// Hash table of item numbers. The items are kept elsewhere, in order of number. An entry has 4 bytes and a control
+/// byte; between 7/16 and 7/8 of the entries are full, except in the smallest tables.
 ///
 /// When it is full, it is built anew from the items. This reads the items in their order, which is the order of memory,
 /// whereas a growing `HashTable` would read them in random order; and the old table is freed before the new one is
@@ -20,8 +20,8 @@ impl NumberIndex {
         self.table.find(hash, |&number| is_equal(number)).copied()
     }
 
-    /// Adds an item that is not in the table. Its number must be the number of items so far. `hash_item` returns the
-    /// hash of an item by its number.
+    /// Adds an item that is not in the table. Its number is [`len`](Self::len). `hash_item` returns the hash of an item by
+    /// its number.
     pub(crate) fn push(&mut self, hash: u64, hash_item: impl Fn(u32) -> u64) {
         // Callers number items with 32 bits.
         let number = self.table.len() as u32;

@@ -9,8 +9,6 @@ use tikv_jemallocator::Jemalloc;
 #[global_allocator]
 static GLOBAL: Jemalloc = Jemalloc;
 
-const ALLOCATOR: &str = "jemalloc";
-
 /// Returns jemalloc's `stats.mapped`: bytes in active extents.
 fn mapped() -> Option<usize> {
     // Statistics are cached until the epoch advances.
@@ -19,9 +17,7 @@ fn mapped() -> Option<usize> {
 }
 
 fn benches(criterion: &mut Criterion) {
-    owned::cloning(ALLOCATOR, mapped, criterion);
-    owned::constructing(ALLOCATOR, criterion);
-    owned::merging(ALLOCATOR, criterion);
+    owned::benches("jemalloc", mapped, criterion);
 }
 
 criterion_group!(all, benches);

@@ -8,12 +8,8 @@ use mimalloc::MiMalloc;
 #[global_allocator]
 static GLOBAL: MiMalloc = MiMalloc;
 
-const ALLOCATOR: &str = "mimalloc";
-
 fn benches(criterion: &mut Criterion) {
-    owned::cloning(ALLOCATOR, || None, criterion);
-    owned::constructing(ALLOCATOR, criterion);
-    owned::merging(ALLOCATOR, criterion);
+    owned::benches("mimalloc", || None, criterion);
 }
 
 criterion_group!(all, benches);

@@ -4,12 +4,8 @@ mod owned;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
-const ALLOCATOR: &str = "system";
-
 fn benches(criterion: &mut Criterion) {
-    owned::cloning(ALLOCATOR, || None, criterion);
-    owned::constructing(ALLOCATOR, criterion);
-    owned::merging(ALLOCATOR, criterion);
+    owned::benches("system", || None, criterion);
 }
 
 criterion_group!(all, benches);

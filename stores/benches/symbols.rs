@@ -5,7 +5,7 @@
 //! | `intern/unique` | intern all 100,513 strings into an empty table |
 //! | `intern/mixed` | intern 150,000 pairs into an empty table: a random key, and 3 in 4 a common value, 1 in 4 a new one |
 //! | `lookup_hit` | look up all strings |
-//! | `lookup_miss` | look up 100,513 other strings |
+//! | `lookup_miss` | look up as many other strings |
 //! | `resolve+hash` | resolve all ids in random order and hash the strings |
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};

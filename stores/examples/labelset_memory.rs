@@ -12,7 +12,7 @@ use chronoxide_stores::{
     KeySetDictEncodedLabelSetStore, NaiveLabelSetStore, SealedLabelSets, TrackingAllocator, hash_collisions,
 };
 use chronoxide_testdata::articles;
-use support::{numbers, print_row};
+use support::{numbers, print_head, print_row};
 
 #[global_allocator]
 static ALLOCATOR: TrackingAllocator = TrackingAllocator;
@@ -28,22 +28,7 @@ fn main() {
         .collect();
     let bytes: usize = series.iter().flatten().map(|(name, value)| name.len() + value.len()).sum();
     println!("{count} series of 5 labels, {bytes} bytes of names and values\n");
-    print_row(
-        &[
-            "store",
-            "calls",
-            "reallocations",
-            "requested",
-            "usable",
-            "fragmentation",
-            "estimated",
-            "used",
-            "used per series",
-            "collisions",
-        ]
-        .map(str::to_owned),
-    );
-    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    print_head("store", &["used per series", "collisions"]);
     // The first hasher of a process allocates its seed.
     NaiveLabelSetStore::new().insert(&[("a", "b")]).expect("the labels are valid");
     let (naive, allocations) = fill(NaiveLabelSetStore::new, &series);
@@ -77,16 +62,7 @@ fn fill<S: LabelSetStore>(make: fn() -> S, series: &[Labels<'_>]) -> (S, Allocat
 }
 
 fn row(name: &str, store: &impl LabelSets, allocations: Allocations, collisions: String) {
-    print_row(&[
-        name.to_owned(),
-        allocations.allocations.to_string(),
-        allocations.reallocations.to_string(),
-        allocations.requested.to_string(),
-        allocations.usable.to_string(),
-        format!("{:.2}%", 100.0 * allocations.fragmentation()),
-        store.estimated_bytes().to_string(),
-        store.used_bytes().to_string(),
-        format!("{:.1}", store.used_bytes() as f64 / store.len().max(1) as f64),
-        collisions,
-    ]);
+    let (estimated, used) = (store.estimated_bytes(), store.used_bytes());
+    let per_series = format!("{:.1}", used as f64 / store.len().max(1) as f64);
+    print_row(name, allocations, (estimated, used), &[per_series, collisions]);
 }

@@ -15,7 +15,7 @@ use chronoxide_stores::{
 };
 use chronoxide_testdata::articles::{SEED, Symbols};
 use foldhash::fast::RandomState;
-use support::{numbers, print_row};
+use support::{numbers, print_head, print_row};
 
 #[global_allocator]
 static ALLOCATOR: TrackingAllocator = TrackingAllocator;
@@ -26,11 +26,7 @@ fn main() {
     let texts: Vec<&str> = symbols.unique().collect();
     let bytes: usize = texts.iter().map(|text| text.len()).sum();
     println!("{} distinct strings, {bytes} bytes\n", texts.len());
-    print_row(
-        &["table", "calls", "reallocations", "requested", "usable", "fragmentation", "estimated", "used", "collisions"]
-            .map(str::to_owned),
-    );
-    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    print_head("table", &["collisions"]);
     // The first hasher of a process allocates its seed.
     ArenaSymbolTable::new().intern("").expect("the table has room");
     row("Arc", &texts, ArcSymbolTable::<RandomState>::new, |table| hash_collisions(table.hashes()));
@@ -54,15 +50,6 @@ fn row<T: SymbolTable>(name: &str, texts: &[&str], make: fn() -> T, collisions: 
         table
     });
     assert_eq!(table.len(), texts.len());
-    print_row(&[
-        name.to_owned(),
-        allocations.allocations.to_string(),
-        allocations.reallocations.to_string(),
-        allocations.requested.to_string(),
-        allocations.usable.to_string(),
-        format!("{:.2}%", 100.0 * allocations.fragmentation()),
-        table.estimated_bytes().to_string(),
-        table.used_bytes().to_string(),
-        collisions(&table).to_string(),
-    ]);
+    let bytes = (table.estimated_bytes(), table.used_bytes());
+    print_row(name, allocations, bytes, &[collisions(&table).to_string()]);
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// Global allocator that counts calls and bytes of all threads. The system's allocator does the work.
 ///
-/// Counting costs a few atomic additions per call: measure memory with it, and time without it.
+/// Counting costs a few atomic additions per call: measure memory with it, and time without it. For tests that run in
+/// parallel, `chronoxide_testdata::allocation::Counting` counts per thread.
 ///
 /// ```
 /// use chronoxide_stores::{Allocations, TrackingAllocator};
@@ -25,18 +26,17 @@ pub struct TrackingAllocator;
 /// Calls and bytes of all threads, since the start of the process or during a piece of work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocations {
-    /// Calls that allocated a block.
+    /// Number of allocations.
     pub allocations: u64,
-    /// Calls that changed the size of a block.
+    /// Number of reallocations.
     pub reallocations: u64,
-    /// Calls that freed a block.
+    /// Number of deallocations.
     pub deallocations: u64,
-    /// Bytes that live blocks were requested with.
+    /// Requested bytes of live allocations. Negative if a measured piece of work freed more than it allocated.
     pub requested: i64,
-    /// Bytes that live blocks can hold, as the allocator rounds sizes up. Equal to `requested` where the system does
-    /// not tell.
+    /// Usable bytes of live allocations: the allocator rounds sizes up. Equal to `requested` outside Linux.
     pub usable: i64,
-    /// Largest value of `requested`.
+    /// Maximum of `requested`.
     pub peak_requested: i64,
 }
 
@@ -116,7 +116,7 @@ unsafe fn usable_size(block: *mut u8, _size: usize) -> usize {
 /// Returns the bytes that a block was requested with.
 ///
 /// # Safety
-/// None; it has the contract of the function for Linux.
+/// Always safe. Declared unsafe to match the version for Linux.
 #[cfg(not(target_os = "linux"))]
 unsafe fn usable_size(block: *mut u8, size: usize) -> usize {
     if block.is_null() { 0 } else { size }

@@ -1,6 +1,6 @@
 //! Counts of equal hashes.
 
-/// Returns the number of hashes that another item has, too: 0 if all are distinct. Sorts a copy.
+/// Returns the number of items whose hash at least one other item has; 0 if all hashes are distinct. Sorts a copy.
 ///
 /// ```
 /// assert_eq!(chronoxide_stores::hash_collisions([1, 2, 1, 3, 1]), 3);

@@ -19,7 +19,7 @@
 //! | --- | --- |
 //! | [`NaiveLabelSetStore`] | as pairs of `String` |
 //! | [`FlatInternedLabelSetStore`] | as pairs of symbol ids, 8 bytes per label |
-//! | [`KeySetDictEncodedLabelSetStore`] of `labels` | as a row of value codes, 4 bytes per label |
+//! | [`KeySetDictEncodedLabelSetStore`], the articles' name for [`KeysetStore`](chronoxide_labels::KeysetStore) | as a row of value codes, 4 bytes per label |
 //! | [`FixedWidthPackedKeySetLabelSetStore`] | in a sealed block, a row of whole bytes |
 //! | [`BitPackedKeySetLabelSetStore`] | in a sealed block, a row of bits |
 //!

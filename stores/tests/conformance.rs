@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-use chronoxide_labels::{ArenaSymbolTable, LabelSetStore, SymbolTable};
+use chronoxide_labels::{ArenaSymbolTable, LabelSetStore, StoreSymbolId, SymbolTable};
 use chronoxide_stores::{
     ArcSymbolTable, BitPackedKeySetLabelSetStore, ByteViewSymbolTable, FixedWidthPackedKeySetLabelSetStore,
     FlatInternedLabelSetStore, GermanSymbolTable, KeySetDictEncodedLabelSetStore, LassoSymbolTable, NaiveLabelSetStore,
@@ -33,12 +33,12 @@ macro_rules! table_tests {
             use super::*;
 
             #[test]
-            fn conforms() {
+            fn agrees_with_the_model() {
                 SEEDS.for_each(|seed| check_symbol_table(<$table>::default, seed));
             }
 
             #[test]
-            fn conforms_when_all_hashes_collide() {
+            fn agrees_with_the_model_when_all_hashes_collide() {
                 check_symbol_table(<$table<Constant>>::default, 9);
             }
         }
@@ -60,13 +60,13 @@ fn store<S: LabelSetStore + Default>() {
 }
 
 #[test]
-fn naive_store() {
+fn the_naive_store_agrees_with_the_model() {
     store::<NaiveLabelSetStore>();
     store::<NaiveLabelSetStore<Constant>>();
 }
 
 #[test]
-fn flat_store_over_any_table() {
+fn the_flat_store_over_any_table_agrees_with_the_model() {
     store::<FlatInternedLabelSetStore>();
     store::<FlatInternedLabelSetStore<ArcSymbolTable>>();
     store::<FlatInternedLabelSetStore<GermanSymbolTable>>();
@@ -79,8 +79,9 @@ fn flat_store_over_any_table() {
 }
 
 #[test]
-fn keyset_store() {
+fn the_keyset_store_agrees_with_the_model() {
     store::<KeySetDictEncodedLabelSetStore>();
+    store::<KeySetDictEncodedLabelSetStore<Constant>>();
 }
 
 fn sealed<W: RowWidth>(labelsets: &[Vec<(String, String)>]) -> SealedLabelSets<W> {
@@ -97,19 +98,22 @@ fn sealed<W: RowWidth>(labelsets: &[Vec<(String, String)>]) -> SealedLabelSets<W
 }
 
 #[test]
-fn sealed_stores() {
+fn sealed_stores_agree_with_the_model() {
     for seed in SEEDS {
         check_labelsets::<FixedWidthPackedKeySetLabelSetStore>(sealed, seed);
         check_labelsets::<BitPackedKeySetLabelSetStore>(sealed, seed);
     }
 }
 
-/// Interns the same strings into two tables: ids, strings and sizes must agree.
+/// Interns the same strings into two tables. Ids, resolved strings and counts must agree.
 fn agree(left: &mut impl SymbolTable, right: &mut impl SymbolTable, texts: &[&str]) {
     for &text in texts {
         assert_eq!(left.intern(text), right.intern(text), "{text:?}");
     }
     assert_eq!(left.len(), right.len());
+    for id in (0..left.len() as u32).map(StoreSymbolId) {
+        assert_eq!(left.resolve(id), right.resolve(id));
+    }
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! Data in the shapes that two articles on symbol tables and labelset stores measured, so that results can be laid
-//! beside theirs.
+//! Data in the shapes that the articles on symbol tables and labelset stores measured: see `docs/stores.md`.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +8,7 @@ use crate::random::Random;
 /// and 23 bytes from below: these determine the allocations of string types that keep short strings inline.
 pub const SEED: u64 = 299;
 
-/// Shares in percent, and the lengths in bytes that they are spread over evenly.
+/// Distribution of lengths: a share in percent, and a range of lengths in bytes that are equally likely.
 type Lengths = [(usize, std::ops::RangeInclusive<usize>)];
 
 /// Lengths of label keys.
@@ -82,7 +81,7 @@ impl Symbols {
     }
 }
 
-/// Returns a random text of lowercase letters and digits, with a length of the distribution.
+/// Returns a random text of lowercase letters and digits, with a random length from `lengths`.
 fn text(lengths: &Lengths, random: &mut Random) -> String {
     let mut percent = random.below(100);
     let mut lengths = lengths.iter();
@@ -97,7 +96,7 @@ fn text(lengths: &Lengths, random: &mut Random) -> String {
     (0..len).map(|_| char::from(b"abcdefghijklmnopqrstuvwxyz0123456789"[random.below(36)])).collect()
 }
 
-/// Returns series of one keyset with 5 labels each, sorted by name: 50 metrics of each of many instances.
+/// Returns `count` series of one keyset, with 5 labels each, sorted by name. Each instance has 50 metrics.
 #[must_use]
 pub fn series(count: usize) -> Vec<Vec<(String, String)>> {
     let label = |name: &str, value: String| (name.to_owned(), value);
@@ -126,6 +125,12 @@ mod tests {
         assert_eq!(
             (symbols.keys.len(), symbols.common.len(), symbols.rare.len(), all.len()),
             (513, 25_000, 75_000, 100_513)
+        );
+        let longer_than = |len| all.iter().filter(|text| text.len() > len).count();
+        assert_eq!(
+            (longer_than(12), longer_than(23)),
+            (69_035, 25_856),
+            "17 below the articles' allocations, and less"
         );
         let values: Vec<usize> = symbols.common.iter().chain(&symbols.rare).map(String::len).collect();
         for (percent, range) in VALUE_LENGTHS {

@@ -2,8 +2,11 @@
 //!
 //! Each harness counts its cases and fails when they become fewer.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chronoxide_format::KeyId;
+use chronoxide_format::layout::SectionKind;
 use chronoxide_format::verify::Join;
 use chronoxide_format::view::BlockView;
 use chronoxide_testdata::allocation::{Counting, measure};
@@ -54,6 +57,42 @@ fn every_flipped_bit_of_every_golden_is_refused() {
         .sum();
     println!("{cases} flips");
     assert!(cases >= 1_825_000, "{cases} flips");
+}
+
+/// Checks that each value of each series, as far as it is read without an error, is in the dictionary of its key.
+fn check_values(bytes: &[u8], what: &str) {
+    let Ok(view) = BlockView::open(bytes) else { return };
+    let dictionary = |key| -> BTreeSet<&[u8]> {
+        let values = view.label_values(KeyId(key)).unwrap().expect("a key of the block");
+        values.map_while(Result::ok).collect()
+    };
+    let dictionaries: Vec<BTreeSet<&[u8]>> = (0..view.key_count()).map(dictionary).collect();
+    for series in view.series_iter().map_while(Result::ok) {
+        for label in series.labels().map_while(Result::ok) {
+            let key = view.key(label.name).unwrap().expect("a name of the block");
+            let name = String::from_utf8_lossy(label.name);
+            assert!(dictionaries[key.0 as usize].contains(label.value), "{what}: {name} has a foreign value");
+        }
+    }
+}
+
+/// A code out of range must not reach the bits of another table: readers that do not verify would get wrong labels.
+#[test]
+fn values_come_from_the_dictionary_of_their_key() {
+    let mut cases = 0;
+    for golden in small_goldens() {
+        let view = BlockView::open(&golden.bytes).unwrap();
+        let rows = view.sections().find(|section| section.known() == Some(SectionKind::Rows));
+        let bits = rows.map_or(0..0, |rows| rows.offset * 8..(rows.offset + rows.length) * 8);
+        for bit in bits {
+            let mut bytes = golden.bytes.clone();
+            bytes[bit as usize / 8] ^= 1 << (bit % 8);
+            check_values(&bytes, &format!("{}, bit {bit}", golden.name));
+            cases += 1;
+        }
+    }
+    println!("{cases} flips");
+    assert!(cases >= 1_000, "{cases} flips");
 }
 
 #[test]

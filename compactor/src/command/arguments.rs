@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use chronoxide_cli::argument::{instant, pair, size};
+use chronoxide_cli::argument::{instant, pair, positive, size};
 use chronoxide_cli::memory::default_limit;
 use chronoxide_cli::{Failure, Layout, Quiet};
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
@@ -70,11 +70,17 @@ pub(crate) struct Arguments {
     pub(crate) max_time: Option<i64>,
 
     /// Maximum number of series per output
-    #[arg(long, value_name = "N", help_heading = "Several outputs")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>, help_heading = "Several outputs")]
     pub(crate) max_series_per_block: Option<NonZeroU32>,
 
     /// Spread series over N outputs by the value of a label
-    #[arg(long, value_name = "N", conflicts_with = "shard", help_heading = "Several outputs")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = positive::<NonZeroU32>,
+        conflicts_with = "shard",
+        help_heading = "Several outputs"
+    )]
     pub(crate) shards: Option<NonZeroU32>,
 
     /// Write only shard I of N, such as 1/4; other machines can write the others
@@ -115,7 +121,7 @@ pub(crate) struct Arguments {
     pub(crate) annotations: Annotations,
 
     /// Maximum number of threads [default: number of cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Refuse a merge that could need more memory than this, such as 512MiB [default: half of the memory that the

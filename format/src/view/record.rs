@@ -146,3 +146,35 @@ fn check_widths(header: &CatalogueHeader) -> Result<()> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::BitWriter;
+
+    #[test]
+    fn records_out_of_range_are_none() {
+        let mut writer = BitWriter::new();
+        // The fourth is behind the array.
+        for (left, right) in [(1, 2), (3, 4), (5, 6), (7, 31)] {
+            writer.push(left, 3);
+            writer.push(right, 5);
+        }
+        let bytes = writer.finish();
+        let bits = Bits::new(&bytes, Rule::CatalogueHeader);
+        let records = Records::new(0, 3, [3, 5]);
+        assert_eq!(records.get(&bits, 2), Some(Ok([5, 6])));
+        assert_eq!(records.first(&bits, 2), Some(Ok(5)));
+        assert_eq!(records.peek_first(&bits, 2), Some(5));
+        for number in [3, u32::MAX] {
+            assert_eq!((records.get(&bits, number), records.first(&bits, number)), (None, None), "{number}");
+        }
+    }
+
+    #[test]
+    fn several_records_take_bits() {
+        assert!(Records::new(0, 1, [0, 0]).is_bounded());
+        assert!(!Records::new(0, 2, [0, 0]).is_bounded());
+        assert!(Records::new(0, 2, [0, 1]).is_bounded());
+    }
+}

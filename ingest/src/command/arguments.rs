@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use chronoxide_cli::argument::{instant, pair, size};
+use chronoxide_cli::argument::{instant, pair, positive, size};
 use chronoxide_cli::{Exit, Failure, Layout, Quiet};
 use chronoxide_format::view::TimeRange;
 use chronoxide_ingest::assemble::{DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     pub(crate) time: Option<TimeRange>,
 
     /// Start a new block after this many series
-    #[arg(long, value_name = "N", help_heading = "Cutting")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>, help_heading = "Cutting")]
     pub(crate) max_series_per_block: Option<NonZeroU32>,
 
     /// Maximum number of windows; guards against wrong timestamps, which would produce a block each

@@ -46,11 +46,11 @@ impl OwnedBytes for Arc<[u8]> {
     const NAME: &'static str = "Arc<[u8]>";
 
     fn copy(bytes: &[u8]) -> Self {
-        // A reader that learns the length at run time goes by way of a vector.
-        bytes.to_vec().into()
+        bytes.into()
     }
 
     fn read(reader: &mut &[u8], len: usize) -> Self {
+        // A length that is known at run time only: by way of a vector.
         let mut bytes = vec![0; len];
         std::io::Read::read_exact(reader, &mut bytes).expect("enough bytes");
         bytes.into()

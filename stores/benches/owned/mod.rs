@@ -4,9 +4,14 @@ mod cloning;
 mod constructing;
 mod merging;
 
-pub use cloning::benches as cloning;
-pub use constructing::benches as constructing;
-pub use merging::benches as merging;
+use criterion::Criterion;
 
 /// Returns the bytes that the allocator has mapped, if it tells.
-pub type Mapped = fn() -> Option<usize>;
+type Mapped = fn() -> Option<usize>;
+
+/// Runs all benchmarks under the allocator with this name.
+pub fn benches(allocator: &str, mapped: Mapped, criterion: &mut Criterion) {
+    cloning::benches(allocator, mapped, criterion);
+    constructing::benches(allocator, criterion);
+    merging::benches(allocator, criterion);
+}

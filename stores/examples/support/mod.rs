@@ -1,7 +1,9 @@
-//! Tables and arguments of the examples.
+//! Arguments and tables of the examples.
 
 use std::env;
 use std::process::exit;
+
+use chronoxide_stores::Allocations;
 
 /// Returns the arguments of the command line as numbers, or `defaults` where they are missing. Prints `usage` and ends
 /// the process if one is not a number or there are too many.
@@ -20,7 +22,23 @@ pub fn numbers<const COUNT: usize>(usage: &str, defaults: [usize; COUNT]) -> [us
     numbers
 }
 
-/// Prints a row of a Markdown table.
-pub fn print_row(cells: &[String]) {
-    println!("| {} |", cells.join(" | "));
+/// Columns that the tables of all examples have.
+const COLUMNS: [&str; 7] =
+    ["calls", "reallocations", "requested", "usable", "fragmentation", "estimated bytes", "used bytes"];
+
+/// Prints the head of a Markdown table whose rows [`print_row`] prints.
+pub fn print_head(first: &str, others: &[&str]) {
+    let columns = COLUMNS.iter().chain(others);
+    println!("| {first} | {} |", columns.clone().copied().collect::<Vec<_>>().join(" | "));
+    println!("| --- |{}", " ---: |".repeat(columns.count()));
+}
+
+/// Prints what a table or store allocated, and what it says itself.
+pub fn print_row(name: &str, allocations: Allocations, (estimated, used): (usize, usize), others: &[String]) {
+    let Allocations { allocations: calls, reallocations, requested, usable, .. } = allocations;
+    let fragmentation = 100.0 * allocations.fragmentation();
+    let others = others.join(" | ");
+    println!(
+        "| {name} | {calls} | {reallocations} | {requested} | {usable} | {fragmentation:.2}% | {estimated} | {used} | {others} |"
+    );
 }

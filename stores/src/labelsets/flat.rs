@@ -17,7 +17,7 @@ type Pair = (u32, u32);
 
 /// Labelset store over a symbol table `T`: each series is a list of pairs of symbol ids, all in one array.
 ///
-/// A series costs 8 bytes per label, 8 for the end of its pairs, and about 5 to 10 in the hash table.
+/// A series costs 8 bytes per label, 8 for the end of its pairs, and 6 to 11 in the hash table.
 #[derive(Clone, Default)]
 pub struct FlatInternedLabelSetStore<T = ArenaSymbolTable, H = RandomState> {
     symbols: T,

@@ -1,4 +1,4 @@
-//! [`NaiveLabelSetStore`]: every string of every series in an allocation of its own.
+//! [`NaiveLabelSetStore`]: a separate allocation for every string of every series.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -13,7 +13,7 @@ type Labels = Box<[(String, String)]>;
 
 /// Labelset store without any sharing: a series is a list of pairs of strings.
 ///
-/// What a program writes first, and the baseline of the comparison. A series of 5 labels costs 11 allocations.
+/// Typical first version in a program, and the baseline of the comparison. A series of 5 labels costs 11 allocations.
 #[derive(Clone, Default)]
 pub struct NaiveLabelSetStore<H = RandomState> {
     series: Vec<Labels>,

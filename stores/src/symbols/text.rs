@@ -1,4 +1,4 @@
-//! [`OwnedText`]: string types that a symbol table can keep one of per symbol.
+//! [`OwnedText`]: owned string types for `OwnedSymbolTable`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub trait OwnedText: Sized {
     /// Copies a string.
     ///
     /// # Errors
-    /// [`LabelError::SymbolTooLong`] if the type cannot keep so long a string.
+    /// [`LabelError::SymbolTooLong`] if the string is longer than the type allows.
     fn from_text(text: &str) -> Result<Self, LabelError>;
 
     /// Returns the string.
@@ -22,7 +22,7 @@ pub trait OwnedText: Sized {
     fn heap_bytes(len: usize) -> usize;
 }
 
-/// Largest length that fits into the 32 bits of several string types.
+/// Maximum length in bytes of string types with a 32-bit length.
 const MAX_LEN: usize = u32::MAX as usize;
 
 fn too_long(text: &str) -> LabelError {
