@@ -20,8 +20,8 @@ impl NumberIndex {
         self.table.find(hash, |&number| is_equal(number)).copied()
     }
 
-    /// Adds an item that is not in the table. Its number is [`len`](Self::len). `hash_item` returns the hash of an item by
-    /// its number.
+    /// Adds an item that is not in the table. Its number is [`len`](Self::len). `hash_item` returns the hash of an item
+    /// by its number.
     pub(crate) fn push(&mut self, hash: u64, hash_item: impl Fn(u32) -> u64) {
         // Callers number items with 32 bits.
         let number = self.table.len() as u32;

@@ -7,8 +7,8 @@
 //! STORE is `naive`, `flat`, `keyset`, `fixed-width` or `bit-packed`. Standard output gets a sample per percent of the
 //! series as CSV: seconds, data points, series, resident bytes, bytes that the store estimates and uses, nanoseconds
 //! per data point since the last sample. The time is that of the store alone: generating and sorting labels does not
-//! count. The sealed stores fill a keyset store and seal it at the end: one more sample, whose time is that of sealing divided by all data points. Standard error
-//! gets bytes per series.
+//! count. The sealed stores fill a keyset store and seal it at the end: one more sample, whose time is that of sealing
+//! divided by all data points. Standard error gets bytes per series.
 
 use std::env;
 use std::fs;

@@ -62,16 +62,18 @@ fn every_flipped_bit_of_every_golden_is_refused() {
 /// Checks that each value of each series, as far as it is read without an error, is in the dictionary of its key.
 fn check_values(bytes: &[u8], what: &str) {
     let Ok(view) = BlockView::open(bytes) else { return };
-    let dictionary = |key| -> BTreeSet<&[u8]> {
+    // `None` if a value of the dictionary cannot be read.
+    let dictionary = |key| -> Option<BTreeSet<&[u8]>> {
         let values = view.label_values(KeyId(key)).unwrap().expect("a key of the block");
-        values.map_while(Result::ok).collect()
+        values.collect::<Result<_, _>>().ok()
     };
-    let dictionaries: Vec<BTreeSet<&[u8]>> = (0..view.key_count()).map(dictionary).collect();
+    let dictionaries: Vec<Option<BTreeSet<&[u8]>>> = (0..view.key_count()).map(dictionary).collect();
     for series in view.series_iter().map_while(Result::ok) {
         for label in series.labels().map_while(Result::ok) {
             let key = view.key(label.name).unwrap().expect("a name of the block");
             let name = String::from_utf8_lossy(label.name);
-            assert!(dictionaries[key.0 as usize].contains(label.value), "{what}: {name} has a foreign value");
+            let values = dictionaries[key.0 as usize].as_ref();
+            assert!(values.is_none_or(|values| values.contains(label.value)), "{what}: {name} has a foreign value");
         }
     }
 }
@@ -92,7 +94,7 @@ fn values_come_from_the_dictionary_of_their_key() {
         }
     }
     println!("{cases} flips");
-    assert!(cases >= 1_000, "{cases} flips");
+    assert!(cases >= 4_000, "{cases} flips");
 }
 
 #[test]

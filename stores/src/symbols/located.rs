@@ -35,8 +35,8 @@ impl<L, H: Default> LocatedSymbolTable<L, H> {
         Self::with_max_bytes(u32::MAX as usize)
     }
 
-    /// Creates an empty table whose arena refuses to grow beyond this number of bytes. Limits above 2^32 - 1 are lowered
-    /// to it, since offsets have 32 bits.
+    /// Creates an empty table whose arena refuses to grow beyond this number of bytes. Limits above 2^32 - 1 are
+    /// lowered to it, since offsets have 32 bits.
     #[must_use]
     pub fn with_max_bytes(max_bytes: usize) -> Self {
         Self {
