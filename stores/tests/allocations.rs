@@ -4,9 +4,10 @@
 use byteview::ByteView;
 use chronoxide_labels::{ArenaSymbolTable, LabelSetStore, LabelSets, SymbolTable};
 use chronoxide_stores::{
-    Allocations, ArcSymbolTable, ByteViewSymbolTable, FlatInternedLabelSetStore, GermanSymbolTable,
-    KeySetDictEncodedLabelSetStore, LassoSymbolTable, NaiveLabelSetStore, PackedArenaSymbolTable, SmolStrSymbolTable,
-    TrackingAllocator, UnpackedArenaSymbolTable,
+    Allocations, ArcSymbolTable, BitPackedKeySetLabelSetStore, ByteViewSymbolTable,
+    FixedWidthPackedKeySetLabelSetStore, FlatInternedLabelSetStore, GermanSymbolTable, KeySetDictEncodedLabelSetStore,
+    LassoSymbolTable, NaiveLabelSetStore, PackedArenaSymbolTable, SmolStrSymbolTable, TrackingAllocator,
+    UnpackedArenaSymbolTable,
 };
 use chronoxide_testdata::articles::{self, Symbols};
 use foldhash::fast::RandomState;
@@ -83,6 +84,10 @@ fn tables_and_stores_allocate_no_more_than_in_the_articles() {
     let (keyset, keyset_allocations) = check_store("keyset", KeySetDictEncodedLabelSetStore::new, &series);
     assert!(flat.allocations < 100 && keyset_allocations.allocations < 200);
     assert!(keyset.used_bytes() < naive.requested as usize / 8);
+
+    let (fixed, _) = FixedWidthPackedKeySetLabelSetStore::from_store(&keyset).unwrap();
+    let (packed, _) = BitPackedKeySetLabelSetStore::from_store(&keyset).unwrap();
+    assert!(packed.used_bytes() < fixed.used_bytes() / 4 * 3, "bits are fewer than bytes");
 
     let (empty, none) = TrackingAllocator::measure(|| ByteView::from_reader(&mut &b"text"[..], 0).unwrap());
     assert_eq!((empty.len(), none), (0, Allocations::default()), "an empty value allocates nothing");

@@ -32,12 +32,14 @@ fn strings_that_are_easily_confused<T: SymbolTable>(mut table: T) {
     for (id, text) in (0u32..).zip(texts) {
         assert_eq!(table.intern(text), Ok(StoreSymbolId(id)), "{text:.20?} is new");
     }
+    let used = table.used_bytes();
     for (id, text) in (0u32..).zip(texts) {
         assert_eq!(table.intern(text), Ok(StoreSymbolId(id)), "{text:.20?} is known");
         assert_eq!(table.get(text), Some(StoreSymbolId(id)));
         assert_eq!(table.resolve(StoreSymbolId(id)), Some(text));
     }
     assert_eq!(table.len(), texts.len());
+    assert_eq!(table.used_bytes(), used, "known strings take no memory");
 }
 
 /// A table may refuse strings that are too long for a block, and stays as it was then.
