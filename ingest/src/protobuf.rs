@@ -115,13 +115,12 @@ impl<'a> Fields<'a> {
         self.offset
     }
 
-    /// Returns the number of fields that satisfy `is_counted`, without a copy of them.
-    pub(crate) fn count(mut self, is_counted: impl Fn(u32) -> bool) -> Result<usize, ProtoError> {
-        let mut count = 0;
+    /// Calls `each` with the number of each remaining field, which are still there afterwards.
+    pub(crate) fn each_number(mut self, mut each: impl FnMut(u32)) -> Result<(), ProtoError> {
         while let Some(field) = self.next()? {
-            count += usize::from(is_counted(field.number));
+            each(field.number);
         }
-        Ok(count)
+        Ok(())
     }
 
     /// Checks that lists of parts, which take `part_bytes` in memory, stay within a small multiple of the message.

@@ -52,7 +52,7 @@ impl NumberIndex {
 }
 
 /// Bytes of an entry: the number, and hashbrown's control byte.
-pub(crate) const INDEX_ENTRY: usize = size_of::<u32>() + 1;
+const INDEX_ENTRY: usize = size_of::<u32>() + 1;
 
 #[cfg(test)]
 mod tests {

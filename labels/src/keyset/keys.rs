@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
-use crate::number_index::INDEX_ENTRY;
+use crate::number_index::NumberIndex;
 use crate::symbols::{StoreSymbolId, SymbolTable};
 
 /// Number of a label name in one store, in order of arrival.
@@ -43,7 +43,7 @@ pub(crate) struct Keys {
     dictionary_bytes: usize,
     /// Key numbers by the hash of the name. Names are few: this table stays in the cache, which the table of all
     /// symbols does not.
-    index: HashTable<u32>,
+    index: NumberIndex,
 }
 
 /// Label name with the dictionary of its values.
@@ -71,8 +71,8 @@ impl Keys {
     }
 
     fn get_hashed(&self, symbols: &ArenaSymbolTable<impl BuildHasher>, hash: u64, name: &str) -> Option<StoreKeyId> {
-        let same = |&key: &u32| self.keys.get(key as usize).is_some_and(|key| symbols.text(key.name.0) == name);
-        self.index.find(hash, same).copied().map(StoreKeyId)
+        let same = |key: u32| self.keys.get(key as usize).is_some_and(|key| symbols.text(key.name.0) == name);
+        self.index.find(hash, same).map(StoreKeyId)
     }
 
     /// Returns the key of a name, and adds the name if it is new.
@@ -89,9 +89,8 @@ impl Keys {
         let name = symbols.intern_hashed(hash, name)?;
         self.keys.push(Key { name, values: Vec::new(), origins: Origins::default(), index: HashTable::new() });
         let keys = &self.keys;
-        self.index.insert_unique(hash, key, |&other| {
-            symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0)))
-        });
+        self.index
+            .push(hash, |other| symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0))));
         Ok(StoreKeyId(key))
     }
 
@@ -150,14 +149,14 @@ impl Keys {
     }
 
     pub(crate) fn estimated_bytes(&self) -> usize {
-        self.keys.capacity() * size_of::<Key>() + self.index.allocation_size() + self.dictionary_bytes
+        self.keys.capacity() * size_of::<Key>() + self.index.estimated_bytes() + self.dictionary_bytes
     }
 
     pub(crate) fn used_bytes(&self) -> usize {
         let values: usize = self.keys.iter().map(|key| key.values.len()).sum();
         // A code, and an entry of the hash table with its control byte.
         let value_size = size_of::<StoreSymbolId>() + size_of::<(StoreSymbolId, u32)>() + 1;
-        self.keys.len() * (size_of::<Key>() + INDEX_ENTRY) + values * value_size
+        self.keys.len() * size_of::<Key>() + self.index.used_bytes() + values * value_size
     }
 }
 

@@ -4,7 +4,6 @@ use std::hash::BuildHasher;
 
 use chronoxide_planner::Origin;
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 
 use super::arrangement::Arrangements;
 use super::keys::{Keys, LabelId, StoreKeyId, ValueCode};
@@ -12,7 +11,7 @@ use super::rows::Keyset;
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
 use crate::labelset::{self, MAX_LABELS, check_count, check_name, check_value};
-use crate::number_index::INDEX_ENTRY;
+use crate::number_index::NumberIndex;
 use crate::store::{LabelSetStore, LabelSets, StoreRef};
 use crate::symbols::SymbolTable;
 
@@ -42,7 +41,7 @@ pub struct KeysetStore<H = RandomState> {
     keys: Keys,
     keysets: Vec<Keyset>,
     /// Keyset numbers by their keys, in the byte order of names.
-    keyset_index: HashTable<u32>,
+    keyset_index: NumberIndex,
     /// Number of keys of all keysets.
     keyset_keys: usize,
     arrangements: Arrangements<H>,
@@ -230,8 +229,8 @@ impl<H: BuildHasher> KeysetStore<H> {
 
     /// Returns the number of the keyset with these keys, if any.
     fn get_keyset(&self, keys: &[StoreKeyId]) -> Option<u32> {
-        let same = |&keyset: &u32| self.keysets.get(keyset as usize).is_some_and(|keyset| keyset.keys() == keys);
-        self.keyset_index.find(self.hasher.hash_one(keys), same).copied()
+        let same = |keyset: u32| self.keysets.get(keyset as usize).is_some_and(|keyset| keyset.keys() == keys);
+        self.keyset_index.find(self.hasher.hash_one(keys), same)
     }
 
     fn intern_keyset(&mut self, keys: Box<[StoreKeyId]>) -> Result<u32, LabelError> {
@@ -245,9 +244,7 @@ impl<H: BuildHasher> KeysetStore<H> {
         self.keyset_bytes += new.estimated_bytes();
         self.keysets.push(new);
         let Self { keysets, keyset_index, hasher, .. } = self;
-        keyset_index.insert_unique(hash, keyset, |&other| {
-            hasher.hash_one(keysets.get(other as usize).map_or(&[][..], Keyset::keys))
-        });
+        keyset_index.push(hash, |other| hasher.hash_one(keysets.get(other as usize).map_or(&[][..], Keyset::keys)));
         Ok(keyset)
     }
 
@@ -363,7 +360,7 @@ impl<H: BuildHasher> LabelSets for KeysetStore<H> {
             + self.keys.estimated_bytes()
             + self.keysets.capacity() * size_of::<Keyset>()
             + self.keyset_bytes
-            + self.keyset_index.allocation_size()
+            + self.keyset_index.estimated_bytes()
             + self.arrangements.estimated_bytes()
             + self.places.capacity() * size_of::<Place>()
     }
@@ -371,7 +368,8 @@ impl<H: BuildHasher> LabelSets for KeysetStore<H> {
         let keyset_bytes: usize = self.keysets.iter().map(Keyset::used_bytes).sum();
         self.symbols.used_bytes()
             + self.keys.used_bytes()
-            + self.keysets.len() * (size_of::<Keyset>() + INDEX_ENTRY)
+            + self.keysets.len() * size_of::<Keyset>()
+            + self.keyset_index.used_bytes()
             + keyset_bytes
             + self.arrangements.estimated_bytes()
             + self.places.len() * size_of::<Place>()

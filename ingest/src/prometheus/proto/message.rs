@@ -17,7 +17,8 @@ pub(super) struct MetricFamily<'a> {
 impl<'a> MetricFamily<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, ProtoError> {
         let (mut family, mut fields) = (Self::default(), Fields::new(bytes, 0));
-        let count = fields.count(|number| number == 4)?;
+        let mut count = 0;
+        fields.each_number(|number| count += usize::from(number == 4))?;
         fields.check_parts(count * size_of::<Fields<'_>>(), count)?;
         family.metrics.reserve_exact(count);
         while let Some(field) = fields.next()? {

@@ -18,8 +18,12 @@ pub(super) struct Request<'a> {
 impl<'a> Request<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, ProtoError> {
         let mut fields = Fields::new(bytes, 0);
-        let series = |number| matches!(number, 1 | 3 | 5);
-        let (part_count, symbol_count) = (fields.count(series)?, fields.count(|number| number == 4)?);
+        let (mut part_count, mut symbol_count) = (0, 0);
+        fields.each_number(|number| match number {
+            1 | 3 | 5 => part_count += 1,
+            4 => symbol_count += 1,
+            _ => {}
+        })?;
         // A symbol is kept as bytes and as text.
         let part_bytes = part_count * size_of::<Fields<'_>>() + symbol_count * 2 * size_of::<&str>();
         fields.check_parts(part_bytes, part_count + symbol_count)?;
