@@ -1,0 +1,3 @@
+module chronoxide-spec
+
+go 1.21
