@@ -15,6 +15,18 @@ pub fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Parses `name=value` as an external label, whose value must not be empty (spec, section 10).
+///
+/// # Errors
+/// Errors of [`pair`], and an error for an empty value.
+pub fn external_label(text: &str) -> Result<(String, String), String> {
+    let (name, value) = pair(text)?;
+    if value.is_empty() {
+        return Err("the value is empty; an external label without a value is an absent one".to_owned());
+    }
+    Ok((name, value))
+}
+
 /// Parses a number of at least 1.
 ///
 /// # Errors
@@ -90,5 +102,7 @@ mod tests {
         assert_eq!(pair("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
         assert_eq!(pair("a="), Ok(("a".to_owned(), String::new())));
         assert!(pair("=b").is_err() && pair("ab").is_err());
+        assert_eq!(external_label("a=b"), pair("a=b"));
+        assert!(external_label("a=").is_err() && external_label("=b").is_err());
     }
 }

@@ -85,7 +85,7 @@ impl HasExit for chronoxide_format::Error {
 impl HasExit for RemapError {
     fn exit(&self) -> Exit {
         match self {
-            RemapError::UnsupportedVersion { .. } => Exit::Unsupported,
+            RemapError::UnsupportedVersion { .. } | RemapError::UnsupportedFeatures { .. } => Exit::Unsupported,
             _ => Exit::Corrupt,
         }
     }

@@ -23,7 +23,7 @@ pub enum CompactError {
     UnknownFeatures {
         /// Number of the input.
         input: usize,
-        /// `ro_compat` word of the header.
+        /// Unknown bits of `ro_compat`.
         bits: u32,
     },
     /// Two inputs differ where they must be equal.

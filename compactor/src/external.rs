@@ -28,7 +28,7 @@ pub(crate) fn with_defaults(labels: Vec<(String, String)>, defaults: &[(String, 
 /// External labels of each input that are lifted to labels of its series.
 ///
 /// A series that already has a label with that name keeps its own, as when Prometheus sends series with external
-/// labels. Empty values are skipped: they are absent labels.
+/// labels (spec, section 10).
 #[derive(Debug)]
 pub(crate) struct Lifted {
     /// Names and values, by input.
@@ -48,10 +48,7 @@ impl Lifted {
         if !options.lift_external_labels {
             return Ok(Self { by_input: external_labels.into_iter().map(|_| Vec::new()).collect() });
         }
-        let mut by_input = external_labels;
-        for labels in &mut by_input {
-            labels.retain(|(_, value)| !value.is_empty());
-        }
+        let by_input = external_labels;
         let (max_name_len, max_value_len) = (policy.max_name_len() as usize, policy.max_value_len() as usize);
         let is_too_long = |(name, value): &(String, String)| name.len() > max_name_len || value.len() > max_value_len;
         if by_input.iter().flatten().any(is_too_long) {

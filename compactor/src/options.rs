@@ -82,8 +82,8 @@ impl CompactOptions {
         }
         match annotations {
             AnnotationPolicy::MustAgree => {}
-            AnnotationPolicy::First => text += ", first user pairs",
-            AnnotationPolicy::Drop => text += ", no user pairs",
+            AnnotationPolicy::First => text += ", first annotations",
+            AnnotationPolicy::Drop => text += ", no annotations",
         }
         if *keeps_inputs && self.leaves_out() {
             text += ", beside the inputs";

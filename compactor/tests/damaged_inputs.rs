@@ -47,7 +47,7 @@ impl Case {
 fn breaking() -> Vec<Case> {
     let with_known_features = |bytes: Vec<u8>| match BlockView::open(&bytes) {
         // Features are looked at before damage is.
-        Ok(view) if !view.may_be_compacted() => {
+        Ok(view) if view.unknown_ro_compat() != 0 => {
             let mut editor = BlockEditor::open(&bytes);
             editor.features = [0; 3];
             editor.close()

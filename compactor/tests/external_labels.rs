@@ -12,21 +12,14 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::merging::expected;
-use chronoxide_testdata::plan::{Labelset, build};
+use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
 use support::{content, random_options};
 
 /// Names that random series have, and some that they do not; with values that they have and that they do not.
-const EXTERNAL: [(&str, &str); 7] = [
-    ("pod", "pod-3"),
-    ("node", "none"),
-    ("cluster", "eu"),
-    ("cluster", "us"),
-    ("a.b", "1"),
-    ("~", "last"),
-    ("empty", ""),
-];
+const EXTERNAL: [(&str, &str); 6] =
+    [("pod", "pod-3"), ("node", "none"), ("cluster", "eu"), ("cluster", "us"), ("a.b", "1"), ("~", "last")];
 
 fn some_external(random: &mut Random) -> Vec<(String, String)> {
     let chosen = EXTERNAL.iter().filter(|_| random.percent(30));
@@ -156,4 +149,17 @@ fn the_command_merges_blocks_of_several_clusters() {
         .output()
         .unwrap();
     assert_eq!(folder_run.status.code(), Some(2), "labels are rewritten in files that are named");
+}
+
+#[test]
+fn an_empty_external_label_is_refused_before_anything_is_done() {
+    let block =
+        build(&random_series(5, &mut Random::new(3)), &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
+    let block = block.unwrap();
+    let inputs = [BlockView::open(&block).unwrap()];
+    let external_labels = vec![("cluster".to_owned(), String::new())];
+    let options = CompactOptions { external_labels, ..CompactOptions::default() };
+    let refused = Compaction::new(&inputs, &options).merge_to_memory().unwrap_err();
+    assert!(matches!(refused, CompactError::Options { .. }), "{refused}");
+    assert!(refused.to_string().contains("empty value"), "{refused}");
 }

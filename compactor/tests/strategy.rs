@@ -31,6 +31,7 @@ fn block(number: u8, time: Option<TimeRange>) -> Description {
         window: None,
         external_labels: Vec::new(),
         policy: LabelPolicy::NONE,
+        unknown_ro_compat: 0,
         layout: Layout::Factored,
     }
 }

@@ -22,6 +22,7 @@ fn block(number: u8, file: &str, hours: Option<(i64, i64)>) -> Description {
         window: None,
         external_labels: vec![("cluster".to_owned(), "eu\n1".to_owned())],
         policy: LabelPolicy::NONE,
+        unknown_ro_compat: 0,
         layout: Layout::Factored,
     }
 }

@@ -167,13 +167,15 @@ impl Folder {
         }
         // Stable: copies stay in the order of their names.
         blocks.sort_by_key(|(lineage, ..)| lineage.id);
+        set_damaged_aside(&mut blocks, &mut unreadable);
         let mut lineages = Vec::new();
         let mut files = Vec::new();
         for (lineage, path, block) in blocks {
             files.push(Entry { path, id: lineage.id, block });
             lineages.push(lineage);
         }
-        let judgement = judge(&lineages);
+        let mut judgement = judge(&lineages);
+        keep_all_that_differ(&files, &mut judgement.standings);
         let lineages = files.iter().map(|entry| entry.path.clone()).zip(lineages).collect();
         let (mut live, mut hidden) = (Vec::new(), Vec::new());
         for (entry, standing) in files.into_iter().zip(judgement.standings) {
@@ -231,6 +233,43 @@ impl Folder {
     #[must_use]
     pub fn incomplete(&self) -> &[IncompleteJob] {
         &self.incomplete
+    }
+}
+
+/// Moves damaged blocks to `unreadable` if several files share an id and differ in their headers: such files are not
+/// copies, and none of them may hide the sound one. Verifies each of these files: one pass per file.
+fn set_damaged_aside(blocks: &mut Vec<(Lineage, PathBuf, Block)>, unreadable: &mut Vec<(PathBuf, OpenError)>) {
+    let header = |block: &Block| block.view().header_bytes().to_vec();
+    let mut first: BTreeMap<BlockId, Vec<u8>> = BTreeMap::new();
+    let mut disputed = BTreeSet::new();
+    for (lineage, _, block) in &*blocks {
+        if *first.entry(lineage.id).or_insert_with(|| header(block)) != header(block) {
+            disputed.insert(lineage.id);
+        }
+    }
+    if disputed.is_empty() {
+        return;
+    }
+    for (lineage, path, block) in std::mem::take(blocks) {
+        let verified = if disputed.contains(&lineage.id) { block.verify().map(|_| ()) } else { Ok(()) };
+        match verified {
+            Ok(()) => blocks.push((lineage, path, block)),
+            Err(source) => unreadable.push((path.clone(), OpenError::Block { path, source })),
+        }
+    }
+    unreadable.sort_by(|(a, _), (b, _)| a.cmp(b));
+}
+
+/// Makes sound blocks live that have the id of another and a different header. Only blocks whose canonical form is
+/// unknown can be so.
+fn keep_all_that_differ(files: &[Entry], standings: &mut [Standing]) {
+    let mut first: BTreeMap<BlockId, &Block> = BTreeMap::new();
+    for (entry, standing) in files.iter().zip(standings) {
+        let original = *first.entry(entry.id).or_insert(&entry.block);
+        let is_copy = *standing == Standing::Hidden(Reason::Copy);
+        if is_copy && original.view().header_bytes() != entry.block.view().header_bytes() {
+            *standing = Standing::Live;
+        }
     }
 }
 

@@ -11,6 +11,9 @@
 //!    remaining parents are then live too, because they may be the last blocks with the series of missing outputs. Some
 //!    series are seen twice, so that none is lost.
 //!
+//! A read-only block (with an unknown bit in `ro_compat`) is hidden only as a copy of the same file: it may hold more
+//! than series, and the jobs that claim it do not know that.
+//!
 //! A job hides nothing if its outputs together have fewer series than one of the blocks that it would hide, unless one
 //! of them is [marked](Lineage::is_rewritten) as rewritten: a merge does not lose series. Its outputs are then live
 //! beside their parents. Nor do parents, or the blocks that replace them, hide an output that has more series than
@@ -43,6 +46,9 @@ pub struct Lineage {
     pub ancestors: Vec<BlockId>,
     /// Number of series, as the block states it.
     pub series_count: u64,
+    /// True if the block has a bit in `ro_compat` that this version does not know (spec, section 10). Such a block is
+    /// neither merged, hidden nor deleted; only a copy of it is.
+    pub is_read_only: bool,
     /// True if series were dropped or labels changed when this block or one of its origins was written: the block has
     /// the annotation [`REWRITTEN_KEY`].
     pub is_rewritten: bool,
@@ -58,10 +64,11 @@ impl Lineage {
     /// # Errors
     /// `Corrupt` if the block's meta section is damaged.
     pub fn from_view(view: &BlockView<'_>) -> Result<Self, chronoxide_format::Error> {
-        Self::from_meta(view.block_id(), &view.meta()?)
+        let lineage = Self::from_meta(view.block_id(), &view.meta()?)?;
+        Ok(Self { is_read_only: view.unknown_ro_compat() != 0, ..lineage })
     }
 
-    /// Reads the lineage of block `id` from its meta section.
+    /// Reads the lineage of block `id` from its meta section. The block counts as not read-only.
     ///
     /// # Errors
     /// `Corrupt` if the meta section is damaged.
@@ -72,7 +79,8 @@ impl Lineage {
             let (key, _) = pair?;
             is_rewritten |= key == REWRITTEN_KEY;
         }
-        Ok(Self { id, job: meta.job(), parents, ancestors, series_count: meta.series_count(), is_rewritten })
+        let (job, series_count) = (meta.job(), meta.series_count());
+        Ok(Self { id, job, parents, ancestors, series_count, is_read_only: false, is_rewritten })
     }
 }
 
@@ -223,6 +231,7 @@ pub fn judge(blocks: &[Lineage]) -> Judgement {
         let by_merge = merged.get(&block.id).and_then(|jobs| jobs.first());
         standings.push(match (by_merge, block.job) {
             _ if !seen.insert(block.id) => Standing::Hidden(Reason::Copy),
+            _ if block.is_read_only => Standing::Live,
             (Some(&(job, _)), _) => Standing::Hidden(Reason::Merged { job }),
             (None, Some(job)) => {
                 let complete = jobs.get(&(job.id, job.output_count)).is_some_and(|it| it.is_complete(job.output_count));

@@ -20,6 +20,7 @@ fn original(number: u8) -> Lineage {
         parents: Vec::new(),
         ancestors: Vec::new(),
         series_count: 0,
+        is_read_only: false,
         is_rewritten: false,
     }
 }
@@ -69,6 +70,22 @@ fn all_outputs_together_hide_their_parents_and_fewer_hide_nothing() {
     let all = [one, two, a, b, c];
     assert_eq!(standings(&all), [merged(1), merged(1), LIVE, LIVE, LIVE]);
     assert!(judge(&all).incomplete.is_empty());
+}
+
+#[test]
+fn a_read_only_block_is_never_hidden() {
+    let read_only = |block: Lineage| Lineage { is_read_only: true, ..block };
+    let (one, two, [a, b, c]) = (original(1), original(2), three());
+    // A finished job hides its other parent.
+    let all = [read_only(one.clone()), two.clone(), a.clone(), b, c];
+    assert_eq!(standings(&all), [LIVE, merged(1), LIVE, LIVE, LIVE]);
+    assert!(judge(&all).incomplete.is_empty());
+    // Outputs of an unfinished job.
+    assert_eq!(standings(&[one.clone(), two, a.clone()])[2], unfinished(1));
+    assert_eq!(standings(&[one.clone(), original(2), read_only(a)])[2], LIVE);
+    // A copy of it holds the same bytes.
+    let copies = [read_only(one.clone()), read_only(one)];
+    assert_eq!(judge(&copies).standings, [LIVE, Standing::Hidden(Reason::Copy)]);
 }
 
 #[test]
@@ -244,7 +261,15 @@ impl History {
         bytes[8..].copy_from_slice(&(number as u64).to_be_bytes());
         let [parents, ancestors] = origin;
         let series_count = series.len() as u64;
-        let lineage = Lineage { id: BlockId(bytes), job, parents, ancestors, series_count, is_rewritten: false };
+        let lineage = Lineage {
+            id: BlockId(bytes),
+            job,
+            parents,
+            ancestors,
+            series_count,
+            is_read_only: false,
+            is_rewritten: false,
+        };
         self.blocks.push((lineage, series));
         number
     }

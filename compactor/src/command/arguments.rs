@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use chronoxide_cli::argument::{instant, pair, positive, size};
+use chronoxide_cli::argument::{external_label, instant, pair, positive, size};
 use chronoxide_cli::memory::default_limit;
 use chronoxide_cli::{Failure, Layout, Quiet};
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
@@ -108,7 +108,7 @@ pub(crate) struct Arguments {
     pub(crate) rename_labels: Vec<(String, String)>,
 
     /// Set an external label for inputs that lack it; may be repeated
-    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = pair, help_heading = "Rewriting")]
+    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label, help_heading = "Rewriting")]
     pub(crate) external_labels: Vec<(String, String)>,
 
     /// Turn external labels into labels of the series, so that blocks of several clusters can be merged; existing

@@ -73,6 +73,8 @@ fn compact_exit(error: &CompactError) -> Exit {
 pub(crate) fn exit_of_unproven(reason: &Unproven) -> Exit {
     match reason {
         Unproven::Open(source) => source.exit(),
+        // Nothing is wrong: a newer version may delete them, or a later run.
+        Unproven::ReadOnly { .. } | Unproven::StillNeeded => Exit::Ok,
         Unproven::Block { error, .. } | Unproven::Compact(error) => match compact_exit(error) {
             // The claim cannot be true, or needs more memory to be proved: no argument of the caller is wrong.
             Exit::Usage => Exit::Findings,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, human, print, tell};
-use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Proof};
+use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Proof, Unproven};
 use chronoxide_compactor::strategy::{self, Description, Group, choose};
 use chronoxide_compactor::{CompactError, Compaction, CompactionError};
 use chronoxide_format::view::BlockView;
@@ -51,6 +51,9 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     }
     let mut told = BTreeSet::new();
     let mut exit = warn_of_unreadable(folder.unreadable(), &mut told).or(warn_of_disputed(&folder));
+    if !arguments.quiet.is_set() {
+        note_read_only(&folder);
+    }
     if !arguments.delete_inputs && !arguments.json && !arguments.quiet.is_set() {
         note_merged(&folder);
     }
@@ -123,12 +126,15 @@ fn tell_leftovers(leftovers: &Leftovers, arguments: &Arguments) -> Exit {
         for path in blocks {
             let path = path.display().to_string();
             tell(|out| {
+                let path = TerminalSafe(&path);
+                if let Unproven::StillNeeded = reason {
+                    return writeln!(out, "chronoxide-compact: warning: {path}: kept; {}", Message(reason));
+                }
+                let output = TerminalSafe(&output);
+                let why = Message(reason);
                 writeln!(
                     out,
-                    "chronoxide-compact: warning: {}: kept; not proved that {} holds its series: {}",
-                    TerminalSafe(&path),
-                    TerminalSafe(&output),
-                    Message(reason)
+                    "chronoxide-compact: warning: {path}: kept; not proved that {output} holds its series: {why}"
                 )
             });
         }
@@ -160,6 +166,17 @@ fn note_merged(folder: &Folder) {
                 out,
                 "{blocks} hidden: other blocks claim to hold their series (--delete-inputs verifies this and deletes them)"
             )
+        });
+    }
+}
+
+/// Prints the read-only blocks, which only a newer version may merge. They are not errors.
+fn note_read_only(folder: &Folder) {
+    for (path, _) in folder.lineages().iter().filter(|(_, block)| block.is_read_only) {
+        let path = path.display().to_string();
+        tell(|out| {
+            let why = "read-only: unknown ro_compat bits; not merged, hidden or deleted";
+            writeln!(out, "chronoxide-compact: warning: {}: {why}", TerminalSafe(&path))
         });
     }
 }

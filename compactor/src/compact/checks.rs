@@ -39,6 +39,11 @@ pub(super) fn check_options(options: &CompactOptions) -> Result<(), CompactError
     if options.keep.len() + options.drop.len() > MAX_SELECTORS {
         return Err(CompactError::TooManySelectors { most: MAX_SELECTORS });
     }
+    if options.external_labels.iter().any(|(_, value)| value.is_empty()) {
+        return Err(CompactError::Options {
+            what: "an external label has an empty value; leave the label out instead",
+        });
+    }
     let Some(shards) = &options.shards else { return Ok(()) };
     let is_by = |name: &String| *name == shards.by;
     let refused = |what| Err(CompactError::Options { what });

@@ -60,7 +60,15 @@ mod tests {
         let [parents, ancestors] = origin.map(|numbers| numbers.iter().copied().map(id).collect());
         (
             format!("{number}.cx").into(),
-            Lineage { id: id(number), job, parents, ancestors, series_count: 0, is_rewritten: false },
+            Lineage {
+                id: id(number),
+                job,
+                parents,
+                ancestors,
+                series_count: 0,
+                is_read_only: false,
+                is_rewritten: false,
+            },
         )
     }
 

@@ -74,15 +74,29 @@ impl<E> JobFolder<'_, E> {
             let inputs = survey.lineages().iter().filter(|(_, block)| ids.contains(&block.id));
             let blocks: Vec<PathBuf> = inputs.map(|(path, _)| path.clone()).collect();
             let holders: BTreeSet<BlockId> = outputs.keys().copied().collect();
+            let read_only =
+                |path: &&PathBuf| survey.lineages().iter().any(|(other, block)| other == *path && block.is_read_only);
+            if let Some(path) = outputs.values().find(read_only).cloned() {
+                kept.push(Kept { blocks, outputs: vec![path.clone()], reason: Unproven::ReadOnly { path } });
+                continue;
+            }
             let outputs: Vec<PathBuf> = outputs.into_values().collect();
             match proof.prove(folder, &outputs, &blocks) {
                 Ok(()) => proved.extend(ids.into_iter().map(|id| (id, holders.clone()))),
                 Err(reason) => kept.push(Kept { blocks, outputs, reason }),
             }
         }
-        let proved = grounded(&proved);
-        let order = inputs::in_order(survey.lineages(), &proved)
-            .map_err(|inputs::StillNeeded { path, id }| JobError::StillNeeded { path, id })?;
+        let mut proved = grounded(&proved);
+        // One block that is still needed does not keep the others, nor stop the merges after this.
+        let order = loop {
+            match inputs::in_order(survey.lineages(), &proved) {
+                Ok(order) => break order,
+                Err(inputs::StillNeeded { path, id }) => {
+                    proved.remove(&id);
+                    kept.push(Kept { blocks: vec![path], outputs: Vec::new(), reason: Unproven::StillNeeded });
+                }
+            }
+        };
         // An open file keeps its space on the disk after it is deleted.
         let unreadable = survey.into_unreadable();
         let deleted = if order.is_empty() { Vec::new() } else { remove_files(self.system, &order)?.removed };

@@ -51,6 +51,15 @@ pub enum Unproven {
         /// Name of the missing metadata.
         what: &'static str,
     },
+    /// An output is read-only: it may not be merged, and so not be counted (spec, section 10).
+    #[error("{} is read-only: it has unknown ro_compat bits", path.display())]
+    ReadOnly {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The outputs hold all series, but without the inputs other blocks of the folder would become live again.
+    #[error("without it other blocks of the folder would become live again")]
+    StillNeeded,
     /// A block cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),

@@ -81,6 +81,11 @@ pub enum UnmergedReason<'a> {
         /// Path of that file.
         of: &'a Path,
     },
+    /// The block is read-only: it has a bit in `ro_compat` that this version does not know (spec, section 10).
+    ReadOnly {
+        /// The unknown bits of `ro_compat`.
+        bits: u32,
+    },
     /// The block lies outside the selected time range.
     OutsideTimes,
     /// A time range was selected, and the times of the block are unknown.
@@ -147,8 +152,11 @@ pub fn choose<'a>(blocks: &'a [Description], options: &StrategyOptions) -> Strat
     strategy
 }
 
-/// Returns the reason if the options exclude a block.
+/// Returns the reason if its features or the options exclude a block.
 fn unchosen<'a>(block: &Description, options: &StrategyOptions) -> Option<UnmergedReason<'a>> {
+    if block.unknown_ro_compat != 0 {
+        return Some(UnmergedReason::ReadOnly { bits: block.unknown_ro_compat });
+    }
     if options.min_time.is_none() && options.max_time.is_none() {
         return None;
     }

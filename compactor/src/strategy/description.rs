@@ -29,6 +29,8 @@ pub struct Description {
     pub external_labels: Vec<(String, String)>,
     /// Label policy.
     pub policy: LabelPolicy,
+    /// Bits of `ro_compat` that this version does not know. A block that has any is not merged.
+    pub unknown_ro_compat: u32,
     /// Layout. It does not affect merging: a merge writes everything in the layout of its output.
     pub layout: Layout,
 }
@@ -54,6 +56,7 @@ impl Description {
             window: meta.window(),
             external_labels,
             policy: meta.policy(),
+            unknown_ro_compat: block.unknown_ro_compat(),
             layout: match (meta.planner_version(), meta.row_form()) {
                 (0, Some(RowForm::FixedWidth)) => Layout::FixedWidth,
                 (0, _) => Layout::BitPacked,

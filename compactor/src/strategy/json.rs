@@ -41,6 +41,7 @@ fn group(group: &Group<'_>) -> Value {
 fn unmerged(unmerged: &Unmerged<'_>) -> Value {
     let reason = match unmerged.reason {
         UnmergedReason::Copy { of } => json!({"kind": "copy", "of": of.display().to_string()}),
+        UnmergedReason::ReadOnly { bits } => json!({"kind": "read-only", "ro_compat": bits}),
         UnmergedReason::OutsideTimes => json!({"kind": "outside-times"}),
         UnmergedReason::NoTimes => json!({"kind": "no-times"}),
         UnmergedReason::Only => json!({"kind": "only"}),

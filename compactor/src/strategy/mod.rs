@@ -13,6 +13,7 @@
 //! | with unknown time | four or more of similar size | there is no range |
 //! | that cross a boundary of every range | never | a merged block would belong to two weeks |
 //! | copies: another file has the same block id | never | the block exists already |
+//! | read-only: with an unknown bit in `ro_compat` | never | a merge would lose what this version does not know |
 //!
 //! A range is *complete* if another block with the same external labels begins at its end or later. An incomplete range
 //! would be merged again for each new block. The longest complete range is merged at once, so that an old series is

@@ -68,9 +68,10 @@ fn group_reason(reason: GroupReason) -> String {
 fn unmerged_reason(reason: UnmergedReason<'_>) -> String {
     match reason {
         UnmergedReason::Copy { of } => format!("copy of {}", TerminalSafe(&of.display().to_string())),
+        UnmergedReason::ReadOnly { bits } => format!("read-only: unknown ro_compat bits {bits:#x}"),
         UnmergedReason::OutsideTimes => "not between --min-time and --max-time".to_owned(),
         UnmergedReason::NoTimes => "times unknown".to_owned(),
-        UnmergedReason::Only => "no other block in its range".to_owned(),
+        UnmergedReason::Only => "no other block to merge in its range".to_owned(),
         UnmergedReason::Open { range, length } => format!("range of {length}, {}, is not complete", times(range)),
         UnmergedReason::TooManySeries { range, length } => {
             format!("too many series together with other blocks in range of {length}, {}", times(range))

@@ -136,7 +136,7 @@ fn a_full_disk_ends_a_job_without_harm() {
         let chain = Chain::new(counts, first_deletes);
         let whole = Faults::none();
         chain.run(&whole, chain.folder().path()).unwrap();
-        for room in (0..whole.written()).step_by(64) {
+        for room in (0..whole.written()).step_by(56) {
             let (folder, system) = (chain.folder(), Faults::full_after(room));
             let result = chain.run(&system, folder.path());
             let case = || format!("room for {room} bytes, {:?}, {result:?}", system.calls());

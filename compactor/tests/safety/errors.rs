@@ -4,9 +4,10 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 
+use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Outcome};
 
-use super::scene::{Done, EFFECTS, Scene, scenes, wide};
+use super::scene::{Done, EFFECTS, Scene, scenes, wide, wide_as};
 
 const EINTR: i32 = 4;
 
@@ -79,7 +80,7 @@ fn every_call_fails_with_much_scratch_data() {
 #[test]
 fn short_and_interrupted_writes_are_continued() {
     let mut cases = 0;
-    for scene in scenes().iter().chain([&wide()]) {
+    for scene in scenes().iter().chain([&wide(), &wide_as(Layout::FixedWidth), &wide_as(Layout::Factored)]) {
         for (at, _) in scene.calls.iter().enumerate().filter(|(_, call)| **call == Call::Write) {
             for (effect, outcome) in [(Effect::Half, Outcome::Success), (Effect::Nothing, Outcome::ErrorOnce(EINTR))] {
                 let (_, done, temporaries) = scene.try_fault(Fault { at, effect, outcome });

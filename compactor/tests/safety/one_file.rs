@@ -13,7 +13,7 @@ use super::scene::{EFFECTS, Files, Scene, files, name_of, scenes};
 
 const TARGET: &str = "out.cx";
 
-/// A scene whose compaction goes to one file: a new one, or the first input's.
+/// A scene whose compaction goes to one file: a new one, or an input's.
 struct OneFile {
     scene: Scene,
     target: String,
@@ -21,14 +21,14 @@ struct OneFile {
 }
 
 impl OneFile {
-    fn all() -> [Self; 2] {
+    fn all() -> [Self; 3] {
         let scene = || scenes().into_iter().find(|scene| scene.name == "adopting").unwrap();
-        let (new, old) = (scene(), scene());
-        let target = name_of(&old.inputs[0]);
-        [
-            Self { scene: new, target: TARGET.to_owned(), existing: Existing::Refuse },
-            Self { scene: old, target, existing: Existing::Replace },
-        ]
+        let replaced = |input: usize| {
+            let scene = scene();
+            let target = name_of(&scene.inputs[input]);
+            Self { scene, target, existing: Existing::Replace }
+        };
+        [Self { scene: scene(), target: TARGET.to_owned(), existing: Existing::Refuse }, replaced(0), replaced(2)]
     }
 
     fn run(

@@ -304,16 +304,30 @@ pub fn scenes() -> Vec<Scene> {
         Rewrite { drop_labels: vec!["le".to_owned()], rename_labels: vec![("pod".to_owned(), "instance".to_owned())] };
     let drop = vec![r#"{pod="pod-3"}"#.parse().unwrap()];
     let most = NonZeroU32::new(28);
+    let fixed = CompactOptions { layout: Layout::FixedWidth, ..default() };
     let adopting = random_blocks(1);
     vec![
         Scene::new("adopting", adopting, (default(), true), 1),
         Scene::new("kept", random_blocks(2), (plain.clone(), false), 1),
+        Scene::new("fixed", random_blocks(9), (fixed.clone(), true), 1),
+        Scene::new(
+            "fixed and cut",
+            random_blocks(4),
+            (CompactOptions { max_series_per_block: most, ..fixed }, true),
+            3,
+        ),
         Scene::new("replanned", random_blocks(3), (CompactOptions { replan: true, rewrite, ..default() }, true), 1),
         Scene::new("cut", random_blocks(4), (CompactOptions { max_series_per_block: most, ..default() }, true), 3),
         Scene::new(
             "shards",
             random_blocks(6),
             (CompactOptions { shards: shards("pod", None), drop, ..plain }, true),
+            3,
+        ),
+        Scene::new(
+            "factored shards",
+            random_blocks(6),
+            (CompactOptions { shards: shards("pod", None), ..default() }, true),
             3,
         ),
         Scene::new(
