@@ -5,8 +5,10 @@
     python3 decoder.py verify block.cx...     checks every rule of section 15
 
 It stands in the order of FORMAT.md and is meant to be read beside it; "section n" is a section of that text. A block is
-verified as it is read, so whatever a `Block` yields is sound. A broken rule raises `Broken`. Nothing is allocated or
-repeated by a count before something else (a section's length, an order) has bounded that count.
+verified as it is read, so whatever a `Block` yields is sound. A broken rule raises `Broken`. Rules of class R are
+checked with `must`, those of class C with `canonical`, which is `must` too, or `ignore` for a block with unknown bits
+in `ro_compat`. So what is read may depend on class R only. Nothing is allocated or repeated by a count before a rule of
+class R (a section's length, an order) has bounded that count.
 """
 
 import functools
@@ -61,15 +63,35 @@ METRIC_RECORDS = {
 
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
-VERSION = (0, 2)
-KNOWN_FEATURES = 0
+VERSION = (0, 3)
+KNOWN_INCOMPAT = KNOWN_RO_COMPAT = 0
 FIRST_OPTIONAL_KIND = 1 << 31
 METRIC_METADATA = 2147483649
-SECTIONS = {1: "catalogue", 2: "meta", 3: "symbols", 4: "rows", 5: "members", 6: "arena", 7: "checks",
+SECTIONS = {1: "meta", 2: "catalogue", 3: "symbols", 4: "rows", 5: "members", 6: "arena",
             METRIC_METADATA: "metric-metadata"}
+PRIVATE_KINDS = range((1 << 31) + (1 << 30), (1 << 31) + (1 << 30) + (1 << 29))  # section 16
+OWNER_LEN = 16
 FIXED_WIDTH, BIT_PACKED = 0, 1  # row_form
 TIME_KNOWN, WINDOW_KNOWN = 1, 2  # flags
-UNSUPPORTED = {"version", "incompat-features", "section-unknown"}  # section 15; what breaks another rule is corrupt
+
+# Section 15: the class of each rule, and the rules that do not make a block corrupt but unsupported.
+CLASSES = {
+    rule: rule_class for rule_class, rules in (
+        ("R", """magic version incompat-features header-checksum file-len directory-extent directory-checksum
+                 section-order section-extent section-required section-unknown section-owner checks-length
+                 checks-checksum chunk-checksum catalogue-header catalogue-length symbols-header symbols-length
+                 symbols-starts symbols-order symbols-utf8 table-columns table-rows table-extent column-domain
+                 column-code rows-offset rows-order leaves-written leaves-order table-depth keys-order pool-table
+                 pool-lists members-extent list-members list-column anchors keyset-series keyset-order meta-header
+                 meta-length meta-values meta-time meta-job meta-pairs meta-policy policy-kept meta-counts fingerprint
+                 metric-header metric-length metric-text-ends metric-text-order metric-text-utf8 metric-values
+                 metric-order block-id"""),
+        ("C", """catalogue-widths catalogue-padding symbols-widths symbols-padding symbols-used column-width
+                 rows-padding leaves-needed columns-order map-needed rows-used pool-order list-order list-used
+                 members-padding meta-padding meta-parents metric-widths metric-padding metric-text-used"""),
+    ) for rule in rules.split()
+}
+UNSUPPORTED = {"version", "incompat-features", "section-unknown"}
 
 # ---- Section 1: conventions -----------------------------------------------------------------------------------------
 
@@ -79,13 +101,17 @@ class Broken(Exception):
 
     def __init__(self, rule, reason):
         super().__init__("%s: %s" % (rule, reason))
-        self.rule = rule
+        self.rule, self.rule_class = rule, CLASSES[rule]
         self.exit_code = 4 if rule in UNSUPPORTED else 3
 
 
 def must(condition, rule, reason, *values):
     if not condition:
         raise Broken(rule, reason % values)
+
+
+def ignore(_condition, _rule, _reason, *_values):
+    """Takes the place of `must` where rules of class C are not judged."""
 
 
 def width(n):
@@ -103,12 +129,12 @@ def whole_bytes(bits):
     return (bits + 7) // 8
 
 
-def must_be_padded(stream, end_bit, rule):  # up to the next whole byte
-    must(field(stream, end_bit, -end_bit % 8) == 0, rule, "unused bits from bit %d on are set", end_bit)
+def check_padding(canonical, stream, end_bit, rule):  # up to the next whole byte
+    canonical(field(stream, end_bit, -end_bit % 8) == 0, rule, "unused bits from bit %d on are set", end_bit)
 
 
-def must_be_closed(stream, rule):
-    must(stream[-CLOSING:] == bytes(CLOSING), rule, "the closing bytes are not zero")
+def check_closing(canonical, stream, rule):
+    canonical(stream[-CLOSING:] == bytes(CLOSING), rule, "the closing bytes are not zero")
 
 
 def must_be_utf8(data, rule, what):
@@ -126,8 +152,8 @@ def increasing(items):
 # ---- Section 2: limits ----------------------------------------------------------------------------------------------
 
 MAX_SYMBOL_LEN = 65535
-MAX_LABELS = 512
-MAX_COLUMNS = 512
+MAX_LABELS = 1023
+MAX_COLUMNS = 1023
 MAX_DEPTH = 4
 MAX_SECTIONS = 1024
 CHUNK_LEN = 8192
@@ -140,36 +166,48 @@ MAX_METRIC_TEXT_LEN = 65535
 
 
 def read_header(data):
-    """Checks the rules in the order of section 3, so that a newer block is called newer."""
+    """Checks the rules in the order of section 3."""
     must(data[:len(MAGIC)] == MAGIC, "magic", "not a block")
-    must(len(data) >= HEADER.size, "header-checksum", "the file ends inside the header")  # no rule says this
+    must(len(data) >= HEADER.size, "file-len", "the file ends inside the header")
     header = HEADER.read(data)
-    must((header.major, header.minor) == VERSION, "version", "version %d.%d", header.major, header.minor)
-    must(header.incompat & ~KNOWN_FEATURES == 0, "incompat-features", "unknown features %#x", header.incompat)
     must(header.header_checksum == crc(data[:HEADER.size - 4]), "header-checksum", "the header is damaged")
+    must((header.major, header.minor) == VERSION, "version", "version %d.%d", header.major, header.minor)
+    must(header.incompat & ~KNOWN_INCOMPAT == 0, "incompat-features", "unknown features %#x", header.incompat)
     must(header.file_len == len(data), "file-len", "%d bytes instead of %d", len(data), header.file_len)
     return header
 
 
 def read_directory(data, header):
     must(header.section_count <= MAX_SECTIONS, "directory-extent", "%d sections", header.section_count)
-    end = HEADER.size + header.section_count * ENTRY.size
+    end = directory_end(header)
     must(end <= len(data), "directory-extent", "the file ends inside the directory")
     right = crc(header.block_id, data[HEADER.size:end])
     must(header.directory_checksum == right, "directory-checksum", "the directory is damaged")
     directory = [ENTRY.read(data, at) for at in range(HEADER.size, end, ENTRY.size)]
+    for entry in directory:  # first, because an order that is wrong too does not matter then
+        must(entry.kind in SECTIONS or entry.kind >= FIRST_OPTIONAL_KIND, "section-unknown", "kind %d", entry.kind)
     must(increasing([(entry.kind, entry.id) for entry in directory]), "section-order", "sections in another order")
     for entry in directory:
         must(entry.offset == end, "section-extent", "kind %d starts at %d, not %d", entry.kind, entry.offset, end)
         end += entry.length
-    must(end == len(data), "section-extent", "the sections end at %d of %d", end, len(data))
+    must(end <= len(data), "section-extent", "the sections end at %d of %d", end, len(data))
     known = [(entry.kind, entry.id) for entry in directory if entry.kind in SECTIONS]
     required = [(kind, 0) for kind in SECTIONS if kind < FIRST_OPTIONAL_KIND]
     optional = [(METRIC_METADATA, 0)]
     must(known in (required, required + optional), "section-required", "a section is missing, or its id is not 0")
     for entry in directory:
-        must(entry.kind in SECTIONS or entry.kind >= FIRST_OPTIONAL_KIND, "section-unknown", "kind %d", entry.kind)
+        sound = entry.kind not in PRIVATE_KINDS or entry.length >= OWNER_LEN
+        must(sound, "section-owner", "kind %d id %d has %d bytes", entry.kind, entry.id, entry.length)
     return directory
+
+
+def directory_end(header):
+    return HEADER.size + header.section_count * ENTRY.size
+
+
+def bytes_of(data, entry):
+    """The bytes of a section."""
+    return data[entry.offset:entry.offset + entry.length]
 
 
 # ---- Section 4: checksums -------------------------------------------------------------------------------------------
@@ -183,35 +221,44 @@ def crc(*parts):
     return value
 
 
+def sections_end(header, directory):
+    return directory[-1].offset + directory[-1].length if directory else directory_end(header)
+
+
 def chunk_checksums(data, header, directory):
-    """The checksums of the chunks of all sections but the checks, each with its place in words."""
-    for entry in directory:
-        if SECTIONS.get(entry.kind) != "checks":
-            for n, start in enumerate(range(0, entry.length, CHUNK_LEN)):
-                chunk = data[entry.offset + start:entry.offset + min(start + CHUNK_LEN, entry.length)]
-                place = header.block_id + struct.pack("<IIQ", entry.kind, entry.id, n)
-                yield "chunk %d of kind %d" % (n, entry.kind), crc(place, chunk)
+    """The checksums of the chunks."""
+    first, end = directory_end(header), sections_end(header, directory)
+    for n, start in enumerate(range(0, end, CHUNK_LEN)):
+        chunk = data[max(start, first):min(start + CHUNK_LEN, end)]
+        yield crc(header.block_id, struct.pack("<Q", n), chunk)
+
+
+def checks_checksum(header, checks):
+    return crc(header.block_id, b"\xff" * 8, checks)
 
 
 def check_checksums(data, header, directory):
-    entry = next(entry for entry in directory if SECTIONS.get(entry.kind) == "checks")
-    checks = data[entry.offset:entry.offset + entry.length]
-    chunks = sum(-(-other.length // CHUNK_LEN) for other in directory if other is not entry)
-    must(len(checks) == 4 * chunks, "checks-length", "%d bytes for %d chunks", len(checks), chunks)
-    place = header.block_id + struct.pack("<IIQ", entry.kind, entry.id, 0)
-    must(header.checks_checksum == crc(place, checks), "checks-checksum", "the checks section is damaged")
-    for (stored,), (name, right) in zip(struct.iter_unpack("<I", checks), chunk_checksums(data, header, directory)):
-        must(stored == right, "chunk-checksum", "%s is damaged", name)
+    """Returns how many chunks there are, and where their checksums start."""
+    end = sections_end(header, directory)
+    chunks = -(-end // CHUNK_LEN)
+    must(header.file_len == end + 4 * chunks, "checks-length", "%d bytes for %d chunks", header.file_len - end, chunks)
+    checks = data[end:]
+    right = checks_checksum(header, checks)
+    must(header.checks_checksum == right, "checks-checksum", "the checks are damaged")
+    for n, right in enumerate(chunk_checksums(data, header, directory)):
+        must(checks[4 * n:4 * n + 4] == struct.pack("<I", right), "chunk-checksum", "chunk %d is damaged", n)
+    return chunks, end
 
 
 # ---- Section 5: catalogue -------------------------------------------------------------------------------------------
 
 
 ColumnRecord = namedtuple("ColumnRecord", "domain base end_bit")
-Shape = namedtuple("Shape", "columns leaves")  # `leaves` has the column of each leaf that is written out
+# The column of each leaf that is written out is in `leaves`, but not for a single column: it takes no bits.
+Shape = namedtuple("Shape", "columns leaf_count leaves")
 
 
-def read_catalogue(section):
+def read_catalogue(canonical, section):
     """The header of the catalogue, a list of named tuples for each kind of record, and the shapes of the tables."""
     must(len(section) >= CATALOGUE.size, "catalogue-header", "%d bytes", len(section))
     header = CATALOGUE.read(section)
@@ -220,6 +267,8 @@ def read_catalogue(section):
     for size, (name, limit) in zip(header.shape_widths, SHAPE_LIMITS.items()):
         must(size <= limit, "catalogue-header", "width %d of %s", size, name)
     must(header.shape_bits < 1 << 48, "catalogue-header", "%d bits of shapes", header.shape_bits)
+    must(header.shape_widths[2] > 0 or header.table_count == header.key_count, "catalogue-header",
+         "domains of columns without a bit")
     counts = {"key": header.key_count, "table": header.table_count - header.key_count,
               "pool": header.pool_count, "keyset": header.keyset_count}
     arrays, shapes_at = place_records(header, CATALOGUE.size, RECORDS, counts, "catalogue-header", ("key", "table"))
@@ -227,14 +276,15 @@ def read_catalogue(section):
                                  "catalogue-header", ("pool", "keyset"))
     length += CLOSING
     must(len(section) == length, "catalogue-length", "%d bytes instead of %d", len(section), length)
-    records = read_records(section, arrays + more, RECORDS, "catalogue-widths", "catalogue-padding")
-    shapes = read_shapes(section, 8 * shapes_at, header, records["table"])
-    must_be_closed(section, "catalogue-padding")
+    records = read_records(canonical, section, arrays + more, RECORDS, "catalogue-widths", "catalogue-padding")
+    shapes = read_shapes(canonical, section, 8 * shapes_at, header, records["table"])
+    check_closing(canonical, section, "catalogue-padding")
     return header, records, shapes
 
 
-def read_shapes(section, start, header, tables):
-    """The shapes of the tables that are not dictionaries, which follow one another from bit `start` on."""
+def read_shapes(canonical, section, start, header, tables):
+    """The shapes of the tables that are not dictionaries, which follow one another from bit `start` on. Each shape takes
+    bits, and so does each column, because no domain is 0: so the section bounds their number."""
     shapes, end, largest = [], 0, [0, 0, 0]
     for t, record in enumerate(tables, header.key_count):
         must(record.shape == end, "table-columns", "the shape of table %d starts at %d, not %d", t, record.shape, end)
@@ -248,17 +298,20 @@ def read_shapes(section, start, header, tables):
         column_count, leaf_count = take(header.shape_widths[0]), take(header.shape_widths[1])
         widths = header.shape_widths[2], take(BASE_WIDTH_BITS), take(END_WIDTH_BITS)
         must(1 <= column_count <= MAX_COLUMNS, "table-columns", "table %d has %d columns", t, column_count)
-        must(leaf_count <= MAX_LABELS, "leaves-written", "table %d has %d leaves", t, leaf_count)
-        columns = [ColumnRecord(*map(take, widths)) for _ in range(column_count)]
-        leaves = [take(width(column_count - 1)) for _ in range(leaf_count)]
+        must(widths[1] <= 32, "table-columns", "a base of table %d has %d bits", t, widths[1])
+        columns = []
+        for c in range(column_count):
+            columns.append(ColumnRecord(*map(take, widths)))
+            must(columns[c].domain > 0, "column-domain", "column %d of table %d has no domain", c, t)
+        leaves = [take(width(column_count - 1)) for _ in range(leaf_count)] if column_count > 1 else []
         right = width(max(column.base for column in columns)), width(max(column.end_bit for column in columns))
-        must(widths[1:] == right, "catalogue-widths", "widths of the shape of table %d", t)
+        canonical(widths[1:] == right, "catalogue-widths", "widths of the shape of table %d", t)
         fields = column_count, leaf_count, max(column.domain for column in columns)
         largest = list(map(max, largest, fields))
-        shapes.append(Shape(columns, leaves))
+        shapes.append(Shape(columns, leaf_count, leaves))
     must(end == header.shape_bits, "table-columns", "shapes end at bit %d of %d", end, header.shape_bits)
-    must(list(header.shape_widths) == list(map(width, largest)), "catalogue-widths", "widths in shapes")
-    must_be_padded(section, start + end, "catalogue-padding")
+    canonical(list(header.shape_widths) == list(map(width, largest)), "catalogue-widths", "widths in shapes")
+    check_padding(canonical, section, start + end, "catalogue-padding")
     return shapes
 
 
@@ -269,36 +322,38 @@ def place_records(header, length, kinds, counts, rule, names):
         count, widths = counts[kind], getattr(header, kind + "_widths")
         for size, (name, limit) in zip(widths, kinds[kind].items()):
             must(size <= limit, rule, "width %d of %s %s", size, kind, name)
+        must(count <= 1 or sum(widths) > 0, rule, "%d %s records without a bit", count, kind)
         arrays.append((kind, count, widths, length))
         length += whole_bytes(count * sum(widths))
     return arrays, length
 
 
-def read_records(section, arrays, kinds, widths_rule, padding_rule):
+def read_records(canonical, section, arrays, kinds, widths_rule, padding_rule):
     """A list of named tuples for each kind of record."""
     records = {}
     for kind, count, widths, offset in arrays:
-        must(count <= 1 or sum(widths) > 0, widths_rule, "%d %s records without a bit", count, kind)
         record_type = namedtuple(kind, kinds[kind])
         starts = list(itertools.accumulate(widths, initial=0))
         records[kind] = [record_type._make(field(section, 8 * offset + i * starts[-1] + start, size)
                                            for start, size in zip(starts, widths)) for i in range(count)]
         for i, name in enumerate(record_type._fields):
             right = width(max((record[i] for record in records[kind]), default=0))
-            must(widths[i] == right, widths_rule, "width %d of %s %s, not %d", widths[i], kind, name, right)
-        must_be_padded(section, 8 * offset + count * starts[-1], padding_rule)
+            canonical(widths[i] == right, widths_rule, "width %d of %s %s, not %d", widths[i], kind, name, right)
+        check_padding(canonical, section, 8 * offset + count * starts[-1], padding_rule)
     return records
 
 
 # ---- Section 6: symbols ---------------------------------------------------------------------------------------------
 
 
-def read_symbols(section, arena):
-    """The bytes of all symbols. Starts must increase, so the arena bounds their number."""
+def read_symbols(canonical, section, arena):
+    """The bytes of all symbols. The section bounds their number, and starts must increase."""
     must(len(section) >= SYMBOLS.size, "symbols-header", "%d bytes", len(section))
     header = SYMBOLS.read(section)
     widths = header.base_width, header.difference_width
-    must(widths[0] <= 48 and widths[1] <= 24 and header.reserved == 0, "symbols-header", "it is %s", header)
+    must(widths[0] <= 48 and widths[1] <= 24, "symbols-header", "widths %d and %d", *widths)
+    must(widths[1] > 0 or header.symbol_count == 0, "symbols-header", "%d symbols without a bit", header.symbol_count)
+    canonical(header.reserved == 0, "symbols-padding", "reserved %d", header.reserved)
     bases = header.symbol_count // SYMBOL_GROUP + 1
     bits = bases * widths[0] + (header.symbol_count + 1 - bases) * widths[1]
     length = SYMBOLS.size + whole_bytes(bits) + CLOSING
@@ -323,9 +378,9 @@ def read_symbols(section, arena):
             must(sound, "symbols-starts", "symbol %d starts at %d, the one before it at %d", i, start, before)
             symbols.append(arena[before:start])
     must(start == len(arena), "symbols-starts", "symbols end at %d of %d", start, len(arena))
-    must(widths == (width(base), width(largest_difference)), "symbols-widths", "widths %d and %d", *widths)
-    must_be_padded(section, at, "symbols-padding")
-    must_be_closed(section, "symbols-padding")
+    canonical(widths == (width(base), width(largest_difference)), "symbols-widths", "widths %d and %d", *widths)
+    check_padding(canonical, section, at, "symbols-padding")
+    check_closing(canonical, section, "symbols-padding")
     for i, (symbol, next_symbol) in enumerate(zip(symbols, symbols[1:])):
         must(symbol < next_symbol, "symbols-order", "symbol %d is not less than the next", i)
     for i, symbol in enumerate(symbols):
@@ -351,15 +406,15 @@ class Column:
 class Table:
     """A table. `leaves` has the (column, position) of each leaf if there are several columns, `keys` its key."""
 
-    def __init__(self, number, kind, record, columns, leaves, rows):
+    def __init__(self, number, kind, record, columns, shape, rows):
         self.number, self.kind = number, kind  # dictionary, map, shared or keyset
         self.columns, self.row_count = columns, record.row_count
         self.rows, self.first_bit = rows, 8 * record.rows_offset  # in the rows section
         self.row_bits = columns[-1].start_bit + columns[-1].width
-        self.leaves_written = leaves
+        self.leaf_count, self.written = shape.leaf_count, shape.leaves
         self.leaves = self.keys = ()
         self.depth = 0
-        self.used = None  # a flag for each row that occurs as a code or member
+        self.used = None  # a flag for each row on which a series stands
 
     def code(self, row, column):
         return column.base + field(self.rows, self.first_bit + row * self.row_bits + column.start_bit, column.width)
@@ -376,11 +431,11 @@ def rounded(bits, row_form):
     return bits if row_form == BIT_PACKED else next(size for size in (0, 8, 16, 32) if size >= bits)
 
 
-def read_tables(catalogue, records, shapes, rows):
+def read_tables(canonical, catalogue, records, shapes, rows):
     """The tables with their columns, as far as the catalogue tells them."""
     tables = []
     offset = 0
-    dictionaries = [Shape([ColumnRecord(0, record.base, record.width)], []) for record in records["key"]]
+    dictionaries = [Shape([ColumnRecord(0, record.base, record.width)], 0, []) for record in records["key"]]
     for t, (record, shape) in enumerate(zip(records["key"] + records["table"], dictionaries + shapes)):
         kind = "map" if len(shape.columns) == 1 else "shared"
         if t < catalogue.key_count:
@@ -396,29 +451,26 @@ def read_tables(catalogue, records, shapes, rows):
             must(sound, "table-extent", "a field of table %d has bits %d to %d", t, start_bit, column.end_bit)
             columns.append(Column(column, start_bit))
             start_bit = column.end_bit
-        table = Table(t, kind, record, columns, shape.leaves, rows)
+        table = Table(t, kind, record, columns, shape, rows)
         must(record.rows_offset == offset, "rows-offset", "table %d is at %d, not %d", t, record.rows_offset, offset)
         end_bit = 8 * offset + table.row_count * table.row_bits
         offset = whole_bytes(end_bit)
         must(offset <= len(rows), "table-extent", "table %d ends at %d", t, offset)
-        must_be_padded(rows, end_bit, "rows-padding")
+        check_padding(canonical, rows, end_bit, "rows-padding")
         tables.append(table)
     must(len(rows) == offset + CLOSING, "rows-offset", "rows end at %d of %d", offset + CLOSING, len(rows))
-    must_be_closed(rows, "rows-padding")
+    check_closing(canonical, rows, "rows-padding")
     return tables
 
 
 def find_domains(table, tables, pools):
-    """Gives each column of a table the table or pool of its domain."""
+    """Gives each column of a table the table or pool of its domain. That of a dictionary is the symbols."""
     t = table.number
-    for column in table.columns:
+    for column in table.columns if table.kind != "dictionary" else ():
         number = column.domain - 1
-        if table.kind == "dictionary":
-            must(number < 0, "column-domain", "dictionary %d does not hold symbols", t)
-        elif number < len(tables):
-            must(0 <= number < t, "column-domain", "a column of table %d has no earlier table", t)
-            # The rule only says "earlier", but a row of a keyset table may stand for many labelsets.
-            must(tables[number].kind != "keyset", "column-domain", "a column of table %d has a keyset table", t)
+        if number < len(tables):
+            sound = number < t and tables[number].kind != "keyset"
+            must(sound, "column-domain", "table %d cannot be a domain of a column of table %d", number, t)
             column.table = tables[number]
         else:
             must(number - len(tables) < len(pools), "column-domain", "a column of table %d has no pool", t)
@@ -427,38 +479,38 @@ def find_domains(table, tables, pools):
             column.pool = pools[number - len(tables)]
 
 
-def find_leaves(table):
+def find_leaves(canonical, table):
     """The leaves and the depth of a table, whose domains have theirs."""
     columns, t = table.columns, table.number
+    if table.kind == "dictionary":
+        table.keys = [t]
+        return
+    domains = [column.rows_table() for column in columns]
+    count = sum(len(domain.keys) for domain in domains)
+    must(count <= MAX_LABELS, "leaves-order", "table %d has %d leaves", t, count)
+    must(table.leaf_count in (0, count), "leaves-written", "table %d has %d leaves, not %d", t, table.leaf_count, count)
     if len(columns) == 1:
-        must(not table.leaves_written, "leaves-written", "table %d has one column", t)
-        if table.kind == "dictionary":
-            table.keys = [t]
-            return
-        domain = columns[0].table
-        table.keys, table.depth = domain.keys, domain.depth
+        canonical(table.leaf_count == 0, "leaves-needed", "table %d has one column", t)
+        table.keys, table.depth = domains[0].keys, domains[0].depth
         if table.kind == "map":
-            must(domain.kind != "map", "map-needed", "table %d is a map of a map", t)
-            must(domain.row_count != table.row_count, "map-needed", "table %d has all rows of its domain", t)
+            must(domains[0].kind != "map", "table-depth", "table %d is a map of a map", t)
+            canonical(domains[0].row_count > table.row_count, "map-needed", "table %d has all rows of its domain", t)
         return
 
-    domains = [column.rows_table() for column in columns]
     table.depth = 1 + max(domain.depth for domain in domains)
     must(table.depth <= MAX_DEPTH, "table-depth", "table %d has depth %d", t, table.depth)
     first_keys = [domain.keys[0] for domain in domains]
-    must(increasing(first_keys[:-1] if table.list_column() else first_keys), "columns-order", "table %d", t)
-    count = sum(len(domain.keys) for domain in domains)
-    must(count <= MAX_LABELS, "leaves-order", "table %d has %d leaves", t, count)
-    written = table.leaves_written
-    if count == len(columns) and increasing(first_keys):
-        must(not written, "leaves-written", "table %d needs none", t)
+    in_order = increasing(first_keys[:-1] if table.list_column() else first_keys)
+    canonical(in_order, "columns-order", "columns of table %d in another order", t)
+    needed = count > len(columns) or not increasing(first_keys)
+    if not table.leaf_count:
+        must(not needed, "leaves-written", "table %d needs leaves", t)
         table.leaves = [(c, 0) for c in range(count)]
     else:
-        must(written, "leaves-written", "table %d needs them", t)
-        must(len(written) == count, "leaves-order", "table %d has %d leaves, not %d", t, len(written), count)
+        canonical(needed, "leaves-needed", "table %d needs none", t)
         positions = [0] * len(columns)
         table.leaves = []
-        for column in written:
+        for column in table.written:
             sound = column < len(columns) and positions[column] < len(domains[column].keys)
             must(sound, "leaves-order", "a leaf of column %d of table %d is none", column, t)
             table.leaves.append((column, positions[column]))
@@ -467,8 +519,8 @@ def find_leaves(table):
     must(increasing(table.keys), "leaves-order", "keys of table %d", t)
 
 
-def check_rows(table, symbol_used, row_form):
-    """Order, codes and widths; marks what occurs. The order bounds the rows of a table whose rows take no bits."""
+def check_rows(canonical, table, symbols, row_form):
+    """Order, codes and widths. The order bounds the rows of a table whose rows take no bits."""
     t = table.number
     varying = [column for column in table.columns if column.width and not column.pool]
     must(varying or table.row_count == 1, "rows-order", "all rows of table %d are the same", t)
@@ -476,29 +528,60 @@ def check_rows(table, symbol_used, row_form):
     for r, row in enumerate(zip(*(table.codes(column) for column in varying))):
         must(before < row, "rows-order", "row %d of table %d", r, t)
         before = row
-    table.used = bytearray(table.row_count)
     for c, column in enumerate(table.columns):
-        used = column.pool.used if column.pool else column.table.used if column.table else symbol_used
+        count = column.pool.list_count if column.pool else column.table.row_count if column.table else len(symbols)
         smallest, largest = column.base + (1 << 32), 0
         for code in table.codes(column):
-            must(code < len(used), "column-code", "%d of %d in column %d of table %d", code, len(used), c, t)
-            used[code] = 1
+            must(code < count, "column-code", "%d of %d in column %d of table %d", code, count, c, t)
             smallest, largest = min(smallest, code), max(largest, code)
         right = smallest, rounded(width(largest - smallest), row_form)
-        must((column.base, column.width) == right, "column-width", "base or width of column %d of table %d", c, t)
+        canonical((column.base, column.width) == right, "column-width", "base or width of column %d of table %d", c, t)
 
 
-def check_used(tables, symbol_used):
+def mark_used(tables, pools):
+    """Marks the rows and lists on which series stand, from the keyset tables down. If each list and row occurs as the
+    rules of class C say, these are all."""
     for table in tables:
-        must(table.kind == "keyset" or all(table.used), "rows-used", "a row of table %d is not", table.number)
-    must(all(symbol_used), "symbols-used", "symbol %d is not", symbol_used.find(0))
+        table.used = bytearray(table.row_count)
+    for pool in pools:
+        pool.used = bytearray(pool.list_count)
+
+    def mark_codes(table):
+        one = table.used.find(1)
+        for column in table.columns:
+            used = (column.pool or column.table).used
+            if column.width:
+                for row in itertools.compress(range(table.row_count), table.used):
+                    used[table.code(row, column)] = 1
+            elif one >= 0:
+                used[column.base] = 1
+
+    keyset_tables = [table for table in tables if table.kind == "keyset"]
+    for table in keyset_tables:
+        table.used = bytes([1]) * table.row_count
+        mark_codes(table)
+    for pool in pools:
+        for row in itertools.chain.from_iterable(itertools.compress(pool.lists, pool.used)):
+            pool.table.used[row] = 1
+    for table in reversed(tables[:len(tables) - len(keyset_tables)]):
+        if table.kind != "dictionary":
+            mark_codes(table)
 
 
-def check_keys(keys, symbol_used):
+def check_used(canonical, block):
+    for pool in block.pools:
+        canonical(all(pool.used), "list-used", "list %d of pool %d is not", pool.used.find(0), pool.number)
+    for table in block.tables:
+        canonical(all(table.used), "rows-used", "row %d of table %d is not", table.used.find(0), table.number)
+    dictionaries = block.tables[:len(block.keys)]
+    used = set(block.keys).union(*(table.codes(table.columns[0]) for table in dictionaries))
+    canonical(len(used) == len(block.symbols), "symbols-used", "%d of %d are", len(used), len(block.symbols))
+
+
+def check_keys(keys, symbols):
     must(increasing(keys), "keys-order", "keys in another order")
     for name in keys:
-        must(name < len(symbol_used), "keys-order", "there is no symbol %d", name)  # no rule says this
-        symbol_used[name] = 1
+        must(name < len(symbols), "keys-order", "there is no symbol %d", name)
 
 
 # ---- Section 8: list pools and anchors ------------------------------------------------------------------------------
@@ -517,31 +600,30 @@ class Pool:
         self.members = 8 * whole_bytes(self.ends_end)
         self.members_end = self.members + self.member_count * self.member_width
         self.lists = []
-        self.used = None  # a flag for each list that occurs as a code
+        self.used = None  # a flag for each list on which a series stands
 
 
-def read_pools(records, tables, section, row_form):
+def read_pools(canonical, records, tables, section, row_form):
     """The pools as far as the catalogue tells them, and where the last one ends."""
     pools = []
     offset = 0
     for p, record in enumerate(records["pool"]):
         sound = record.table < len(tables) and tables[record.table].kind != "keyset"
         must(sound, "pool-table", "pool %d has no dictionary or inner table", p)
-        must(p == 0 or pools[-1].table.number < record.table, "pool-table", "pool %d", p)
+        canonical(p == 0 or pools[-1].table.number < record.table, "pool-order", "pool %d", p)
         must(1 <= record.list_count <= record.member_count, "pool-lists", "pool %d has an empty list, or none", p)
         must(record.offset == offset, "members-extent", "pool %d starts at %d, not %d", p, record.offset, offset)
         pool = Pool(p, record, tables[record.table], row_form)
         offset = whole_bytes(pool.members_end)
         must(offset + CLOSING <= len(section), "members-extent", "pool %d ends at %d", p, offset)
-        pool.used = bytearray(pool.list_count)
         pools.append(pool)
     return pools, offset
 
 
-def read_lists(pool, section):
-    """The lists of a pool; marks the rows that are members."""
-    must_be_padded(section, pool.ends_end, "members-padding")
-    must_be_padded(section, pool.members_end, "members-padding")
+def read_lists(canonical, pool, section):
+    """The lists of a pool. Their ends take bits, and a list is no longer than a table whose rows are checked."""
+    check_padding(canonical, section, pool.ends_end, "members-padding")
+    check_padding(canonical, section, pool.members_end, "members-padding")
     start = 0
     for i in range(pool.list_count):
         end = field(section, pool.ends + i * pool.end_width, pool.end_width)
@@ -550,16 +632,13 @@ def read_lists(pool, section):
         rows = [field(section, pool.members + m * pool.member_width, pool.member_width) for m in range(start, end)]
         sound = increasing(rows) and rows[-1] < pool.table.row_count
         must(sound, "list-members", "list %d of pool %d", i, pool.number)
-        must(i == 0 or pool.lists[-1] < rows, "list-order", "list %d of pool %d", i, pool.number)
-        for row in rows:
-            pool.table.used[row] = 1
+        canonical(i == 0 or pool.lists[-1] < rows, "list-order", "list %d of pool %d", i, pool.number)
         pool.lists.append(rows)
         start = end
     must(start == pool.member_count, "pool-lists", "the lists of pool %d end at %d", pool.number, start)
-    must(all(pool.used), "list-used", "list %d of pool %d is not", pool.used.find(0), pool.number)
 
 
-def read_anchors(keyset, section):
+def read_anchors(canonical, keyset, section):
     """The anchors of a keyset with a list column, as (row, series before it), and where they end."""
     table, column = keyset.table, keyset.table.list_column()
     rows = range(0, table.row_count, ANCHOR_ROWS)
@@ -573,7 +652,7 @@ def read_anchors(keyset, section):
         right = row % ANCHOR_ROWS or anchors[row // ANCHOR_ROWS] == (row, before)
         must(right, "anchors", "row %d of keyset %d", row, keyset.number)
         before += len(column.pool.lists[table.code(row, column)])
-    must_be_padded(section, end_bit, "members-padding")
+    check_padding(canonical, section, end_bit, "members-padding")
     return anchors, whole_bytes(end_bit)
 
 
@@ -610,7 +689,7 @@ def resolve(table, row, leaf, member=None):
     return resolve(column.rows_table(), member if column.pool else table.code(row, column), position)
 
 
-def read_keysets(records, tables, section, pools_end):
+def read_keysets(canonical, records, tables, section, pools_end):
     keysets = []
     start, offset = 0, pools_end
     first_table = len(tables) - len(records["keyset"])
@@ -622,12 +701,13 @@ def read_keysets(records, tables, section, pools_end):
         has_anchors = keyset.table.list_column()
         must(record.anchors == (offset if has_anchors else 0), "members-extent", "the anchors of keyset %d", s)
         if has_anchors:
-            keyset.anchors, offset = read_anchors(keyset, section)
+            keyset.anchors, offset = read_anchors(canonical, keyset, section)
         start = end
         keysets.append(keyset)
     length = offset + CLOSING if records["pool"] else 0
     must(len(section) == length, "members-extent", "%d bytes instead of %d", len(section), length)
-    must(not section or section[offset:] == bytes(CLOSING), "members-padding", "the closing bytes are not zero")
+    if section:
+        check_closing(canonical, section, "members-padding")
     return keysets
 
 
@@ -636,7 +716,7 @@ def read_keysets(records, tables, section, pools_end):
 Origins = namedtuple("Origins", "parents ancestors external_labels annotations")
 
 
-def read_meta(section):
+def read_meta(canonical, section):
     """The header of the meta section, and the lists after it."""
     must(META.size <= len(section) <= MAX_META_LEN, "meta-header", "%d bytes", len(section))
     meta = META.read(section)
@@ -661,22 +741,24 @@ def read_meta(section):
     must(at == len(section), "meta-length", "%d bytes instead of %d", len(section), at)
 
     must(meta.row_form in (FIXED_WIDTH, BIT_PACKED), "meta-values", "row form %d", meta.row_form)
-    must(meta.flags & ~(TIME_KNOWN | WINDOW_KNOWN) == 0, "meta-values", "flags %d", meta.flags)
-    must(meta.reserved == 0, "meta-values", "reserved %d", meta.reserved)
+    canonical(meta.flags & ~(TIME_KNOWN | WINDOW_KNOWN) == 0, "meta-padding", "flags %d", meta.flags)
+    canonical(meta.reserved == 0, "meta-padding", "reserved %d", meta.reserved)
     for known, start, end in ((meta.flags & TIME_KNOWN, meta.time_start, meta.time_end),
                               (meta.flags & WINDOW_KNOWN, meta.window_start, meta.window_end)):
         must(start < end if known else start == end == 0, "meta-time", "%d to %d", start, end)
     if meta.job_output_count:
         must(meta.job_output < meta.job_output_count, "meta-job", "there is no output %d", meta.job_output)
+        must(meta.job_id != bytes(16), "meta-job", "a job without an id")
     else:
         must(meta.job_id == bytes(16) and meta.job_output == 0, "meta-job", "a job without outputs")
-    must(increasing(parents) and increasing(ancestors), "meta-parents", "blocks in another order")
-    must(not set(parents) & set(ancestors), "meta-parents", "a block is parent and ancestor")
+    canonical(increasing(parents) and increasing(ancestors), "meta-parents", "blocks in another order")
+    canonical(not set(parents) & set(ancestors), "meta-parents", "a block is parent and ancestor")
     for pairs in external_labels, annotations:
         for part in itertools.chain.from_iterable(pairs):
             must_be_utf8(part, "meta-pairs", "a key or value")
         must(all(key for key, _ in pairs), "meta-pairs", "an empty key")
         must(increasing([key for key, _ in pairs]), "meta-pairs", "keys in another order")
+    must(all(value for _, value in external_labels), "meta-pairs", "an external label with an empty value")
     for limit in meta.max_name_len, meta.max_value_len:
         must(18 <= limit <= MAX_SYMBOL_LEN, "meta-policy", "a limit of %d", limit)
     return meta, Origins(parents, ancestors, external_labels, annotations)
@@ -688,17 +770,19 @@ TEMPORALITIES = "unspecified", "delta", "cumulative"
 Metric = namedtuple("Metric", "name type temporality monotonic unit description")
 
 
-def read_metrics(section):
+def read_metrics(canonical, section):
     """The rows of metric metadata, with their texts."""
     must(len(section) >= METRICS.size, "metric-header", "%d bytes", len(section))
     header = METRICS.read(section)
-    must(header.row_count > 0 and header.reserved == 0, "metric-header", "it is %s", header)
+    must(header.row_count > 0, "metric-header", "there are no rows")
+    canonical(header.reserved == 0, "metric-padding", "reserved %d", header.reserved)
     counts = {kind: getattr(header, kind + "_count") for kind in METRIC_RECORDS}
     arrays, texts_start = place_records(header, METRICS.size, METRIC_RECORDS, counts, "metric-header", METRIC_RECORDS)
     texts_start += CLOSING
     must(texts_start <= len(section), "metric-length", "%d bytes, and texts start at %d", len(section), texts_start)
-    records = read_records(section[:texts_start], arrays, METRIC_RECORDS, "metric-widths", "metric-padding")
-    must_be_closed(section[:texts_start], "metric-padding")
+    front = section[:texts_start]
+    records = read_records(canonical, front, arrays, METRIC_RECORDS, "metric-widths", "metric-padding")
+    check_closing(canonical, front, "metric-padding")
 
     ends = [0] + [record.end for record in records["text"]]
     length = texts_start + ends[-1]
@@ -718,7 +802,7 @@ def read_metrics(section):
             must(value < count, "metric-values", "row %d has a value of %d, of %d", i, value, count)
     must(increasing(rows), "metric-order", "rows in another order")
     used = {0}.union(*((row.name, row.unit, row.description) for row in rows))
-    must(len(used) == len(texts), "metric-text-used", "%d texts, %d used", len(texts) - 1, len(used) - 1)
+    canonical(len(used) == len(texts), "metric-text-used", "%d texts, %d used", len(texts) - 1, len(used) - 1)
     return [Metric(texts[row.name], TYPES[row.type], TEMPORALITIES[row.temporality], row.monotonic == 1, texts[row.unit],
                    texts[row.description]) for row in rows]
 
@@ -816,10 +900,16 @@ def fingerprint(block, j):
     return total % P
 
 
-def block_id(meta, *sections):
+def block_id(data, directory, meta):
+    section = {entry.kind: bytes_of(data, entry) for entry in directory if entry.kind < FIRST_OPTIONAL_KIND}
+    material = [data[8:24], section[1], section[2]]
+    for entry in directory:
+        if entry.kind >= FIRST_OPTIONAL_KIND:
+            value = sip(b"chronoxide.sec.0", bytes_of(data, entry))
+            material.append(struct.pack("<IIQQ", entry.kind, entry.id, entry.length, value))
     known = meta.flags & TIME_KNOWN and meta.time_start > 0
     milliseconds = meta.time_start // 1000000 if known else 0
-    one, two = (sip(b"chronoxide.bid.%d" % i, b"".join(sections)) for i in (1, 2))
+    one, two = (sip(b"chronoxide.bid.%d" % i, b"".join(material)) for i in (1, 2))
     return milliseconds.to_bytes(6, "big") + one.to_bytes(8, "big") + (two >> 48).to_bytes(2, "big")
 
 
@@ -838,37 +928,42 @@ def shard_of(value, count):
 
 
 class Block:
-    """A sound block. Each step may rely on what those before it have checked."""
+    """A sound block. Each step may rely on the rules of class R that those before it have checked."""
 
     def __init__(self, data):
         self.header = read_header(data)
         self.directory = read_directory(data, self.header)
-        check_checksums(data, self.header, self.directory)
-        section = {SECTIONS.get(entry.kind): data[entry.offset:entry.offset + entry.length] for entry in self.directory}
-        catalogue, records, shapes = read_catalogue(section["catalogue"])
-        self.meta, self.origins = read_meta(section["meta"])
+        self.chunk_count, self.checks_offset = check_checksums(data, self.header, self.directory)
+        self.unknown_ro_compat = self.header.ro_compat & ~KNOWN_RO_COMPAT
+        canonical = ignore if self.unknown_ro_compat else must
 
-        self.symbols = read_symbols(section["symbols"], section["arena"])
-        symbol_used = bytearray(len(self.symbols))
+        section = {SECTIONS.get(entry.kind): bytes_of(data, entry) for entry in self.directory}
+        catalogue, records, shapes = read_catalogue(canonical, section["catalogue"])
+        self.meta, self.origins = read_meta(canonical, section["meta"])
+
+        self.symbols = read_symbols(canonical, section["symbols"], section["arena"])
         self.keys = [record.name for record in records["key"]]  # symbol ids
-        check_keys(self.keys, symbol_used)
-        self.tables = read_tables(catalogue, records, shapes, section["rows"])
-        self.pools, pools_end = read_pools(records, self.tables, section["members"], self.meta.row_form)
+        check_keys(self.keys, self.symbols)
+        self.tables = read_tables(canonical, catalogue, records, shapes, section["rows"])
+        row_form = self.meta.row_form
+        self.pools, pools_end = read_pools(canonical, records, self.tables, section["members"], row_form)
         for table in self.tables:
             find_domains(table, self.tables, self.pools)
-            find_leaves(table)
-            check_rows(table, symbol_used, self.meta.row_form)
+            find_leaves(canonical, table)
+            check_rows(canonical, table, self.symbols, row_form)
         for pool in self.pools:
-            read_lists(pool, section["members"])
-        check_used(self.tables, symbol_used)
-        self.keysets = read_keysets(records, self.tables, section["members"], pools_end)
+            read_lists(canonical, pool, section["members"])
+        mark_used(self.tables, self.pools)
+        check_used(canonical, self)
+        self.keysets = read_keysets(canonical, records, self.tables, section["members"], pools_end)
 
         check_policy(self)
         check_counts(self)
         must(fingerprint(self, 1) == self.meta.fingerprint_1, "fingerprint", "fingerprint_1")
         must(fingerprint(self, 2) == self.meta.fingerprint_2, "fingerprint", "fingerprint_2")
-        self.metrics = read_metrics(section["metric-metadata"]) if "metric-metadata" in section else None
-        right = block_id(self.meta, section["meta"], section["catalogue"], section.get("metric-metadata", b""))
+        metrics = section.get("metric-metadata")
+        self.metrics = read_metrics(canonical, metrics) if metrics is not None else None
+        right = block_id(data, self.directory, self.meta)
         must(self.header.block_id == right, "block-id", "it should be %s", block_id_text(right))
 
 
@@ -896,6 +991,7 @@ def dump(block):
     for entry in block.directory:
         name = SECTIONS.get(entry.kind, "optional-%d" % entry.kind)
         yield "  %s %d offset %d length %d" % (name, entry.id, entry.offset, entry.length)
+    yield "checks %d offset %d" % (block.chunk_count, block.checks_offset)
     yield from dump_meta(block.meta, block.origins)
     yield "symbols %d" % len(symbols)
     for i, symbol in enumerate(symbols):
@@ -952,8 +1048,8 @@ def dump_table(table, symbols):
         domain = ("pool %d" % column.pool.number if column.pool else
                   "table %d" % column.table.number if column.table else "symbols")
         yield "    column %d %s base %d bits %d" % (c, domain, column.base, column.width)
-    for i, (column, position) in enumerate(table.leaves if table.leaves_written else ()):
-        yield "    leaf %d column %d position %d" % (i, column, position)
+    for i in range(table.leaf_count):  # of a single column, leaf i is leaf i of its domain
+        yield "    leaf %d column %d position %d" % (i, *(table.leaves[i] if table.leaves else (0, i)))
     for row in range(table.row_count):
         codes = [table.code(row, column) for column in table.columns]
         value = " " + quoted(symbols[codes[0]]) if table.kind == "dictionary" else ""
@@ -975,6 +1071,9 @@ def main(arguments):
             if arguments[0] == "dump":
                 for line in dump(block):
                     sys.stdout.buffer.write(line.encode("utf-8") + b"\n")
+            elif block.unknown_ro_compat:
+                note = "unknown ro_compat bits %#x; only rules of class R were checked" % block.unknown_ro_compat
+                print("%s: note: %s" % (path, note), file=sys.stderr)
         except Broken as broken:
             print("%s: %s" % (path, broken), file=sys.stderr)
             codes.add(broken.exit_code)

@@ -1,27 +1,55 @@
 #!/usr/bin/env python3
-"""A second reader of remaps, written from REMAP.md alone: `remap.py dump input.cxr` prints what became of each series, `remap.py verify` says nothing or what is wrong."""
+"""A second reader of Chronoxide remaps, written from REMAP.md alone.
 
+    python3 remap.py dump input.cxr...        prints the dump of section 9: what became of each series
+    python3 remap.py verify input.cxr...      checks every rule of section 7
+
+A remap is verified as it is read. Nothing is allocated or repeated by a count before something else has bounded it: not
+the file, but its rows may stand for as many series as there are.
+"""
+
+import bisect
 import struct
 import sys
 import zlib
+from collections import namedtuple
 
 MAGIC = b"\x89CXR\r\n\x1a\n"
-HEADER = struct.Struct("<8sHHI16s16sQIIIIQ4s5s4s2s3s2sII")
-GROUP_ROWS = 16
+VERSION = (0, 2)
+KNOWN_INCOMPAT = 0
+HEADER = struct.Struct("<8sHHI16s16sQIIIIIQ4s5s4s2s3s2sII")
+Header = namedtuple("Header", """remap_magic major minor incompat input_id job_id file_len output_count keyset_count
+    part_count pattern_count run_count row_bits group_widths keyset_widths part_widths pattern_widths run_widths
+    reserved checks_checksum header_checksum""")
+OUTPUT = struct.Struct("<16sQ")
+UNSUPPORTED = {"version", "incompat-features"}
+
+# The fields of the records, each with the most bits that it may have.
+RECORDS = {
+    "group": {"series_start": 32, "rows": 48, "part_start": 32, "floor": 48},
+    "keyset": {"series": 32, "row_len": 32, "pattern": 32, "pattern_width": 6, "part_count": 32},
+    "part": {"least_base": 48, "base_width": 6, "width": 6, "summed": 1},
+    "pattern": {"length": 32, "run_end": 32},
+    "run": {"start": 32, "part": 32, "place": 48},
+}
 GROUP_KEYSETS = 8
+SLICE_ROWS = 16
 CHUNK_LEN = 8192
+CLOSING = 8  # zero bytes after the rows
 
 
 class Broken(Exception):
-    def __init__(self, rule, message):
-        super().__init__("%s: %s" % (rule, message))
+    """A rule of section 7 that the remap breaks."""
+
+    def __init__(self, rule, reason):
+        super().__init__("%s: %s" % (rule, reason))
         self.rule = rule
-        self.exit_code = 4 if rule == "version" else 3
+        self.exit_code = 4 if rule in UNSUPPORTED else 3
 
 
-def must(condition, rule, message="broken"):
+def must(condition, rule, reason="broken"):
     if not condition:
-        raise Broken(rule, message)
+        raise Broken(rule, reason)
 
 
 def crc(*parts):
@@ -31,6 +59,10 @@ def crc(*parts):
     return value
 
 
+def whole_bytes(bits):
+    return (bits + 7) // 8
+
+
 def block_id_text(value):
     """The 26 characters of a ULID."""
     number = int.from_bytes(value, "big")
@@ -38,183 +70,249 @@ def block_id_text(value):
 
 
 class Stream:
-    """A bit stream as one large number."""
+    """A bit stream, whose bits count from bit `base` of the data. `bit` is where the next field starts."""
 
-    def __init__(self, data, base):
-        self.data, self.base = data, base
+    def __init__(self, data, base=0):
+        self.data, self.base, self.bit = data, base, 0
 
-    def get(self, bit, width):
-        bit += self.base
-        start, end = bit // 8, -(-(bit + width) // 8)
-        return int.from_bytes(self.data[start:end], "little") >> bit % 8 & (1 << width) - 1
+    def take(self, width):
+        start = self.base + self.bit
+        self.bit += width
+        load = int.from_bytes(self.data[start // 8:whole_bytes(start + width)], "little")
+        return load >> start % 8 & (1 << width) - 1
+
+
+def read_header(data):
+    """Checks the rules in the order of section 2."""
+    must(data[:len(MAGIC)] == MAGIC, "magic", "not a remap")
+    must(len(data) >= HEADER.size, "file-len", "the file ends inside the header")
+    header = Header._make(HEADER.unpack_from(data))
+    must(crc(data[:HEADER.size - 4]) == header.header_checksum, "header-checksum", "the header is damaged")
+    must((header.major, header.minor) == VERSION, "version", "version %d.%d" % (header.major, header.minor))
+    must(header.incompat & ~KNOWN_INCOMPAT == 0, "incompat-features", "unknown features %#x" % header.incompat)
+    must(header.file_len == len(data), "file-len", "%d bytes instead of %d" % (len(data), header.file_len))
+    for kind, limits in RECORDS.items():
+        for width, (name, limit) in zip(getattr(header, kind + "_widths"), limits.items()):
+            must(width <= limit, "header", "width %d of %s %s" % (width, kind, name))
+    must(header.row_bits < 1 << 48 and header.reserved == bytes(2), "header", "row_bits or reserved")
+    return header
+
+
+def check_chunks(data, header, end):
+    """Section 6. The checks start at `end`."""
+    checks, place = data[end:], (header.input_id, header.job_id)
+    must(crc(*place, b"\xff" * 8, checks) == header.checks_checksum, "checks-checksum", "the checks are damaged")
+    for n, start in enumerate(range(0, end, CHUNK_LEN)):
+        chunk = data[max(start, HEADER.size):min(start + CHUNK_LEN, end)]
+        right = crc(*place, struct.pack("<Q", n), chunk)
+        must(checks[4 * n:4 * n + 4] == struct.pack("<I", right), "chunk-checksum", "chunk %d is damaged" % n)
+
+
+def read_records(data, kind, count, widths):
+    record_type = namedtuple(kind, RECORDS[kind])
+    stream = Stream(data)
+    records = [record_type._make([stream.take(width) for width in widths]) for _ in range(count)]
+    for i, name in enumerate(record_type._fields):
+        right = max((record[i] for record in records), default=0).bit_length()
+        must(widths[i] == right, "record-widths", "width %d of %s %s, not %d" % (widths[i], kind, name, right))
+    must(stream.take(-stream.bit % 8) == 0, "padding", "after %s records" % kind)
+    return records
+
+
+class Pattern:
+    """The runs of a pattern as (start, end, part, place), and for each part the least and largest place in its runs."""
+
+    def __init__(self, length, runs):
+        must(length > 0, "patterns", "a pattern without series")
+        must(runs[0].start == 0, "runs", "the first starts at %d" % runs[0].start)
+        self.length, self.runs, self.spans = length, [], {}
+        for before, after in zip(runs, runs[1:]):
+            must(before.start < after.start < length, "runs", "a run starts at %d" % after.start)
+            continued = before.place + after.start - before.start if before.part else 0
+            must((before.part, continued) != (after.part, after.place), "runs", "a run continues the one before it")
+        for run, end in zip(runs, [run.start for run in runs[1:]] + [length]):
+            must(run.part or not run.place, "runs", "part 0 has place %d" % run.place)
+            self.runs.append((run.start, end, run.part, run.place))
+            if run.part:
+                last = run.place + end - run.start - 1
+                low, high = self.spans.get(run.part, (run.place, last))
+                self.spans[run.part] = min(low, run.place), max(high, last)
+
+
+class Keyset:
+    """A keyset with its rows, as (series of the keyset before it, pattern, shifts of the parts that have bits). Rows
+    that take no bits are all alike: only the first and the last are in `rows`. `seen` patterns occur up to its end."""
+
+    def __init__(self, record, parts, floor, patterns, seen, stream, row_bits):
+        self.series, self.row_len = record.series, record.row_len
+        self.least_shifts = [floor + part.least_base for part in parts]
+        self.varying = {n: part for n, part in enumerate(parts) if part.base_width or part.width}
+        self.alike = self.row_len > 0 and not record.pattern_width and not self.varying
+        self.rows = []
+        series_width = self.series.bit_length()
+        must(record.pattern_width <= 32, "row-fields", "pattern_width %d" % record.pattern_width)
+        for part in parts:
+            must(part.base_width <= 48 and part.width <= 48, "row-fields", "width of a part")
+            must(part.width or not part.summed, "row-fields", "sums of nothing")
+        row_count = self.series // self.row_len if self.row_len else stream.take(series_width)
+        must(row_count > 0, "row-lengths", "there are no rows")
+        must(not self.row_len or self.series % self.row_len == 0, "row-lengths", "row_len %d" % self.row_len)
+
+        bases, fields, sums = ({n: [] for n in self.varying} for _ in range(3))
+        numbers, lengths, place = set(), set(), 0
+        rows = range(row_count)
+        for row in rows[:1] if self.alike else rows:
+            if row % SLICE_ROWS == 0:
+                if not self.row_len:
+                    must(stream.take(series_width) == place, "row-lengths", "series before row %d" % row)
+                for n, part in self.varying.items():
+                    bases[n].append(stream.take(part.base_width))
+                    fields[n].append([])
+                    sums[n] = 0
+            number = record.pattern + stream.take(record.pattern_width)
+            shifts = {}
+            for n, part in self.varying.items():
+                value = stream.take(part.width)
+                fields[n][-1].append(value)
+                sums[n] = sums[n] + value if part.summed else value
+                shifts[n] = self.least_shifts[n] + bases[n][-1] + sums[n]
+            must(stream.bit <= row_bits, "keyset-rows", "rows end at bit %d of %d" % (stream.bit, row_bits))
+            must(number <= seen and number < len(patterns), "patterns", "pattern %d behind %d others" % (number, seen))
+            seen = max(seen, number + 1)
+            self.rows.append((place, number, shifts))
+            place += patterns[number].length
+            numbers.add(number)
+            lengths.add(patterns[number].length)
+        if self.row_len:
+            must(lengths == {self.row_len}, "row-lengths", "row_len %d" % self.row_len)
+        else:
+            must(place == self.series and len(lengths) > 1, "row-lengths", "rows of %d series" % place)
+        self.seen = seen
+        if self.alike and row_count > 1:
+            self.rows.append((self.series - self.row_len, number, shifts))
+
+        right = min(numbers), (max(numbers) - min(numbers)).bit_length()
+        must((record.pattern, record.pattern_width) == right, "row-fields", "pattern or pattern_width")
+        for n, part in self.varying.items():
+            of_rows = [value for of_slice in fields[n] for value in of_slice]
+            for values, width in (bases[n], part.base_width), (of_rows, part.width):
+                must(min(values) == 0 and max(values).bit_length() == width, "row-fields", "part %d" % n)
+            must(not part.base_width or not any(map(min, fields[n])), "row-fields", "base of a slice of part %d" % n)
+            must(not part.summed or not any(of_slice[0] for of_slice in fields[n]), "row-fields", "sums of part %d" % n)
+
+    def first(self, place, shifts, n):
+        """The first of a row in part `n` of the keyset."""
+        return shifts.get(n, self.least_shifts[n]) - self.series + place
+
+    def check_targets(self, patterns, end):
+        for place, number, shifts in self.rows:
+            for part, (low, high) in patterns[number].spans.items():
+                must(part <= len(self.least_shifts), "runs", "there is no part %d" % part)
+                first = self.first(place, shifts, part - 1)
+                must(0 <= first and first + high < end, "targets", "%d to %d" % (first + low, first + high))
+
+    def targets(self, patterns):
+        """The number of each series' target, or None."""
+        rows = self.rows
+        if self.alike:
+            rows = ((place, *self.rows[0][1:]) for place in range(0, self.series, self.row_len))
+        for place, number, shifts in rows:
+            for start, end, part, run_place in patterns[number].runs:
+                first = self.first(place, shifts, part - 1) + run_place if part else None
+                for member in range(end - start):
+                    yield first + member if part else None
 
 
 class Remap:
+    """A sound remap."""
+
     def __init__(self, data):
-        must(data[:8] == MAGIC, "magic")
-        must(len(data) >= HEADER.size, "file-len")
-        (_, major, minor, outputs, self.input_id, self.job_id, file_len, keysets, parts, patterns, runs, row_bits,
-         group_widths, keyset_widths, part_widths, pattern_widths, run_widths, reserved, checks_checksum,
-         header_checksum) = HEADER.unpack_from(data)
-        must((major, minor) == (0, 1), "version")
-        must(crc(data[:HEADER.size - 4]) == header_checksum, "header-checksum")
-        must(file_len == len(data), "file-len")
-        self.file_len = file_len
-        wide = (group_widths[1], group_widths[3], part_widths[0], run_widths[2])
-        small = (keyset_widths[3], part_widths[1], part_widths[2])
-        rest = (group_widths[0], group_widths[2], *keyset_widths[:3], keyset_widths[4], *pattern_widths, *run_widths[:2])
-        must(max(wide) <= 48 and max(small) <= 6 and max(rest) <= 32 and part_widths[3] <= 1, "header")
-        must(row_bits < 1 << 48 and reserved == bytes(2), "header")
-        arrays = ((-(-keysets // GROUP_KEYSETS), group_widths), (keysets, keyset_widths), (parts, part_widths),
-                  (patterns, pattern_widths), (runs, run_widths))
-        lengths = [-(-count * sum(widths) // 8) for count, widths in arrays]
-        body_len = outputs * 24 + sum(lengths) + -(-row_bits // 8) + 8
-        must(HEADER.size + body_len + -(-body_len // CHUNK_LEN) * 4 == len(data), "length")
-        must(all(count <= 1 or sum(widths) for count, widths in arrays), "record-widths")
-        self.check(data, body_len, checks_checksum)
-        self.outputs = [struct.unpack_from("<16sQ", data, HEADER.size + 24 * n) for n in range(outputs)]
-        byte = HEADER.size + 24 * outputs
-        records = []
-        for (count, widths), length in zip(arrays, lengths):
-            records.append(self.records(data[byte:byte + length], count, widths))
-            byte += length
-        self.groups, self.keysets, self.parts, self.patterns, self.runs = records
-        self.rows = Stream(data, byte * 8)
-        self.row_bits = row_bits
-        tail = data[byte + row_bits // 8:HEADER.size + body_len]
-        must(int.from_bytes(tail, "little") >> row_bits % 8 == 0, "padding")
-        self.targets = list(self.read())
+        self.header = header = read_header(data)
+        counts = {kind: getattr(header, kind + "_count") for kind in RECORDS if kind != "group"}
+        counts["group"] = -(-header.keyset_count // GROUP_KEYSETS)
+        at, places = HEADER.size + OUTPUT.size * header.output_count, {}
+        for kind in RECORDS:
+            widths = getattr(header, kind + "_widths")
+            length = whole_bytes(counts[kind] * sum(widths))
+            must(counts[kind] <= 1 or sum(widths), "record-widths", "%s records without a bit" % kind)
+            places[kind] = at, length, counts[kind], widths
+            at += length
+        end = at + whole_bytes(header.row_bits) + CLOSING
+        length = end + 4 * -(-end // CHUNK_LEN)
+        must(length == len(data), "length", "%d bytes instead of %d" % (len(data), length))
+        check_chunks(data, header, end)
+        must(int.from_bytes(data[at + header.row_bits // 8:end], "little") >> header.row_bits % 8 == 0, "padding")
 
-    def check(self, data, body_len, checks_checksum):
-        body, checks = data[HEADER.size:HEADER.size + body_len], data[HEADER.size + body_len:]
-        must(crc(self.input_id, self.job_id, b"\xff" * 8, checks) == checks_checksum, "checks-checksum")
-        for n, start in enumerate(range(0, len(body), CHUNK_LEN)):
-            chunk = crc(self.input_id, self.job_id, struct.pack("<Q", n), body[start:start + CHUNK_LEN])
-            must(chunk == struct.unpack_from("<I", checks, 4 * n)[0], "chunk-checksum", "chunk %d" % n)
+        self.outputs = [OUTPUT.unpack_from(data, HEADER.size + OUTPUT.size * n) for n in range(header.output_count)]
+        self.check_outputs()
+        records = {kind: read_records(data[start:start + length], kind, count, widths)
+                   for kind, (start, length, count, widths) in places.items()}
+        self.patterns = list(self.read_patterns(records["pattern"], records["run"]))
+        self.keysets = list(self.read_keysets(records, Stream(data, 8 * at)))
 
-    @staticmethod
-    def records(data, count, widths):
-        stream, bit, records = Stream(data, 0), 0, []
-        for _ in range(count):
-            record = []
-            for width in widths:
-                record.append(stream.get(bit, width))
-                bit += width
-            records.append(record)
-        most = [max(values) for values in zip(*records)] if records else [0] * len(widths)
-        must([value.bit_length() for value in most] == list(widths), "record-widths")
-        must(int.from_bytes(data, "little") >> bit == 0, "padding")
-        return records
-
-    def read_patterns(self):
-        start = 0
-        for length, end in self.patterns:
-            must(length > 0 and start < end <= len(self.runs), "patterns")
-            runs = self.runs[start:end]
-            must(runs[0][0] == 0, "runs")
-            for before, after in zip(runs, runs[1:]):
-                must(before[0] < after[0] < length, "runs")
-                continued = before[2] + after[0] - before[0] if before[1] else 0
-                must((before[1], continued) != (after[1], after[2]), "runs")
-            must(all(part or not place for _, part, place in runs), "runs")
-            yield length, runs
-            start = end
-        must(start == len(self.runs), "patterns")
-
-    def read(self):
-        """What became of each series: an output and a ref, or None."""
+    def check_outputs(self):
         before = 0
         for _, end in self.outputs:
-            must(before <= end < min(before + (1 << 32), 1 << 47), "outputs")
+            must(before <= end < min(before + (1 << 32), 1 << 47), "outputs", "series end at %d" % end)
             before = end
-        patterns = list(self.read_patterns())
-        series_start = part_start = bit = seen = base = 0
-        for number, (series, row_len, pattern, pattern_width, part_count) in enumerate(self.keysets):
-            if number % GROUP_KEYSETS == 0:
-                before, rows, parts_before, base = self.groups[number // GROUP_KEYSETS]
-                must((before, parts_before) == (series_start, part_start), "groups")
-                must(rows == bit, "keyset-rows")
-                of_group = self.part_range(part_start, self.keysets[number:number + GROUP_KEYSETS])
-                must(min((part[0] for part in of_group), default=1) == 1 and (of_group or not base), "groups")
-            must(series and series_start + series < 1 << 32 and part_start + part_count <= len(self.parts), "keysets")
-            parts = self.parts[part_start:part_start + part_count]
-            must(pattern_width <= 32 and all(part[1] <= 48 and part[2] <= 48 for part in parts), "row-fields")
-            must(all(width or not summed for _, _, width, summed in parts), "row-fields")
-            row_count = series // row_len if row_len else self.rows.get(bit, series.bit_length())
-            must(row_count and (not row_len or series % row_len == 0), "row-lengths")
-            bit += 0 if row_len else series.bit_length()
-            place, lengths, numbers = 0, set(), []
-            bases, fields, sums = [[] for _ in parts], [[] for _ in parts], [0] * len(parts)
-            for row in range(row_count):
-                if row % GROUP_ROWS == 0:
-                    if row_len == 0:
-                        must(self.rows.get(bit, series.bit_length()) == place, "row-lengths")
-                        bit += series.bit_length()
-                    for part, of_part, of_fields in zip(parts, bases, fields):
-                        of_part.append(self.rows.get(bit, part[1]))
-                        of_fields.append([])
-                        bit += part[1]
-                    sums = [0] * len(parts)
-                numbers.append(pattern + self.rows.get(bit, pattern_width))
-                bit += pattern_width
-                firsts = []
-                for n, (first, _, width, summed) in enumerate(parts):
-                    field = self.rows.get(bit, width)
-                    bit += width
-                    fields[n][-1].append(field)
-                    sums[n] += field
-                    shift = base + first + bases[n][-1] + (sums[n] if summed else field)
-                    firsts.append(shift - series + place)
-                must(bit <= self.row_bits, "keyset-rows")
-                must(numbers[-1] <= seen and numbers[-1] < len(patterns), "patterns")
-                seen = max(seen, numbers[-1] + 1)
-                length, runs = patterns[numbers[-1]]
-                lengths.add(length)
-                yield from self.follow(length, runs, firsts)
-                place += length
-            must(place == series and lengths == {row_len} if row_len else len(lengths) > 1 and place == series, "row-lengths")
-            must(min(numbers) == pattern and (max(numbers) - pattern).bit_length() == pattern_width, "row-fields")
-            for part, of_part, of_fields in zip(parts, bases, fields):
-                all_fields = [field for group in of_fields for field in group]
-                must(min(of_part) == 0 and max(of_part).bit_length() == part[1], "row-fields")
-                must(min(all_fields) == 0 and max(all_fields).bit_length() == part[2], "row-fields")
-                must(not part[1] or all(min(group) == 0 for group in of_fields), "row-fields")
-                must(not part[3] or all(group[0] == 0 for group in of_fields), "row-fields")
-            series_start, part_start = series_start + series, part_start + part_count
-        must(part_start == len(self.parts), "keysets")
-        must(bit == self.row_bits, "keyset-rows")
-        must(seen == len(patterns), "patterns")
 
-    def part_range(self, start, keysets):
-        """The parts of some keysets."""
-        return self.parts[start:start + sum(keyset[4] for keyset in keysets)]
+    def read_patterns(self, records, runs):
+        start = 0
+        for length, end in records:
+            must(start < end <= len(runs), "patterns", "runs end at %d, not after %d" % (end, start))
+            yield Pattern(length, runs[start:end])
+            start = end
+        must(start == len(runs), "patterns", "runs end at %d of %d" % (start, len(runs)))
+
+    def read_keysets(self, records, stream):
+        parts, groups, row_bits = records["part"], records["group"], self.header.row_bits
+        series_end = self.outputs[-1][1] if self.outputs else 0
+        series_start = part_start = seen = floor = 0
+        for s, record in enumerate(records["keyset"]):
+            if s % GROUP_KEYSETS == 0:
+                group = groups[s // GROUP_KEYSETS]
+                floor = group.floor
+                starts = series_start, part_start
+                must((group.series_start, group.part_start) == starts, "groups", "starts of a group")
+                must(group.rows == stream.bit, "keyset-rows", "rows of a group at %d" % stream.bit)
+                part_count = sum(keyset.part_count for keyset in records["keyset"][s:s + GROUP_KEYSETS])
+                least = min((part.least_base for part in parts[part_start:part_start + part_count]), default=1)
+                must(least == 1 and (part_count or not floor), "groups", "least_base or floor")
+            part_end = part_start + record.part_count
+            must(record.series and series_start + record.series < 1 << 32, "keysets", "series of keyset %d" % s)
+            must(part_end <= len(parts), "keysets", "parts of keyset %d" % s)
+            keyset = Keyset(record, parts[part_start:part_end], floor, self.patterns, seen, stream, row_bits)
+            seen = keyset.seen
+            keyset.check_targets(self.patterns, series_end)
+            yield keyset
+            series_start, part_start = series_start + record.series, part_end
+        must(part_start == len(parts), "keysets", "parts end at %d of %d" % (part_start, len(parts)))
+        must(stream.bit == row_bits, "keyset-rows", "rows end at bit %d of %d" % (stream.bit, row_bits))
+        must(seen == len(self.patterns), "patterns", "%d of %d occur" % (seen, len(self.patterns)))
+
+    def targets(self):
+        """What became of each series: an output and a series ref in it, or None."""
+        ends = [0] + [end for _, end in self.outputs]
+        for keyset in self.keysets:
+            for number in keyset.targets(self.patterns):
+                output = bisect.bisect_right(ends, number) - 1 if number is not None else None
+                yield None if number is None else (output, number - ends[output])
 
     def dump(self):
-        """Section 9."""
-        print("remap %s\nformat 0.1\nfile %d bytes" % (block_id_text(self.input_id), self.file_len))
-        print("job %s" % (self.job_id.hex() if any(self.job_id) else "none"))
-        print("outputs %d" % len(self.outputs))
+        """The lines of section 9."""
+        header = self.header
+        yield "remap %s" % block_id_text(header.input_id)
+        yield "format %d.%d" % (header.major, header.minor)
+        yield "file %d bytes" % header.file_len
+        yield "job %s" % (header.job_id.hex() if any(header.job_id) else "none")
+        yield "outputs %d" % len(self.outputs)
         before = 0
         for number, (output_id, end) in enumerate(self.outputs):
-            print("  %d %s series %d" % (number, block_id_text(output_id), end - before))
+            yield "  %d %s series %d" % (number, block_id_text(output_id), end - before)
             before = end
-        print("series %d" % len(self.targets))
-        for ref, target in enumerate(self.targets):
-            print("  %d %s" % (ref, "gone" if target is None else "%d %d" % target))
-
-    def follow(self, length, runs, firsts):
-        for (start, part, place), end in zip(runs, [run[0] for run in runs[1:]] + [length]):
-            must(part <= len(firsts), "runs")
-            for member in range(start, end):
-                yield self.target(firsts[part - 1] + place + member - start) if part else None
-
-    def target(self, number):
-        before = 0
-        for output, (_, end) in enumerate(self.outputs):
-            if before <= number < end:
-                return output, number - before
-            before = end
-        raise Broken("targets", "number %d of %d" % (number, before))
+        yield "series %d" % sum(keyset.series for keyset in self.keysets)
+        for ref, target in enumerate(self.targets()):
+            yield "  %d %s" % (ref, "gone" if target is None else "%d %d" % target)
 
 
 def main(arguments):
@@ -235,7 +333,8 @@ def main(arguments):
             code = max(code, 1)
             continue
         if arguments[0] == "dump":
-            remap.dump()
+            for line in remap.dump():
+                print(line)
     return code
 
 

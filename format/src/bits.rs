@@ -53,9 +53,14 @@ impl<'a> Bits<'a> {
         Self { bytes, rule, proofs: None }
     }
 
-    /// Like [`Bits::new`], but checks the chunks of the section as they are read.
+    /// Like [`Bits::new`], but checks the chunks that the stream lies in as they are read.
     pub(crate) const fn with_proofs(bytes: &'a [u8], rule: Rule, proofs: Option<SectionProofs<'a>>) -> Self {
         Self { bytes, rule, proofs }
+    }
+
+    /// Checks the chunks of the `len` bytes from byte `start` on, if the stream has proofs.
+    pub(crate) fn touch(&self, start: u64, len: u64) -> Result<()> {
+        self.proofs.map_or(Ok(()), |proofs| proofs.touch(start, len))
     }
 
     /// Returns the number of bits that fields may occupy: all but the closing zero bytes.

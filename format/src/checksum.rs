@@ -1,5 +1,6 @@
-//! Checksums of chunks, and a record of chunks that were checked (spec, section 4).
+//! The grid of chunks, their checksums, and a record of chunks that were checked (spec, section 4).
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crc32fast::Hasher;
@@ -7,8 +8,7 @@ use zerocopy::byteorder::little_endian::U32;
 
 use crate::error::{Place, corrupt};
 use crate::identity::BlockId;
-use crate::layout::{CHUNK_LEN, SectionKind};
-use crate::number::length;
+use crate::layout::CHUNK_LEN;
 use crate::{Corruption, Error, Result, Rule};
 
 /// Returns the CRC-32/ISO-HDLC of `data`.
@@ -26,93 +26,124 @@ pub fn directory_checksum(block: BlockId, directory: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Returns the checksum of chunk `chunk` of the section (`kind`, `id`).
-#[must_use]
-pub fn chunk_checksum(block: BlockId, kind: u32, id: u32, chunk: u64, data: &[u8]) -> u32 {
-    let mut hasher = Hasher::new();
-    hasher.update(&block.0);
-    hasher.update(&kind.to_le_bytes());
-    hasher.update(&id.to_le_bytes());
-    hasher.update(&chunk.to_le_bytes());
-    hasher.update(data);
-    hasher.finalize()
+/// Owner of a checksum: it is part of the input, so that a chunk of another file is detected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A block.
+    Block(BlockId),
+    /// A remap: its input and job (remap spec, section 6).
+    Remap {
+        /// Block id of the input.
+        input: [u8; 16],
+        /// Id of the job.
+        job: [u8; 16],
+    },
 }
 
-/// Returns the checksum of a block's checks section.
-#[must_use]
-pub fn checks_checksum(block: BlockId, checks: &[u8]) -> u32 {
-    chunk_checksum(block, SectionKind::Checks.code(), 0, 0, checks)
+/// Chunk number used in the checksum of the checks.
+const CHECKS_NUMBER: u64 = u64::MAX;
+
+impl Owner {
+    /// Returns the checksum of chunk `chunk` of the file.
+    #[must_use]
+    pub fn chunk_checksum(&self, chunk: u64, data: &[u8]) -> u32 {
+        let mut hasher = Hasher::new();
+        match self {
+            Self::Block(id) => hasher.update(&id.0),
+            Self::Remap { input, job } => {
+                hasher.update(input);
+                hasher.update(job);
+            }
+        }
+        hasher.update(&chunk.to_le_bytes());
+        hasher.update(data);
+        hasher.finalize()
+    }
+
+    /// Returns the checksum of the checks.
+    #[must_use]
+    pub fn checks_checksum(&self, checks: &[u8]) -> u32 {
+        self.chunk_checksum(CHECKS_NUMBER, checks)
+    }
 }
 
-/// Returns the checksum of chunk `chunk` of a remap (remap spec, section 6).
-#[must_use]
-pub fn remap_checksum(input: &[u8; 16], job: &[u8; 16], chunk: u64, data: &[u8]) -> u32 {
-    let mut hasher = Hasher::new();
-    hasher.update(input);
-    hasher.update(job);
-    hasher.update(&chunk.to_le_bytes());
-    hasher.update(data);
-    hasher.finalize()
+/// The grid of chunks of a file: the bytes from `front` to `end`, cut where the position in the file is a multiple of
+/// [`CHUNK_LEN`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Position in the file behind header and directory, which have checksums of their own.
+    pub front: u64,
+    /// Position in the file at which the checks start.
+    pub end: u64,
 }
 
-/// Returns the number of chunks of a section of `length` bytes.
-#[must_use]
-pub const fn chunk_count(length: u64) -> u64 {
-    length.div_ceil(CHUNK_LEN)
+impl Grid {
+    /// Returns the number of chunks.
+    #[must_use]
+    pub const fn chunk_count(self) -> u64 {
+        self.end.div_ceil(CHUNK_LEN)
+    }
+
+    /// Returns the length of the checks in bytes, or `None` if it does not fit 64 bits.
+    #[must_use]
+    pub const fn checks_len(self) -> Option<u64> {
+        self.chunk_count().checked_mul(4)
+    }
+
+    /// Returns the positions of a chunk's bytes in the file. A chunk outside the grid is empty.
+    #[must_use]
+    pub fn chunk(self, chunk: u64) -> Range<u64> {
+        let start = chunk.saturating_mul(CHUNK_LEN).clamp(self.front, self.end.max(self.front));
+        let end = chunk.saturating_add(1).saturating_mul(CHUNK_LEN).min(self.end);
+        start..end.max(start)
+    }
 }
 
-/// Owner of a checksum: it is part of the input, so that a section of another block is detected.
+/// A file, its grid of chunks and their stored checksums.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Owner {
-    /// A section of a block: its kind and id.
-    Section { block: BlockId, kind: u32, id: u32 },
-    /// A remap: its input and job.
-    Remap { input: [u8; 16], job: [u8; 16] },
-}
-
-/// A section, or all of a remap behind its header, and the checksums of its chunks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CheckedSection<'a> {
+pub(crate) struct CheckedFile<'a> {
     pub owner: Owner,
     pub bytes: &'a [u8],
+    pub grid: Grid,
     pub checks: &'a [U32],
 }
 
-impl CheckedSection<'_> {
+impl CheckedFile<'_> {
     /// Checks one chunk.
     pub(crate) fn check(&self, chunk: u64) -> Result<()> {
-        let outside = || self.damaged(chunk, 0, 0);
-        let index = usize::try_from(chunk).map_err(|_| outside())?;
-        let data = self.bytes.chunks(8192).nth(index).ok_or_else(outside)?;
-        let stored = self.checks.get(index).ok_or_else(outside)?.get();
-        let computed = match &self.owner {
-            Owner::Section { block, kind, id } => chunk_checksum(*block, *kind, *id, chunk, data),
-            Owner::Remap { input, job } => remap_checksum(input, job, chunk, data),
-        };
-        if stored == computed { Ok(()) } else { Err(self.damaged(chunk, computed, stored)) }
+        let outside = || damaged(chunk, 0, 0);
+        let stored = usize::try_from(chunk).ok().and_then(|chunk| self.checks.get(chunk)).ok_or_else(outside)?.get();
+        let Range { start, end } = self.grid.chunk(chunk);
+        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        let data = range.and_then(|(start, end)| self.bytes.get(start..end)).ok_or_else(outside)?;
+        let computed = self.owner.chunk_checksum(chunk, data);
+        if stored == computed { Ok(()) } else { Err(damaged(chunk, computed, stored)) }
+    }
+
+    /// Checks the chunks that the `len` bytes from position `start` of the file lie in.
+    pub(crate) fn check_range(&self, start: u64, len: u64) -> Result<()> {
+        let end = start.saturating_add(len);
+        if start == end { Ok(()) } else { (start / CHUNK_LEN..end.div_ceil(CHUNK_LEN)).try_for_each(|n| self.check(n)) }
     }
 
     /// Checks all chunks.
     pub(crate) fn check_all(&self) -> Result<()> {
-        (0..chunk_count(length(self.bytes.len()))).try_for_each(|chunk| self.check(chunk))
-    }
-
-    #[cold]
-    fn damaged(&self, chunk: u64, found: u32, expected: u32) -> Error {
-        Error::Corrupt(Corruption {
-            rule: Rule::ChunkChecksum,
-            section: match self.owner {
-                Owner::Section { kind, .. } => SectionKind::from_code(kind),
-                Owner::Remap { .. } => None,
-            },
-            place: Place::Chunk(chunk),
-            found: Some(found.into()),
-            expected: Some(expected.into()),
-        })
+        (0..self.grid.chunk_count()).try_for_each(|chunk| self.check(chunk))
     }
 }
 
-/// A record of the chunks of a block whose checksums were checked: one bit per chunk, set once.
+#[cold]
+fn damaged(chunk: u64, found: u32, expected: u32) -> Error {
+    Error::Corrupt(Corruption {
+        rule: Rule::ChunkChecksum,
+        section: None,
+        place: Place::Chunk(chunk),
+        found: Some(found.into()),
+        expected: Some(expected.into()),
+    })
+}
+
+/// A record of the chunks of a block or remap whose checksums were checked: one bit per chunk, set once.
 ///
 /// It is shared by threads without locks. Two threads that read a chunk at once may both check it.
 #[derive(Debug)]
@@ -124,8 +155,7 @@ impl ChunkProofs {
     /// Returns an empty record for a block of `block_len` bytes. It takes one bit per 8 KiB.
     #[must_use]
     pub fn new(block_len: usize) -> Self {
-        // Sections add at most one chunk each to the whole chunks of the file. A chunk without a bit is checked each
-        // time.
+        // One bit per chunk of the file. A chunk without a bit is checked each time.
         let words = (block_len / (8192 * 64)) + 1;
         Self { words: (0..words).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -147,24 +177,28 @@ impl ChunkProofs {
     }
 }
 
-/// The record of one section's chunks.
+/// The record of the chunks that one section, or another part of a file, lies in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SectionProofs<'a> {
-    pub section: CheckedSection<'a>,
+    pub file: CheckedFile<'a>,
     pub proofs: &'a ChunkProofs,
-    /// Number of the section's first chunk in the block.
-    pub first_chunk: u64,
+    /// Position of the section in the file.
+    pub offset: u64,
+    /// Position in the file behind the section.
+    pub end: u64,
 }
 
 impl SectionProofs<'_> {
-    /// Checks the chunks of the `len` bytes from `start`, up to the end of the section, unless they were checked
+    /// Checks the chunks of the `len` bytes from byte `start` of the section, up to its end, unless they were checked
     /// before.
     #[inline]
     pub(crate) fn touch(&self, start: u64, len: u64) -> Result<()> {
-        let end = start.saturating_add(len).min(length(self.section.bytes.len()));
+        // Does not wrap: callers have these bytes at hand. If it did, other chunks would be checked.
+        let start = self.offset.wrapping_add(start);
+        let end = start.wrapping_add(len).min(self.end);
         let mut chunk = start / CHUNK_LEN;
         while chunk * CHUNK_LEN < end {
-            if !self.proofs.is_proved(self.first_chunk + chunk) {
+            if !self.proofs.is_proved(chunk) {
                 self.prove(chunk)?;
             }
             chunk += 1;
@@ -174,8 +208,8 @@ impl SectionProofs<'_> {
 
     #[cold]
     fn prove(&self, chunk: u64) -> Result<()> {
-        self.section.check(chunk)?;
-        self.proofs.set_proved(self.first_chunk + chunk);
+        self.file.check(chunk)?;
+        self.proofs.set_proved(chunk);
         Ok(())
     }
 }
@@ -196,38 +230,56 @@ mod tests {
 
     #[test]
     fn a_chunk_that_strayed_is_refused() {
-        let block = BlockId([7; 16]);
-        let right = chunk_checksum(block, 4, 0, 3, b"rows");
-        assert_ne!(right, chunk_checksum(block, 4, 0, 2, b"rows"), "another chunk");
-        assert_ne!(right, chunk_checksum(block, 6, 0, 3, b"rows"), "another section");
-        assert_ne!(right, chunk_checksum(BlockId([8; 16]), 4, 0, 3, b"rows"), "another block");
+        let block = Owner::Block(BlockId([7; 16]));
+        let right = block.chunk_checksum(3, b"rows");
+        assert_ne!(right, block.chunk_checksum(2, b"rows"), "another chunk");
+        assert_ne!(right, Owner::Block(BlockId([8; 16])).chunk_checksum(3, b"rows"), "another block");
+        let remap = |input, job| Owner::Remap { input: [input; 16], job: [job; 16] }.chunk_checksum(3, b"rows");
+        assert_ne!(right, remap(7, 0), "another kind of file");
+        assert_ne!(remap(7, 0), remap(7, 1), "another job");
+    }
+
+    #[test]
+    fn chunks_are_cut_by_position_and_leave_out_the_front() {
+        let grid = Grid { front: 100, end: 20_000 };
+        assert_eq!((grid.chunk_count(), grid.checks_len()), (3, Some(12)));
+        assert_eq!([0, 1, 2].map(|chunk| grid.chunk(chunk)), [100..8192, 8192..16_384, 16_384..20_000]);
+        assert!([3, u64::MAX].map(|chunk| grid.chunk(chunk)).iter().all(Range::is_empty));
+        // A directory longer than a chunk.
+        let grid = Grid { front: 9_000, end: 9_001 };
+        assert_eq!(grid.chunk_count(), 2);
+        assert!(grid.chunk(0).is_empty());
+        assert_eq!(grid.chunk(1), 9_000..9_001);
+        // A whole number of chunks.
+        assert_eq!(Grid { front: 64, end: 16_384 }.chunk_count(), 2);
+        assert_eq!(Grid { front: 0, end: u64::MAX }.checks_len(), Some(1 << 53));
     }
 
     #[test]
     fn a_chunk_is_checked_once_and_damage_stays_damage() {
-        let block = BlockId([7; 16]);
+        let owner = Owner::Block(BlockId([7; 16]));
         let bytes = vec![1; 10_000];
-        let checks: Vec<U32> = bytes
-            .chunks(8192)
-            .zip(0..)
-            .map(|(data, chunk)| U32::new(chunk_checksum(block, 4, 0, chunk, data)))
-            .collect();
+        let grid = Grid { front: 64, end: 10_000 };
+        let checks = [(0, 64..8192), (1, 8192..10_000)];
+        let checks = checks.map(|(chunk, range)| U32::new(owner.chunk_checksum(chunk, &bytes[range])));
         let proofs = ChunkProofs::new(bytes.len());
-        let owner = Owner::Section { block, kind: 4, id: 0 };
-        let section = CheckedSection { owner, bytes: &bytes, checks: &checks };
-        let right = SectionProofs { section, proofs: &proofs, first_chunk: 0 };
+        let file = CheckedFile { owner, bytes: &bytes, grid, checks: &checks };
+        // A section of the bytes from 1,000 on.
+        let right = SectionProofs { file, proofs: &proofs, offset: 1_000, end: 10_000 };
         assert_eq!(right.touch(100, 8), Ok(()));
         assert!(proofs.is_proved(0) && !proofs.is_proved(1));
 
         let mut damaged = bytes.clone();
         damaged[9_999] ^= 1;
-        let section = CheckedSection { bytes: &damaged, ..section };
-        let wrong = SectionProofs { section, proofs: &proofs, first_chunk: 0 };
+        let file = CheckedFile { bytes: &damaged, ..file };
+        let wrong = SectionProofs { file, ..right };
         for _ in 0..2 {
-            // The last 8 bytes of the first chunk and the first of the second.
-            let error = wrong.touch(8188, 8).expect_err("the second chunk is damaged");
+            // The last 4 bytes of the first chunk and the first 4 of the second.
+            let error = wrong.touch(7_188, 8).expect_err("the second chunk is damaged");
             assert_eq!(error.rule(), Rule::ChunkChecksum);
         }
-        assert_eq!(wrong.touch(8184, 8), Ok(()), "the first chunk is not");
+        assert_eq!(wrong.touch(7_184, 8), Ok(()), "the first chunk is not");
+        let shorter = SectionProofs { end: 8_192, ..wrong };
+        assert_eq!(shorter.touch(7_188, 8), Ok(()), "the second chunk is behind the section");
     }
 }

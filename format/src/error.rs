@@ -76,7 +76,7 @@ pub struct Corruption {
 pub enum Place {
     /// A byte of the section, or of the file where no section is named.
     Byte(u64),
-    /// A chunk of the section.
+    /// A chunk of the file, by number.
     Chunk(u64),
     /// A symbol, by id.
     Symbol(u64),

@@ -6,7 +6,7 @@ use std::ops::{Add, Mul};
 
 use siphasher::sip::SipHasher24;
 
-use crate::number::low64;
+use crate::number::{length, low64};
 
 /// SipHash-2-4 with a fixed key.
 pub(crate) fn sip(key: &[u8; 16], parts: &[&[u8]]) -> u64 {
@@ -141,26 +141,58 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// The id of a block. It is derived from the content, so that equal blocks have equal ids, and sorts by time. Its text
-/// form is a ULID.
+/// The id of a block. It is derived from the content and all that a file says beside it, so that files with one id are
+/// the same bytes, and sorts by time. Its text form is a ULID.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BlockId(pub [u8; 16]);
 
 impl BlockId {
-    /// Returns the id of the block with these sections. `metric_metadata` is empty if the block has no such section;
-    /// `time_start` is in nanoseconds.
-    #[must_use]
-    pub fn derive(time_start: Option<i64>, meta: &[u8], catalogue: &[u8], metric_metadata: &[u8]) -> Self {
-        let millis = time_start.and_then(|nanos| u64::try_from(nanos / 1_000_000).ok()).unwrap_or(0);
-        let first = sip(b"chronoxide.bid.1", &[meta, catalogue, metric_metadata]);
-        let second = sip(b"chronoxide.bid.2", &[meta, catalogue, metric_metadata]) >> 48;
-        let id = (u128::from(millis) << 80) | (u128::from(first) << 16) | u128::from(second);
-        Self(id.to_be_bytes())
-    }
-
     /// Returns the first 8 bytes as a big-endian number, as shown in errors.
     pub(crate) fn prefix(self) -> u64 {
         u64::from_be_bytes(self.0.first_chunk().copied().unwrap_or_default())
+    }
+}
+
+/// Derives the id of a block from its parts, in the order of the spec (section 11).
+#[derive(Clone, Debug)]
+pub struct BlockIdHasher {
+    halves: [SipHasher24; 2],
+}
+
+impl BlockIdHasher {
+    /// Begins with the version and the feature words, which are bytes 8 to 23 of the header, the meta section and the
+    /// catalogue section.
+    #[must_use]
+    pub fn new(version_and_features: [u8; 16], meta: &[u8], catalogue: &[u8]) -> Self {
+        let halves = [b"chronoxide.bid.1", b"chronoxide.bid.2"].map(SipHasher24::new_with_key);
+        let mut hasher = Self { halves };
+        for part in [&version_and_features[..], meta, catalogue] {
+            hasher.write(part);
+        }
+        hasher
+    }
+
+    /// Adds an optional section. Sections must be added in the order of the directory.
+    pub fn add_optional(&mut self, kind: u32, id: u32, section: &[u8]) {
+        self.write(&kind.to_le_bytes());
+        self.write(&id.to_le_bytes());
+        self.write(&length(section.len()).to_le_bytes());
+        self.write(&sip(b"chronoxide.sec.0", &[section]).to_le_bytes());
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for half in &mut self.halves {
+            half.write(bytes);
+        }
+    }
+
+    /// Returns the id of a block whose data begin at `time_start`, in nanoseconds since 1970; `None` if unknown.
+    #[must_use]
+    pub fn finish(&self, time_start: Option<i64>) -> BlockId {
+        let millis = time_start.and_then(|nanos| u64::try_from(nanos / 1_000_000).ok()).unwrap_or(0);
+        let [first, second] = self.halves.each_ref().map(Hasher::finish);
+        let id = (u128::from(millis) << 80) | (u128::from(first) << 16) | u128::from(second >> 48);
+        BlockId(id.to_be_bytes())
     }
 }
 
@@ -220,17 +252,42 @@ mod tests {
     fn block_ids_print_as_ulids_and_sort_by_time() {
         // The ULID specification's first example has this time and this text.
         let time = 1_469_918_176_385_000_000;
-        let id = BlockId::derive(Some(time), b"meta", b"catalogue", b"");
+        let id = BlockIdHasher::new([0; 16], b"meta", b"catalogue").finish(Some(time));
         assert_eq!(id.to_string()[..10], *"01ARYZ6S41");
         assert_eq!(id.to_string().len(), 26);
         assert_eq!(id.to_string().parse(), Ok(id));
         for text in ["", "01ARYZ6S41", "01ARYZ6S410000000000000000U", "01ARYZ6S41000000000000000/"] {
             assert_eq!(text.parse::<BlockId>(), Err(BlockIdError), "{text}");
         }
-        assert!(id < BlockId::derive(Some(time + 1_000_000), b"", b"", b""));
-        assert_eq!(BlockId::derive(Some(-5), b"m", b"c", b""), BlockId::derive(None, b"m", b"c", b""));
-        assert_ne!(BlockId::derive(None, b"m", b"c", b""), BlockId::derive(None, b"m", b"d", b""));
-        assert_ne!(BlockId::derive(None, b"m", b"c", b""), BlockId::derive(None, b"m", b"c", b"x"));
+        let empty = BlockIdHasher::new([0; 16], b"", b"");
+        assert!(id < empty.finish(Some(time + 1_000_000)));
+        assert_eq!(empty.finish(Some(-5)), empty.finish(None));
+    }
+
+    #[test]
+    fn each_part_of_a_block_changes_its_id() {
+        let without = |words: [u8; 16], meta: &[u8], catalogue: &[u8]| BlockIdHasher::new(words, meta, catalogue);
+        let with = |sections: &[(u32, u32, &[u8])]| {
+            let mut hasher = without([0; 16], b"m", b"c");
+            for &(kind, id, bytes) in sections {
+                hasher.add_optional(kind, id, bytes);
+            }
+            hasher.finish(None)
+        };
+        let ids = [
+            without([0; 16], b"m", b"c").finish(None),
+            without([1; 16], b"m", b"c").finish(None),
+            without([0; 16], b"n", b"c").finish(None),
+            without([0; 16], b"m", b"d").finish(None),
+            with(&[(7, 0, b"")]),
+            with(&[(7, 0, b"x")]),
+            with(&[(8, 0, b"x")]),
+            with(&[(7, 1, b"x")]),
+            with(&[(7, 0, b"x"), (8, 0, b"y")]),
+            with(&[(7, 0, b"y"), (8, 0, b"x")]),
+        ];
+        let distinct: std::collections::BTreeSet<BlockId> = ids.into_iter().collect();
+        assert_eq!(distinct.len(), ids.len());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! A test compares them with the spec's tables.
 
+use std::ops::Range;
+
 use zerocopy::byteorder::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -10,21 +12,21 @@ pub const MAGIC: [u8; 8] = *b"\x89CXB\r\n\x1a\n";
 /// The major version that this crate reads and writes.
 pub const MAJOR: u16 = 0;
 /// The minor version; for major version 0 the number of the draft.
-pub const MINOR: u16 = 2;
+pub const MINOR: u16 = 3;
 
 /// Maximum bytes of a label name or value.
 pub const MAX_SYMBOL_LEN: u32 = 65_535;
 /// Maximum labels of a series.
-pub const MAX_LABELS: u32 = 512;
+pub const MAX_LABELS: u32 = 1023;
 /// Maximum columns of a table.
-pub const MAX_COLUMNS: u32 = 512;
+pub const MAX_COLUMNS: u32 = 1023;
 /// Maximum depth of a table (spec, section 7).
 pub const MAX_DEPTH: u32 = 4;
 /// Maximum entries of the directory.
 pub const MAX_SECTIONS: u32 = 1024;
 /// [`MAX_LABELS`] and [`MAX_COLUMNS`] as the length of an array.
-pub(crate) const MAX_WIDE: usize = 512;
-const _: () = assert!(MAX_LABELS == 512 && MAX_COLUMNS == 512);
+pub(crate) const MAX_WIDE: usize = 1023;
+const _: () = assert!(MAX_LABELS == 1023 && MAX_COLUMNS == 1023);
 /// Bytes per checksum.
 pub const CHUNK_LEN: u64 = 8192;
 /// Prefix rows per anchor.
@@ -48,6 +50,10 @@ pub const MAX_OFFSET_WIDTH: u8 = 48;
 pub const MAX_DIFFERENCE_WIDTH: u8 = 24;
 /// First optional section kind: readers ignore unknown kinds from here on.
 pub const OPTIONAL_KINDS: u32 = 1 << 31;
+/// Kinds of private sections, which begin with the UUID of their owner (spec, section 16).
+pub const PRIVATE_KINDS: Range<u32> = 0xC000_0000..0xE000_0000;
+/// Bytes of the owner of a private section.
+pub const SECTION_OWNER_LEN: u64 = 16;
 
 /// The first bytes of the file (spec, section 3).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -61,7 +67,7 @@ pub struct Header {
     pub minor: U16,
     /// Feature bits without which the block cannot be read.
     pub incompat: U32,
-    /// Feature bits without which it can be read but not compacted.
+    /// Feature bits without which it can be read but not replaced.
     pub ro_compat: U32,
     /// Feature bits that may be ignored.
     pub compat: U32,
@@ -73,7 +79,7 @@ pub struct Header {
     pub section_count: U32,
     /// Checksum of the directory.
     pub directory_checksum: U32,
-    /// Checksum of the checks section.
+    /// Checksum of the checks.
     pub checks_checksum: U32,
     /// CRC of the bytes of the header before it.
     pub header_checksum: U32,
@@ -159,9 +165,9 @@ pub struct MetaHeader {
     pub job_output: U32,
     /// Number of outputs of the job; 0 without a job.
     pub job_output_count: U32,
-    /// Blocks that this one was merged from.
+    /// Number of parents.
     pub parent_count: U32,
-    /// Ids of the parents' origins.
+    /// Number of ancestors.
     pub ancestor_count: U32,
     /// External labels.
     pub external_label_count: U32,
@@ -216,10 +222,11 @@ pub const WINDOW_KNOWN: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum SectionKind {
+    /// Counts, fingerprint, times, lineage and labels of the block itself. It comes first: to open a block is to read
+    /// it and the beginning of the catalogue, which share a chunk if it is small.
+    Meta = 1,
     /// Records of tables, columns, pools, keysets and keys.
-    Catalogue = 1,
-    /// Counts, fingerprint, times, origin and labels of the block itself.
-    Meta = 2,
+    Catalogue = 2,
     /// Start of each symbol.
     Symbols = 3,
     /// The rows of all tables.
@@ -228,28 +235,18 @@ pub enum SectionKind {
     Members = 5,
     /// The symbols' bytes.
     Arena = 6,
-    /// Checksums.
-    Checks = 7,
     /// Type, unit and description of metrics; optional.
     MetricMetadata = OPTIONAL_KINDS + 1,
 }
 
 impl SectionKind {
     /// The kinds that every block has, in the order of the file.
-    pub const REQUIRED: [Self; 7] =
-        [Self::Catalogue, Self::Meta, Self::Symbols, Self::Rows, Self::Members, Self::Arena, Self::Checks];
+    pub const REQUIRED: [Self; 6] =
+        [Self::Meta, Self::Catalogue, Self::Symbols, Self::Rows, Self::Members, Self::Arena];
 
     /// All kinds, in the order of the file.
-    pub const ALL: [Self; 8] = [
-        Self::Catalogue,
-        Self::Meta,
-        Self::Symbols,
-        Self::Rows,
-        Self::Members,
-        Self::Arena,
-        Self::Checks,
-        Self::MetricMetadata,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Meta, Self::Catalogue, Self::Symbols, Self::Rows, Self::Members, Self::Arena, Self::MetricMetadata];
 
     /// Returns the number of the kind in the directory.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u32)` enum")]
@@ -274,7 +271,6 @@ impl SectionKind {
             Self::Rows => "rows",
             Self::Members => "members",
             Self::Arena => "arena",
-            Self::Checks => "checks",
             Self::MetricMetadata => "metric-metadata",
         }
     }

@@ -11,17 +11,18 @@
 //! +---------------------+
 //! | header, directory   |  place of each       series ref 6
 //! +---------------------+  section                 |  binary search over keysets
-//! | catalogue           |  keys, tables,           v
-//! |                     |  pools, keysets      keyset (__name__, job, pod)
-//! | meta                |  counts, times,          |  row 3 of its table: codes 2, 1, 2
-//! |                     |  parents                 v
+//! | meta                |  counts, times,          v
+//! |                     |  parents             keyset (__name__, job, pod)
+//! | catalogue           |  keys, tables,           |  row 3 of its table: codes 2, 1, 2
+//! |                     |  pools, keysets          v
 //! | symbols             |  start of each       value dictionary of `pod`
 //! |                     |  symbol                  |  code 2: symbol 9
 //! | rows                |  codes of tables         v
 //! | members             |  lists, anchors      symbols
 //! | arena               |  strings                 |  symbol 9: bytes 36..40
-//! | checks              |  CRC-32 of each 8 KiB    v
-//! | metric metadata     |  optional            arena: "db-1"
+//! | metric metadata     |  optional                v
+//! +---------------------+                      arena: "db-1"
+//! | checks              |  CRC-32 of each 8 KiB
 //! +---------------------+
 //! ```
 //!
@@ -94,4 +95,4 @@ pub mod write;
 
 pub use error::{Corruption, Error, Result};
 pub use number::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
-pub use rule::Rule;
+pub use rule::{Rule, RuleClass};

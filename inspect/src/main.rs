@@ -24,7 +24,7 @@ use chronoxide_inspect::summary::Summary;
 use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_inspect::{InspectError, section_name};
 use chronoxide_reader::{Checks, OpenError};
-use opened::{Opened, open_block};
+use opened::{Opened, Verified, open_block};
 
 /// Entries of each list that are shown without a subcommand.
 const DEFAULT_ENTRIES: u32 = 10;
@@ -161,6 +161,13 @@ fn sections(one: &One) -> Result<Exit, Failure> {
                 writeln!(out, "{name:12} {:>10} {:>14} {:>14}", section.id, section.offset, section.length)?;
             }
         }
+        // Not in the directory, and the rest of the file.
+        let (offset, length) = (view.frame().grid().end, view.checks_len());
+        if one.json {
+            json_line(out, &serde_json::json!({ "name": "checks", "offset": offset, "length": length }))?;
+        } else {
+            writeln!(out, "{:12} {:>10} {offset:>14} {length:>14}", "checks", "-")?;
+        }
         Ok(())
     })
 }
@@ -220,20 +227,28 @@ fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
         let safe = TerminalSafe(&shown);
         print(|out| match (&found, many.json) {
             (Ok(_), false) if quiet.is_set() => Ok(()),
-            (&Ok(series), false) => {
+            (&Ok(Verified { series, unknown_ro_compat }), false) => {
                 let series = chronoxide_cli::human::count(series);
-                writeln!(out, "{safe}: {}, {series} series", style.good("sound"))
+                write!(out, "{safe}: {}, {series} series", style.good("sound"))?;
+                match unknown_ro_compat {
+                    0 => writeln!(out),
+                    bits => writeln!(out, "; unknown ro_compat bits {bits:#x}: only rules of class R were checked"),
+                }
             }
-            (Ok(series), true) => {
-                writeln!(out, "{}", serde_json::json!({ "block": shown, "sound": true, "series": series }))
+            (&Ok(Verified { series, unknown_ro_compat }), true) => {
+                let classes = if unknown_ro_compat == 0 { "RC" } else { "R" };
+                let json = serde_json::json!({ "block": shown, "sound": true, "classes": classes, "series": series });
+                writeln!(out, "{json}")
             }
             (Err(error), true) => {
-                let rule = match error {
-                    OpenError::Block { source, .. } => Some(source.rule().id()),
-                    OpenError::Remap { source, .. } => Some(source.rule().id()),
-                    _ => None,
+                let (rule, class) = match error {
+                    OpenError::Block { source, .. } => (Some(source.rule().id()), Some(source.rule().class().letter())),
+                    OpenError::Remap { source, .. } => (Some(source.rule().id()), None),
+                    _ => (None, None),
                 };
-                let json = serde_json::json!({ "block": shown, "sound": false, "rule": rule, "error": Message(error).to_string() });
+                let error = Message(error).to_string();
+                let json =
+                    serde_json::json!({ "block": shown, "sound": false, "rule": rule, "class": class, "error": error });
                 writeln!(out, "{json}")
             }
             (Err(_), false) => Ok(()),

@@ -36,19 +36,28 @@ impl Opened {
         if is_remap { map_remap(path, checks).map(Self::Remap) } else { map_block(path, checks).map(Self::Block) }
     }
 
-    /// Checks every rule of the format. Returns the number of series.
-    pub(crate) fn verify(&self, path: &Path) -> Result<u64, OpenError> {
+    /// Checks every rule of the format.
+    pub(crate) fn verify(&self, path: &Path) -> Result<Verified, OpenError> {
         match self {
             Self::Block(block) => {
                 let content = block.verify().map_err(|source| OpenError::Block { path: path.to_owned(), source })?;
-                Ok(content.series_count)
+                Ok(Verified { series: content.series_count, unknown_ro_compat: block.view().unknown_ro_compat() })
             }
             Self::Remap(remap) => {
                 let series = remap.verify().and_then(|()| remap.view().series_count());
-                series.map_err(|source| OpenError::Remap { path: path.to_owned(), source })
+                let series = series.map_err(|source| OpenError::Remap { path: path.to_owned(), source })?;
+                Ok(Verified { series, unknown_ro_compat: 0 })
             }
         }
     }
+}
+
+/// Result of the verification of a sound block or remap.
+pub(crate) struct Verified {
+    /// Number of series.
+    pub(crate) series: u64,
+    /// Unknown bits of `ro_compat`. If there are any, only rules of class R were checked.
+    pub(crate) unknown_ro_compat: u32,
 }
 
 /// Opens a block: a file is mapped, so that it may be larger than memory.

@@ -171,6 +171,7 @@ fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
             None => parts.push((format!("optional section {}", section.kind), section.length)),
         }
     }
+    parts.push(("checks".to_owned(), view.checks_len()));
     let part = |(name, bytes)| Part { name, bytes, bytes_per_series: per(bytes, series) };
     Ok(parts.into_iter().filter(|&(_, bytes)| bytes > 0).map(part).collect())
 }

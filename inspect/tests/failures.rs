@@ -99,7 +99,25 @@ fn every_broken_block_fails_to_verify_by_its_rule() {
         let output = run(&["verify", "--json", &broken(rule.id())]);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((&json["sound"], &json["rule"]), (&Value::Bool(false), &Value::String(rule.id().to_owned())));
+        assert_eq!(json["class"], rule.class().letter().to_string());
     }
+}
+
+/// A block with an unknown `ro_compat` bit, whose padding breaks a rule of class C.
+#[test]
+fn a_block_of_unknown_canonical_form_is_sound_and_said_to_be_judged_in_part() {
+    let path = golden("read-only.cx");
+    let output = run(&["verify", &path]);
+    assert_exit(&output, 0, "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let expected = "sound, 10 series; unknown ro_compat bits 0x10000000: only rules of class R were checked\n";
+    assert_eq!(text, format!("{path}: {expected}"));
+    let classes = |path: &str| {
+        let json: Value = serde_json::from_slice(&run(&["verify", "--json", path]).stdout).unwrap();
+        (json["sound"].clone(), json["classes"].clone())
+    };
+    assert_eq!(classes(&path), (Value::Bool(true), Value::String("R".to_owned())));
+    assert_eq!(classes(&golden("meta.cx")), (Value::Bool(true), Value::String("RC".to_owned())));
 }
 
 /// Commands that do not verify show what they can or report the damage; they never panic.

@@ -151,6 +151,7 @@ fn every_broken_remap_fails_to_verify_by_its_rule() {
         // A file that does not begin like a remap is opened as a block, and is not a valid one either.
         let (code, expected) = match rule {
             RemapRule::Version => (4, Value::String("version".to_owned())),
+            RemapRule::IncompatFeatures => (4, Value::String(rule.id().to_owned())),
             _ => (3, Value::String(rule.id().to_owned())),
         };
         let output = run(&["verify", &path]);

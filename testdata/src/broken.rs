@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::layout::{RowForm, SectionKind};
+use chronoxide_format::layout::{PRIVATE_KINDS, RowForm, SectionKind};
 use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::write::{BlockBuilder, BlockMeta, MetricRecords, SectionBytes};
 use chronoxide_format::{Rule, TableId};
@@ -41,7 +41,24 @@ fn clauses() -> Vec<Broken> {
     };
     let swapped = |table: usize, row: u64| edit_block(&many_rows(), |editor| swap_rows(editor, table, row));
     let repeated = |table: usize, row: u64| edit_block(&many_rows(), |editor| repeat_row(editor, table, row));
-    let clauses: [(Rule, &str, Vec<u8>); 17] = [
+    let second_anchor = |editor: &mut BlockEditor| {
+        // 20 prefixes have two anchors, in fields of a few bits.
+        let offset = last(&mut editor.records.keysets)[1];
+        let section = editor.section(SectionKind::Members);
+        section[offset as usize + 1] ^= 1;
+    };
+    let clauses: [(Rule, &str, Vec<u8>); 27] = [
+        // A flipped bit in the version is damage.
+        (Rule::HeaderChecksum, "major", in_place(PLAIN, |file| file[9] ^= 0x40)),
+        (Rule::HeaderChecksum, "incompat", in_place(PLAIN, |file| file[12] ^= 1)),
+        (Rule::SectionUnknown, "out-of-order", edit(PLAIN, unknown_section_first)),
+        (Rule::CatalogueHeader, "domain-width", in_section(PLAIN, SectionKind::Catalogue, |bytes| bytes[34] = 0)),
+        (Rule::Anchors, "second", edit(LISTS, second_anchor)),
+        (Rule::MembersExtent, "anchors-without-lists", in_records(PLAIN, |editor| editor.records.keysets[0][1] = 1)),
+        (Rule::FileLen, "room", in_place(PLAIN, |file| file.truncate(12))),
+        (Rule::SymbolsPadding, "reserved", in_section(PLAIN, SectionKind::Symbols, |bytes| bytes[6] = 1)),
+        (Rule::MetricPadding, "reserved", in_section(METRICS, SectionKind::MetricMetadata, |bytes| bytes[15] = 1)),
+        (Rule::MetaPairs, "empty-external-value", empty_external_value()),
         (Rule::PolicyKept, "name", {
             let series = series(&[&[("a-name-of-19-bytes-", "v")]]);
             let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
@@ -62,17 +79,17 @@ fn clauses() -> Vec<Broken> {
             "ancestors-order",
             in_section("meta", Meta, |bytes| replace_ancestors(bytes, &[[9; 16], [8; 16]].concat())),
         ),
-        (Rule::MetaValues, "row-form", in_meta(&|bytes| bytes[116] = 2)),
-        (Rule::MetaValues, "flag-2", in_meta(&|bytes| bytes[117] |= 4)),
-        (Rule::MetaValues, "reserved", in_meta(&|bytes| bytes[119] = 1)),
+        (Rule::MetaPadding, "flag-2", in_meta(&|bytes| bytes[117] |= 4)),
+        (Rule::MetaPadding, "reserved", in_meta(&|bytes| bytes[119] = 1)),
         (Rule::MetaTime, "empty-range", in_meta(&|bytes| set_range(bytes, 1, 32, (7, 7)))),
         (Rule::MetaTime, "backwards", in_meta(&|bytes| set_range(bytes, 1, 32, (8, 7)))),
         (Rule::MetaTime, "empty-window", in_meta(&|bytes| set_range(bytes, 2, 48, (-7, -7)))),
         (Rule::MetaTime, "unknown-window", in_meta(&|bytes| bytes[56] = 1)),
         (Rule::MetaJob, "output-without-job", in_meta(&|bytes| bytes[80] = 1)),
+        (Rule::MetaJob, "job-without-id", in_meta(&|bytes| bytes[84] = 1)),
         (Rule::MetaJob, "id-without-job", in_meta(&|bytes| bytes[64] = 1)),
         (Rule::MetaPolicy, "values", in_meta(&|bytes| bytes[108..112].copy_from_slice(&17_u32.to_le_bytes()))),
-        (Rule::MapNeeded, "map-of-map", map_of_map()),
+        (Rule::TableDepth, "map-of-map", map_of_map()),
         (Rule::RowsOrder, "swapped-across-pieces", swapped(1, 255)),
         (Rule::RowsOrder, "equal-across-pieces", repeated(1, 255)),
         (Rule::RowsOrder, "dictionary-equal-across-pieces", repeated(0, 255)),
@@ -212,7 +229,10 @@ fn break_rule(rule: Rule) -> Vec<u8> {
     use SectionKind::{Arena, Catalogue, Members, Meta, MetricMetadata, Rows, Symbols};
     match rule {
         Rule::Magic => in_place(PLAIN, |file| file[0] = 0x88),
-        Rule::Version => in_place(PLAIN, |file| file[10] += 1),
+        Rule::Version => in_place(PLAIN, |file| {
+            file[10] += 1;
+            reseal(file);
+        }),
         Rule::IncompatFeatures => edit(PLAIN, |editor| editor.features[0] = 1),
         Rule::HeaderChecksum => in_place(PLAIN, |file| file[60] ^= 1),
         Rule::FileLen => in_place(PLAIN, |file| file.truncate(file.len() - 1)),
@@ -230,11 +250,12 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::SectionUnknown => edit(PLAIN, |editor| {
             editor.sections.push(SectionBytes { kind: 8, id: 0, bytes: b"new".to_vec() });
         }),
+        Rule::SectionOwner => edit(PLAIN, |editor| {
+            editor.sections.push(SectionBytes { kind: PRIVATE_KINDS.start, id: 0, bytes: vec![1; 15] });
+        }),
         Rule::ChecksLength => in_place(PLAIN, |file| {
             file.extend_from_slice(&[0; 4]);
             file[40] += 4;
-            // The length of the last section, which is the checks.
-            file[64 + 6 * 24 + 16] += 4;
             reseal(file);
         }),
         Rule::ChecksChecksum => in_place(PLAIN, |file| {
@@ -249,7 +270,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::CatalogueLength => in_section(PLAIN, Catalogue, |bytes| bytes.push(0)),
         Rule::CatalogueWidths => edit(PLAIN, wider_catalogue),
         Rule::CataloguePadding => in_section(PLAIN, Catalogue, set_last),
-        Rule::SymbolsHeader => in_section(PLAIN, Symbols, |bytes| bytes[6] = 1),
+        Rule::SymbolsHeader => in_section(PLAIN, Symbols, |bytes| bytes[4] = 49),
         Rule::SymbolsLength => in_section(PLAIN, Symbols, |bytes| bytes.push(0)),
         Rule::SymbolsStarts => in_section(PLAIN, Arena, |bytes| bytes.push(b'x')),
         Rule::SymbolsWidths => edit(PLAIN, |editor| {
@@ -284,14 +305,18 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             let bits = editor.records.keys[0][4];
             editor.set_bits(Rows, bits, bits as u32, 0);
         }),
-        Rule::LeavesWritten => in_shapes("one-series", |editor| last(&mut editor.records.shapes).leaves = vec![0, 1]),
+        Rule::LeavesWritten => in_shapes(CHAIN, |editor| longest_leaves(editor).clear()),
+        Rule::LeavesNeeded => in_shapes("one-series", |editor| last(&mut editor.records.shapes).leaves = vec![0, 1]),
         Rule::LeavesOrder => in_shapes(CHAIN, |editor| {
-            let leaves = editor.records.shapes.iter_mut().map(|shape| &mut shape.leaves);
-            let leaves = leaves.max_by_key(|leaves| leaves.len()).expect("a table with leaves written out");
+            let leaves = longest_leaves(editor);
             let other = leaves.iter().position(|&column| column != leaves[0]).expect("a leaf of another column");
             leaves.swap(0, other);
         }),
-        Rule::ColumnsOrder => in_shapes(PLAIN, swap_last_domains),
+        // Two columns without bits, whose leaves are written out as they must be in this order.
+        Rule::ColumnsOrder => in_shapes("one-series", |editor| {
+            swap_last_domains(editor);
+            last(&mut editor.records.shapes).leaves = vec![1, 0];
+        }),
         Rule::TableDepth => too_deep(),
         Rule::MapNeeded => with_builder(|builder| {
             let map = builder.push_table(&[Domain::Table(TableId(0))], &[0, 1]).expect("a map of everything");
@@ -308,12 +333,13 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             let tables = editor.records.keys.len() + editor.records.tables.len();
             editor.records.pools[0][0] = tables as u64 - 1;
         }),
+        Rule::PoolOrder => edit(LISTS, swap_pools),
         Rule::PoolLists => edit(LISTS, |editor| editor.set_bits(Members, 0, 3, 0)),
         Rule::MembersExtent => in_section(LISTS, Members, |bytes| bytes.push(0)),
         // The pool over `le` has the lists (0, 1, 3) and (0, 2): two ends of 3 bits, then members of 2 bits from byte
         // 1.
         Rule::ListMembers => edit(LISTS, |editor| editor.set_bits(Members, 10, 2, 0)),
-        Rule::ListOrder => edit(LISTS, |editor| editor.set_bits(Members, 16, 2, 1)),
+        Rule::ListOrder => lists_out_of_order(),
         Rule::ListUsed => unused_list(),
         Rule::ListColumn => in_shapes(LISTS, swap_last_domains),
         Rule::Anchors => edit(LISTS, |editor| {
@@ -325,9 +351,11 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::KeysetOrder => keysets_out_of_order(),
         Rule::MetaHeader => in_section(PLAIN, Meta, |bytes| bytes.truncate(100)),
         Rule::MetaLength => in_section(PLAIN, Meta, |bytes| bytes.push(0)),
-        Rule::MetaValues => in_section(PLAIN, Meta, |bytes| bytes[117] |= 0x80),
+        Rule::MetaValues => in_section(PLAIN, Meta, |bytes| bytes[116] = 2),
+        Rule::MetaPadding => in_section(PLAIN, Meta, |bytes| bytes[117] |= 0x80),
         Rule::MetaTime => in_section(PLAIN, Meta, |bytes| bytes[32] = 5),
         Rule::MetaJob => in_section(PLAIN, Meta, |bytes| {
+            bytes[64] = 1;
             bytes[80] = 1;
             bytes[84] = 1;
         }),
@@ -346,7 +374,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         }
         Rule::MetaCounts => in_section(PLAIN, Meta, |bytes| bytes[8] += 1),
         Rule::Fingerprint => in_section(PLAIN, Meta, |bytes| bytes[16] ^= 1),
-        Rule::MetricHeader => in_section(METRICS, MetricMetadata, |bytes| bytes[15] = 1),
+        Rule::MetricHeader => in_section(METRICS, MetricMetadata, |bytes| bytes[8] = 33),
         Rule::MetricLength => in_section(METRICS, MetricMetadata, |bytes| bytes.push(b'x')),
         Rule::MetricWidths => edit(METRICS, wider_metrics),
         Rule::MetricPadding => edit(METRICS, |editor| {
@@ -468,6 +496,69 @@ fn unused_list() -> Vec<u8> {
     let columns = [Domain::Table(TableId(prefix.0)), Domain::Pool(pool)];
     builder.push_keyset_table(&columns, &[0, 1, 1, 1]).expect("in order");
     builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
+}
+
+/// A required section of a later version, before all others.
+fn unknown_section_first(editor: &mut BlockEditor) {
+    editor.sections.insert(0, SectionBytes { kind: 9, id: 0, bytes: b"new".to_vec() });
+}
+
+/// The leaves of the table that has the most written out.
+fn longest_leaves(editor: &mut BlockEditor) -> &mut Vec<u64> {
+    let leaves = editor.records.shapes.iter_mut().map(|shape| &mut shape.leaves);
+    leaves.max_by_key(|leaves| leaves.len()).expect("a table with leaves written out")
+}
+
+/// Swaps two pools: their records, their bytes and the numbers by which columns refer to them.
+fn swap_pools(editor: &mut BlockEditor) {
+    let &[[table_a, lists_a, members_a, 0], [table_b, lists_b, members_b, middle]] = &editor.records.pools[..] else {
+        panic!("the golden block has two pools")
+    };
+    let end = editor.records.keysets.iter().map(|&[_, anchors]| anchors).filter(|&anchors| anchors > 0).min();
+    let end = end.expect("a keyset with lists");
+    editor.records.pools = vec![[table_b, lists_b, members_b, 0], [table_a, lists_a, members_a, end - middle]];
+    editor.section(SectionKind::Members)[..end as usize].rotate_left(middle as usize);
+    let first = 1 + (editor.records.keys.len() + editor.records.tables.len()) as u64;
+    for column in editor.records.shapes.iter_mut().flat_map(|shape| &mut shape.columns) {
+        if column[0] >= first {
+            column[0] = first + 1 - (column[0] - first);
+        }
+    }
+    editor.records.place_shapes();
+    editor.repack();
+}
+
+/// Two prefixes whose lists stand in another order than they must, with the numbers of these lists.
+fn lists_out_of_order() -> Vec<u8> {
+    let mut builder = BlockBuilder::new(RowForm::BitPacked);
+    let symbols: Vec<_> =
+        ["k", "l", "v", "w"].iter().map(|symbol| builder.push_symbol(symbol).expect("in order")).collect();
+    let prefix = builder.push_key(symbols[0], &symbols[2..]).expect("in order");
+    let suffix = builder.push_key(symbols[1], &symbols[2..]).expect("in order");
+    let pool = builder.push_pool(TableId(suffix.0), &[&[0], &[1]]).expect("in order");
+    let columns = [Domain::Table(TableId(prefix.0)), Domain::Pool(pool)];
+    builder.push_keyset_table(&columns, &[0, 0, 1, 1]).expect("in order");
+    let block = builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta");
+    edit_block(&block, |editor| {
+        // Ends of two lists in 2 bits each, and from byte 1 on a member of 1 bit each.
+        editor.set_bits(SectionKind::Members, 8, 2, 0b01);
+        // Rows of two codes of 1 bit each.
+        let rows = last(&mut editor.records.tables)[1] * 8;
+        editor.set_bits(SectionKind::Rows, rows, 4, 0b0110);
+    })
+}
+
+/// An external label whose value is empty.
+fn empty_external_value() -> Vec<u8> {
+    let meta = BlockMeta { external_labels: vec![("a".to_owned(), "b".to_owned())], ..BlockMeta::default() };
+    let block = build(&series(&[&[("k", "v")]]), &Plan::default(), RowForm::BitPacked, &meta).expect("a sound block");
+    edit_block(&block, |editor| {
+        let meta = editor.section(SectionKind::Meta);
+        // `value_len`, and the last byte.
+        let len = meta.len();
+        meta[len - 4..len - 2].copy_from_slice(&[0, 0]);
+        meta.pop();
+    })
 }
 
 /// The keysets `b, c` and `a, c`.

@@ -5,7 +5,7 @@ use chronoxide_format::checksum::{crc, directory_checksum};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::layout::{MetaHeader, SectionKind, TIME_KNOWN};
 use chronoxide_format::view::BlockView;
-use chronoxide_format::write::{MetricRecords, Records, SectionBytes, assemble};
+use chronoxide_format::write::{MetricRecords, Records, SectionBytes, assemble, derive_id};
 use zerocopy::FromBytes;
 
 /// A block in pieces.
@@ -13,7 +13,7 @@ use zerocopy::FromBytes;
 pub struct BlockEditor {
     /// incompat, ro_compat, compat
     pub features: [u32; 3],
-    /// In the order of the file; the checks section is made anew.
+    /// In the order of the file.
     pub sections: Vec<SectionBytes>,
     /// The catalogue's records, packed anew by [`BlockEditor::repack`].
     pub records: Records,
@@ -141,16 +141,9 @@ impl BlockEditor {
     #[must_use]
     pub fn close(mut self) -> Vec<u8> {
         if !self.keep_id {
-            let bytes = |kind: SectionKind| {
-                let section = self.sections.iter().find(|section| section.kind == kind.code());
-                section.map_or(&[][..], |section| &section.bytes)
-            };
-            self.block_id = BlockId::derive(
-                time_start(bytes(SectionKind::Meta)),
-                bytes(SectionKind::Meta),
-                bytes(SectionKind::Catalogue),
-                bytes(SectionKind::MetricMetadata),
-            );
+            let meta = self.sections.iter().find(|section| section.kind == SectionKind::Meta.code());
+            let time_start = meta.and_then(|meta| time_start(&meta.bytes));
+            self.block_id = derive_id(self.features, &self.sections, time_start);
         }
         assemble(self.block_id, self.features, &self.sections)
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::layout::{OPTIONAL_KINDS, RowForm};
+use chronoxide_format::layout::{OPTIONAL_KINDS, PRIVATE_KINDS, RowForm, SectionKind};
 use chronoxide_format::metadata::{MetricMetadata, MetricType, Temporality};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{Job, TimeRange};
@@ -39,6 +39,7 @@ pub fn goldens() -> Vec<Golden> {
         golden("lists-bitpacked", histograms(), &lists(), bit_packed),
         golden("lists-fixedwidth", histograms(), &lists(), fixed_width),
         golden("many-chunks", many_series(), &Plan::default(), bit_packed),
+        golden("many-fixedwidth", few_chunks(), &Plan::default(), fixed_width),
         everything_in_meta(),
         metrics(),
         golden("one-series", series(&[&[("__name__", "up"), ("job", "api")]]), &Plan::default(), bit_packed),
@@ -46,6 +47,7 @@ pub fn goldens() -> Vec<Golden> {
         golden("plain-fixedwidth", small(), &Plan::default(), fixed_width),
         planned(),
         planned_small(),
+        read_only(),
         golden("shared-table", pods(), &shared(), bit_packed),
         golden("unicode", unicode(), &Plan::default(), bit_packed),
     ]
@@ -201,7 +203,7 @@ fn deep() -> Plan {
 /// A series with as many labels as it may have.
 fn many_labels() -> BTreeSet<Labelset> {
     let labels = |last: &str| -> Labelset {
-        (0..512).map(|n| (format!("k{n:03}"), if n == 511 { last.to_owned() } else { "v".to_owned() })).collect()
+        (0..1023).map(|n| (format!("k{n:04}"), if n == 1022 { last.to_owned() } else { "v".to_owned() })).collect()
     };
     [labels("v"), labels("w")].into()
 }
@@ -223,6 +225,13 @@ fn many_series() -> BTreeSet<Labelset> {
             ];
             labels.map(|(name, value)| (name.to_owned(), value)).into()
         })
+        .collect()
+}
+
+/// More values than 8 bits count, so that rows of fixed width have fields of 16 bits.
+fn few_chunks() -> BTreeSet<Labelset> {
+    (0..300)
+        .map(|n| [("host".to_owned(), format!("h{n:03}")), ("zone".to_owned(), format!("z{}", n % 3))].into())
         .collect()
 }
 
@@ -309,7 +318,8 @@ fn metrics() -> Golden {
     Golden { name: "metrics", bytes, series }
 }
 
-/// Every field of the meta section set, features that may be ignored, and a section that no reader knows.
+/// Every field of the meta section set, features that may be ignored, a section that no reader knows, and a private
+/// section.
 fn everything_in_meta() -> Golden {
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let series = small();
@@ -319,7 +329,7 @@ fn everything_in_meta() -> Golden {
         job: Some(Job { id: *b"one job, 16 byte", output: 1, output_count: 3 }),
         parents: vec![BlockId([1; 16]), BlockId([2; 16])],
         ancestors: vec![BlockId([0; 16]), BlockId([3; 16])],
-        external_labels: vec![pair("cluster", "eu-1"), pair("replica", "")],
+        external_labels: vec![pair("cluster", "eu-1"), pair("replica", "a")],
         annotations: vec![pair("note", "größer \"als\" gedacht"), pair("ticket", "42")],
         policy: LabelPolicy::INGEST,
         planner_version: 7,
@@ -327,7 +337,20 @@ fn everything_in_meta() -> Golden {
     };
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("golden blocks are sound");
     let mut editor = BlockEditor::open(&bytes);
-    editor.features = [0, 1, 6];
+    editor.features = [0, 0, 6];
     editor.sections.push(SectionBytes { kind: OPTIONAL_KINDS + 5, id: 9, bytes: b"not for this reader".to_vec() });
+    let private = [&[0x5A; 16][..], b"of another program"].concat();
+    editor.sections.push(SectionBytes { kind: PRIVATE_KINDS.start + 2, id: 0, bytes: private });
     Golden { name: "meta", bytes: editor.close(), series }
+}
+
+/// A block with a feature that forbids rewriting, and with a bit of padding set: its canonical form is that of a later
+/// version, so that readers must accept it.
+fn read_only() -> Golden {
+    let series = small();
+    let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default());
+    let mut editor = BlockEditor::open(&bytes.expect("golden blocks are sound"));
+    editor.features = [0, 1 << 28, 0];
+    *editor.section(SectionKind::Rows).last_mut().expect("closing bytes") = 0x80;
+    Golden { name: "read-only", bytes: editor.close(), series }
 }

@@ -13,6 +13,7 @@
 //! | [`flat`] | series as pairs of ids in memory, which benches compare with |
 //! | [`fuzzing`] | what fuzzers call |
 //! | [`hostile`] | fields set to values that no writer would write |
+//! | [`manifest`] | the verdict on each golden and broken file, for other readers |
 //! | [`merging`] | what becomes of series when blocks are merged: a model |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
 //! | [`product`] | blocks that stand for very many series in few bytes |
@@ -33,6 +34,7 @@ pub mod flat;
 pub mod fuzzing;
 pub mod golden;
 pub mod hostile;
+pub mod manifest;
 pub mod merging;
 pub mod plan;
 pub mod product;

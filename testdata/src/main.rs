@@ -10,10 +10,11 @@ use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::dump;
 use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::manifest::{MANIFEST, manifest};
 use chronoxide_testdata::remap::broken::broken_remaps;
 use chronoxide_testdata::remap::golden::golden_remaps;
 
-/// Makes the golden and the broken blocks and remaps of the format
+/// Makes the golden and the broken blocks and remaps of the format, and the manifest of their verdicts
 ///
 /// Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit.
 #[derive(clap::Parser)]
@@ -51,6 +52,7 @@ fn make(arguments: Arguments) -> Result<Exit, Failure> {
     for broken in broken_remaps() {
         create(&remap_folders[1].join(broken.rule.id()).with_extension("cxr"), &broken.bytes)?;
     }
+    create(&arguments.folder.join(MANIFEST), manifest().as_bytes())?;
     Ok(Exit::Ok)
 }
 

@@ -8,6 +8,7 @@ use chronoxide_format::{Rule, SeriesRef};
 use chronoxide_inspect::dump::dump;
 use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::manifest::{MANIFEST, manifest};
 use chronoxide_testdata::plan::Labelset;
 
 fn folder(name: &str) -> PathBuf {
@@ -86,4 +87,16 @@ fn broken_files_break_the_rule_that_they_are_named_after() {
         let found = BlockView::open(&file).and_then(|view| view.verify().map(|_| ()));
         assert_eq!(found.expect_err(id).rule(), broken.rule, "{id}");
     }
+}
+
+#[test]
+fn the_manifest_lists_every_file_with_its_verdict() {
+    let file = std::fs::read_to_string(folder(MANIFEST)).expect("the manifest");
+    assert_eq!(file, manifest());
+    let listed: BTreeSet<&str> = file.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+    let folders = [("golden", "cx"), ("broken", "cx"), ("remaps/golden", "cxr"), ("remaps/broken", "cxr")];
+    let files = folders.iter().flat_map(|(folder, ending)| {
+        file_names(folder, ending).into_iter().map(move |name| format!("{folder}/{name}.{ending}"))
+    });
+    assert_eq!(listed, files.collect::<BTreeSet<String>>().iter().map(String::as_str).collect());
 }

@@ -1,12 +1,13 @@
 //! Remaps compared with the targets they were built from, and damage to them.
 
+use chronoxide_cli::{Exit, HasExit};
 use chronoxide_format::SeriesRef;
 use chronoxide_format::identity::BlockId;
-use chronoxide_format::remap::layout::RemapHeader;
 use chronoxide_format::remap::{
     KeysetTargets, RemapBuildError, RemapBuilder, RemapError, RemapOutput, RemapRule, RemapView, Target,
 };
 use chronoxide_testdata::random::Random;
+use chronoxide_testdata::remap::editor::reseal_all;
 use proptest::prelude::*;
 
 /// Targets of an input's series: for each keyset, row and series a target or none.
@@ -132,7 +133,7 @@ proptest! {
             let bit = flip.index(bytes.len() * 8);
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
-        refresh_checksums(&mut bytes);
+        reseal_all(&mut bytes);
         if let Ok(view) = RemapView::open(&bytes) {
             let _ = view.verify();
             for series in 0..500 {
@@ -141,28 +142,6 @@ proptest! {
             let _ = view.targets().map(|targets| targets.take(1000).count());
         }
     }
-}
-
-/// Recomputes the checksums of damaged bytes, so that later checks meet the damage.
-fn refresh_checksums(bytes: &mut [u8]) {
-    use chronoxide_format::checksum::{crc, remap_checksum};
-    let header = size_of::<RemapHeader>();
-    let len = bytes.len();
-    let header_checksum = crc(&bytes[..header - 4]);
-    bytes[header - 4..header].copy_from_slice(&header_checksum.to_le_bytes());
-    // 8192 bytes and their checksum alternate: the length gives the number of checksums.
-    let chunks = (len - header).div_ceil(8196);
-    let (input, job) = (bytes[16..32].try_into().unwrap(), bytes[32..48].try_into().unwrap());
-    let start = len - chunks * 4;
-    for chunk in 0..chunks {
-        let end = (header + (chunk + 1) * 8192).min(start);
-        let checksum = remap_checksum(&input, &job, chunk as u64, &bytes[header + chunk * 8192..end]);
-        bytes[start + chunk * 4..start + chunk * 4 + 4].copy_from_slice(&checksum.to_le_bytes());
-    }
-    let checks = remap_checksum(&input, &job, u64::MAX, &bytes[start..]);
-    bytes[header - 8..header - 4].copy_from_slice(&checks.to_le_bytes());
-    let header_checksum = crc(&bytes[..header - 4]);
-    bytes[header - 4..header].copy_from_slice(&header_checksum.to_le_bytes());
 }
 
 #[test]
@@ -239,6 +218,13 @@ fn bytes_that_are_not_a_remap_are_reported_as_such() {
     assert_eq!(RemapView::open(b"\x89CXB\r\n\x1a\n").unwrap_err(), RemapError::NotARemap);
     let mut bytes = one_output(1).finish().unwrap();
     bytes[10] = 99;
+    reseal_all(&mut bytes);
     let newer = RemapView::open(&bytes).unwrap_err();
     assert_eq!(newer, RemapError::UnsupportedVersion { major: 0, minor: 99 });
+    let mut bytes = one_output(1).finish().unwrap();
+    bytes[12] = 4;
+    reseal_all(&mut bytes);
+    let newer = RemapView::open(&bytes).unwrap_err();
+    assert_eq!(newer, RemapError::UnsupportedFeatures { bits: 4 });
+    assert_eq!(newer.exit(), Exit::Unsupported);
 }

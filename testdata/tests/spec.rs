@@ -179,6 +179,9 @@ fn rules_are_stated_listed_and_coded() {
     let table = tables(&spec).into_iter().find(|table| table[0][0] == "rule").expect("a list of rules");
     let listed: Vec<String> = table[1..].iter().map(|row| row[0].trim_matches('`').to_owned()).collect();
     assert_eq!(listed, coded);
+    let classes: Vec<String> = table[1..].iter().map(|row| row[1].clone()).collect();
+    let coded_classes: Vec<String> = Rule::ALL.iter().map(|rule| rule.class().letter().to_string()).collect();
+    assert_eq!(classes, coded_classes);
 
     let stated: BTreeSet<String> = statements(&spec)
         .split("`[")
@@ -194,7 +197,7 @@ fn rules_are_stated_listed_and_coded() {
 fn errors_are_those_that_the_spec_lists() {
     let table = tables(&spec()).into_iter().find(|table| table[0][0] == "rule").expect("a list of rules");
     let listed: BTreeMap<String, String> =
-        table[1..].iter().map(|row| (row[0].trim_matches('`').to_owned(), row[1].clone())).collect();
+        table[1..].iter().map(|row| (row[0].trim_matches('`').to_owned(), row[2].clone())).collect();
     for broken in chronoxide_testdata::broken::broken() {
         let opened = chronoxide_format::view::BlockView::open(&broken.bytes).and_then(|view| view.verify().map(|_| ()));
         let kind = match opened.expect_err("it is broken") {

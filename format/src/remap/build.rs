@@ -1,17 +1,19 @@
 //! The bytes of a remap (remap spec).
 
+use std::ops::Range;
+
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 
 use super::encoding::{KeysetEncoding, Patterns};
-use super::frame::{CHECKS_PLACE, HEADER_LEN};
+use super::frame::HEADER_LEN;
 use super::keyset_targets::{GONE, KeysetTargets};
 use super::layout::{
-    MAX_TARGET_WIDTH, OutputEntry, REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR,
+    MAX_TARGET_WIDTH, OutputEntry, REMAP_GROUP_KEYSETS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, REMAP_SLICE_ROWS,
     RemapHeader,
 };
 use crate::bits::{BitWriter, width};
-use crate::checksum::{crc, remap_checksum};
+use crate::checksum::{Grid, Owner, crc};
 use crate::identity::BlockId;
 use crate::number::{index, length, low32};
 
@@ -127,7 +129,7 @@ impl RemapBuilder {
         }
         self.write_rows(&encoding, &numbers, pattern, pattern_width);
         let of_part = |part: &super::encoding::PartEncoding| {
-            [part.first, part.group_width.into(), part.width.into(), part.is_summed.into()]
+            [part.least_base, part.base_width.into(), part.width.into(), part.is_summed.into()]
         };
         self.parts.extend(encoding.parts.iter().map(of_part));
         u32::try_from(self.parts.len()).map_err(|_| RemapBuildError::TooMany { what: "parts" })?;
@@ -137,8 +139,8 @@ impl RemapBuilder {
         Ok(())
     }
 
-    /// Bases for the `first` of the parts of each group: one less than the smallest of them.
-    fn place_bases(&mut self) {
+    /// Sets the floor of each group: one less than the smallest base of its parts.
+    fn place_floors(&mut self) {
         let starts = self.groups.iter().map(|&[_, _, part, _]| index(low32(part)));
         let ends: Vec<usize> = starts.skip(1).chain([self.parts.len()]).collect();
         let mut left = &mut self.parts[..];
@@ -146,17 +148,17 @@ impl RemapBuilder {
         for (group, end) in self.groups.iter_mut().zip(ends) {
             let (parts, rest) = std::mem::take(&mut left).split_at_mut_checked(end - start).unwrap_or_default();
             (left, start) = (rest, end);
-            let base = parts.iter().map(|&[first, ..]| first - 1).min().unwrap_or(0);
-            parts.iter_mut().for_each(|[first, ..]| *first -= base);
-            group[3] = base;
+            let floor = parts.iter().map(|&[least_base, ..]| least_base - 1).min().unwrap_or(0);
+            parts.iter_mut().for_each(|[least_base, ..]| *least_base -= floor);
+            group[3] = floor;
         }
     }
 
     fn write_rows(&mut self, encoding: &KeysetEncoding, numbers: &[u32], pattern: u32, pattern_width: u32) {
-        let group_rows = index(REMAP_GROUP_ROWS);
+        let slice_rows = index(REMAP_SLICE_ROWS);
         self.rows.push(if encoding.row_len > 0 { 0 } else { length(encoding.rows.len()) }, encoding.anchor_width());
-        for (group, rows) in encoding.rows.chunks(group_rows).enumerate() {
-            let start = group * group_rows;
+        for (slice, rows) in encoding.rows.chunks(slice_rows).enumerate() {
+            let start = slice * slice_rows;
             if let Some(&before) = encoding.before.get(start) {
                 self.rows.push(before, encoding.anchor_width());
             }
@@ -165,7 +167,7 @@ impl RemapBuilder {
                 (part, part.base(shifts), shifts)
             });
             for (part, base, _) in shifts.clone() {
-                self.rows.push(base - part.first, part.group_width);
+                self.rows.push(base - part.least_base, part.base_width);
             }
             for (row, local) in rows.iter().enumerate() {
                 let number = numbers.get(index(*local)).copied().unwrap_or(pattern);
@@ -184,7 +186,7 @@ impl RemapBuilder {
     /// # Errors
     /// `TooMany` if there are more patterns or runs than a remap can have.
     pub fn finish(mut self) -> Result<Vec<u8>, RemapBuildError> {
-        self.place_bases();
+        self.place_floors();
         let mut patterns: Vec<[u64; 2]> = Vec::with_capacity(self.patterns.all.len());
         let mut runs: Vec<[u64; 3]> = Vec::new();
         for pattern in &self.patterns.all {
@@ -204,18 +206,25 @@ impl RemapBuilder {
         let pattern_widths = push_records(&patterns, &mut body);
         let run_widths = push_records(&runs, &mut body);
         body.extend_from_slice(&self.rows.finish());
+        let owner = Owner::Remap { input: self.input.0, job: self.job };
+        let grid = Grid { front: HEADER_LEN, end: HEADER_LEN + length(body.len()) };
         let mut checks = Vec::with_capacity(body.len() / 2048 + 4);
-        for (chunk, number) in body.chunks(8192).zip(0..) {
-            checks.extend_from_slice(&remap_checksum(&self.input.0, &self.job, number, chunk).to_le_bytes());
+        for chunk in 0..grid.chunk_count() {
+            let Range { start, end } = grid.chunk(chunk);
+            // The body lies behind the header.
+            let range = [start, end].map(|position| usize::try_from(position - HEADER_LEN).unwrap_or(usize::MAX));
+            let data = body.get(range[0]..range[1]).unwrap_or_default();
+            checks.extend_from_slice(&owner.chunk_checksum(chunk, data).to_le_bytes());
         }
         let mut header = RemapHeader {
             remap_magic: REMAP_MAGIC,
             major: U16::new(REMAP_MAJOR),
             minor: U16::new(REMAP_MINOR),
-            output_count: U32::new(low32(length(self.outputs.len()))),
+            incompat: U32::new(0),
             input_id: self.input.0,
             job_id: self.job,
-            file_len: U64::new(HEADER_LEN + length(body.len()) + length(checks.len())),
+            file_len: U64::new(grid.end + length(checks.len())),
+            output_count: U32::new(low32(length(self.outputs.len()))),
             keyset_count,
             part_count,
             pattern_count,
@@ -227,7 +236,7 @@ impl RemapBuilder {
             pattern_widths,
             run_widths,
             reserved: [0; 2],
-            checks_checksum: U32::new(remap_checksum(&self.input.0, &self.job, CHECKS_PLACE, &checks)),
+            checks_checksum: U32::new(owner.checks_checksum(&checks)),
             header_checksum: U32::new(0),
         };
         let checked = header.as_bytes().len() - size_of::<U32>();

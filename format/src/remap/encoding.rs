@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::keyset_targets::{GONE, KeysetTargets};
-use super::layout::REMAP_GROUP_ROWS;
+use super::layout::REMAP_SLICE_ROWS;
 use crate::bits::width;
 use crate::number::{index, length, low32};
 
@@ -53,49 +53,49 @@ pub(super) struct PartEncoding {
     /// For each row, its first target among the series of all outputs, plus the number of series of the keyset from
     /// this row on.
     pub shifts: Vec<u64>,
-    pub first: u64,
-    /// 0 if all groups have the same base.
-    pub group_width: u32,
+    pub least_base: u64,
+    /// 0 if all slices have the same base.
+    pub base_width: u32,
     pub width: u32,
     /// True if fields count from the row before, and not from the base.
     pub is_summed: bool,
 }
 
 impl PartEncoding {
-    /// Bases for each group, or one for all, or bases and steps from row to row, whichever takes least.
+    /// Bases for each slice, or one for all, or bases and steps from row to row, whichever takes least.
     fn new(shifts: Vec<u64>) -> Self {
         let least = |shifts: &[u64]| shifts.iter().copied().min().unwrap_or(0);
         let most = |shifts: &[u64]| shifts.iter().copied().max().unwrap_or(0);
-        let first = least(&shifts);
-        let flat = width(most(&shifts) - first);
-        let (mut group_width, mut in_group, mut step) = (0, 0, Some(0));
-        for group in shifts.chunks(index(REMAP_GROUP_ROWS)) {
-            let base = least(group);
-            group_width = group_width.max(width(base - first));
-            in_group = in_group.max(width(most(group) - base));
+        let least_base = least(&shifts);
+        let flat = width(most(&shifts) - least_base);
+        let (mut base_width, mut in_slice, mut step) = (0, 0, Some(0));
+        for slice in shifts.chunks(index(REMAP_SLICE_ROWS)) {
+            let base = least(slice);
+            base_width = base_width.max(width(base - least_base));
+            in_slice = in_slice.max(width(most(slice) - base));
             // An insertion before a row moves all rows after it, so that shifts mostly rise.
-            let mut steps = group.iter().zip(group.iter().skip(1)).map(|(&before, &shift)| shift.checked_sub(before));
+            let mut steps = slice.iter().zip(slice.iter().skip(1)).map(|(&before, &shift)| shift.checked_sub(before));
             step =
                 steps.try_fold(step.unwrap_or(0), |most, step| Some(most.max(width(step?)))).filter(|_| step.is_some());
         }
         let rows = length(shifts.len());
         let bits =
-            |group: u32, row: u32| rows.div_ceil(REMAP_GROUP_ROWS.into()) * u64::from(group) + rows * u64::from(row);
+            |slice: u32, row: u32| rows.div_ceil(REMAP_SLICE_ROWS.into()) * u64::from(slice) + rows * u64::from(row);
         let ways =
-            [Some((0, flat, false)), Some((group_width, in_group, false)), step.map(|step| (group_width, step, true))];
-        let best = ways.into_iter().flatten().min_by_key(|&(group, row, _)| bits(group, row));
-        let (group_width, width, is_summed) = best.unwrap_or((0, flat, false));
-        Self { shifts, first, group_width, width, is_summed: is_summed && width > 0 }
+            [Some((0, flat, false)), Some((base_width, in_slice, false)), step.map(|step| (base_width, step, true))];
+        let best = ways.into_iter().flatten().min_by_key(|&(slice, row, _)| bits(slice, row));
+        let (base_width, width, is_summed) = best.unwrap_or((0, flat, false));
+        Self { shifts, least_base, base_width, width, is_summed: is_summed && width > 0 }
     }
 
-    /// Returns the base of the group in which these shifts are.
-    pub(super) fn base(&self, group: &[u64]) -> u64 {
-        if self.group_width == 0 { self.first } else { group.iter().copied().min().unwrap_or(0) }
+    /// Returns the base of the slice in which these shifts are.
+    pub(super) fn base(&self, slice: &[u64]) -> u64 {
+        if self.base_width == 0 { self.least_base } else { slice.iter().copied().min().unwrap_or(0) }
     }
 
     fn bits(&self) -> u64 {
         let rows = length(self.shifts.len());
-        rows.div_ceil(REMAP_GROUP_ROWS.into()) * u64::from(self.group_width) + rows * u64::from(self.width)
+        rows.div_ceil(REMAP_SLICE_ROWS.into()) * u64::from(self.base_width) + rows * u64::from(self.width)
     }
 }
 
@@ -198,9 +198,9 @@ impl KeysetEncoding {
     /// Returns the approximate size in bits, with the patterns that are not in `known`.
     fn bits(&self, known: &Patterns) -> u64 {
         let rows = length(self.rows.len());
-        let groups = rows.div_ceil(REMAP_GROUP_ROWS.into());
+        let slices = rows.div_ceil(REMAP_SLICE_ROWS.into());
         let pattern_width = width(length(self.patterns.all.len()).saturating_sub(1));
-        let of_rows = groups * u64::from(self.anchor_width()) + rows * u64::from(pattern_width);
+        let of_rows = slices * u64::from(self.anchor_width()) + rows * u64::from(pattern_width);
         let of_parts: u64 = self.parts.iter().map(|part| part.bits() + 24).sum();
         let of_pattern = |pattern: &Pattern| {
             let place = pattern.runs.iter().map(|run| width(run.place)).max().unwrap_or(0);

@@ -20,6 +20,12 @@ pub enum RemapError {
         /// Minor version in the header.
         minor: u16,
     },
+    /// The remap needs features that this reader does not have.
+    #[error("unsupported remap features: unknown incompat bits {bits:#x}")]
+    UnsupportedFeatures {
+        /// The unknown bits of the header's `incompat` word.
+        bits: u32,
+    },
     /// The remap breaks a rule of its spec.
     #[error("corrupt remap: {place}: {}(rule {}: {rule})", Values(*found, *expected), rule.id())]
     Corrupt {
@@ -41,6 +47,7 @@ impl RemapError {
         match self {
             Self::NotARemap => RemapRule::Magic,
             Self::UnsupportedVersion { .. } => RemapRule::Version,
+            Self::UnsupportedFeatures { .. } => RemapRule::IncompatFeatures,
             Self::Corrupt { rule, .. } => *rule,
         }
     }
@@ -52,7 +59,7 @@ impl RemapError {
 pub enum RemapPlace {
     /// A byte of the file.
     Byte(u64),
-    /// A chunk after the header.
+    /// A chunk of the file.
     Chunk(u64),
     /// An output, by number.
     Output(u64),

@@ -7,17 +7,15 @@ use super::error::{corrupt, corrupt_at};
 use super::layout::{OutputEntry, REMAP_GROUP_KEYSETS, REMAP_MAGIC, REMAP_MAJOR, REMAP_MINOR, RemapHeader};
 use super::{RemapError, RemapPlace, RemapRule};
 use crate::bits::bytes_for;
-use crate::checksum::{CheckedSection, Owner, crc, remap_checksum};
+use crate::checksum::{CheckedFile, ChunkProofs, Grid, Owner, SectionProofs, crc};
 use crate::error::Place;
-use crate::layout::{CHUNK_LEN, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL};
+use crate::layout::{MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL};
 use crate::number::length;
 use crate::view::Records;
 use crate::{Corruption, Error};
 
-/// Bits of `group_width` and `width` are numbers up to 48, and so is `pattern_width`.
+/// Bits of `base_width` and `width` are numbers up to 48, and so is `pattern_width`.
 const MAX_WIDTH_WIDTH: u8 = 6;
-/// Number that stands for the checks section in its own checksum.
-pub(super) const CHECKS_PLACE: u64 = u64::MAX;
 
 /// The place of each array of a remap, checked at opening. It borrows nothing, so that the owner of a remap's bytes
 /// can store it beside them; [`RemapView::with_frame`](super::RemapView::with_frame) combines the two at no cost.
@@ -31,8 +29,8 @@ pub struct RemapFrame {
     pub(super) runs: Records<3>,
     /// First bit of the rows, counted from the first byte after the header, as for records.
     pub(super) rows_bit: u64,
-    /// First byte of the checksums.
-    checks_start: u64,
+    /// Grid of chunks: from the end of the header to the checks.
+    grid: Grid,
 }
 
 /// The bytes of the header.
@@ -53,15 +51,18 @@ impl RemapFrame {
         let Ok((header, _)) = RemapHeader::read_from_prefix(bytes) else {
             return Err(corrupt(RemapRule::FileLen, RemapPlace::Byte(0), found, HEADER_LEN));
         };
-        let (major, minor) = (header.major.get(), header.minor.get());
-        if (major, minor) != (REMAP_MAJOR, REMAP_MINOR) {
-            return Err(RemapError::UnsupportedVersion { major, minor });
-        }
         let checked = bytes.get(..size_of::<RemapHeader>() - size_of::<U32>()).unwrap_or_default();
         let (computed, stored) = (crc(checked), header.header_checksum.get());
         if computed != stored {
             let place = RemapPlace::Byte(HEADER_LEN - 4);
             return Err(corrupt(RemapRule::HeaderChecksum, place, computed.into(), stored.into()));
+        }
+        let (major, minor) = (header.major.get(), header.minor.get());
+        if (major, minor) != (REMAP_MAJOR, REMAP_MINOR) {
+            return Err(RemapError::UnsupportedVersion { major, minor });
+        }
+        if header.incompat.get() != 0 {
+            return Err(RemapError::UnsupportedFeatures { bits: header.incompat.get() });
         }
         if header.file_len.get() != found {
             return Err(corrupt(RemapRule::FileLen, RemapPlace::Byte(48), found, header.file_len.get()));
@@ -86,8 +87,8 @@ impl RemapFrame {
         byte = bytes_for(runs.end());
         let rows_bit = byte * 8;
         byte += bytes_for(header.row_bits.get()) + STREAM_TAIL;
-        let checks_start = HEADER_LEN + byte;
-        let expected = checks_start + byte.div_ceil(CHUNK_LEN) * 4;
+        let grid = Grid { front: HEADER_LEN, end: HEADER_LEN + byte };
+        let expected = grid.end + grid.chunk_count() * 4;
         if expected != file_len {
             return Err(corrupt(RemapRule::Length, RemapPlace::Byte(0), file_len, expected));
         }
@@ -95,19 +96,35 @@ impl RemapFrame {
         let bounded =
             [groups.is_bounded(), keysets.is_bounded(), parts.is_bounded(), patterns.is_bounded(), runs.is_bounded()];
         if bounded.contains(&false) {
-            return Err(corrupt_at(RemapRule::RecordWidths, RemapPlace::Byte(80)));
+            return Err(corrupt_at(RemapRule::RecordWidths, RemapPlace::Byte(84)));
         }
-        Ok(Self { header, groups, keysets, parts, patterns, runs, rows_bit, checks_start })
+        Ok(Self { header, groups, keysets, parts, patterns, runs, rows_bit, grid })
     }
 
-    /// Returns all between header and checksums, with these.
-    pub(super) fn body<'a>(&self, bytes: &'a [u8]) -> CheckedSection<'a> {
-        let end = usize::try_from(self.checks_start).unwrap_or(usize::MAX);
-        CheckedSection {
+    /// Position of the checks in the file.
+    fn checks_start(&self) -> usize {
+        usize::try_from(self.grid.end).unwrap_or(usize::MAX)
+    }
+
+    /// Returns all between header and checks.
+    pub(super) fn body<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        bytes.get(size_of::<RemapHeader>()..self.checks_start()).unwrap_or_default()
+    }
+
+    /// Returns the remap with its checksums.
+    pub(super) fn checked<'a>(&self, bytes: &'a [u8]) -> CheckedFile<'a> {
+        let checks = bytes.get(self.checks_start()..).unwrap_or_default();
+        CheckedFile {
             owner: Owner::Remap { input: self.header.input_id, job: self.header.job_id },
-            bytes: bytes.get(size_of::<RemapHeader>()..end).unwrap_or_default(),
-            checks: <[U32]>::ref_from_bytes(bytes.get(end..).unwrap_or_default()).unwrap_or_default(),
+            bytes,
+            grid: self.grid,
+            checks: <[U32]>::ref_from_bytes(checks).unwrap_or_default(),
         }
+    }
+
+    /// Returns the record of the chunks of the body.
+    pub(super) fn proofs<'a>(&self, bytes: &'a [u8], proofs: &'a ChunkProofs) -> SectionProofs<'a> {
+        SectionProofs { file: self.checked(bytes), proofs, offset: self.grid.front, end: self.grid.end }
     }
 
     /// Returns the outputs at the beginning of the body.
@@ -131,7 +148,7 @@ impl RemapFrame {
             ("parts", HEADER_LEN + bytes_for(self.parts.end())),
             ("patterns", HEADER_LEN + bytes_for(self.patterns.end())),
             ("runs", HEADER_LEN + bytes_for(self.runs.end())),
-            ("rows", self.checks_start),
+            ("rows", self.grid.end),
             ("checksums", file_len),
         ];
         let mut start = 0;
@@ -147,15 +164,14 @@ impl RemapFrame {
     /// # Errors
     /// `Corrupt` with the first wrong checksum.
     pub fn check_all(&self, bytes: &[u8]) -> Result<(), RemapError> {
-        let body = self.body(bytes);
-        let (input, job) = (&self.header.input_id, &self.header.job_id);
-        let computed = remap_checksum(input, job, CHECKS_PLACE, body.checks.as_bytes());
+        let file = self.checked(bytes);
+        let computed = file.owner.checks_checksum(file.checks.as_bytes());
         let stored = self.header.checks_checksum.get();
         if computed != stored {
-            let place = RemapPlace::Byte(self.checks_start);
+            let place = RemapPlace::Byte(self.grid.end);
             return Err(corrupt(RemapRule::ChecksChecksum, place, computed.into(), stored.into()));
         }
-        body.check_all().map_err(damaged_chunk)
+        file.check_all().map_err(damaged_chunk)
     }
 }
 
@@ -171,9 +187,9 @@ pub(super) fn damaged_chunk(error: Error) -> RemapError {
 }
 
 fn check_header(header: &RemapHeader) -> Result<(), RemapError> {
-    let [series_start, rows, part_start, base] = header.group_widths;
+    let [series_start, rows, part_start, floor] = header.group_widths;
     let [series, row_len, pattern, pattern_width, part_count] = header.keyset_widths;
-    let [first, group_width, part_width, summed] = header.part_widths;
+    let [least_base, base_width, part_width, summed] = header.part_widths;
     let [pattern_length, run_end] = header.pattern_widths;
     let [start, part, place] = header.run_widths;
     let limits = [
@@ -181,22 +197,22 @@ fn check_header(header: &RemapHeader) -> Result<(), RemapError> {
             MAX_CODE_WIDTH,
             &[series_start, part_start, series, row_len, pattern, part_count, pattern_length, run_end, start, part][..],
         ),
-        (MAX_OFFSET_WIDTH, &[rows, base, first, place]),
-        (MAX_WIDTH_WIDTH, &[pattern_width, group_width, part_width]),
+        (MAX_OFFSET_WIDTH, &[rows, floor, least_base, place]),
+        (MAX_WIDTH_WIDTH, &[pattern_width, base_width, part_width]),
         (1, &[summed]),
     ];
     for (limit, widths) in limits {
         if let Some(&width) = widths.iter().find(|&&width| width > limit) {
-            return Err(corrupt(RemapRule::Header, RemapPlace::Byte(80), width.into(), limit.into()));
+            return Err(corrupt(RemapRule::Header, RemapPlace::Byte(84), width.into(), limit.into()));
         }
     }
     let row_bits = header.row_bits.get();
     if row_bits >> MAX_OFFSET_WIDTH > 0 {
-        return Err(corrupt(RemapRule::Header, RemapPlace::Byte(72), row_bits, 1 << MAX_OFFSET_WIDTH));
+        return Err(corrupt(RemapRule::Header, RemapPlace::Byte(76), row_bits, 1 << MAX_OFFSET_WIDTH));
     }
     if header.reserved != [0; 2] {
         let reserved = u16::from_le_bytes(header.reserved);
-        return Err(corrupt(RemapRule::Header, RemapPlace::Byte(98), reserved.into(), 0));
+        return Err(corrupt(RemapRule::Header, RemapPlace::Byte(102), reserved.into(), 0));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::RemapPlace::{Group as AtGroup, Keyset as AtKeyset, Part as AtPart};
 use super::error::{corrupt, corrupt_at};
-use super::layout::{REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS};
+use super::layout::{REMAP_GROUP_KEYSETS, REMAP_SLICE_ROWS};
 use super::{RemapError, RemapRule, RemapView};
 use crate::bits::width;
 use crate::number::low32;
@@ -27,8 +27,8 @@ pub(super) struct Start {
     /// First bit among the rows.
     pub rows: u64,
     pub part: u64,
-    /// Base of the `first` of all parts of the group.
-    pub base: u64,
+    /// Added to the smallest base of each part of the group.
+    pub floor: u64,
 }
 
 /// A KEYSET record, and the values derived from the records before it.
@@ -39,8 +39,8 @@ pub(super) struct Keyset {
     pub row_count: u64,
     pub row_len: u64,
     pub parts: Span,
-    /// Base of the `first` of its parts.
-    pub base: u64,
+    /// Floor of its group.
+    pub floor: u64,
     pub pattern: u64,
     pub pattern_width: u32,
     pub layout: RowsLayout,
@@ -50,16 +50,16 @@ impl Keyset {
     /// Start of the next keyset, if it is in the same group.
     pub(super) fn end(&self) -> Start {
         let rows = self.layout.first_bit.saturating_add(self.layout.len(self.row_count));
-        Start { series: self.series.end, rows, part: self.parts.end, base: self.base }
+        Start { series: self.series.end, rows, part: self.parts.end, floor: self.floor }
     }
 }
 
 /// A PART record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    /// The smallest base less that of the group.
-    pub first: u64,
-    pub group_width: u32,
+    /// The smallest base less the floor of the group.
+    pub least_base: u64,
+    pub base_width: u32,
     pub width: u32,
     /// True if a row's shift is the sum of the fields up to its own.
     pub is_summed: bool,
@@ -68,7 +68,7 @@ pub(super) struct Part {
 /// Layout of the rows of a keyset in the stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowsLayout {
-    /// The first bit of the first group.
+    /// The first bit of the first slice.
     pub first_bit: u64,
     /// Bits of an anchor, the bases of all parts included.
     pub head: u64,
@@ -78,34 +78,34 @@ pub(super) struct RowsLayout {
 }
 
 impl RowsLayout {
-    fn group_bits(&self) -> u64 {
-        self.head.saturating_add(self.row.saturating_mul(REMAP_GROUP_ROWS.into()))
+    fn slice_bits(&self) -> u64 {
+        self.head.saturating_add(self.row.saturating_mul(REMAP_SLICE_ROWS.into()))
     }
 
-    /// Returns the first bit of a group.
-    pub(super) fn group(&self, group: u64) -> u64 {
-        self.first_bit.saturating_add(group.saturating_mul(self.group_bits()))
+    /// Returns the first bit of a slice.
+    pub(super) fn slice(&self, slice: u64) -> u64 {
+        self.first_bit.saturating_add(slice.saturating_mul(self.slice_bits()))
     }
 
     /// Returns the first bit of a row.
     pub(super) fn row(&self, row: u64) -> u64 {
-        let in_group = row % u64::from(REMAP_GROUP_ROWS);
-        let group = self.group(row / u64::from(REMAP_GROUP_ROWS));
-        group.saturating_add(self.head).saturating_add(in_group.saturating_mul(self.row))
+        let in_slice = row % u64::from(REMAP_SLICE_ROWS);
+        let slice = self.slice(row / u64::from(REMAP_SLICE_ROWS));
+        slice.saturating_add(self.head).saturating_add(in_slice.saturating_mul(self.row))
     }
 
     /// Returns the number of bits of `row_count` rows.
     pub(super) fn len(&self, rows: u64) -> u64 {
-        let groups = rows.div_ceil(REMAP_GROUP_ROWS.into());
-        groups.saturating_mul(self.head).saturating_add(rows.saturating_mul(self.row))
+        let slices = rows.div_ceil(REMAP_SLICE_ROWS.into());
+        slices.saturating_mul(self.head).saturating_add(rows.saturating_mul(self.row))
     }
 }
 
 impl RemapView<'_> {
     /// Returns the start of the first keyset of a group.
     pub(super) fn group(&self, number: u32) -> Result<Start, RemapError> {
-        let [series, rows, part, base] = self.record(&self.frame.groups, number.into(), AtGroup(number.into()))?;
-        Ok(Start { series, rows, part, base })
+        let [series, rows, part, floor] = self.record(&self.frame.groups, number.into(), AtGroup(number.into()))?;
+        Ok(Start { series, rows, part, floor })
     }
 
     /// Returns the keyset that starts here. Costs O(parts); there is one part unless the compaction had shards.
@@ -131,7 +131,7 @@ impl RemapView<'_> {
         let mut layout = RowsLayout { first_bit, head: anchor_width.into(), anchor_width, row: pattern_width };
         for part in parts.start..parts.end {
             let part = self.part(part)?;
-            layout.head += u64::from(part.group_width);
+            layout.head += u64::from(part.base_width);
             layout.row += u64::from(part.width);
         }
         Ok(Keyset {
@@ -140,7 +140,7 @@ impl RemapView<'_> {
             row_count,
             row_len,
             parts,
-            base: start.base,
+            floor: start.floor,
             pattern,
             pattern_width: low32(pattern_width),
             layout,
@@ -185,10 +185,10 @@ impl RemapView<'_> {
     }
 
     pub(super) fn part(&self, number: u64) -> Result<Part, RemapError> {
-        let [first, group_width, width, summed] = self.record(&self.frame.parts, number, AtPart(number))?;
-        if group_width.max(width) > 48 {
-            return Err(corrupt(RemapRule::RowFields, AtPart(number), group_width.max(width), 48));
+        let [least_base, base_width, width, summed] = self.record(&self.frame.parts, number, AtPart(number))?;
+        if base_width.max(width) > 48 {
+            return Err(corrupt(RemapRule::RowFields, AtPart(number), base_width.max(width), 48));
         }
-        Ok(Part { first, group_width: low32(group_width), width: low32(width), is_summed: summed > 0 })
+        Ok(Part { least_base, base_width: low32(base_width), width: low32(width), is_summed: summed > 0 })
     }
 }

@@ -8,10 +8,10 @@ pub const REMAP_MAGIC: [u8; 8] = *b"\x89CXR\r\n\x1a\n";
 /// The major version that this crate reads and writes.
 pub const REMAP_MAJOR: u16 = 0;
 /// The minor version; for major version 0 the number of the draft.
-pub const REMAP_MINOR: u16 = 1;
+pub const REMAP_MINOR: u16 = 2;
 
-/// Rows that share a base.
-pub const REMAP_GROUP_ROWS: u32 = 16;
+/// Rows per slice, which share a base.
+pub const REMAP_SLICE_ROWS: u32 = 16;
 /// Keysets per GROUP record. A lookup reads those of the group that come before, so that groups have fewer keysets
 /// than rows.
 pub const REMAP_GROUP_KEYSETS: u32 = 8;
@@ -28,14 +28,16 @@ pub struct RemapHeader {
     pub major: U16,
     /// [`REMAP_MINOR`]
     pub minor: U16,
-    /// Outputs of the compaction.
-    pub output_count: U32,
+    /// Feature bits without which the remap cannot be read.
+    pub incompat: U32,
     /// Block whose series are mapped.
     pub input_id: [u8; 16],
     /// The job that wrote the outputs.
     pub job_id: [u8; 16],
     /// Length of the file in bytes.
     pub file_len: U64,
+    /// Outputs of the compaction.
+    pub output_count: U32,
     /// KEYSET records.
     pub keyset_count: U32,
     /// PART records.
@@ -46,11 +48,11 @@ pub struct RemapHeader {
     pub run_count: U32,
     /// Bits of the rows.
     pub row_bits: U64,
-    /// Widths of `series_start`, `rows`, `part_start`, `base`.
+    /// Widths of `series_start`, `rows`, `part_start`, `floor`.
     pub group_widths: [u8; 4],
     /// Widths of `series`, `row_len`, `pattern`, `pattern_width`, `part_count`.
     pub keyset_widths: [u8; 5],
-    /// Widths of `first`, `group_width`, `width`, `summed`.
+    /// Widths of `least_base`, `base_width`, `width`, `summed`.
     pub part_widths: [u8; 4],
     /// Widths of `length`, `run_end`.
     pub pattern_widths: [u8; 2],
@@ -58,7 +60,7 @@ pub struct RemapHeader {
     pub run_widths: [u8; 3],
     /// Zero.
     pub reserved: [u8; 2],
-    /// Checksum of the checksums at the end.
+    /// Checksum of the checks.
     pub checks_checksum: U32,
     /// CRC of the bytes of the header before it.
     pub header_checksum: U32,

@@ -33,11 +33,12 @@ macro_rules! rules {
 rules! {
     Magic "magic" "the file begins with the magic"
     Version "version" "the version is known"
+    IncompatFeatures "incompat-features" "every incompat feature is known"
     HeaderChecksum "header-checksum" "the header's checksum is right"
     FileLen "file-len" "the file is as long as its header says"
     Header "header" "no width or count of the header is too large"
     Length "length" "the file is as long as its counts imply"
-    ChecksChecksum "checks-checksum" "the checksum of the checksums is right"
+    ChecksChecksum "checks-checksum" "the checksum of the checks is right"
     ChunkChecksum "chunk-checksum" "the checksum of each chunk is right"
     Outputs "outputs" "series of outputs add up, to no more than can be numbered"
     RecordWidths "record-widths" "each width is that of the field's largest value"

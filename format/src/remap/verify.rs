@@ -6,7 +6,7 @@ use super::RemapPlace::{
 use super::error::{corrupt, corrupt_at};
 use super::frame::HEADER_LEN;
 use super::keyset::{Keyset, Part, Start};
-use super::layout::{MAX_TARGET_WIDTH, REMAP_GROUP_KEYSETS, REMAP_GROUP_ROWS};
+use super::layout::{MAX_TARGET_WIDTH, REMAP_GROUP_KEYSETS, REMAP_SLICE_ROWS};
 use super::{RemapError, RemapRule, RemapView};
 use crate::bits::{bytes_for, width};
 use crate::layout::STREAM_TAIL;
@@ -25,7 +25,7 @@ impl RemapView<'_> {
         self.verify_widths()?;
         self.verify_padding()?;
         self.verify_patterns()?;
-        let mut so_far = SoFar { next: Start { series: 0, rows: 0, part: 0, base: 0 }, patterns: 0 };
+        let mut so_far = SoFar { next: Start { series: 0, rows: 0, part: 0, floor: 0 }, patterns: 0 };
         for group in 0..self.frame.groups.count {
             self.verify_group(group, &mut so_far)?;
         }
@@ -127,7 +127,7 @@ impl RemapView<'_> {
         if run_end == run_count { Ok(()) } else { Err(corrupt(RemapRule::Patterns, Byte(0), run_end, run_count)) }
     }
 
-    /// Checks that a group states where its first keyset begins, and that its base is the largest possible one.
+    /// Checks that a group states where its first keyset begins, and that its floor is the largest possible one.
     fn verify_group(&self, number: u32, so_far: &mut SoFar) -> Result<(), RemapError> {
         let at = AtGroup(number.into());
         let start = self.group(number)?;
@@ -145,10 +145,10 @@ impl RemapView<'_> {
         for keyset in first..self.frame.keysets.count.min(first.saturating_add(REMAP_GROUP_KEYSETS)) {
             self.verify_keyset(keyset, so_far)?;
         }
-        let parts = (start.part..so_far.next.part).map(|part| self.part(part).map(|part| part.first));
+        let parts = (start.part..so_far.next.part).map(|part| self.part(part).map(|part| part.least_base));
         let least = parts.reduce(|a, b| Ok(a?.min(b?))).transpose()?;
         match least {
-            None if start.base != 0 => Err(corrupt(RemapRule::Groups, at, start.base, 0)),
+            None if start.floor != 0 => Err(corrupt(RemapRule::Groups, at, start.floor, 0)),
             Some(least) if least != 1 => Err(corrupt(RemapRule::Groups, at, least, 1)),
             _ => Ok(()),
         }
@@ -178,7 +178,7 @@ impl RemapView<'_> {
         for part in keyset.parts.start..keyset.parts.end {
             let record = self.part(part)?;
             self.verify_part(&keyset, (part, record), (base_bit, bit))?;
-            base_bit += u64::from(record.group_width);
+            base_bit += u64::from(record.base_width);
             bit += u64::from(record.width);
         }
         Ok(())
@@ -192,8 +192,8 @@ impl RemapView<'_> {
         let mut row = 0;
         while row < keyset.row_count {
             let at = Row(keyset.number.into(), row);
-            if keyset.row_len == 0 && row % u64::from(REMAP_GROUP_ROWS) == 0 {
-                let anchor = self.anchor(keyset, row / u64::from(REMAP_GROUP_ROWS))?;
+            if keyset.row_len == 0 && row % u64::from(REMAP_SLICE_ROWS) == 0 {
+                let anchor = self.anchor(keyset, row / u64::from(REMAP_SLICE_ROWS))?;
                 if anchor != before {
                     return Err(corrupt(RemapRule::RowLengths, at, anchor, before));
                 }
@@ -251,26 +251,26 @@ impl RemapView<'_> {
         if part.is_summed && part.width == 0 {
             return Err(corrupt_at(RemapRule::RowFields, at));
         }
-        let group_rows = u64::from(REMAP_GROUP_ROWS);
+        let slice_rows = u64::from(REMAP_SLICE_ROWS);
         let (mut bases, mut fields) = (Range::NONE, Range::NONE);
-        let groups = if part.group_width == 0 && part.width == 0 { 0 } else { keyset.row_count.div_ceil(group_rows) };
-        for group in 0..groups {
-            bases.add(self.field(layout.group(group).saturating_add(base_bit), part.group_width, keyset.number)?);
-            let mut of_group = Range::NONE;
-            for row in group * group_rows..keyset.row_count.min((group + 1) * group_rows) {
-                of_group.add(self.field(layout.row(row).saturating_add(bit), part.width, keyset.number)?);
+        let slices = if part.base_width == 0 && part.width == 0 { 0 } else { keyset.row_count.div_ceil(slice_rows) };
+        for slice in 0..slices {
+            bases.add(self.field(layout.slice(slice).saturating_add(base_bit), part.base_width, keyset.number)?);
+            let mut of_slice = Range::NONE;
+            for row in slice * slice_rows..keyset.row_count.min((slice + 1) * slice_rows) {
+                of_slice.add(self.field(layout.row(row).saturating_add(bit), part.width, keyset.number)?);
                 // The base is the first one's shift.
-                if part.is_summed && of_group.least != 0 {
-                    return Err(corrupt(RemapRule::RowFields, at, of_group.least, 0));
+                if part.is_summed && of_slice.least != 0 {
+                    return Err(corrupt(RemapRule::RowFields, at, of_slice.least, 0));
                 }
             }
-            if part.group_width > 0 && of_group.least != 0 {
-                return Err(corrupt(RemapRule::RowFields, at, of_group.least, 0));
+            if part.base_width > 0 && of_slice.least != 0 {
+                return Err(corrupt(RemapRule::RowFields, at, of_slice.least, 0));
             }
-            fields = fields.and(of_group);
+            fields = fields.and(of_slice);
         }
-        for (range, stored) in [(bases, part.group_width), (fields, part.width)] {
-            if groups > 0 && (range.least != 0 || width(range.most) != stored) {
+        for (range, stored) in [(bases, part.base_width), (fields, part.width)] {
+            if slices > 0 && (range.least != 0 || width(range.most) != stored) {
                 return Err(corrupt(RemapRule::RowFields, at, stored.into(), width(range.most).into()));
             }
         }

@@ -4,13 +4,13 @@ use std::fmt;
 
 use super::RemapPlace::{Byte, Keyset as AtKeyset, Pattern as AtPattern, Row as AtRow, Run as AtRun};
 use super::error::corrupt;
-use super::frame::{RemapFrame, damaged_chunk};
+use super::frame::{HEADER_LEN, RemapFrame, damaged_chunk};
 use super::keyset::{Keyset, Span};
-use super::layout::{OutputEntry, REMAP_GROUP_ROWS};
+use super::layout::{OutputEntry, REMAP_SLICE_ROWS};
 use super::targets::Targets;
 use super::{RemapError, RemapRule};
 use crate::bits::Bits;
-use crate::checksum::{ChunkProofs, SectionProofs, chunk_count};
+use crate::checksum::ChunkProofs;
 use crate::identity::BlockId;
 use crate::number::{index, length, low32};
 use crate::view::Records;
@@ -68,11 +68,11 @@ impl<'a> RemapView<'a> {
     #[inline]
     #[must_use]
     pub fn with_frame(bytes: &'a [u8], frame: &RemapFrame, proofs: Option<&'a ChunkProofs>) -> Self {
-        let section = frame.body(bytes);
-        let proofs = proofs.map(|proofs| SectionProofs { section, proofs, first_chunk: 0 });
+        let proofs = proofs.map(|proofs| frame.proofs(bytes, proofs));
         // A field outside is reported as a violation of a rule of remaps: the stream's own rule is never reported.
-        let bits = Bits::with_proofs(section.bytes, Rule::TableExtent, proofs);
-        Self { bytes, frame: *frame, outputs: frame.outputs(section.bytes), bits }
+        let body = frame.body(bytes);
+        let bits = Bits::with_proofs(body, Rule::TableExtent, proofs);
+        Self { bytes, frame: *frame, outputs: frame.outputs(body), bits }
     }
 
     /// Checks the chunks of the outputs, which views with proofs do not check by themselves. Costs O(outputs).
@@ -80,8 +80,7 @@ impl<'a> RemapView<'a> {
     /// # Errors
     /// `Corrupt` if a chunk is damaged.
     pub fn prove_outputs(&self) -> Result<(), RemapError> {
-        let section = self.frame.body(self.bytes);
-        (0..chunk_count(self.frame.outputs_len())).try_for_each(|chunk| section.check(chunk)).map_err(damaged_chunk)
+        self.frame.checked(self.bytes).check_range(HEADER_LEN, self.frame.outputs_len()).map_err(damaged_chunk)
     }
 
     /// Returns the bytes of the remap.
@@ -235,9 +234,9 @@ impl<'a> RemapView<'a> {
         }
     }
 
-    /// Series of a keyset before a group of its rows.
-    pub(super) fn anchor(&self, keyset: &Keyset, group: u64) -> Result<u64, RemapError> {
-        self.field(keyset.layout.group(group), keyset.layout.anchor_width, keyset.number)
+    /// Series of a keyset before a slice of its rows.
+    pub(super) fn anchor(&self, keyset: &Keyset, slice: u64) -> Result<u64, RemapError> {
+        self.field(keyset.layout.slice(slice), keyset.layout.anchor_width, keyset.number)
     }
 
     /// Returns the pattern of a row.
@@ -256,8 +255,8 @@ impl<'a> RemapView<'a> {
         part: u64,
     ) -> Result<u64, RemapError> {
         let layout = &keyset.layout;
-        let (group, in_group) = (row / u64::from(REMAP_GROUP_ROWS), row % u64::from(REMAP_GROUP_ROWS));
-        let mut base_bit = layout.group(group).saturating_add(layout.anchor_width.into());
+        let (slice, in_slice) = (row / u64::from(REMAP_SLICE_ROWS), row % u64::from(REMAP_SLICE_ROWS));
+        let mut base_bit = layout.slice(slice).saturating_add(layout.anchor_width.into());
         let mut bit = layout.row(row).saturating_add(keyset.pattern_width.into());
         let wanted = keyset.parts.start.saturating_add(part);
         if wanted >= keyset.parts.end {
@@ -265,14 +264,14 @@ impl<'a> RemapView<'a> {
         }
         for before in keyset.parts.start..wanted {
             let before = self.part(before)?;
-            base_bit = base_bit.saturating_add(before.group_width.into());
+            base_bit = base_bit.saturating_add(before.base_width.into());
             bit = bit.saturating_add(before.width.into());
         }
         let part = self.part(wanted)?;
-        let mut shift = keyset.base.saturating_add(part.first);
-        shift = shift.saturating_add(self.field(base_bit, part.group_width, keyset.number)?);
-        // The fields of the rows of the group up to this one, or this one's alone.
-        let earlier = if part.is_summed { in_group } else { 0 };
+        let mut shift = keyset.floor.saturating_add(part.least_base);
+        shift = shift.saturating_add(self.field(base_bit, part.base_width, keyset.number)?);
+        // The fields of the rows of the slice up to this one, or this one's alone.
+        let earlier = if part.is_summed { in_slice } else { 0 };
         for back in (0..=earlier).rev() {
             let bit = bit.saturating_sub(back.saturating_mul(layout.row));
             shift = shift.saturating_add(self.field(bit, part.width, keyset.number)?);
@@ -308,16 +307,16 @@ impl<'a> RemapView<'a> {
 
     /// Returns the row of a series of a keyset, and the number of series before the row.
     fn find_row(&self, keyset: &Keyset, place: u64) -> Result<(u64, u64), RemapError> {
-        // The last group that does not start behind the series.
-        let (mut low, mut high) = (1, keyset.row_count.div_ceil(REMAP_GROUP_ROWS.into()));
+        // The last slice that does not start behind the series.
+        let (mut low, mut high) = (1, keyset.row_count.div_ceil(REMAP_SLICE_ROWS.into()));
         while low < high {
             let middle = low + (high - low) / 2;
             if self.anchor(keyset, middle)? <= place { low = middle + 1 } else { high = middle }
         }
-        let group = low - 1;
-        let mut before = self.anchor(keyset, group)?;
-        let first = group * u64::from(REMAP_GROUP_ROWS);
-        for row in first..keyset.row_count.min(first + u64::from(REMAP_GROUP_ROWS)) {
+        let slice = low - 1;
+        let mut before = self.anchor(keyset, slice)?;
+        let first = slice * u64::from(REMAP_SLICE_ROWS);
+        for row in first..keyset.row_count.min(first + u64::from(REMAP_SLICE_ROWS)) {
             let (len, _) = self.pattern(self.row_pattern(keyset, row)?)?;
             if before <= place && place - before < len {
                 return Ok((row, before));

@@ -16,13 +16,15 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     let (header, _) = CatalogueHeader::ref_from_prefix(section).map_err(|_| {
         corrupt(Rule::CatalogueHeader, Place::Byte(0), length(section.len()), length(size_of::<CatalogueHeader>()))
     })?;
-    let rules = ArrayRules { widths: Rule::CatalogueWidths, widths_at: 24, padding: Rule::CataloguePadding };
-    verify_array(&view.catalogue, &catalogue.keys, header.key_widths, rules)?;
-    verify_array(&view.catalogue, &catalogue.tables, header.table_widths, rules)?;
     verify_shapes(view, header)?;
-    verify_array(&view.catalogue, &catalogue.pools, header.pool_widths, rules)?;
-    verify_array(&view.catalogue, &catalogue.keysets, header.keyset_widths, rules)?;
-    unused(&view.catalogue, Rule::CataloguePadding, catalogue.keysets.slack().0, length(section.len()) * 8)
+    view.canonical(|| {
+        let rules = ArrayRules { widths: Rule::CatalogueWidths, widths_at: 24, padding: Rule::CataloguePadding };
+        verify_array(&view.catalogue, &catalogue.keys, header.key_widths, rules)?;
+        verify_array(&view.catalogue, &catalogue.tables, header.table_widths, rules)?;
+        verify_array(&view.catalogue, &catalogue.pools, header.pool_widths, rules)?;
+        verify_array(&view.catalogue, &catalogue.keysets, header.keyset_widths, rules)?;
+        unused(&view.catalogue, Rule::CataloguePadding, catalogue.keysets.slack().0, length(section.len()) * 8)
+    })
 }
 
 /// Shapes follow one another, and their fields have the widths of the largest values.
@@ -45,17 +47,21 @@ fn verify_shapes(view: &BlockView<'_>, header: &CatalogueHeader) -> Result<()> {
             most_base = base.max(most_base);
             most_end = end_bit.max(most_end);
         }
-        expect(Rule::CatalogueWidths, place, shape.base_width.into(), width(most_base).into())?;
-        expect(Rule::CatalogueWidths, place, shape.end_width.into(), width(most_end).into())?;
+        view.canonical(|| {
+            expect(Rule::CatalogueWidths, place, shape.base_width.into(), width(most_base).into())?;
+            expect(Rule::CatalogueWidths, place, shape.end_width.into(), width(most_end).into())
+        })?;
         let fields = [shape.column_count.into(), shape.leaf_count.into(), most_domain];
         widest.iter_mut().zip(fields).for_each(|(widest, field)| *widest = field.max(*widest));
     }
     expect(Rule::TableColumns, Place::Block, shapes.bits(), end)?;
-    for (field, found) in widest.into_iter().zip(header.shape_widths) {
-        expect(Rule::CatalogueWidths, Place::Byte(32), found.into(), width(field).into())?;
-    }
-    let (from, to) = shapes.slack();
-    unused(&view.catalogue, Rule::CataloguePadding, from, to)
+    view.canonical(|| {
+        for (field, found) in widest.into_iter().zip(header.shape_widths) {
+            expect(Rule::CatalogueWidths, Place::Byte(32), found.into(), width(field).into())?;
+        }
+        let (from, to) = shapes.slack();
+        unused(&view.catalogue, Rule::CataloguePadding, from, to)
+    })
 }
 
 /// Rules of an array of records.

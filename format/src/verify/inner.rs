@@ -53,13 +53,12 @@ impl Inner {
         for id in 0..view.pool_count() {
             let pool = Pool::open(view, id)?;
             let place = Place::Pool(id.into());
-            if before >= Some(pool.table_id()) {
-                return Err(corrupt_at(Rule::PoolTable, place));
-            }
+            let is_in_order = before < Some(pool.table_id());
+            view.canonical(|| if is_in_order { Ok(()) } else { Err(corrupt_at(Rule::PoolOrder, place)) })?;
             before = Some(pool.table_id());
             expect(Rule::MembersExtent, place, pool.offset(), inner.members_end)?;
             for (from, to) in pool.slack() {
-                unused(&view.members, Rule::MembersPadding, from, to)?;
+                view.canonical(|| unused(&view.members, Rule::MembersPadding, from, to))?;
                 inner.members_end = to / 8;
             }
             let of_rows = inner.products.get(index(pool.table_id().0)).map_or(&[][..], |rows| rows);
@@ -103,7 +102,7 @@ impl Inner {
             Ok(())
         })?;
         let (from, to) = table.slack();
-        unused(&view.rows, Rule::RowsPadding, from, to)?;
+        view.canonical(|| unused(&view.rows, Rule::RowsPadding, from, to))?;
         self.rows.add_group(table.row_count());
         self.products.push(products);
         self.known.push(known);

@@ -12,9 +12,10 @@ use crate::{KeyId, Result, Rule, SymbolId};
 pub(super) fn verify(view: &BlockView<'_>, content: &ContentFingerprint) -> Result<()> {
     let meta = view.meta()?;
     verify_header(meta.header())?;
-    verify_origins(&meta)?;
-    verify_pairs(meta.external_labels()?)?;
-    let rest = verify_pairs(meta.annotations()?)?;
+    view.canonical(|| verify_padding(meta.header()))?;
+    verify_origins(view, &meta)?;
+    verify_pairs(meta.external_labels()?, |value| !value.is_empty())?;
+    let rest = verify_pairs(meta.annotations()?, |_| true)?;
     if rest > 0 {
         let len = length(view.frame().section(view.bytes(), SectionKind::Meta).len());
         return Err(corrupt(Rule::MetaLength, Place::Byte(len - rest), len, len - rest));
@@ -29,8 +30,6 @@ pub(super) fn verify(view: &BlockView<'_>, content: &ContentFingerprint) -> Resu
 
 fn verify_header(header: &MetaHeader) -> Result<()> {
     expect_below(Rule::MetaValues, Place::Byte(116), header.row_form.into(), 2)?;
-    expect(Rule::MetaValues, Place::Byte(117), (header.flags & !(TIME_KNOWN | WINDOW_KNOWN)).into(), 0)?;
-    expect(Rule::MetaValues, Place::Byte(118), header.reserved.get().into(), 0)?;
     let ranges = [
         (TIME_KNOWN, header.time_start, header.time_end, 32),
         (WINDOW_KNOWN, header.window_start, header.window_end, 48),
@@ -43,7 +42,8 @@ fn verify_header(header: &MetaHeader) -> Result<()> {
         }
     }
     let (output, count) = (header.job_output.get(), header.job_output_count.get());
-    let sound = if count == 0 { output == 0 && header.job_id == [0; 16] } else { output < count };
+    let has_id = header.job_id != [0; 16];
+    let sound = if count == 0 { output == 0 && !has_id } else { output < count && has_id };
     if !sound {
         return Err(corrupt(Rule::MetaJob, Place::Byte(80), output.into(), count.into()));
     }
@@ -52,24 +52,27 @@ fn verify_header(header: &MetaHeader) -> Result<()> {
     })
 }
 
-fn verify_origins(meta: &Meta<'_>) -> Result<()> {
+fn verify_padding(header: &MetaHeader) -> Result<()> {
+    expect(Rule::MetaPadding, Place::Byte(117), (header.flags & !(TIME_KNOWN | WINDOW_KNOWN)).into(), 0)?;
+    expect(Rule::MetaPadding, Place::Byte(118), header.reserved.get().into(), 0)
+}
+
+fn verify_origins(view: &BlockView<'_>, meta: &Meta<'_>) -> Result<()> {
     let parents: Vec<BlockId> = meta.parents()?.collect();
     let ancestors: Vec<BlockId> = meta.ancestors()?.collect();
     let sorted = |ids: &[BlockId]| ids.is_sorted_by(|a, b| a < b);
     let both = ancestors.iter().any(|ancestor| parents.binary_search(ancestor).is_ok());
-    if !sorted(&parents) || !sorted(&ancestors) || both {
-        return Err(corrupt_at(Rule::MetaParents, Place::Byte(120)));
-    }
-    Ok(())
+    let is_sound = sorted(&parents) && sorted(&ancestors) && !both;
+    view.canonical(|| if is_sound { Ok(()) } else { Err(corrupt_at(Rule::MetaParents, Place::Byte(120))) })
 }
 
-/// Checks pairs. Returns the number of bytes after them.
-fn verify_pairs(mut pairs: Pairs<'_>) -> Result<u64> {
+/// Checks pairs, and their values with `is_value`. Returns the number of bytes after them.
+fn verify_pairs(mut pairs: Pairs<'_>, is_value: impl Fn(&str) -> bool) -> Result<u64> {
     let mut before = "";
     for pair in pairs.by_ref() {
-        let (key, _) = pair?;
+        let (key, value) = pair?;
         // The empty key is never greater.
-        if key <= before {
+        if key <= before || !is_value(value) {
             return Err(corrupt_at(Rule::MetaPairs, Place::Byte(120)));
         }
         before = key;

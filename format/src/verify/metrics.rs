@@ -4,7 +4,7 @@ use bitvec::vec::BitVec;
 use zerocopy::FromBytes;
 
 use super::catalogue::{ArrayRules, unused, verify_array};
-use super::expect_below;
+use super::{expect, expect_below};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_METRIC_TEXT_LEN, MetricsHeader, STREAM_TAIL, SectionKind};
 use crate::number::{index, length};
@@ -20,13 +20,16 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<()> {
     let (header, _) = MetricsHeader::ref_from_prefix(section).map_err(|_| {
         corrupt(Rule::MetricHeader, Place::Byte(0), length(section.len()), length(size_of::<MetricsHeader>()))
     })?;
-    let rules = |widths_at| ArrayRules { widths: Rule::MetricWidths, widths_at, padding: Rule::MetricPadding };
-    verify_array(&metrics.bits, &metrics.rows, header.row_widths, rules(8))?;
-    verify_array(&metrics.bits, &metrics.ends, header.text_widths, rules(14))?;
-    let end = metrics.ends.slack().1;
-    unused(&metrics.bits, Rule::MetricPadding, end, end + STREAM_TAIL * 8)?;
     verify_texts(&metrics)?;
-    verify_rows(&metrics)
+    verify_rows(view, &metrics)?;
+    view.canonical(|| {
+        let rules = |widths_at| ArrayRules { widths: Rule::MetricWidths, widths_at, padding: Rule::MetricPadding };
+        verify_array(&metrics.bits, &metrics.rows, header.row_widths, rules(8))?;
+        verify_array(&metrics.bits, &metrics.ends, header.text_widths, rules(14))?;
+        expect(Rule::MetricPadding, Place::Byte(15), header.reserved.into(), 0)?;
+        let end = metrics.ends.slack().1;
+        unused(&metrics.bits, Rule::MetricPadding, end, end + STREAM_TAIL * 8)
+    })
 }
 
 fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
@@ -53,7 +56,7 @@ fn verify_texts(metrics: &Metrics<'_>) -> Result<()> {
 
 /// Values and order of the rows, and that they use all texts. Texts were found to be there, so that their number is
 /// bounded by bytes.
-fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
+fn verify_rows(view: &BlockView<'_>, metrics: &Metrics<'_>) -> Result<()> {
     // Number 0 is the empty text, which need not be used.
     let mut used = BitVec::repeat(false, index(metrics.ends.count) + 1);
     mark(&mut used, Some(0));
@@ -76,10 +79,10 @@ fn verify_rows(metrics: &Metrics<'_>) -> Result<()> {
         }
         before = record;
     }
-    match used.first_zero() {
+    view.canonical(|| match used.first_zero() {
         Some(text) => Err(corrupt_at(Rule::MetricTextUsed, Place::MetricText(length(text) - 1))),
         None => Ok(()),
-    }
+    })
 }
 
 fn mark(bits: &mut BitVec, bit: Option<usize>) {

@@ -23,8 +23,7 @@ use inner::Inner;
 pub use join::{InTurn, Join};
 
 use crate::error::{Place, corrupt};
-use crate::identity::{BlockId, Fingerprint};
-use crate::layout::SectionKind;
+use crate::identity::Fingerprint;
 use crate::view::BlockView;
 use crate::{Result, Rule};
 
@@ -42,6 +41,9 @@ pub struct ContentFingerprint {
 impl BlockView<'_> {
     /// Checks every rule of the spec: the bytes are exactly those that a writer makes of the block's content and plan.
     /// Returns the counts and fingerprint of the content.
+    ///
+    /// If the block has [unknown `ro_compat` bits](BlockView::unknown_ro_compat), checks the rules of class R only:
+    /// the canonical form of such a block is not known.
     ///
     /// Costs one pass over the block, one hash per symbol and per dictionary entry, and at most one product per column
     /// of each row of each table. Further series of a prefix cost nothing more.
@@ -83,14 +85,7 @@ impl BlockView<'_> {
     fn verify_identity(&self, content: &ContentFingerprint) -> Result<()> {
         meta::verify(self, content)?;
         metrics::verify(self)?;
-        use SectionKind::{Catalogue, Meta, MetricMetadata};
-        let section = |kind| self.frame().section(self.bytes(), kind);
-        let time_start = self.meta()?.time().map(|time| time.start);
-        let expected = BlockId::derive(time_start, section(Meta), section(Catalogue), section(MetricMetadata));
-        if self.block_id() != expected {
-            return Err(corrupt(Rule::BlockId, Place::Byte(24), self.block_id().prefix(), expected.prefix()));
-        }
-        Ok(())
+        self.check_id()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Keysets, in pieces that fit together (spec, sections 7 to 9).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::catalogue::unused;
 use super::inner::Inner;
@@ -20,7 +21,7 @@ use crate::{KeyId, PoolId, Result, Rule, TableId};
 struct Piece {
     first_keyset: u32,
     /// The keys of the first keyset and of the last.
-    keys: Option<(Vec<KeyId>, Vec<KeyId>)>,
+    keys: Option<(Arc<[KeyId]>, Arc<[KeyId]>)>,
     /// Place of the rows in the rows section.
     rows: Range<u64>,
     anchors: Option<Anchors>,
@@ -47,7 +48,7 @@ pub(super) fn verify(view: &BlockView<'_>, inner: Inner, join: &impl Join) -> Re
     }
     let members_end = all.anchors.map_or(0, |anchors| anchors.bytes.end);
     verify_ends(view, all.rows.end, members_end)?;
-    inner.verify_uses(&all.used_rows, &all.used_lists)?;
+    view.canonical(|| inner.verify_uses(&all.used_rows, &all.used_lists))?;
     Ok(all.content)
 }
 
@@ -75,10 +76,10 @@ fn verify_ends(view: &BlockView<'_>, rows_end: u64, members_end: u64) -> Result<
     let len_of = |kind| length(view.frame().section(view.bytes(), kind).len());
     let (rows_len, members_len) = (len_of(SectionKind::Rows), len_of(SectionKind::Members));
     expect(Rule::RowsOffset, Place::Block, rows_len, rows_end + 8)?;
-    unused(&view.rows, Rule::RowsPadding, rows_end * 8, rows_len * 8)?;
+    view.canonical(|| unused(&view.rows, Rule::RowsPadding, rows_end * 8, rows_len * 8))?;
     let expected = if view.pool_count() == 0 { 0 } else { members_end + 8 };
     expect(Rule::MembersExtent, Place::Block, members_len, expected)?;
-    unused(&view.members, Rule::MembersPadding, members_end * 8, members_len * 8)
+    view.canonical(|| unused(&view.members, Rule::MembersPadding, members_end * 8, members_len * 8))
 }
 
 impl Piece {
@@ -161,13 +162,13 @@ impl Piece {
             },
         )?;
         let (from, to) = table.slack();
-        unused(&view.rows, Rule::RowsPadding, from, to)?;
+        view.canonical(|| unused(&view.rows, Rule::RowsPadding, from, to))?;
         if let Some(series) = series {
             series.verify()?;
             let (from, to) = keyset.slack();
             // The place of the anchors was not checked before: they must be in the section too.
             expect_below(Rule::MembersExtent, Place::Keyset(id.into()), to, view.members.field_bits() + 1)?;
-            unused(&view.members, Rule::MembersPadding, from, to)?;
+            view.canonical(|| unused(&view.members, Rule::MembersPadding, from, to))?;
             if let Some(anchors) = &mut self.anchors {
                 anchors.bytes.end = to / 8;
             }
@@ -177,7 +178,7 @@ impl Piece {
         self.content.label_count += series_count * length(keys.len());
         self.content.fingerprint = self.content.fingerprint + sum;
         match &mut self.keys {
-            None => self.keys = Some((keys.clone(), keys)),
+            None => self.keys = Some((Arc::clone(&keys), keys)),
             Some((_, before)) => {
                 verify_order(before, &keys, id)?;
                 *before = keys;

@@ -94,13 +94,15 @@ impl<'a> RowReader<'a> {
             each(&mut Block { table: id, first: row, len: index(end - row), reader: self })?;
             row = end;
         }
-        for Varying { column, least, most, .. } in &self.columns {
-            let place = Place::Table(id.into());
-            expect(Rule::ColumnWidth, place, column.base.into(), (*least).into())?;
-            let expected = table.view.row_form().width(most - least);
-            expect(Rule::ColumnWidth, place, column.width.into(), expected.into())?;
-        }
-        Ok(())
+        table.view.canonical(|| {
+            for Varying { column, least, most, .. } in &self.columns {
+                let place = Place::Table(id.into());
+                expect(Rule::ColumnWidth, place, column.base.into(), (*least).into())?;
+                let expected = table.view.row_form().width(most - least);
+                expect(Rule::ColumnWidth, place, column.width.into(), expected.into())?;
+            }
+            Ok(())
+        })
     }
 
     /// Unpacks rows, column by column, and checks their order.

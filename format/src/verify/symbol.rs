@@ -1,11 +1,13 @@
 //! Starts, order and text of symbols (spec, section 6).
 
+use zerocopy::FromBytes;
+
 use super::catalogue::unused;
 use super::expect;
 use crate::bits::width;
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::SymbolHash;
-use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SectionKind};
+use crate::layout::{MAX_SYMBOL_LEN, SYMBOL_GROUP, SectionKind, SymbolsHeader};
 use crate::number::length;
 use crate::view::BlockView;
 use crate::{Result, Rule, SymbolId};
@@ -45,10 +47,14 @@ pub(super) fn verify(view: &BlockView<'_>) -> Result<Vec<SymbolHash>> {
         start = end;
     }
     expect(Rule::SymbolsStarts, Place::Symbol(count.into()), start, length(symbols.arena.len()))?;
-    let starts = &symbols.starts;
-    expect(Rule::SymbolsWidths, Place::Byte(4), starts.base_width.into(), width(largest_base).into())?;
-    expect(Rule::SymbolsWidths, Place::Byte(5), starts.difference_width.into(), width(largest_difference).into())?;
-    let section_len = length(view.frame().section(view.bytes(), SectionKind::Symbols).len());
-    unused(&symbols.bits, Rule::SymbolsPadding, starts.end_bit(), section_len * 8)?;
+    view.canonical(|| {
+        let starts = &symbols.starts;
+        expect(Rule::SymbolsWidths, Place::Byte(4), starts.base_width.into(), width(largest_base).into())?;
+        expect(Rule::SymbolsWidths, Place::Byte(5), starts.difference_width.into(), width(largest_difference).into())?;
+        let section = view.frame().section(view.bytes(), SectionKind::Symbols);
+        let reserved = SymbolsHeader::ref_from_prefix(section).map_or(0, |(header, _)| header.reserved.get());
+        expect(Rule::SymbolsPadding, Place::Byte(6), reserved.into(), 0)?;
+        unused(&symbols.bits, Rule::SymbolsPadding, starts.end_bit(), length(section.len()) * 8)
+    })?;
     Ok(hashes)
 }

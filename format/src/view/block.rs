@@ -8,8 +8,8 @@ use super::{Frame, Keyset, Meta, Metrics, Pool, Resolver, Series, SeriesIter, Sy
 use crate::bits::Bits;
 use crate::checksum::{ChunkProofs, SectionProofs};
 use crate::error::{Place, corrupt, corrupt_at};
-use crate::identity::BlockId;
-use crate::layout::{RowForm, SectionEntry, SectionKind};
+use crate::identity::{BlockId, BlockIdHasher};
+use crate::layout::{CatalogueHeader, Header, OPTIONAL_KINDS, RowForm, SectionEntry, SectionKind, SymbolsHeader};
 use crate::number::length;
 use crate::{KeyId, PoolId, Result, Rule, SeriesRef, SymbolId, TableId};
 
@@ -67,11 +67,7 @@ impl<'data> BlockView<'data> {
     #[must_use]
     pub fn with_frame(bytes: &'data [u8], frame: &Frame, proofs: Option<&'data ChunkProofs>) -> Self {
         let section = |kind| frame.section(bytes, kind);
-        let proofs_of = |kind: SectionKind| {
-            let extent = frame.extent(kind);
-            let section = frame.checked(bytes, extent, kind.code(), 0);
-            proofs.map(|proofs| SectionProofs { section, proofs, first_chunk: extent.first_chunk })
-        };
+        let proofs_of = |kind| proofs.map(|proofs| frame.proofs(bytes, kind, proofs));
         let bits = |kind, rule| Bits::with_proofs(section(kind), rule, proofs_of(kind));
         let symbols = Symbols {
             starts: frame.starts,
@@ -97,10 +93,9 @@ impl<'data> BlockView<'data> {
     /// # Errors
     /// `Corrupt` if a chunk is damaged.
     pub fn prove_frame(&self) -> Result<()> {
-        let frame = &self.frame;
-        for kind in [SectionKind::Catalogue, SectionKind::Symbols] {
-            frame.checked(self.bytes, frame.extent(kind), kind.code(), 0).check(0)?;
-        }
+        // The headers are read through the bit streams, which check the chunks that they touch.
+        self.catalogue.touch(0, length(size_of::<CatalogueHeader>()))?;
+        self.symbols.bits.touch(0, length(size_of::<SymbolsHeader>()))?;
         self.meta().map(|_| ())
     }
 
@@ -128,10 +123,56 @@ impl<'data> BlockView<'data> {
         self.frame.features
     }
 
-    /// Returns true if a compactor may rewrite the block: it has no unknown feature in `ro_compat`.
+    /// Returns the bits of `ro_compat` that this crate does not know: all that are set, since none is defined. A block
+    /// with such a bit is read-only: it must not be merged, hidden or deleted (spec, section 10), and only rules of
+    /// class R can be verified.
     #[must_use]
-    pub const fn may_be_compacted(&self) -> bool {
-        self.frame.features[1] == 0
+    pub const fn unknown_ro_compat(&self) -> u32 {
+        self.frame.features[1]
+    }
+
+    /// Checks that the block's id was derived from the block. Costs a hash of the meta and catalogue sections and of
+    /// optional sections, not of the whole block.
+    ///
+    /// # Errors
+    /// `Corrupt` with rule `block-id` if the id is another one, and if the meta section is too short.
+    pub fn check_id(&self) -> Result<()> {
+        self.check_id_of(self.meta, self.frame.section(self.bytes, SectionKind::MetricMetadata))
+    }
+
+    /// Checks the id, with these bytes in the place of the meta section and the metric metadata.
+    pub(crate) fn check_id_of(&self, meta: &[u8], metrics: &[u8]) -> Result<()> {
+        let words = self.bytes.get(8..24).and_then(|words| words.first_chunk()).copied().unwrap_or_default();
+        let mut hasher = BlockIdHasher::new(words, meta, self.frame.section(self.bytes, SectionKind::Catalogue));
+        for section in self.sections().filter(|section| section.kind >= OPTIONAL_KINDS) {
+            let bytes = match section.known() {
+                Some(SectionKind::MetricMetadata) => metrics,
+                _ => section.slice(self.bytes).unwrap_or_default(),
+            };
+            hasher.add_optional(section.kind, section.id, bytes);
+        }
+        let expected = hasher.finish(Meta::parse(meta)?.time().map(|time| time.start));
+        if self.block_id() != expected {
+            return Err(corrupt(Rule::BlockId, Place::Byte(24), self.block_id().prefix(), expected.prefix()));
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of the header. Two files with one id and different headers are not copies (spec, section
+    /// 11).
+    #[must_use]
+    pub fn header_bytes(&self) -> &'data [u8] {
+        self.bytes.get(..size_of::<Header>()).unwrap_or_default()
+    }
+
+    /// Returns true if rules of class C are verified too.
+    pub(crate) const fn is_canonical_known(&self) -> bool {
+        self.unknown_ro_compat() == 0
+    }
+
+    /// Checks a rule of class C, if the block's canonical form is known.
+    pub(crate) fn canonical(&self, check: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.is_canonical_known() { check() } else { Ok(()) }
     }
 
     /// Returns the form of the block's rows.
@@ -144,6 +185,12 @@ impl<'data> BlockView<'data> {
     #[must_use]
     pub fn sections(&self) -> Sections<'data> {
         Sections { entries: frame::directory(self.bytes).iter() }
+    }
+
+    /// Returns the bytes of the checks, which follow the last section and end the file.
+    #[must_use]
+    pub fn checks_len(&self) -> u64 {
+        length(self.bytes.len()).saturating_sub(self.frame.grid().end)
     }
 
     /// Returns the block's metadata: counts, times, origin, external labels and annotations.
@@ -167,10 +214,8 @@ impl<'data> BlockView<'data> {
             return Ok(Metrics::EMPTY);
         }
         let kind = SectionKind::MetricMetadata;
-        let extent = self.frame.extent(kind);
-        let section = self.frame.checked(self.bytes, extent, kind.code(), 0);
-        let proofs = self.proofs.map(|proofs| SectionProofs { section, proofs, first_chunk: extent.first_chunk });
-        Metrics::open(section.bytes, proofs)
+        let proofs = self.proofs.map(|proofs| self.frame.proofs(self.bytes, kind, proofs));
+        Metrics::open(self.frame.section(self.bytes, kind), proofs)
     }
 
     /// Returns the symbols.
@@ -220,8 +265,8 @@ impl<'data> BlockView<'data> {
     /// # Errors
     /// `Corrupt` if the arena is damaged.
     pub fn check_arena(&self) -> Result<&'data str> {
-        let kind = SectionKind::Arena;
-        self.frame.checked(self.bytes, self.frame.extent(kind), kind.code(), 0).check_all()?;
+        let arena = self.frame.extent(SectionKind::Arena);
+        self.frame.checked(self.bytes).check_range(arena.offset, arena.length)?;
         std::str::from_utf8(self.symbols.arena())
             .map_err(|error| corrupt_at(Rule::SymbolsUtf8, Place::Byte(length(error.valid_up_to()))))
     }
@@ -385,6 +430,12 @@ pub struct Section {
 }
 
 impl Section {
+    /// Returns the section's bytes.
+    fn slice<'a>(&self, block: &'a [u8]) -> Option<&'a [u8]> {
+        let start = usize::try_from(self.offset).ok()?;
+        block.get(start..)?.get(..usize::try_from(self.length).ok()?)
+    }
+
     /// Returns the kind as an enum, or `None` if this crate does not know it.
     #[must_use]
     pub fn known(&self) -> Option<SectionKind> {

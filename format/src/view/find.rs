@@ -9,6 +9,7 @@ use super::{BlockView, Column, Domain, Keyset, Table};
 use crate::bits::width;
 use crate::error::{Place, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_WIDE};
+use crate::number::index;
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
 
 /// Reason why a search for a labelset failed.
@@ -29,6 +30,9 @@ type Wanted = (KeyId, u32);
 /// Maximum steps from the table of a keyset or pool to a dictionary: each level of depth may have a map before it, and
 /// a keyset's table may be a map.
 const MAX_STEPS: u32 = 2 * MAX_DEPTH + 2;
+
+/// Columns of a table that is searched with little memory.
+const NARROW: u32 = 64;
 
 /// Value that a column's field has in the wanted row.
 #[derive(Clone, Copy, Default)]
@@ -143,7 +147,17 @@ fn find_row(table: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Opti
     let Some(below) = steps.checked_sub(1) else {
         return Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())));
     };
-    let mut fields = [Field::default(); MAX_WIDE];
+    // Most tables have few columns: zeroing the fields of the widest costs more than their search.
+    if table.column_count() <= NARROW {
+        find_row_within::<{ index(NARROW) }>(table, wanted, below)
+    } else {
+        find_row_within::<MAX_WIDE>(table, wanted, below)
+    }
+}
+
+/// Finds a row of a table of at most `N` columns.
+fn find_row_within<const N: usize>(table: &Table<'_, '_>, wanted: &[Wanted], below: u32) -> Result<Option<u32>> {
+    let mut fields = [Field::default(); N];
     let mut count = 0;
     let mut start_bit = 0;
     for number in 0..table.column_count() {

@@ -1,16 +1,16 @@
 //! [`Frame`]: the place of each section and array of a block (spec, sections 3 to 6 and 10).
 
-use zerocopy::FromBytes;
 use zerocopy::byteorder::little_endian::U32;
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::record::Catalogue;
 use super::symbol::Starts;
-use crate::checksum::{CheckedSection, Owner, checks_checksum, chunk_count, crc, directory_checksum, expect_checksum};
+use crate::checksum::{CheckedFile, ChunkProofs, Grid, Owner, SectionProofs, crc, directory_checksum, expect_checksum};
 use crate::error::{Place, corrupt};
 use crate::identity::BlockId;
 use crate::layout::{
-    CatalogueHeader, Header, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, MINOR, MetaHeader, OPTIONAL_KINDS, RowForm,
-    SectionEntry, SectionKind, SymbolsHeader,
+    CatalogueHeader, Header, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, MINOR, MetaHeader, OPTIONAL_KINDS,
+    PRIVATE_KINDS, RowForm, SECTION_OWNER_LEN, SectionEntry, SectionKind, SymbolsHeader,
 };
 use crate::number::{index, length};
 use crate::{Error, Result, Rule};
@@ -20,8 +20,6 @@ use crate::{Error, Result, Rule};
 pub(crate) struct Extent {
     pub offset: u64,
     pub length: u64,
-    /// Number of its first chunk in the block.
-    pub first_chunk: u64,
 }
 
 impl Extent {
@@ -40,7 +38,8 @@ pub struct Frame {
     pub(crate) block_id: BlockId,
     pub(crate) features: [u32; 3],
     /// Sections by position in [`SectionKind::ALL`]; `None` for an optional section that the block does not have.
-    extents: [Option<Extent>; 8],
+    extents: [Option<Extent>; 7],
+    grid: Grid,
     pub(crate) catalogue: Catalogue,
     pub(crate) starts: Starts,
     pub(crate) row_form: RowForm,
@@ -56,17 +55,12 @@ impl Frame {
         let header = parse_header(block)?;
         let block_id = BlockId(header.block_id);
         let entries = parse_directory(block, header)?;
-        let extents = place_sections(entries, length(block.len()))?;
+        let (extents, grid) = place_sections(entries, length(block.len()))?;
         let section = |kind| extent(&extents, kind).slice(block).unwrap_or_default();
-
-        let checks = extent(&extents, SectionKind::Checks);
-        let chunks: u64 = entries
-            .iter()
-            .filter(|entry| entry.kind.get() != SectionKind::Checks.code())
-            .map(|entry| chunk_count(entry.length.get()))
-            .fold(0, u64::saturating_add);
-        if checks.length != chunks.saturating_mul(4) {
-            return Err(corrupt(Rule::ChecksLength, Place::Byte(0), checks.length, chunks.saturating_mul(4)));
+        let checks_len = length(block.len()) - grid.end;
+        if grid.checks_len() != Some(checks_len) {
+            let expected = grid.checks_len().unwrap_or(u64::MAX);
+            return Err(corrupt(Rule::ChecksLength, Place::Byte(grid.end), checks_len, expected));
         }
 
         let catalogue = section(SectionKind::Catalogue);
@@ -92,6 +86,7 @@ impl Frame {
             block_id,
             features: [header.incompat.get(), header.ro_compat.get(), header.compat.get()],
             extents,
+            grid,
             catalogue,
             starts,
             row_form,
@@ -104,18 +99,17 @@ impl Frame {
     /// `Corrupt` with the first wrong checksum.
     pub fn check_all(&self, block: &[u8]) -> Result<()> {
         let header = parse_header(block)?;
-        let checks = self.section(block, SectionKind::Checks);
-        let stored = header.checks_checksum.get();
-        expect_checksum(Rule::ChecksChecksum, Place::Byte(0), checks_checksum(self.block_id, checks), stored)?;
-        let mut first_chunk = 0;
-        for entry in
-            parse_directory(block, header)?.iter().filter(|entry| entry.kind.get() != SectionKind::Checks.code())
-        {
-            let extent = Extent { offset: entry.offset.get(), length: entry.length.get(), first_chunk };
-            self.checked(block, extent, entry.kind.get(), entry.id.get()).check_all()?;
-            first_chunk += chunk_count(extent.length);
-        }
-        Ok(())
+        let file = self.checked(block);
+        let computed = file.owner.checks_checksum(file.checks.as_bytes());
+        let place = Place::Byte(self.grid.end);
+        expect_checksum(Rule::ChecksChecksum, place, computed, header.checks_checksum.get())?;
+        file.check_all()
+    }
+
+    /// Returns the grid of chunks.
+    #[must_use]
+    pub const fn grid(&self) -> Grid {
+        self.grid
     }
 
     pub(crate) fn section<'a>(&self, block: &'a [u8], kind: SectionKind) -> &'a [u8] {
@@ -131,15 +125,21 @@ impl Frame {
         extent(&self.extents, kind)
     }
 
-    /// Returns the section with its checksums.
-    pub(crate) fn checked<'a>(&self, block: &'a [u8], extent: Extent, kind: u32, id: u32) -> CheckedSection<'a> {
-        let checks = <[U32]>::ref_from_bytes(self.section(block, SectionKind::Checks)).unwrap_or_default();
-        let first = usize::try_from(extent.first_chunk).unwrap_or(usize::MAX);
-        CheckedSection {
-            owner: Owner::Section { block: self.block_id, kind, id },
-            bytes: extent.slice(block).unwrap_or_default(),
-            checks: checks.get(first..).unwrap_or_default(),
+    /// Returns the block with its checksums.
+    pub(crate) fn checked<'a>(&self, block: &'a [u8]) -> CheckedFile<'a> {
+        let checks = usize::try_from(self.grid.end).ok().and_then(|end| block.get(end..));
+        CheckedFile {
+            owner: Owner::Block(self.block_id),
+            bytes: block,
+            grid: self.grid,
+            checks: checks.and_then(|checks| <[U32]>::ref_from_bytes(checks).ok()).unwrap_or_default(),
         }
+    }
+
+    /// Returns the record of the chunks that a section lies in.
+    pub(crate) fn proofs<'a>(&self, block: &'a [u8], kind: SectionKind, proofs: &'a ChunkProofs) -> SectionProofs<'a> {
+        let Extent { offset, length } = self.extent(kind);
+        SectionProofs { file: self.checked(block), proofs, offset, end: offset.saturating_add(length) }
     }
 }
 
@@ -148,7 +148,7 @@ fn short(rule: Rule, section: &[u8], header: usize) -> Error {
     corrupt(rule, Place::Byte(0), length(section.len()), length(header))
 }
 
-fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {
+fn extent(extents: &[Option<Extent>; 7], kind: SectionKind) -> Extent {
     SectionKind::ALL
         .iter()
         .zip(extents)
@@ -156,7 +156,8 @@ fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {
         .unwrap_or_default()
 }
 
-/// Returns the header after its checks, in the order of the spec's rules.
+/// Returns the header after its checks, in the order of the spec: a flipped bit in the version is damage, not a newer
+/// version.
 fn parse_header(block: &[u8]) -> Result<&Header> {
     if block.first_chunk() != Some(&MAGIC) {
         return Err(Error::NotABlock);
@@ -164,6 +165,8 @@ fn parse_header(block: &[u8]) -> Result<&Header> {
     let header_len = length(size_of::<Header>());
     let (header, _) = Header::ref_from_prefix(block)
         .map_err(|_| corrupt(Rule::FileLen, Place::Byte(0), length(block.len()), header_len))?;
+    let checked = block.first_chunk::<60>().map_or(&[][..], |bytes| bytes);
+    expect_checksum(Rule::HeaderChecksum, Place::Byte(60), crc(checked), header.header_checksum.get())?;
     let (major, minor) = (header.major.get(), header.minor.get());
     if (major, minor) != (MAJOR, MINOR) {
         return Err(Error::UnsupportedVersion { major, minor });
@@ -171,8 +174,6 @@ fn parse_header(block: &[u8]) -> Result<&Header> {
     if header.incompat.get() != 0 {
         return Err(Error::UnsupportedFeatures { bits: header.incompat.get() });
     }
-    let checked = block.first_chunk::<60>().map_or(&[][..], |bytes| bytes);
-    expect_checksum(Rule::HeaderChecksum, Place::Byte(60), crc(checked), header.header_checksum.get())?;
     if header.file_len.get() != length(block.len()) {
         return Err(corrupt(Rule::FileLen, Place::Byte(40), length(block.len()), header.file_len.get()));
     }
@@ -200,10 +201,16 @@ pub(crate) fn directory(block: &[u8]) -> &[SectionEntry] {
     parse_header(block).and_then(|header| parse_directory(block, header)).unwrap_or_default()
 }
 
-fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<[Option<Extent>; 8]> {
-    let mut extents = [None; 8];
-    let mut end = length(size_of::<Header>() + size_of_val(entries));
-    let mut first_chunk = 0;
+/// Returns the place of each known section, and the grid of chunks.
+fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<([Option<Extent>; 7], Grid)> {
+    // A block of a later version is called unsupported, whatever else its entries are.
+    let is_unknown = |kind: u32| kind < OPTIONAL_KINDS && SectionKind::from_code(kind).is_none();
+    if let Some(entry) = entries.iter().find(|entry| is_unknown(entry.kind.get())) {
+        return Err(Error::UnsupportedSection { kind: entry.kind.get() });
+    }
+    let mut extents = [None; 7];
+    let front = length(size_of::<Header>() + size_of_val(entries));
+    let mut end = front;
     let mut before = None;
     for (entry, number) in entries.iter().zip(0_u64..) {
         let place = Place::Byte(64 + number * 24);
@@ -216,7 +223,7 @@ fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<[Option<Ex
         if offset != end {
             return Err(corrupt(Rule::SectionExtent, place, offset, end));
         }
-        let extent = Extent { offset, length: section_len, first_chunk };
+        let extent = Extent { offset, length: section_len };
         end = offset
             .checked_add(section_len)
             .filter(|&end| end <= block_len)
@@ -230,19 +237,15 @@ fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<[Option<Ex
                 }
             }
             Some(_) => return Err(corrupt(Rule::SectionRequired, place, id.into(), 0)),
-            None if kind >= OPTIONAL_KINDS => {}
-            None => return Err(Error::UnsupportedSection { kind }),
+            None if PRIVATE_KINDS.contains(&kind) && section_len < SECTION_OWNER_LEN => {
+                return Err(corrupt(Rule::SectionOwner, place, section_len, SECTION_OWNER_LEN));
+            }
+            None => {}
         }
-        if kind != SectionKind::Checks.code() {
-            first_chunk += chunk_count(section_len);
-        }
-    }
-    if end != block_len {
-        return Err(corrupt(Rule::SectionExtent, Place::Byte(64), end, block_len));
     }
     // Required kinds come first in `ALL`.
     match SectionKind::REQUIRED.iter().zip(&extents).find(|(_, extent)| extent.is_none()) {
         Some((kind, _)) => Err(corrupt(Rule::SectionRequired, Place::Byte(64), 0, kind.code().into())),
-        None => Ok(extents),
+        None => Ok((extents, Grid { front, end })),
     }
 }

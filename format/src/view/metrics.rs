@@ -60,7 +60,7 @@ impl<'a> Metrics<'a> {
         // Rows are distinct and texts are not empty, so that only a single record may take no bits. With that, the
         // section's length bounds both counts.
         if !rows.is_bounded() || !ends.is_bounded() {
-            return Err(corrupt(Rule::MetricWidths, Place::Byte(8), 0, 1));
+            return Err(corrupt(Rule::MetricHeader, Place::Byte(8), 0, 1));
         }
         let text_start = bytes_for(ends.slack().1) + STREAM_TAIL;
         let split = usize::try_from(text_start).ok().and_then(|start| section.split_at_checked(start));
@@ -213,9 +213,6 @@ fn check_header(header: &MetricsHeader) -> Result<()> {
     let [end] = header.text_widths;
     if end > MAX_OFFSET_WIDTH {
         return Err(refuse(14, end, MAX_OFFSET_WIDTH));
-    }
-    if header.reserved != 0 {
-        return Err(refuse(15, header.reserved, 0));
     }
     Ok(())
 }

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use super::{BlockView, Meta, Metrics};
-use crate::error::{Place, corrupt};
+use crate::Result;
 use crate::identity::BlockId;
 use crate::layout::SectionKind;
-use crate::{Result, Rule};
 
 /// A copy of a block's meta section and metric metadata that was checked against the block's id (spec, section 11).
 ///
@@ -23,10 +22,10 @@ pub struct OwnedMeta {
 
 impl BlockView<'_> {
     /// Copies meta section and metric metadata, and checks that the block's id was derived from the copies. Costs a
-    /// hash of both and of the catalogue.
+    /// hash of both, of the catalogue and of other optional sections.
     ///
     /// # Errors
-    /// `Corrupt` with rule `block-id` if the copies and the catalogue do not give the block's id.
+    /// `Corrupt` with rule `block-id` if the copies and the rest do not give the block's id.
     pub fn to_owned_meta(&self) -> Result<OwnedMeta> {
         let section = |kind| self.frame().section(self.bytes(), kind);
         let has_metrics = self.frame().has(SectionKind::MetricMetadata);
@@ -35,12 +34,7 @@ impl BlockView<'_> {
             meta: section(SectionKind::Meta).to_vec(),
             metrics: has_metrics.then(|| section(SectionKind::MetricMetadata).to_vec()),
         };
-        let time_start = copy.meta()?.time().map(|time| time.start);
-        let metrics = copy.metrics.as_deref().unwrap_or_default();
-        let derived = BlockId::derive(time_start, &copy.meta, section(SectionKind::Catalogue), metrics);
-        if derived != copy.block_id {
-            return Err(corrupt(Rule::BlockId, Place::Byte(24), copy.block_id.prefix(), derived.prefix()));
-        }
+        self.check_id_of(&copy.meta, copy.metrics.as_deref().unwrap_or_default())?;
         Ok(copy)
     }
 }

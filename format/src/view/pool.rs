@@ -63,6 +63,10 @@ impl<'data, 'view> Pool<'data, 'view> {
         })
     }
 
+    pub(crate) const fn view(&self) -> &'view BlockView<'data> {
+        self.view
+    }
+
     /// Returns the number of the pool.
     #[must_use]
     pub const fn id(&self) -> PoolId {

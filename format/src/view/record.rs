@@ -115,9 +115,12 @@ impl Catalogue {
         }
         // Records are distinct, so that only a single one may take no bits. With that, the section's length bounds
         // every count.
+        // Each column takes bits, since no column of a shape has domain 0.
+        let [_, _, domain] = header.shape_widths;
+        let shapes_are_bounded = domain > 0 || tables.count == 0;
         let bounded = [keys.is_bounded(), tables.is_bounded(), pools.is_bounded(), keysets.is_bounded()];
-        if bounded.contains(&false) {
-            return Err(corrupt_at(Rule::CatalogueWidths, Place::Byte(24)));
+        if bounded.contains(&false) || !shapes_are_bounded {
+            return Err(corrupt_at(Rule::CatalogueHeader, Place::Byte(24)));
         }
         Ok(Self { keys, tables, shapes, pools, keysets, table_count })
     }

@@ -50,7 +50,7 @@ impl Shapes {
             return Err(corrupt(Rule::LeavesWritten, place, leaf_count, MAX_LABELS.into()));
         }
         if base_width > 32 {
-            return Err(corrupt(Rule::CatalogueWidths, place, base_width, 32));
+            return Err(corrupt(Rule::TableColumns, place, base_width, 32));
         }
         let [_, _, _, head] = self.head_ends;
         let base_end = self.domain_width + low32(base_width);

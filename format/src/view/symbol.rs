@@ -30,9 +30,6 @@ impl Starts {
         if difference > MAX_DIFFERENCE_WIDTH {
             return Err(corrupt(Rule::SymbolsHeader, byte(5), difference.into(), MAX_DIFFERENCE_WIDTH.into()));
         }
-        if header.reserved.get() != 0 {
-            return Err(corrupt(Rule::SymbolsHeader, byte(6), header.reserved.get().into(), 0));
-        }
         let starts = Self {
             symbol_count: header.symbol_count.get(),
             base_width: base.into(),
@@ -41,7 +38,7 @@ impl Starts {
         // Symbols are not empty, so that the first difference is not zero; with that, the section's length bounds the
         // count.
         if difference == 0 && header.symbol_count.get() > 0 {
-            return Err(corrupt(Rule::SymbolsWidths, byte(5), 0, 1));
+            return Err(corrupt(Rule::SymbolsHeader, byte(5), 0, 1));
         }
         let expected = bytes_for(starts.end_bit()) + STREAM_TAIL;
         if section_len != expected {

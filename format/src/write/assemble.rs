@@ -2,8 +2,9 @@
 
 use std::io::Cursor;
 
-use super::file::{FileOutline, SectionOutline};
-use crate::identity::BlockId;
+use super::file::{FileOutline, SectionOutline, version_and_features};
+use crate::identity::{BlockId, BlockIdHasher};
+use crate::layout::{OPTIONAL_KINDS, SectionKind};
 use crate::number::length;
 
 /// A section to be written.
@@ -17,8 +18,7 @@ pub struct SectionBytes {
     pub bytes: Vec<u8>,
 }
 
-/// Concatenates sections in the given order, with header, directory and checksums. The checks section is computed: its
-/// content in `sections` is ignored.
+/// Concatenates sections in the given order, with header, directory and checksums.
 ///
 /// Nothing else is checked: tests assemble broken blocks too.
 #[must_use]
@@ -34,4 +34,19 @@ pub fn assemble(block_id: BlockId, features: [u32; 3], sections: &[SectionBytes]
         .write(&mut out, |number, writer| sections.get(number).map_or(Ok(()), |section| writer.write(&section.bytes)));
     debug_assert!(written.is_ok(), "memory takes what it is given");
     out.into_inner()
+}
+
+/// Returns the id that belongs to these features and sections (spec, section 11). `time_start` is in nanoseconds since
+/// 1970; a section that is absent counts as empty.
+#[must_use]
+pub fn derive_id(features: [u32; 3], sections: &[SectionBytes], time_start: Option<i64>) -> BlockId {
+    let required = |kind: SectionKind| {
+        sections.iter().find(|section| section.kind == kind.code()).map_or(&[][..], |section| &section.bytes)
+    };
+    let words = version_and_features(features);
+    let mut hasher = BlockIdHasher::new(words, required(SectionKind::Meta), required(SectionKind::Catalogue));
+    for section in sections.iter().filter(|section| section.kind >= OPTIONAL_KINDS) {
+        hasher.add_optional(section.kind, section.id, &section.bytes);
+    }
+    hasher.finish(time_start)
 }

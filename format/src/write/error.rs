@@ -88,6 +88,12 @@ pub enum BuildError {
         /// Kind of the items.
         what: &'static str,
     },
+    /// An external label has an empty value.
+    #[error("external label {name:?} has an empty value; leave the label out instead")]
+    EmptyExternalLabel {
+        /// Name of the label.
+        name: String,
+    },
     /// A time range does not start before it ends.
     #[error("time range starts at {start} but ends at {end}")]
     Time {
@@ -96,8 +102,8 @@ pub enum BuildError {
         /// End.
         end: i64,
     },
-    /// A job's output number is not below its count.
-    #[error("output {output} is out of range: the job has {output_count}, from 0")]
+    /// A job's output number is not below its count, or its id is zero.
+    #[error("job with id zero, or output {output} is out of range: the job has {output_count}, from 0")]
     Job {
         /// The number.
         output: u32,

@@ -5,27 +5,29 @@ use std::io::{self, Seek, SeekFrom, Write};
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 
-use crate::checksum::{checks_checksum, chunk_checksum, chunk_count, crc, directory_checksum};
+use crate::checksum::{Grid, Owner, crc, directory_checksum};
 use crate::identity::BlockId;
-use crate::layout::{Header, MAGIC, MAJOR, MINOR, SectionEntry, SectionKind};
+use crate::layout::{CHUNK_LEN, Header, MAGIC, MAJOR, MINOR, SectionEntry, SectionKind};
 use crate::number::{length, low32};
-
-/// Bytes under one checksum.
-const CHUNK: usize = 8192;
 
 /// A section that will be written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionOutline {
     pub kind: u32,
     pub id: u32,
-    /// Bytes of the section. The content of the checks section is ignored; its length counts.
+    /// Bytes of the section.
     pub len: u64,
 }
 
-impl SectionOutline {
-    fn is_checks(&self) -> bool {
-        self.kind == SectionKind::Checks.code()
+/// Returns bytes 8 to 23 of the header: the version and the feature words.
+pub(super) fn version_and_features(features: [u32; 3]) -> [u8; 16] {
+    let version = u32::from(MAJOR) | (u32::from(MINOR) << 16);
+    let [incompat, ro_compat, compat] = features;
+    let mut bytes = [0; 16];
+    for (place, word) in bytes.chunks_exact_mut(4).zip([version, incompat, ro_compat, compat]) {
+        place.copy_from_slice(&word.to_le_bytes());
     }
+    bytes
 }
 
 /// Header and directory of a file whose section lengths are known.
@@ -38,26 +40,25 @@ pub(super) struct FileOutline {
 
 impl FileOutline {
     /// Returns a file with these sections, in this order. Nothing is checked: tests make broken blocks too.
-    pub(super) fn new(block_id: BlockId, features: [u32; 3], mut sections: Vec<SectionOutline>) -> Self {
-        let chunks: u64 =
-            sections.iter().filter(|section| !section.is_checks()).map(|section| chunk_count(section.len)).sum();
-        for section in &mut sections {
-            if section.is_checks() {
-                section.len = 4 * chunks;
-            }
-        }
+    pub(super) const fn new(block_id: BlockId, features: [u32; 3], sections: Vec<SectionOutline>) -> Self {
         Self { block_id, features, sections }
+    }
+
+    /// Returns the grid of chunks.
+    fn grid(&self) -> Grid {
+        let front = length(size_of::<Header>() + size_of::<SectionEntry>() * self.sections.len());
+        Grid { front, end: front + self.sections.iter().map(|section| section.len).sum::<u64>() }
     }
 
     /// Bytes of the whole file.
     pub(super) fn byte_len(&self) -> u64 {
-        let front = length(size_of::<Header>() + size_of::<SectionEntry>() * self.sections.len());
-        front + self.sections.iter().map(|section| section.len).sum::<u64>()
+        let grid = self.grid();
+        grid.end + 4 * grid.chunk_count()
     }
 
     fn directory(&self) -> Vec<u8> {
         let mut directory = Vec::new();
-        let mut offset = length(size_of::<Header>() + size_of::<SectionEntry>() * self.sections.len());
+        let mut offset = self.grid().front;
         for section in &self.sections {
             let entry = SectionEntry {
                 kind: U32::new(section.kind),
@@ -71,40 +72,23 @@ impl FileOutline {
         directory
     }
 
-    /// Writes the file: `content` writes each section in turn, all its bytes, but the checks.
+    /// Writes the file: `content` writes each section in turn, all its bytes.
     pub(super) fn write<W: Write + Seek>(
         &self,
         out: &mut W,
-        mut content: impl FnMut(usize, &mut SectionWriter<'_, W>) -> io::Result<()>,
+        mut content: impl FnMut(usize, &mut SectionWriter<'_, '_, W>) -> io::Result<()>,
     ) -> io::Result<()> {
         let directory = self.directory();
         out.write_all(&[0; size_of::<Header>()])?;
         out.write_all(&directory)?;
-        // Sections may come after the checks that these hold the checksums of.
-        let (mut checks, mut checks_at) = (Vec::new(), None);
-        let mut offset = length(size_of::<Header>() + directory.len());
+        let mut chunks = ChunkWriter::new(out, Owner::Block(self.block_id), self.grid().front);
         for (number, section) in self.sections.iter().enumerate() {
-            if section.is_checks() {
-                checks_at = Some(offset);
-                out.seek(SeekFrom::Current(i64::try_from(section.len).map_err(io::Error::other)?))?;
-            } else {
-                let mut writer = SectionWriter {
-                    out: &mut *out,
-                    block_id: self.block_id,
-                    section,
-                    checks: &mut checks,
-                    chunk: Vec::new(),
-                    chunks: 0,
-                };
-                content(number, &mut writer)?;
-                writer.finish()?;
-            }
-            offset += section.len;
+            let mut writer = SectionWriter { chunks: &mut chunks, section, written: 0 };
+            content(number, &mut writer)?;
+            writer.finish()?;
         }
-        if let Some(offset) = checks_at {
-            out.seek(SeekFrom::Start(offset))?;
-            out.write_all(&checks)?;
-        }
+        let checks = chunks.finish()?;
+        out.write_all(&checks)?;
         out.seek(SeekFrom::Start(0))?;
         out.write_all(&self.header(&directory, &checks))?;
         out.seek(SeekFrom::End(0))?;
@@ -125,7 +109,7 @@ impl FileOutline {
             file_len: U64::new(self.byte_len()),
             section_count: U32::new(low32(length(self.sections.len()))),
             directory_checksum: U32::new(directory_checksum(self.block_id, directory)),
-            checks_checksum: U32::new(checks_checksum(self.block_id, checks)),
+            checks_checksum: U32::new(Owner::Block(self.block_id).checks_checksum(checks)),
             header_checksum: U32::new(0),
         };
         let checked = header.as_bytes().first_chunk::<60>().map_or(&[][..], |bytes| bytes);
@@ -134,54 +118,86 @@ impl FileOutline {
     }
 }
 
-/// Writes the bytes of one section and computes their checksums.
-pub(super) struct SectionWriter<'a, W> {
+/// Writes the sections of a file, and computes the checksum of each chunk of its grid.
+struct ChunkWriter<'a, W> {
     out: &'a mut W,
-    block_id: BlockId,
-    section: &'a SectionOutline,
-    checks: &'a mut Vec<u8>,
-    /// Bytes that were not written yet, less than a chunk.
-    chunk: Vec<u8>,
-    chunks: u64,
+    owner: Owner,
+    checks: Vec<u8>,
+    /// Position in the file behind all written bytes.
+    position: u64,
+    /// Bytes of the current chunk that were not written yet.
+    pending: Vec<u8>,
 }
 
-impl<W: Write> SectionWriter<'_, W> {
-    pub(super) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while self.chunk.len() + bytes.len() >= CHUNK {
-            let (now, later) = bytes.split_at(CHUNK - self.chunk.len());
-            if self.chunk.is_empty() {
+impl<'a, W: Write> ChunkWriter<'a, W> {
+    /// Begins behind the directory, at position `front`.
+    fn new(out: &'a mut W, owner: Owner, front: u64) -> Self {
+        let mut checks = Vec::new();
+        // Chunks that the directory fills.
+        for chunk in 0..front / CHUNK_LEN {
+            checks.extend_from_slice(&owner.chunk_checksum(chunk, &[]).to_le_bytes());
+        }
+        Self { out, owner, checks, position: front, pending: Vec::new() }
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        loop {
+            let pending = length(self.pending.len());
+            // Bytes up to the next boundary of the grid, at most a chunk.
+            let room = usize::try_from(CHUNK_LEN - self.position % CHUNK_LEN - pending).unwrap_or(usize::MAX);
+            let Some((now, later)) = bytes.split_at_checked(room) else {
+                self.pending.extend_from_slice(bytes);
+                return Ok(());
+            };
+            if self.pending.is_empty() {
                 self.put(now)?;
             } else {
-                self.chunk.extend_from_slice(now);
-                let chunk = std::mem::take(&mut self.chunk);
+                self.pending.extend_from_slice(now);
+                let chunk = std::mem::take(&mut self.pending);
                 self.put(&chunk)?;
             }
             bytes = later;
         }
-        self.chunk.extend_from_slice(bytes);
-        Ok(())
     }
 
-    fn put(&mut self, chunk: &[u8]) -> io::Result<()> {
-        let checksum = chunk_checksum(self.block_id, self.section.kind, self.section.id, self.chunks, chunk);
+    /// Writes the rest of a chunk.
+    fn put(&mut self, rest: &[u8]) -> io::Result<()> {
+        let checksum = self.owner.chunk_checksum(self.position / CHUNK_LEN, rest);
         self.checks.extend_from_slice(&checksum.to_le_bytes());
-        self.chunks += 1;
-        self.out.write_all(chunk)
+        self.position += length(rest.len());
+        self.out.write_all(rest)
     }
 
-    fn finish(mut self) -> io::Result<()> {
-        let written = self.chunks * length(CHUNK) + length(self.chunk.len());
-        if written != self.section.len {
-            let section = SectionKind::from_code(self.section.kind).map_or("a section", SectionKind::name);
-            return Err(io::Error::other(format!(
-                "{section} has {written} bytes, and was to have {}",
-                self.section.len
-            )));
+    /// Writes the last chunk, and returns the checks.
+    fn finish(mut self) -> io::Result<Vec<u8>> {
+        let last = std::mem::take(&mut self.pending);
+        // A directory that ends inside a chunk, and no bytes after it, leave an empty chunk.
+        if !last.is_empty() || length(self.checks.len() / 4) < self.position.div_ceil(CHUNK_LEN) {
+            self.put(&last)?;
         }
-        if self.chunk.is_empty() {
-            return Ok(());
+        Ok(self.checks)
+    }
+}
+
+/// Writes the bytes of one section.
+pub(super) struct SectionWriter<'a, 'out, W> {
+    chunks: &'a mut ChunkWriter<'out, W>,
+    section: &'a SectionOutline,
+    written: u64,
+}
+
+impl<W: Write> SectionWriter<'_, '_, W> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.written += length(bytes.len());
+        self.chunks.write(bytes)
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let Self { written, section, .. } = self;
+        if written != section.len {
+            let name = SectionKind::from_code(section.kind).map_or("a section", SectionKind::name);
+            return Err(io::Error::other(format!("{name} has {written} bytes, and was to have {}", section.len)));
         }
-        let chunk = std::mem::take(&mut self.chunk);
-        self.put(&chunk)
+        Ok(())
     }
 }

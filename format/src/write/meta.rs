@@ -24,7 +24,7 @@ pub struct BlockMeta {
     pub parents: Vec<BlockId>,
     /// Origins of the parents that may still exist, in increasing order.
     pub ancestors: Vec<BlockId>,
-    /// Labels of the block as a whole, in increasing order of keys.
+    /// Labels of the block as a whole, in increasing order of keys. Values must not be empty.
     pub external_labels: Vec<(String, String)>,
     /// Annotations of a user, in increasing order of keys.
     pub annotations: Vec<(String, String)>,
@@ -74,7 +74,7 @@ impl BlockMeta {
         let (time_start, time_end) = range(self.time)?;
         let (window_start, window_end) = range(self.window)?;
         let job = self.job.unwrap_or(Job { id: [0; 16], output: 0, output_count: 0 });
-        if self.job.is_some() && job.output >= job.output_count {
+        if self.job.is_some_and(|job| job.output >= job.output_count || job.id == [0; 16]) {
             return Err(BuildError::Job { output: job.output, output_count: job.output_count });
         }
         let flags =
@@ -105,6 +105,9 @@ impl BlockMeta {
         let mut section = header.as_bytes().to_vec();
         for BlockId(id) in self.parents.iter().chain(&self.ancestors) {
             section.extend_from_slice(id);
+        }
+        if let Some((name, _)) = self.external_labels.iter().find(|(_, value)| value.is_empty()) {
+            return Err(BuildError::EmptyExternalLabel { name: name.clone() });
         }
         push_pairs("external labels", &self.external_labels, &mut section)?;
         push_pairs("annotations", &self.annotations, &mut section)?;

@@ -16,7 +16,7 @@
 //! | `metrics` | packing of metric metadata |
 //! | `prepared` | [`PreparedBlock`]: a block whose rows are written later |
 //! | `file` | sections and their checksums |
-//! | `assemble` | [`assemble`]: a file from complete sections |
+//! | `assemble` | [`assemble`]: a file from complete sections, and its id |
 
 mod assemble;
 mod builder;
@@ -31,7 +31,7 @@ mod prepared;
 mod symbols;
 mod table;
 
-pub use assemble::{SectionBytes, assemble};
+pub use assemble::{SectionBytes, assemble, derive_id};
 pub use builder::BlockBuilder;
 pub use catalogue::{Records, ShapeRecord};
 pub use error::BuildError;

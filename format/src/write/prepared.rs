@@ -2,12 +2,12 @@
 
 use std::io::{self, Seek, Write};
 
-use super::file::{FileOutline, SectionOutline, SectionWriter};
+use super::file::{FileOutline, SectionOutline, SectionWriter, version_and_features};
 use super::members::{self, Anchors};
 use super::meta::Content;
 use super::{BlockBuilder, BlockMeta, BuildError, MetricRecords};
 use crate::bits::BitWriter;
-use crate::identity::{BlockId, Fingerprint};
+use crate::identity::{BlockId, BlockIdHasher, Fingerprint};
 use crate::layout::SectionKind;
 use crate::number::length;
 
@@ -58,13 +58,18 @@ impl PreparedBlock {
         let meta_section = meta.encode(&content)?;
         let metrics =
             if meta.metrics.is_empty() { Vec::new() } else { MetricRecords::from_set(&meta.metrics)?.encode()? };
-        let block_id = BlockId::derive(meta.time.map(|time| time.start), &meta_section, &catalogue, &metrics);
+        let features = [0; 3];
+        let mut id = BlockIdHasher::new(version_and_features(features), &meta_section, &catalogue);
+        if !metrics.is_empty() {
+            id.add_optional(SectionKind::MetricMetadata.code(), 0, &metrics);
+        }
+        let block_id = id.finish(meta.time.map(|time| time.start));
         let (symbols, arena) = builder.symbols.finish();
         let rows = if builder.later.tables.is_empty() { builder.rows.finish() } else { builder.rows.finish_aligned() };
         let closing = if builder.later.tables.is_empty() { 0 } else { length(CLOSING.len()) };
         let rows_len = length(rows.len()) + builder.later.len + closing;
 
-        let mut sections = vec![catalogue, meta_section, symbols, rows, members, arena, Vec::new()];
+        let mut sections = vec![meta_section, catalogue, symbols, rows, members, arena];
         let mut kinds: Vec<SectionKind> = SectionKind::REQUIRED.to_vec();
         if !metrics.is_empty() {
             sections.push(metrics);
@@ -78,7 +83,7 @@ impl PreparedBlock {
             };
             SectionOutline { kind: kind.code(), id: 0, len }
         });
-        let file = FileOutline::new(block_id, [0; 3], outlines.collect());
+        let file = FileOutline::new(block_id, features, outlines.collect());
         let Content { series_count, fingerprint, .. } = content;
         Ok(Self { file, sections, later: builder.later, anchors: builder.anchors, series_count, fingerprint })
     }
@@ -136,7 +141,7 @@ const CLOSING: [u8; 8] = [0; 8];
 fn write_rows<W: Write>(
     later: &LaterTables,
     anchors: &mut [Anchors],
-    writer: &mut SectionWriter<'_, W>,
+    writer: &mut SectionWriter<'_, '_, W>,
     rows: &mut impl FnMut(&mut RowSink<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut write = |bytes: &[u8]| writer.write(bytes);

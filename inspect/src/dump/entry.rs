@@ -20,6 +20,8 @@ pub enum Entry<'v> {
     Count { of: &'static str, count: u64 },
     /// A section.
     Section { name: String, id: u32, offset: u64, length: u64 },
+    /// Checksums of the chunks, at the end of the file.
+    Checks { chunks: u64, offset: u64 },
     /// Metadata of the block.
     Meta(Box<MetaEntry<'v>>),
     /// A symbol.
@@ -132,6 +134,7 @@ impl fmt::Display for Entry<'_> {
             }
             Self::Count { of, count } => write!(f, "{of} {count}"),
             Self::Section { name, id, offset, length } => write!(f, "  {name} {id} offset {offset} length {length}"),
+            Self::Checks { chunks, offset } => write!(f, "checks {chunks} offset {offset}"),
             Self::Meta(meta) => meta.fmt(f),
             Self::Symbol { id, symbol } => write!(f, "  {id} {}", Escaped(symbol)),
             Self::Key { key, name, values } => write!(f, "  {key} {} values {values}", Escaped(name)),

@@ -85,7 +85,8 @@ impl<'v> Dump<'v, '_> {
             let name = crate::section_name(&section);
             self.take(Entry::Section { name, id: section.id, offset: section.offset, length: section.length })?;
         }
-        Ok(())
+        let grid = self.view.frame().grid();
+        self.take(Entry::Checks { chunks: grid.chunk_count(), offset: grid.end })
     }
 
     fn meta(&mut self) -> Result<(), InspectError> {

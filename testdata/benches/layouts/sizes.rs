@@ -13,6 +13,8 @@ use crate::blocks::Blocks;
 
 /// Header and directory.
 const FRAME: &str = "frame";
+/// Checksums.
+const CHECKS: &str = "checks";
 
 /// The size of each block of a data set.
 #[derive(Serialize)]
@@ -57,6 +59,7 @@ fn sections(block: &[u8]) -> BTreeMap<&'static str, usize> {
         *sections.entry(section.known().expect("a section of this version").name()).or_default() +=
             section.length as usize;
     }
+    sections.insert(CHECKS, view.checks_len() as usize);
     let in_sections: usize = sections.values().sum();
     sections.insert(FRAME, block.len() - in_sections);
     sections
@@ -64,7 +67,8 @@ fn sections(block: &[u8]) -> BTreeMap<&'static str, usize> {
 
 /// Prints bytes per series.
 pub fn print(all: &[Sizes<'_>]) {
-    let parts: Vec<&str> = [FRAME].into_iter().chain(SectionKind::REQUIRED.map(SectionKind::name)).collect();
+    let parts: Vec<&str> =
+        [FRAME].into_iter().chain(SectionKind::REQUIRED.map(SectionKind::name)).chain([CHECKS]).collect();
     print!("bytes per series   {:>9} {:>6} {:<9}", "series", "labels", "layout");
     parts.iter().for_each(|part| print!(" {part:>9}"));
     println!(" {:>9}", "total");

@@ -13,7 +13,7 @@ use chronoxide_ingest::error::DecodeError;
 use chronoxide_ingest::input::{Format, RecordContent, Records, Source};
 use chronoxide_ingest::otlp::{Level, OtlpSink, Point, decode_otlp_json};
 use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestError, IngestOptions};
-use chronoxide_labels::{KeysetStore, LabelSets, Layout, StoreRef};
+use chronoxide_labels::{KeysetStore, LabelSets, Layout, MAX_LABELS, StoreRef};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -166,7 +166,7 @@ fn plain_lines(capture: &[u8], options: &IngestOptions) -> Option<BTreeSet<Label
                 labels.insert(name, options.assemble.policy.value(&value).into_owned());
             }
         }
-        if !labels.is_empty() && labels.len() <= 512 {
+        if !labels.is_empty() && labels.len() <= MAX_LABELS {
             all.insert(labels);
         }
     }

@@ -27,7 +27,7 @@ mod program;
 mod prometheus;
 pub mod rebuild;
 mod remap;
-mod sound;
+pub mod sound;
 
 pub use block::{block_open, block_repaired, mutated_block};
 pub use extremes::{CALLS, call_block, call_remap, extremes};

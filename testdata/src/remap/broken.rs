@@ -44,11 +44,18 @@ const SMALL: &str = "small";
 fn break_rule(rule: RemapRule) -> Vec<u8> {
     match rule {
         RemapRule::Magic => in_place(|file| file[0] = 0x88),
-        RemapRule::Version => in_place(|file| file[10] += 1),
-        RemapRule::HeaderChecksum => in_place(|file| file[104] ^= 1),
+        RemapRule::Version => in_place(|file| {
+            file[10] += 1;
+            reseal(file);
+        }),
+        RemapRule::IncompatFeatures => in_place(|file| {
+            file[12] = 1;
+            reseal(file);
+        }),
+        RemapRule::HeaderChecksum => in_place(|file| file[108] ^= 1),
         RemapRule::FileLen => in_place(|file| file.truncate(file.len() - 1)),
         RemapRule::Header => in_place(|file| {
-            file[98] = 1;
+            file[102] = 1;
             reseal(file);
         }),
         RemapRule::Length => in_place(|file| {
@@ -57,10 +64,10 @@ fn break_rule(rule: RemapRule) -> Vec<u8> {
             reseal(file);
         }),
         RemapRule::ChecksChecksum => in_place(|file| {
-            file[100] ^= 1;
+            file[104] ^= 1;
             reseal(file);
         }),
-        RemapRule::ChunkChecksum => in_place(|file| file[108] ^= 1),
+        RemapRule::ChunkChecksum => in_place(|file| file[112] ^= 1),
         // The second of three outputs has fewer series than the first.
         RemapRule::Outputs => edit("shards", |editor| editor.outputs.swap(0, 1)),
         RemapRule::RecordWidths => edit(SMALL, |editor| editor.wider = 1),

@@ -2,7 +2,7 @@
 
 use chronoxide_format::Rule;
 use chronoxide_format::bits::{BitWriter, Bits, width};
-use chronoxide_format::checksum::{crc, remap_checksum};
+use chronoxide_format::checksum::{Grid, Owner, crc};
 use chronoxide_format::remap::layout::{OutputEntry, REMAP_GROUP_KEYSETS, RemapHeader};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
@@ -17,11 +17,11 @@ pub struct RemapEditor {
     pub header: RemapHeader,
     /// Its outputs.
     pub outputs: Vec<OutputEntry>,
-    /// `series_start`, `rows`, `part_start`, `base`
+    /// `series_start`, `rows`, `part_start`, `floor`
     pub groups: Records,
     /// `series`, `row_len`, `pattern`, `pattern_width`, `part_count`
     pub keysets: Records,
-    /// `first`, `group_width`, `width`, `summed`
+    /// `least_base`, `base_width`, `width`, `summed`
     pub parts: Records,
     /// `length`, `run_end`
     pub patterns: Records,
@@ -40,21 +40,22 @@ pub fn reseal(file: &mut [u8]) {
     file[end - 4..end].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Computes all checksums anew, so that damage is met by the rules behind them; where the checksums are follows from
+/// Computes all checksums anew, so that damage is met by the rules behind them. The place of the checksums follows from
 /// the length.
 pub fn reseal_all(file: &mut [u8]) {
     let header = size_of::<RemapHeader>();
-    // 8192 bytes and their checksum, over and over.
-    let chunks = (file.len() - header).div_ceil(8196);
     let (input, job) = (file[16..32].try_into().expect("16 bytes"), file[32..48].try_into().expect("16 bytes"));
-    // A length that no remap has may leave no room for them.
-    if let Some(start) = file.len().checked_sub(chunks * 4).filter(|&start| start >= header) {
-        for chunk in 0..chunks {
-            let data = header + chunk * 8192..(header + (chunk + 1) * 8192).min(start);
-            let checksum = remap_checksum(&input, &job, chunk as u64, &file[data]);
-            file[start + chunk * 4..start + chunk * 4 + 4].copy_from_slice(&checksum.to_le_bytes());
+    let owner = Owner::Remap { input, job };
+    // The end of the grid: `end` + 4 * ceil(`end` / 8192) is the length of the file. No remap has another length.
+    let end = (header..=file.len()).rev().find(|&end| end + end.div_ceil(8192) * 4 == file.len());
+    if let Some(end) = end {
+        let grid = Grid { front: header as u64, end: end as u64 };
+        for chunk in 0..grid.chunk_count() {
+            let data = grid.chunk(chunk);
+            let checksum = owner.chunk_checksum(chunk, &file[data.start as usize..data.end as usize]);
+            file[end + chunk as usize * 4..][..4].copy_from_slice(&checksum.to_le_bytes());
         }
-        let checks = remap_checksum(&input, &job, u64::MAX, &file[start..]);
+        let checks = owner.checks_checksum(&file[end..]);
         file[header - 8..header - 4].copy_from_slice(&checks.to_le_bytes());
     }
     reseal(file);
@@ -113,8 +114,9 @@ impl RemapEditor {
         header.pattern_count = count(&self.patterns);
         header.run_count = count(&self.runs);
         body.extend_from_slice(&self.rows);
-        let checks = body.len().div_ceil(8192) * 4;
-        header.file_len = U64::new((size_of::<RemapHeader>() + body.len() + checks) as u64);
+        let end = size_of::<RemapHeader>() + body.len();
+        let checks = end.div_ceil(8192) * 4;
+        header.file_len = U64::new((end + checks) as u64);
         let mut file = [header.as_bytes(), &body, &vec![0; checks]].concat();
         reseal_all(&mut file);
         file

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use chronoxide_format::identity::BlockId;
+use chronoxide_format::remap::layout::{REMAP_MAJOR, REMAP_MINOR};
 use chronoxide_format::remap::{KeysetTargets, RemapBuilder, RemapOutput};
 
 use crate::random::Random;
@@ -62,7 +63,7 @@ impl Model {
     pub fn dump(&self, file_len: usize) -> String {
         let hex: String = self.job.iter().map(|byte| format!("{byte:02x}")).collect();
         let job = if self.job == [0; 16] { "none".to_owned() } else { hex };
-        let mut text = format!("remap {INPUT}\nformat 0.1\nfile {file_len} bytes\njob {job}\n");
+        let mut text = format!("remap {INPUT}\nformat {REMAP_MAJOR}.{REMAP_MINOR}\nfile {file_len} bytes\njob {job}\n");
         let mut line = |line: String| writeln!(text, "{line}").expect("strings can be written");
         line(format!("outputs {}", self.outputs.len()));
         for (number, (series, _)) in (0..).zip(&self.outputs) {
