@@ -41,7 +41,7 @@ fn invalid_labelsets_are_refused() {
     let foreign_value = LabelId { key: b.key, code: ValueCode(1) };
     let cases: [(&[LabelId], LabelError); 5] = [
         (&[], LabelError::NoLabels),
-        (&[a; 513], LabelError::TooManyLabels { count: 513 }),
+        (&[a; 1024], LabelError::TooManyLabels { count: 1024 }),
         (&[a, b, again], LabelError::DuplicateName { position: 2 }),
         (&[a, foreign_key], LabelError::Unknown { what: Counted::Key, number: 2 }),
         (&[a, foreign_value], LabelError::Unknown { what: Counted::Value, number: 1 }),

@@ -1,8 +1,8 @@
 //! Input of planning: [`Content`], the rows of all keysets.
 
 /// Series of a block as rows of value codes, per keyset. The caller guarantees the order of rows and keysets, and the
-/// limits of the format: at most 2^32 - 1 series, 512 keys per keyset, and codes below the counts of values. There may
-/// be no keysets.
+/// limits of the format: at most 2^32 - 1 series, 1,023 keys per keyset, and codes below the counts of values. There
+/// may be no keysets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Content {
     /// Number of values in the dictionary of each key.

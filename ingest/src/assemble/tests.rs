@@ -146,9 +146,9 @@ fn points_are_counted_by_kind_time_and_flag() {
 
 #[test]
 fn too_many_labels_cost_one_series_and_not_the_record() {
-    let many: Vec<(String, String)> = (0..512).map(|key| (format!("k{key}"), "v".to_owned())).collect();
+    let many: Vec<(String, String)> = (0..1023).map(|key| (format!("k{key}"), "v".to_owned())).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    let points = format!(r#"{{{}}},{{{}}}"#, attributes(&many), attributes(&many[..511]));
+    let points = format!(r#"{{{}}},{{{}}}"#, attributes(&many), attributes(&many[..1022]));
     let assembler = collected(&[&request("", "", &format!(r#"{{"name":"m","gauge":{{"dataPoints":[{points}]}}}}"#))]);
     assert_eq!(assembler.report().series, 1);
     assert_eq!(assembler.report().skipped, Skipped { too_many_labels: 1, ..Skipped::default() });

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use chronoxide_cli::argument::{instant, pair, positive, size};
+use chronoxide_cli::argument::{external_label, instant, pair, positive, size};
 use chronoxide_cli::{Exit, Failure, Layout, Quiet};
 use chronoxide_format::view::TimeRange;
 use chronoxide_ingest::assemble::{DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
@@ -108,7 +108,7 @@ pub(crate) struct Arguments {
     pub(crate) type_and_unit_labels: bool,
 
     /// External label of the blocks, such as cluster=eu-1; repeatable
-    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = pair)]
+    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label)]
     pub(crate) external_labels: Vec<(String, String)>,
 
     /// Annotation of the blocks, such as ticket=1234; repeatable

@@ -252,7 +252,7 @@ fn tell_written(written: &WrittenBlocks, arguments: &Arguments) {
 
 /// Adds the exit code to an error.
 fn failure(error: IngestError) -> Failure {
-    use chronoxide_format::write::BuildError::{MetaLen, MetaOrder};
+    use chronoxide_format::write::BuildError::{EmptyExternalLabel, MetaLen, MetaOrder};
     let exit = match &error {
         IngestError::Open { .. } | IngestError::Read { .. } | IngestError::ReaderStopped => Exit::Io,
         IngestError::TsdbBlock { source: TsdbBlockError::Open { .. } | TsdbBlockError::Read { .. }, .. } => Exit::Io,
@@ -269,7 +269,9 @@ fn failure(error: IngestError) -> Failure {
         IngestError::Assemble(error) => match error {
             AssembleError::Output(_) => Exit::Io,
             // The builder checks external labels and annotations. Its other errors are counts.
-            AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. })) => Exit::Usage,
+            AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. } | EmptyExternalLabel { .. })) => {
+                Exit::Usage
+            }
             AssembleError::TooManyWindows { .. }
             | AssembleError::TooManyBlocks { .. }
             | AssembleError::MemoryLimit { .. } => Exit::Usage,

@@ -6,7 +6,7 @@ use crate::protobuf::{Field, Fields, ProtoError};
 
 /// Most labels that a series is parsed with. A series with more than the format allows is refused later; this limit
 /// only bounds the memory until then.
-pub(crate) const MAX_PARSED_LABELS: usize = 8 * MAX_LABELS;
+pub(crate) const MAX_PARSED_LABELS: usize = 4 * (MAX_LABELS + 1);
 
 /// Adds a label, unless there are too many.
 pub(crate) fn push_label<'a>(

@@ -62,8 +62,9 @@ impl Statistics {
                 let name = section.known().map_or("optional", |kind| kind.name());
                 self.add_bytes(name, place, section.length);
             }
-            let framed: u64 = view.sections().map(|section| section.length).sum();
-            self.add_bytes("header and directory", place, view.bytes().len() as u64 - framed);
+            self.add_bytes("checks", place, view.checks_len());
+            let front = view.sections().next().map_or(0, |section| section.offset);
+            self.add_bytes("header and directory", place, front);
         }
         Ok(())
     }
