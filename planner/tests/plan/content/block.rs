@@ -1,7 +1,7 @@
 //! Blocks of content, and the sizes of their parts.
 
 use chronoxide_format::layout::{RowForm, SectionKind};
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, Section};
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_planner::Factored;
@@ -52,9 +52,14 @@ pub struct Sizes {
     pub keysets: Vec<u64>,
 }
 
+/// A section of a block.
+fn section(view: &BlockView<'_>, kind: SectionKind) -> Section {
+    view.sections().find(|section| section.known() == Some(kind)).unwrap()
+}
+
 /// Bytes of a section.
 pub fn section_len(view: &BlockView<'_>, kind: SectionKind) -> u64 {
-    view.sections().find(|section| section.known() == Some(kind)).unwrap().length
+    section(view, kind).length
 }
 
 /// Sizes of the parts of a block, by what its reader says.
@@ -62,7 +67,7 @@ pub fn sizes(block: &[u8]) -> Sizes {
     let view = BlockView::open(block).unwrap();
     let catalogue = section_len(&view, SectionKind::Catalogue);
     // Header, records of keys, and the closing bytes (spec, section 5).
-    let start = view.sections().next().unwrap().offset as usize;
+    let start = section(&view, SectionKind::Catalogue).offset as usize;
     let key_bits: u64 = block[start + 24..start + 29].iter().map(|&width| u64::from(width)).sum();
     let of_keys = 41 + (u64::from(view.key_count()) * key_bits).div_ceil(8) + 8;
     let dictionaries = (0..view.key_count()).map(|key| view.dictionary(KeyId(key)).unwrap().unwrap().len()).sum();
