@@ -10,6 +10,7 @@ use chronoxide_reader::{
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/metrics.cx");
+const GOLDEN_OF_MANY_CHUNKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/many-chunks.cx");
 const GOLDEN_REMAP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/remaps/golden/shards.cxr");
 
 /// Holds a value of each type that an engine may want to store.
@@ -200,7 +201,7 @@ fn a_block_id_is_parsed_from_its_text() {
 fn an_error_found_late_names_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged.cx");
-    let mut bytes = std::fs::read(GOLDEN).unwrap();
+    let mut bytes = std::fs::read(GOLDEN_OF_MANY_CHUNKS).unwrap();
     let view = BlockView::open(&bytes).unwrap();
     let arena = view.sections().find(|section| section.known() == Some(SectionKind::Arena)).unwrap();
     let place = usize::try_from(arena.offset).unwrap();
