@@ -25,7 +25,7 @@ impl<'data, 'view> SeriesCount<'data, 'view> {
                 let found = self.keyset.stored_anchor(row / ANCHOR_ROWS)?;
                 expect(Rule::Anchors, Place::Keyset(self.keyset.id().into()), found.into(), self.series)?;
             }
-            self.series += u64::from(self.pool.list_len(list)?);
+            self.series += u64::from(self.pool.stored_list_len(list)?);
         }
         Ok(())
     }

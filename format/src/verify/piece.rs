@@ -17,11 +17,14 @@ use crate::number::length;
 use crate::view::{BlockView, Column, Domain, Keyset, Table};
 use crate::{KeyId, PoolId, Result, Rule, TableId};
 
+/// The keys of a keyset, in order.
+type Keys = Arc<[KeyId]>;
+
 /// Results of consecutive keysets, and the values that the pieces before and after them must fit.
 struct Piece {
     first_keyset: u32,
     /// The keys of the first keyset and of the last.
-    keys: Option<(Arc<[KeyId]>, Arc<[KeyId]>)>,
+    keys: Option<(Keys, Keys)>,
     /// Place of the rows in the rows section.
     rows: Range<u64>,
     anchors: Option<Anchors>,

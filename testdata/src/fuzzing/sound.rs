@@ -44,6 +44,7 @@ pub fn check(view: &BlockView<'_>, is_thorough: bool) -> Option<BTreeSet<Labelse
 ///
 /// # Panics
 /// As [`check`], without what concerns the block as a whole.
+#[must_use]
 pub fn series(view: &BlockView<'_>) -> Option<BTreeSet<Labelset>> {
     let count = view.series_count().expect("a sound block counts its series");
     if count > MAX_SERIES {
@@ -68,6 +69,7 @@ pub fn series(view: &BlockView<'_>) -> Option<BTreeSet<Labelset>> {
 ///
 /// # Panics
 /// If one cannot be read.
+#[must_use]
 pub fn series_in_order(view: &BlockView<'_>) -> Vec<Labelset> {
     let series = |series: Result<Series<'_, '_>>| labels(&series.expect("a sound block has its series"));
     view.series_iter().map(series).collect::<Result<_>>().expect("a sound block has its labels")
