@@ -124,7 +124,7 @@ impl BlockView<'_> {
                 }
             }
         };
-        let place = u64::from(keyset.first().0) + u64::from(keyset.series_before(row)?) + u64::from(in_list);
+        let place = u64::from(keyset.first().0) + u64::from(keyset.stored_series_before(row)?) + u64::from(in_list);
         Ok(u32::try_from(place).ok().map(SeriesRef))
     }
 }

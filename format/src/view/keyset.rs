@@ -201,11 +201,17 @@ impl<'data, 'view> Keyset<'data, 'view> {
         Err(corrupt(Rule::Anchors, Place::Keyset(self.id.into()), place.into(), before.into()))
     }
 
-    /// Returns the number of series of the keyset before row `row`.
+    /// Returns the number of series of the keyset before row `row`, or `None` if the row is out of range. Costs the
+    /// lengths of up to 15 lists.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
-    pub(crate) fn series_before(&self, row: u32) -> Result<u32> {
+    pub fn series_before(&self, row: u32) -> Result<Option<u32>> {
+        (row < self.table.row_count()).then(|| self.stored_series_before(row)).transpose()
+    }
+
+    /// Returns the number of series before a row that the keyset must have.
+    pub(crate) fn stored_series_before(&self, row: u32) -> Result<u32> {
         if self.lists.is_none() {
             return Ok(row);
         }
@@ -220,7 +226,7 @@ impl<'data, 'view> Keyset<'data, 'view> {
     #[inline]
     fn list_len(&self, row: u32) -> Result<u32> {
         match &self.lists {
-            Some((column, pool)) => pool.list_len(self.table.stored_code(row, column)?),
+            Some((column, pool)) => pool.stored_list_len(self.table.stored_code(row, column)?),
             None => Ok(0),
         }
     }

@@ -142,9 +142,18 @@ impl<'data, 'view> Pool<'data, 'view> {
         Ok((low32(start), low32(end)))
     }
 
-    /// Returns the number of members of list `list`.
+    /// Returns the number of members of list `list`, or `None` if it is out of range.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
     #[inline]
-    pub(crate) fn list_len(&self, list: u32) -> Result<u32> {
+    pub fn list_len(&self, list: u32) -> Result<Option<u32>> {
+        (list < self.list_count).then(|| self.stored_list_len(list)).transpose()
+    }
+
+    /// Returns the number of members of a list that the block refers to; a list out of range is corruption.
+    #[inline]
+    pub(crate) fn stored_list_len(&self, list: u32) -> Result<u32> {
         let (start, end) = self.ends(list)?;
         Ok(end - start)
     }
