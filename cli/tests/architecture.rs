@@ -37,7 +37,7 @@ const WORKLOAD: &str = "chronoxide-workload";
 const NARROW: [(&str, &[&str]); 5] = [
     ("chronoxide-format", &[]),
     ("chronoxide-reader", &["chronoxide-format"]),
-    ("chronoxide-select", &["chronoxide-format"]),
+    ("chronoxide-select", &["chronoxide-format", "chronoxide-reader"]),
     ("chronoxide-stores", &["chronoxide-format", "chronoxide-labels", "chronoxide-reader"]),
     (WORKLOAD, &[]),
 ];

@@ -58,11 +58,40 @@
 //! | `parse` | parsing and its errors |
 //! | `quoted` | quoted strings, as Go reads them |
 //! | `re2` | translation of regular expressions |
+//! | `pattern` | regular expressions over sorted values: lookups, prefixes, automata |
+//! | `index` | [`Index`]: the column that holds each label key in each table |
+//! | `searcher` | [`Searcher`] and [`select`]: from matchers to series |
+//! | `selection` | [`Selection`]: refs in order, and set operations |
+//! | `condition` | matchers as codes of a dictionary |
+//! | `row_set` | rows of a table whose code is in a set |
+//! | `tally` | [`Tally`]: series per keyset, key and value; names and values of labels |
+//! | `part` | selected series of one keyset |
+//! | `ranges` | [`Ranges`]: sorted ranges of numbers |
+//! | `limits` | [`Limits`]: most series, most time, cancellation |
+//! | `error` | [`SelectError`] |
 
+mod condition;
+mod error;
+mod index;
+mod limits;
 mod parse;
+mod part;
+mod pattern;
 mod quoted;
+mod ranges;
 mod re2;
+mod row_set;
+mod searcher;
+mod selection;
 mod selector;
+mod tally;
 
+pub use error::SelectError;
+pub use index::Index;
+pub use limits::Limits;
 pub use parse::SelectorError;
+pub use ranges::{Numbers, Ranges};
+pub use searcher::{Searcher, select};
+pub use selection::{Refs, Selection};
 pub use selector::{Matcher, Operator, Selector};
+pub use tally::Tally;

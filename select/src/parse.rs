@@ -5,6 +5,7 @@ use std::str::FromStr;
 use promql_parser::label::{MatchOp, Matchers};
 use promql_parser::parser::{Expr, VectorSelector, parse};
 
+use crate::pattern::Pattern;
 use crate::quoted::{QuoteError, quote, unquote};
 use crate::re2::{self, PatternError};
 use crate::selector::{METRIC_NAME, Matcher, Selector};
@@ -25,6 +26,11 @@ impl SelectorError {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the error of a regular expression outside of a selector.
+    pub(crate) fn from_pattern(pattern: &str, error: PatternError) -> Self {
+        Self { text: pattern.to_owned(), at: None, reason: error.into() }
     }
 
     fn place(&self) -> String {
@@ -68,6 +74,37 @@ impl FromStr for Selector {
         let error = |at, reason| SelectorError { text: text.to_owned(), at, reason };
         let Rewritten { text: rewritten, patterns } = rewrite(text).map_err(|(at, reason)| error(Some(at), reason))?;
         selector(&rewritten, patterns).map_err(|reason| error(None, reason))
+    }
+}
+
+impl Selector {
+    /// Like [`str::parse`], but accepts selectors whose matchers all match the empty value, such as `{}` and
+    /// `{job=~".*"}`. For programs that only read: see [the dangers](crate#selectors-that-match-everything).
+    ///
+    /// ```
+    /// use chronoxide_select::Selector;
+    ///
+    /// assert!("{}".parse::<Selector>().is_err());
+    /// assert!(Selector::parse_any("{}")?.matches_labels([("__name__", "up")]));
+    /// # Ok::<(), chronoxide_select::SelectorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the text is not a selector.
+    pub fn parse_any(text: &str) -> Result<Self, SelectorError> {
+        let error = |at, reason| SelectorError { text: text.to_owned(), at, reason };
+        match text.parse() {
+            Err(SelectorError { reason: Reason::MatchesAll, .. }) => {}
+            parsed => return parsed,
+        }
+        // The parser has no switch for this check: give it a matcher more, the last one, and drop that again.
+        let Rewritten { text: rewritten, patterns } = rewrite(text).map_err(|(at, reason)| error(Some(at), reason))?;
+        let inner = rewritten.trim_end().strip_suffix('}').unwrap_or(&rewritten).trim_end();
+        let comma = if inner.ends_with(['{', ',']) { "" } else { "," };
+        let padded = format!("{inner}{comma}{METRIC_NAME}!=\"\"}}");
+        let mut matchers = selector(&padded, patterns).map_err(|reason| error(None, reason))?.into_matchers();
+        matchers.pop();
+        Ok(Self::new(matchers))
     }
 }
 
@@ -152,9 +189,9 @@ fn from_matchers(name: Option<String>, matchers: Matchers, patterns: Vec<String>
             MatchOp::NotEqual => Matcher::literal(matcher.name, false, matcher.value),
             MatchOp::Re(_) | MatchOp::NotRe(_) => {
                 let is_match = matches!(matcher.op, MatchOp::Re(_));
-                let regex = re2::compile_translated(&matcher.value)?;
+                let pattern = Pattern::from_translated(&matcher.value)?;
                 let written = patterns.next().unwrap_or(matcher.value);
-                Matcher::pattern(matcher.name, is_match, written, regex)
+                Matcher::with_pattern(matcher.name, is_match, written, pattern)
             }
         });
     }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use chronoxide_format::policy::LabelPolicy;
-use regex::Regex;
 
+use crate::SelectorError;
+use crate::pattern::Pattern;
 use crate::quoted::quote;
 
 /// Label that holds the name of a metric.
@@ -46,19 +47,43 @@ pub struct Matcher {
     /// Text between the quotes; a regular expression as the user wrote it.
     value: String,
     /// Compiled regular expression of `=~` and `!~`.
-    regex: Option<Regex>,
+    pattern: Option<Pattern>,
 }
 
 impl Matcher {
     pub(crate) fn literal(name: String, is_equal: bool, value: String) -> Self {
         let operator = if is_equal { Operator::Equal } else { Operator::NotEqual };
-        Self { name, operator, value, regex: None }
+        Self { name, operator, value, pattern: None }
     }
 
-    /// Creates a matcher with a regular expression that is anchored at both ends.
-    pub(crate) fn pattern(name: String, is_match: bool, value: String, regex: Regex) -> Self {
+    /// Creates a matcher with a regular expression.
+    pub(crate) fn with_pattern(name: String, is_match: bool, value: String, pattern: Pattern) -> Self {
         let operator = if is_match { Operator::Matches } else { Operator::MatchesNot };
-        Self { name, operator, value, regex: Some(regex) }
+        Self { name, operator, value, pattern: Some(pattern) }
+    }
+
+    /// Creates a matcher from its parts. `value` is a string, or a regular expression in RE2 syntax for
+    /// [`Operator::Matches`] and [`Operator::MatchesNot`].
+    ///
+    /// ```
+    /// use chronoxide_select::{Matcher, Operator};
+    ///
+    /// let matcher = Matcher::new("pod", Operator::Matches, "canary-.*")?;
+    /// assert!(matcher.matches("canary-7") && !matcher.matches("web-1"));
+    /// # Ok::<(), chronoxide_select::SelectorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the regular expression is invalid or too large.
+    pub fn new(name: impl Into<String>, operator: Operator, value: impl Into<String>) -> Result<Self, SelectorError> {
+        let (name, value) = (name.into(), value.into());
+        let pattern = match operator {
+            Operator::Equal | Operator::NotEqual => None,
+            Operator::Matches | Operator::MatchesNot => {
+                Some(Pattern::new(&value).map_err(|error| SelectorError::from_pattern(&value, error))?)
+            }
+        };
+        Ok(Self { name, operator, value, pattern })
     }
 
     /// Returns the name of the label.
@@ -84,11 +109,33 @@ impl Matcher {
     /// Costs time linear in the length of the value.
     #[must_use]
     pub fn matches(&self, value: &str) -> bool {
-        let is_same = match &self.regex {
-            Some(regex) => regex.is_match(value),
+        let is_same = match &self.pattern {
+            Some(pattern) => pattern.is_match(value),
             None => value == self.value,
         };
-        is_same == matches!(self.operator, Operator::Equal | Operator::Matches)
+        is_same != self.is_negated()
+    }
+
+    /// Returns true for `!=` and `!~`.
+    pub(crate) fn is_negated(&self) -> bool {
+        matches!(self.operator, Operator::NotEqual | Operator::MatchesNot)
+    }
+
+    /// Returns the compiled regular expression of `=~` and `!~`.
+    pub(crate) fn pattern(&self) -> Option<&Pattern> {
+        self.pattern.as_ref()
+    }
+
+    /// Returns the matcher for blocks with this label policy; see [`Selector::under`].
+    pub(crate) fn under(&self, policy: &LabelPolicy) -> Self {
+        Self {
+            name: policy.name(&self.name).into_owned(),
+            value: match self.pattern {
+                Some(_) => self.value.clone(),
+                None => policy.value(&self.value).into_owned(),
+            },
+            ..self.clone()
+        }
     }
 }
 
@@ -129,7 +176,18 @@ impl Selector {
         Self { matchers }
     }
 
-    /// Returns the matchers, at least one. Several may name the same label.
+    pub(crate) fn into_matchers(self) -> Vec<Matcher> {
+        self.matchers
+    }
+
+    /// Returns true if every matcher matches the empty value, so that series without any of the labels match. PromQL
+    /// refuses such a selector.
+    #[must_use]
+    pub fn matches_empty(&self) -> bool {
+        self.matchers.iter().all(|matcher| matcher.matches(""))
+    }
+
+    /// Returns the matchers; none only after [`Selector::parse_any`]. Several may name the same label.
     #[must_use]
     pub fn matchers(&self) -> &[Matcher] {
         &self.matchers
@@ -157,15 +215,7 @@ impl Selector {
     /// Regular expressions are not changed, and see the stored form of a value that was cut.
     #[must_use]
     pub fn under(&self, policy: &LabelPolicy) -> Self {
-        let cut = |matcher: &Matcher| Matcher {
-            name: policy.name(&matcher.name).into_owned(),
-            value: match matcher.regex {
-                Some(_) => matcher.value.clone(),
-                None => policy.value(&matcher.value).into_owned(),
-            },
-            ..matcher.clone()
-        };
-        Self::new(self.matchers.iter().map(cut).collect())
+        Self::new(self.matchers.iter().map(|matcher| matcher.under(policy)).collect())
     }
 }
 

@@ -19,6 +19,7 @@
 //! | [`product`] | blocks that stand for very many series in few bytes |
 //! | [`remap`] | golden and broken remaps |
 //! | [`requirement`] | whether a test may be skipped when a tool or data is missing |
+//! | [`selecting`] | queries of blocks beside a plain filter |
 //! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
 //! | [`editor`] | blocks taken apart and put together again |
 
@@ -41,3 +42,4 @@ pub mod product;
 pub mod random;
 pub mod remap;
 pub mod requirement;
+pub mod selecting;

@@ -15,6 +15,7 @@
 //! | `prometheus` | what Prometheus writes: text, protobuf, requests of remote write, indices of blocks, write-ahead logs |
 //! | `rebuild` | blocks built anew from what is read from them |
 //! | `remap` | remaps: any bytes, and built ones that are changed, with right checksums |
+//! | `select` | queries of blocks beside a plain filter |
 //! | `sound` | what must hold for a block that verifies |
 
 mod block;
@@ -27,6 +28,7 @@ mod program;
 mod prometheus;
 pub mod rebuild;
 mod remap;
+mod select;
 pub mod sound;
 
 pub use block::{block_open, block_repaired, mutated_block};
@@ -36,12 +38,13 @@ pub use merge::merge;
 pub use otlp_proto::{Parts, otlp_proto};
 pub use prometheus::{prometheus_proto, prometheus_text, remote_write, tsdb_index, tsdb_wal};
 pub use remap::remap;
+pub use select::select;
 
 /// Function that a fuzzer calls with any bytes. Panics if a promise is broken.
 pub type Target = fn(&[u8]);
 
 /// The targets by name. Each is also a file in `fuzz/fuzz_targets` and a folder of the corpus.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("block_open", block_open),
     ("block_repaired", block_repaired),
     ("extremes", extremes),
@@ -52,6 +55,7 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("prometheus_text", prometheus_text),
     ("remap", remap),
     ("remote_write", remote_write),
+    ("select", select),
     ("series_json", series_json),
     ("tsdb_index", tsdb_index),
     ("tsdb_wal", tsdb_wal),

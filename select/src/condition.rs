@@ -1,0 +1,165 @@
+//! [`Condition`]: what matchers require of one label, as codes of its dictionary.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use chronoxide_format::view::{BlockView, Column, Table};
+use chronoxide_format::{KeyId, SymbolId};
+
+use crate::pattern::{Candidates, Pattern};
+use crate::row_set::{Keep, RowSet};
+use crate::{Limits, Matcher, Ranges, SelectError};
+
+/// Values between two checks of the limits.
+const VALUES_PER_CHECK: u32 = 1 << 12;
+
+/// What all matchers of one label require.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    pub key: KeyId,
+    /// Codes that satisfy all matchers, or that do not.
+    pub codes: Rc<RowSet>,
+    /// `Members`: a series must have the label with one of the codes. `Others`: it must not.
+    pub keep: Keep,
+}
+
+/// Evaluates matchers on the distinct values of a block. Returns `None` if no series can satisfy them.
+pub(crate) fn conditions(
+    view: &BlockView<'_>,
+    matchers: &[Matcher],
+    limits: &Limits<'_>,
+) -> Result<Option<Vec<Condition>>, SelectError> {
+    let policy = view.meta()?.policy();
+    let matchers: Vec<Matcher> = matchers.iter().map(|matcher| matcher.under(&policy)).collect();
+    let mut by_name: BTreeMap<&str, Vec<&Matcher>> = BTreeMap::new();
+    for matcher in &matchers {
+        by_name.entry(matcher.name()).or_default().push(matcher);
+    }
+    let mut conditions = Vec::new();
+    for (name, matchers) in by_name {
+        // An absent label has the empty value.
+        let accepts_absent = matchers.iter().all(|matcher| matcher.matches(""));
+        let Some(key) = view.key(name)? else {
+            if accepts_absent {
+                continue;
+            }
+            return Ok(None);
+        };
+        let Some(dictionary) = Dictionary::open(view, key)? else { return Ok(None) };
+        let mut accepted = Ranges::up_to(dictionary.count());
+        for matcher in matchers {
+            let matched = dictionary.matched(matcher, limits)?;
+            accepted =
+                if matcher.is_negated() { accepted.difference(&matched) } else { accepted.intersection(&matched) };
+        }
+        let (codes, keep) = if accepts_absent {
+            (accepted.complement(dictionary.count()), Keep::Others)
+        } else {
+            (accepted, Keep::Members)
+        };
+        match (keep, codes.is_empty()) {
+            (Keep::Members, true) => return Ok(None),
+            (Keep::Others, true) => {}
+            _ => conditions.push(Condition { key, codes: Rc::new(RowSet::new(codes, dictionary.count())), keep }),
+        }
+    }
+    // The most selective first.
+    conditions.sort_by_key(|condition| (condition.keep == Keep::Others, condition.codes.ranges().count()));
+    Ok(Some(conditions))
+}
+
+/// The sorted values of a key.
+pub(crate) struct Dictionary<'data, 'view> {
+    view: &'view BlockView<'data>,
+    table: Table<'data, 'view>,
+    column: Column,
+}
+
+impl<'data, 'view> Dictionary<'data, 'view> {
+    /// Returns the dictionary of a key, or `None` if the key is out of range.
+    pub(crate) fn open(view: &'view BlockView<'data>, key: KeyId) -> Result<Option<Self>, SelectError> {
+        let Some(table) = view.dictionary(key)? else { return Ok(None) };
+        let Some(column) = table.column(0)? else { return Ok(None) };
+        Ok(Some(Self { view, table, column }))
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.table.row_count()
+    }
+
+    /// Returns the value with this code; empty if it is out of range.
+    #[inline]
+    pub(crate) fn value(&self, code: u32) -> Result<&'data [u8], SelectError> {
+        match self.table.code(code, &self.column)? {
+            Some(symbol) => Ok(self.view.symbol(SymbolId(symbol))?.unwrap_or_default()),
+            None => Ok(&[]),
+        }
+    }
+
+    /// Returns the first code from `from` on whose value is not before `value`.
+    fn first_from(&self, from: u32, is_before: impl Fn(&[u8]) -> bool) -> Result<u32, SelectError> {
+        let (mut low, mut high) = (from, self.count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(self.value(middle)?) { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    /// Returns the codes of the values that begin with a prefix.
+    pub(crate) fn with_prefix(&self, prefix: &[u8]) -> Result<Range<u32>, SelectError> {
+        if prefix.is_empty() {
+            return Ok(0..self.count());
+        }
+        let start = self.first_from(0, |value| value < prefix)?;
+        Ok(start..self.first_from(start, |value| value < prefix || value.starts_with(prefix))?)
+    }
+
+    /// Returns the codes of the values that equal a matcher's value or match its regular expression.
+    fn matched(&self, matcher: &Matcher, limits: &Limits<'_>) -> Result<Ranges, SelectError> {
+        match matcher.pattern() {
+            None => self.equal(matcher.value().as_bytes(), 0).map(|range| Ranges::from_iter([range])),
+            Some(pattern) => self.matching(pattern, limits),
+        }
+    }
+
+    /// Returns the code of a value from `from` on as a range, which is empty if there is no such value.
+    fn equal(&self, value: &[u8], from: u32) -> Result<Range<u32>, SelectError> {
+        let place = self.first_from(from, |other| other < value)?;
+        let found = place < self.count() && self.value(place)? == value;
+        Ok(place..place + u32::from(found))
+    }
+
+    fn matching(&self, pattern: &Pattern, limits: &Limits<'_>) -> Result<Ranges, SelectError> {
+        let mut codes = Ranges::default();
+        match pattern.candidates() {
+            Candidates::Values(values) => {
+                let mut from = 0;
+                for value in values {
+                    let found = self.equal(value, from)?;
+                    from = found.end;
+                    codes.push(found);
+                }
+            }
+            Candidates::Prefixes(prefixes) => {
+                for prefix in prefixes {
+                    let range = self.with_prefix(prefix)?;
+                    if pattern.matches_all_candidates() {
+                        codes.push(range);
+                        continue;
+                    }
+                    for code in range {
+                        if code % VALUES_PER_CHECK == 0 {
+                            limits.check()?;
+                        }
+                        if pattern.matches_candidate(self.value(code)?) {
+                            codes.push(code..code + 1);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(codes)
+    }
+}

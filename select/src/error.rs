@@ -1,0 +1,32 @@
+//! [`SelectError`]: reasons why a query of a block failed.
+
+use chronoxide_format::Error;
+
+/// Reason why a query failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// The block is damaged in a byte that was read.
+    #[error(transparent)]
+    Block(#[from] Error),
+    /// More series were selected than the limit allows.
+    #[error("the query selects more than {limit} series: add a matcher or raise the limit")]
+    TooManySeries {
+        /// Maximum number of series.
+        limit: u64,
+    },
+    /// The deadline passed before the query ended.
+    #[error("the query exceeded its time limit")]
+    DeadlineExceeded,
+    /// The caller cancelled the query.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// The catalogue claims many more labels than the file has bytes.
+    #[error("the block's keysets have {labels} labels or more, the limit for a block of its length is {limit}")]
+    TooManyLabels {
+        /// Labels of keysets that were counted.
+        labels: u64,
+        /// Maximum number of labels.
+        limit: u64,
+    },
+}

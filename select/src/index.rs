@@ -1,0 +1,209 @@
+//! [`Index`]: the column that holds each label key in each table.
+
+use chronoxide_format::error::{Corruption, Place};
+use chronoxide_format::layout::{MAX_DEPTH, MAX_LABELS};
+use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::{Error, KeyId, Rule};
+
+use crate::SelectError;
+
+/// Labels that keysets may have, beside [`LABELS_PER_BYTE`] per byte of the block. A keyset with a thousand labels can
+/// take a few bytes, so that a forged block could ask for much memory.
+const MAX_LABELS_OF_SMALL_BLOCK: u64 = 1 << 20;
+const LABELS_PER_BYTE: u64 = 16;
+
+/// The column that holds each label key, in each table of a block.
+///
+/// A block stores keys per keyset. A query asks the other way round: which keysets have this key? The index is made
+/// from the catalogue alone, in time and memory proportional to the labels of its keysets and inner tables: 8 bytes
+/// per label, and not per series. It borrows nothing, so that it can be kept beside the block. An index of another
+/// block gives wrong results or errors.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// First use of each key, and the end of all uses.
+    starts: Vec<u32>,
+    /// Uses of all keys, in the order of keys and then of tables.
+    uses: Vec<Use>,
+    /// Columns of inner tables and keyset tables, in the order of tables.
+    columns: Vec<IndexedColumn>,
+    /// Number of the first table that is not a dictionary.
+    key_count: u32,
+    /// Number of the first keyset table.
+    first_keyset: u32,
+}
+
+/// A column that leads to the dictionary of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Use {
+    table: u32,
+    /// Position in [`Index::columns`].
+    column: u32,
+}
+
+/// A column of a table, without the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IndexedColumn {
+    /// Number in its table.
+    pub number: u32,
+    /// Table whose rows are the meaning of the codes; for a column of lists, of the members.
+    pub domain: u32,
+    /// Smallest and largest code that the field can hold. All codes for a column of lists.
+    pub codes: (u32, u32),
+}
+
+/// The keys of tables: of all inner tables, one after the other.
+struct InnerKeys {
+    keys: Vec<u32>,
+    /// End of each inner table's keys.
+    ends: Vec<usize>,
+    /// Steps from each inner table to the farthest dictionary.
+    depths: Vec<u32>,
+    key_count: u32,
+}
+
+impl InnerKeys {
+    /// Returns the keys of a table, and its depth.
+    fn get<'a>(&'a self, table: u32, own: &'a mut [u32; 1]) -> Option<(&'a [u32], u32)> {
+        let Some(inner) = table.checked_sub(self.key_count) else {
+            *own = [table];
+            return Some((own, 0));
+        };
+        let inner = inner as usize;
+        let start = inner.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some((self.keys.get(start..*self.ends.get(inner)?)?, self.depths[inner]))
+    }
+}
+
+impl Index {
+    /// Reads the catalogue of a block. A million series of 741 keysets take a fraction of a millisecond.
+    ///
+    /// # Errors
+    /// [`SelectError::Block`] if the catalogue is damaged; [`SelectError::TooManyLabels`] if it claims many more labels
+    /// than the block has bytes.
+    pub fn new(view: &BlockView<'_>) -> Result<Self, SelectError> {
+        let key_count = view.key_count();
+        let first_keyset = view.table_count() - view.keyset_count();
+        let limit = MAX_LABELS_OF_SMALL_BLOCK + LABELS_PER_BYTE * view.bytes().len() as u64;
+        let mut inner = InnerKeys { keys: Vec::new(), ends: Vec::new(), depths: Vec::new(), key_count };
+        let mut uses: Vec<(u32, Use)> = Vec::new();
+        let mut columns = Vec::new();
+        for table in view.tables().skip(key_count as usize) {
+            let table = table?;
+            let number = table.id().0;
+            let (first_use, mut depth) = (uses.len(), 0);
+            for (column, column_number) in table.columns().zip(0..) {
+                let column = column?;
+                let (domain, codes) = match column.domain {
+                    Domain::Arena => continue,
+                    Domain::Table(domain) => {
+                        let largest = u64::from(column.base) + (1_u64 << column.width) - 1;
+                        (domain, (column.base, u32::try_from(largest).unwrap_or(u32::MAX)))
+                    }
+                    Domain::Pool(pool) => match view.pool(pool)? {
+                        Some(pool) => (pool.table_id(), (0, u32::MAX)),
+                        None => continue,
+                    },
+                };
+                let place = columns.len() as u32;
+                columns.push(IndexedColumn { number: column_number, domain: domain.0, codes });
+                let mut own = [0];
+                let (keys, domain_depth) = inner.get(domain.0, &mut own).ok_or_else(|| damaged(Rule::ColumnDomain, number))?;
+                uses.extend(keys.iter().map(|&key| (key, Use { table: number, column: place })));
+                depth = depth.max(domain_depth + 1);
+            }
+            let labels = uses.len() - first_use;
+            if labels > MAX_LABELS as usize {
+                return Err(damaged(Rule::LeavesOrder, number).into());
+            }
+            // Each level of depth may have a map before it.
+            if depth > 2 * MAX_DEPTH + 2 {
+                return Err(damaged(Rule::TableDepth, number).into());
+            }
+            if uses.len() as u64 > limit {
+                return Err(SelectError::TooManyLabels { labels: uses.len() as u64, limit });
+            }
+            if number < first_keyset {
+                inner.keys.extend(uses[first_use..].iter().map(|(key, _)| key));
+                inner.ends.push(inner.keys.len());
+                inner.depths.push(depth);
+            }
+        }
+        Ok(Self::from_uses(key_count, first_keyset, &uses, columns))
+    }
+
+    /// Sorts uses by key. They come in the order of tables.
+    fn from_uses(key_count: u32, first_keyset: u32, uses: &[(u32, Use)], columns: Vec<IndexedColumn>) -> Self {
+        let mut starts = vec![0_u32; key_count as usize + 1];
+        for (key, _) in uses {
+            starts[*key as usize + 1] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![Use { table: 0, column: 0 }; uses.len()];
+        for (key, own) in uses {
+            let next = &mut next[*key as usize];
+            sorted[*next as usize] = *own;
+            *next += 1;
+        }
+        Self { starts, uses: sorted, columns, key_count, first_keyset }
+    }
+
+    /// Returns the uses of a key, in the order of tables.
+    fn uses(&self, key: KeyId) -> &[Use] {
+        match self.starts.get(key.0 as usize..) {
+            Some([start, end, ..]) => &self.uses[*start as usize..*end as usize],
+            _ => &[],
+        }
+    }
+
+    fn uses_in_keysets(&self, key: KeyId) -> &[Use] {
+        let uses = self.uses(key);
+        &uses[uses.partition_point(|one| one.table < self.first_keyset)..]
+    }
+
+    /// Returns the keysets that have a key, in order, each with the column of its table that leads to the key.
+    pub(crate) fn keysets_with(&self, key: KeyId) -> impl ExactSizeIterator<Item = (u32, &IndexedColumn)> + use<'_> {
+        let keysets = self.uses_in_keysets(key).iter();
+        keysets.map(|one| (one.table - self.first_keyset, &self.columns[one.column as usize]))
+    }
+
+    /// Returns the number of keysets that have a key.
+    pub(crate) fn keyset_count_with(&self, key: KeyId) -> usize {
+        self.uses_in_keysets(key).len()
+    }
+
+    /// Returns the column of a table that leads to a key, or `None` if the table does not have the key. Costs a binary
+    /// search.
+    pub(crate) fn column(&self, table: u32, key: KeyId) -> Option<&IndexedColumn> {
+        let uses = self.uses(key);
+        let place = uses.binary_search_by_key(&table, |one| one.table).ok()?;
+        Some(&self.columns[uses[place].column as usize])
+    }
+
+    /// Returns the column of a keyset's table that leads to a key.
+    pub(crate) fn keyset_column(&self, keyset: u32, key: KeyId) -> Option<&IndexedColumn> {
+        self.column(self.first_keyset.checked_add(keyset)?, key)
+    }
+
+    /// Returns true if a table is the dictionary of a key.
+    pub(crate) fn is_dictionary(&self, table: u32) -> bool {
+        table < self.key_count
+    }
+
+    /// Returns the bytes of memory that the index takes.
+    #[must_use]
+    pub fn allocated(&self) -> usize {
+        self.starts.capacity() * size_of::<u32>()
+            + self.uses.capacity() * size_of::<Use>()
+            + self.columns.capacity() * size_of::<IndexedColumn>()
+    }
+}
+
+fn damaged(rule: Rule, table: u32) -> Error {
+    let place = Place::Table(table.into());
+    Error::Corrupt(Corruption { rule, section: rule.section(), place, found: None, expected: None })
+}

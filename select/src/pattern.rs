@@ -1,0 +1,279 @@
+//! [`Pattern`]: a regular expression that must match whole values, and the cheapest way to find these values among
+//! sorted ones.
+
+use std::fmt;
+
+use memchr::memmem::Finder;
+use regex::Regex;
+use regex_automata::dfa::{Automaton, dense};
+use regex_automata::util::primitives::StateID;
+use regex_automata::util::start;
+use regex_automata::{Anchored, util::syntax};
+use regex_syntax::hir::literal::{ExtractKind, Extractor};
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use crate::re2::{self, PatternError};
+
+/// Maximum number of literals that are looked up one by one.
+const MAX_LITERALS: usize = 10_000;
+/// Maximum memory of a DFA, and of making it. Larger expressions run on the lazy automata of the crate `regex`.
+const MAX_DFA_BYTES: usize = 1 << 20;
+
+/// A regular expression that is anchored at both ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    regex: Regex,
+    candidates: Candidates,
+    test: Test,
+}
+
+/// Values that can match, by how they begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Candidates {
+    /// Only these values.
+    Values(Vec<Vec<u8>>),
+    /// Values with one of these prefixes, which are sorted, and of which none begins with another.
+    Prefixes(Vec<Vec<u8>>),
+}
+
+/// Test that a candidate must pass.
+#[derive(Clone)]
+enum Test {
+    /// None: each candidate matches.
+    Always,
+    /// At least this many bytes follow the prefix, which is the only one.
+    Longer,
+    /// The value contains a literal.
+    Contains(Box<Finder<'static>>),
+    /// The value ends with a literal.
+    EndsWith(Box<[u8]>),
+    Dfa(Box<Dfa>),
+    Regex,
+}
+
+impl fmt::Debug for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Always => "Always",
+            Self::Longer => "Longer",
+            Self::Contains(_) => "Contains",
+            Self::EndsWith(_) => "EndsWith",
+            Self::Dfa(_) => "Dfa",
+            Self::Regex => "Regex",
+        })
+    }
+}
+
+/// A DFA and its start state for anchored searches from the beginning of a value.
+#[derive(Clone)]
+struct Dfa {
+    dfa: dense::DFA<Vec<u32>>,
+    start: StateID,
+}
+
+impl Dfa {
+    fn is_match(&self, value: &[u8]) -> bool {
+        let mut state = self.start;
+        for &byte in value {
+            state = self.dfa.next_state(state, byte);
+            if self.dfa.is_special_state(state) && (self.dfa.is_dead_state(state) || self.dfa.is_quit_state(state)) {
+                return false;
+            }
+        }
+        self.dfa.is_match_state(self.dfa.next_eoi_state(state))
+    }
+}
+
+impl Pattern {
+    /// Compiles a pattern of RE2.
+    pub(crate) fn new(pattern: &str) -> Result<Self, PatternError> {
+        Self::from_translated(&re2::translate(pattern)?)
+    }
+
+    /// Compiles a translated pattern; see [`re2::translate`].
+    pub(crate) fn from_translated(translated: &str) -> Result<Self, PatternError> {
+        let regex = re2::compile_translated(translated)?;
+        // The expression without anchors has the literals.
+        let hir = regex_syntax::parse(&format!("(?s:{translated})"));
+        let (candidates, test) = match &hir {
+            Ok(hir) => plan(hir),
+            Err(_) => (Candidates::any(), None),
+        };
+        let test = test.unwrap_or_else(|| dfa(translated).map_or(Test::Regex, |dfa| Test::Dfa(Box::new(dfa))));
+        Ok(Self { regex, candidates, test })
+    }
+
+    /// Returns true if the whole value matches. The reference: no shortcuts.
+    pub(crate) fn is_match(&self, value: &str) -> bool {
+        self.regex.is_match(value)
+    }
+
+    pub(crate) fn candidates(&self) -> &Candidates {
+        &self.candidates
+    }
+
+    /// Returns true if every candidate matches, so that none has to be tested.
+    pub(crate) fn matches_all_candidates(&self) -> bool {
+        matches!(self.test, Test::Always)
+    }
+
+    /// Returns true if a candidate matches. Bytes that are not UTF-8 match nothing.
+    #[inline]
+    pub(crate) fn matches_candidate(&self, value: &[u8]) -> bool {
+        match &self.test {
+            Test::Always => true,
+            Test::Longer => match &self.candidates {
+                Candidates::Prefixes(prefixes) => prefixes.iter().any(|prefix| value.len() > prefix.len()),
+                Candidates::Values(_) => true,
+            },
+            Test::Contains(finder) => finder.find(value).is_some(),
+            Test::EndsWith(suffix) => value.ends_with(suffix),
+            Test::Dfa(dfa) => dfa.is_match(value),
+            Test::Regex => std::str::from_utf8(value).is_ok_and(|value| self.regex.is_match(value)),
+        }
+    }
+}
+
+impl Candidates {
+    fn any() -> Self {
+        Self::Prefixes(vec![Vec::new()])
+    }
+}
+
+/// Returns the candidates, and their test if a simple one is enough.
+fn plan(hir: &Hir) -> (Candidates, Option<Test>) {
+    let parts = match hir.kind() {
+        HirKind::Concat(parts) => &parts[..],
+        _ => std::slice::from_ref(hir),
+    };
+    let kinds: Vec<&HirKind> = parts.iter().map(Hir::kind).collect();
+    let literal = |kind: &HirKind| match kind {
+        HirKind::Literal(literal) => Some(literal.0.to_vec()),
+        _ => None,
+    };
+    match &*kinds {
+        [any] if least_of_any(any) == Some(0) => return (Candidates::any(), Some(Test::Always)),
+        [any] if least_of_any(any) == Some(1) => return (Candidates::any(), Some(Test::Longer)),
+        [first, any] => {
+            if let (Some(prefix), Some(least)) = (literal(first), least_of_any(any)) {
+                let test = if least == 0 { Test::Always } else { Test::Longer };
+                return (Candidates::Prefixes(vec![prefix]), Some(test));
+            }
+            if let (Some(0), Some(suffix)) = (least_of_any(first), literal(any)) {
+                return (Candidates::any(), Some(Test::EndsWith(suffix.into())));
+            }
+        }
+        [before, middle, after] if least_of_any(before) == Some(0) && least_of_any(after) == Some(0) => {
+            if let Some(middle) = literal(middle) {
+                let finder = Box::new(Finder::new(&middle).into_owned());
+                return (Candidates::any(), Some(Test::Contains(finder)));
+            }
+        }
+        _ => {}
+    }
+    let mut extractor = Extractor::new();
+    extractor.kind(ExtractKind::Prefix).limit_total(MAX_LITERALS).limit_class(64).limit_literal_len(256);
+    let literals = extractor.extract(hir);
+    let Some(found) = literals.literals() else { return (Candidates::any(), None) };
+    let mut values: Vec<Vec<u8>> = found.iter().map(|literal| literal.as_bytes().to_vec()).collect();
+    values.sort_unstable();
+    values.dedup();
+    // An exact literal is a whole match, unless the expression also looks around.
+    if literals.is_exact() && hir.properties().look_set().is_empty() {
+        return (Candidates::Values(values), Some(Test::Always));
+    }
+    values.dedup_by(|later, earlier| later.starts_with(earlier));
+    (Candidates::Prefixes(values), None)
+}
+
+/// Returns the least number of characters of a repetition of any character without a maximum, if it is 0 or 1.
+fn least_of_any(kind: &HirKind) -> Option<u32> {
+    let HirKind::Repetition(repetition) = kind else { return None };
+    let HirKind::Class(Class::Unicode(class)) = repetition.sub.kind() else { return None };
+    let is_any = matches!(class.ranges(), [range] if range.start() == '\0' && range.end() == char::MAX);
+    (is_any && repetition.max.is_none() && repetition.min <= 1).then_some(repetition.min)
+}
+
+/// Builds a DFA, or returns `None` if it would be too large.
+fn dfa(translated: &str) -> Option<Dfa> {
+    let config = dense::Config::new()
+        .start_kind(regex_automata::dfa::StartKind::Anchored)
+        .dfa_size_limit(Some(MAX_DFA_BYTES))
+        .determinize_size_limit(Some(MAX_DFA_BYTES));
+    let dfa = dense::Builder::new()
+        .configure(config)
+        .syntax(syntax::Config::new())
+        .thompson(regex_automata::nfa::thompson::Config::new().nfa_size_limit(Some(MAX_DFA_BYTES)))
+        .build(&format!(r"\A(?s:{translated})\z"))
+        .ok()?;
+    let start = dfa.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
+    Some(Dfa { dfa, start })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::new(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    /// Tests a value as a search in sorted values does.
+    fn is_found(pattern: &Pattern, value: &str) -> bool {
+        let is_candidate = match pattern.candidates() {
+            Candidates::Values(values) => values.iter().any(|other| other == value.as_bytes()),
+            Candidates::Prefixes(prefixes) => prefixes.iter().any(|prefix| value.as_bytes().starts_with(prefix)),
+        };
+        is_candidate && pattern.matches_candidate(value.as_bytes())
+    }
+
+    #[test]
+    fn candidates_are_values_or_prefixes() {
+        let values = |text: &str| pattern(text).candidates().clone();
+        let list = |all: &[&str]| all.iter().map(|one| one.as_bytes().to_vec()).collect::<Vec<_>>();
+        assert_eq!(values("a|b|cd"), Candidates::Values(list(&["a", "b", "cd"])));
+        assert_eq!(values("(a|b)c"), Candidates::Values(list(&["ac", "bc"])));
+        assert_eq!(values("a|"), Candidates::Values(list(&["", "a"])));
+        assert_eq!(values("(?i)ab"), Candidates::Values(list(&["AB", "Ab", "aB", "ab"])));
+        assert_eq!(values("web-.*"), Candidates::Prefixes(list(&["web-"])));
+        assert_eq!(values("web-[0-9]+x"), Candidates::Prefixes((0..10).map(|n| format!("web-{n}").into()).collect()));
+        assert_eq!(values("a.*|b.*"), Candidates::Prefixes(list(&["a", "b"])));
+        assert_eq!(values("a.*|ab.*"), Candidates::Prefixes(list(&["a"])));
+        assert_eq!(values(".*"), Candidates::any());
+    }
+
+    #[test]
+    fn simple_patterns_need_no_automaton() {
+        let test = |text: &str| format!("{:?}", pattern(text).test);
+        for (text, expected) in [
+            (".*", "Always"),
+            (".+", "Longer"),
+            ("web-.*", "Always"),
+            ("web-.+", "Longer"),
+            (".*-web", "EndsWith"),
+            (".*web.*", "Contains"),
+            (".*[0-9]+[a-c].*", "Dfa"),
+            (r".*\pL{200}.*", "Regex"),
+        ] {
+            assert_eq!(test(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
+
+        /// The reference is the crate `regex` without any of the shortcuts.
+        #[test]
+        fn shortcuts_agree_with_the_regular_expression(
+            text in "(\\(\\?i\\))?([ab.é\n]|\\.\\*|\\.\\+|\\[ab\\]|\\(a\\|b\\)|\\(|b\\)|a\\?|\\||\\$|\\^|\\\\b){0,6}",
+            values in prop::collection::vec("[abABé\n-]{0,5}", 1..20),
+        ) {
+            let Ok(pattern) = Pattern::new(&text) else { return Ok(()) };
+            for value in &values {
+                prop_assert_eq!(is_found(&pattern, value), pattern.is_match(value), "{:?} {:?}", text, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! [`RowSet`]: rows of a table, or codes of a dictionary, with fast membership; and the rows whose code is in a set.
+
+use std::cell::OnceCell;
+use bitvec::vec::BitVec;
+use chronoxide_format::view::{Column, Table};
+
+use crate::{Limits, Ranges, SelectError};
+
+/// Rows that are read at once.
+const BATCH: u32 = 256;
+/// Rows between two checks of the limits.
+const ROWS_PER_CHECK: u32 = 1 << 14;
+/// Ranges that are searched for each row of a short scan instead of making a bitmap.
+const FEW_RANGES: usize = 4;
+
+/// A set of rows of a table.
+#[derive(Debug, Default)]
+pub(crate) struct RowSet {
+    ranges: Ranges,
+    row_count: u32,
+    /// One bit per row, made when many rows are tested.
+    bits: OnceCell<BitVec>,
+}
+
+impl RowSet {
+    pub(crate) fn new(ranges: Ranges, row_count: u32) -> Self {
+        Self { ranges, row_count, bits: OnceCell::new() }
+    }
+
+    pub(crate) fn ranges(&self) -> &Ranges {
+        &self.ranges
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(crate) fn is_all(&self) -> bool {
+        self.ranges.has_all(self.row_count)
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, row: u32) -> bool {
+        match self.bits.get() {
+            Some(bits) => bits.get(row as usize).is_some_and(|bit| *bit),
+            None => self.ranges.contains(row),
+        }
+    }
+
+    /// Returns true if the set has a row from `smallest` to `largest`.
+    #[inline]
+    pub(crate) fn meets(&self, (smallest, largest): (u32, u32)) -> bool {
+        let ranges = self.ranges.as_slice();
+        let first = ranges.partition_point(|own| own.end <= smallest);
+        ranges.get(first).is_some_and(|own| own.start <= largest)
+    }
+
+    /// Prepares for `count` tests.
+    fn prepare(&self, count: u64) {
+        if self.ranges.as_slice().len() > FEW_RANGES && count * 8 > u64::from(self.row_count) / 64 {
+            self.bits.get_or_init(|| {
+                let mut bits = BitVec::repeat(false, self.row_count as usize);
+                for range in self.ranges.as_slice() {
+                    let end = range.end.min(self.row_count) as usize;
+                    if let Some(bits) = bits.get_mut((range.start as usize).min(end)..end) {
+                        bits.fill(true);
+                    }
+                }
+                bits
+            });
+        }
+    }
+}
+
+/// Which codes a filter keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Codes of the set.
+    Members,
+    /// All other codes.
+    Others,
+}
+
+impl Keep {
+    #[inline]
+    fn keeps(self, is_member: bool) -> bool {
+        is_member == matches!(self, Self::Members)
+    }
+}
+
+/// Returns the rows among `within` whose code in a column is kept. Costs a binary search per range of the set if the
+/// column is the first, since rows are sorted; about a nanosecond per row otherwise.
+pub(crate) fn filter_rows(
+    table: &Table<'_, '_>,
+    (number, column): (u32, &Column),
+    set: &RowSet,
+    keep: Keep,
+    within: Ranges,
+    limits: &Limits<'_>,
+) -> Result<Ranges, SelectError> {
+    let all_are_members = match column.width {
+        0 => Some(set.contains(column.base)),
+        _ if set.is_empty() => Some(false),
+        _ if set.is_all() => Some(true),
+        _ => None,
+    };
+    if let Some(are_members) = all_are_members {
+        return Ok(if keep.keeps(are_members) { within } else { Ranges::default() });
+    }
+    let searches = set.ranges().as_slice().len() as u64 * u64::from(table.row_count().ilog2() + 1);
+    if number == 0 && searches < u64::from(table.row_count()) {
+        let members = sorted_rows(table, column, set)?;
+        return Ok(match keep {
+            Keep::Members => within.intersection(&members),
+            Keep::Others => within.difference(&members),
+        });
+    }
+    scan(table, column, set, keep, &within, limits)
+}
+
+/// Returns the rows of the set, by the order of the first column.
+fn sorted_rows(table: &Table<'_, '_>, column: &Column, set: &RowSet) -> Result<Ranges, SelectError> {
+    let mut rows = Ranges::default();
+    let mut from = 0;
+    for codes in set.ranges().as_slice() {
+        let start = first_row(table, column, from, codes.start)?;
+        from = if start == table.row_count() { start } else { first_row(table, column, start, codes.end)? };
+        rows.push(start..from);
+    }
+    Ok(rows)
+}
+
+/// Returns the first row from `from` on whose code is at least `code`.
+fn first_row(table: &Table<'_, '_>, column: &Column, from: u32, code: u32) -> Result<u32, SelectError> {
+    let (mut low, mut high) = (from, table.row_count());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match table.code(middle, column)? {
+            Some(found) if found < code => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+fn scan(
+    table: &Table<'_, '_>,
+    column: &Column,
+    set: &RowSet,
+    keep: Keep,
+    within: &Ranges,
+    limits: &Limits<'_>,
+) -> Result<Ranges, SelectError> {
+    set.prepare(u64::from(within.count()));
+    let only = match set.ranges().as_slice() {
+        [only] => Some(only.clone()),
+        _ => None,
+    };
+    let mut kept = Ranges::default();
+    let mut codes = [0; BATCH as usize];
+    let mut unchecked = 0;
+    for range in within.as_slice() {
+        let mut first = range.start;
+        while first < range.end {
+            let end = range.end.min(first.saturating_add(BATCH));
+            let codes = &mut codes[..(end - first) as usize];
+            table.read_column(first..end, column, codes)?;
+            match &only {
+                Some(only) => {
+                    let len = only.end - only.start;
+                    push_kept(&mut kept, first, codes, keep, |code| code.wrapping_sub(only.start) < len);
+                }
+                None => push_kept(&mut kept, first, codes, keep, |code| set.contains(code)),
+            }
+            unchecked += end - first;
+            if unchecked >= ROWS_PER_CHECK {
+                unchecked = 0;
+                limits.check()?;
+            }
+            first = end;
+        }
+    }
+    Ok(kept)
+}
+
+/// Appends the rows from `first` on whose code is kept.
+#[inline(always)]
+fn push_kept(kept: &mut Ranges, first: u32, codes: &[u32], keep: Keep, is_member: impl Fn(u32) -> bool) {
+    // Counting first is a loop without branches, and most batches have all rows or none.
+    let count = codes.iter().filter(|&&code| keep.keeps(is_member(code))).count();
+    if count == 0 {
+        return;
+    }
+    let end = first + codes.len() as u32;
+    if count == codes.len() {
+        kept.push(first..end);
+        return;
+    }
+    let mut start = None;
+    for (&code, row) in codes.iter().zip(first..) {
+        match (start, keep.keeps(is_member(code))) {
+            (None, true) => start = Some(row),
+            (Some(from), false) => {
+                kept.push(from..row);
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    if let Some(from) = start {
+        kept.push(from..end);
+    }
+}

@@ -1,0 +1,54 @@
+//! The target that queries blocks.
+
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
+use chronoxide_select::{Index, Searcher};
+
+use super::mutation::mutated;
+use super::program::Program;
+use super::sound;
+use crate::plan::build;
+use crate::random::{Random, random_plan, random_series};
+use crate::selecting::{check_answers, random_matchers};
+
+/// Series of a mutated golden that are compared with the model; a golden with more would take too long.
+const MAX_SERIES: usize = 2_000;
+
+/// A seed of matchers, and either a seed of a random block with a random plan, or a program that changes a golden.
+///
+/// If the block verifies, every answer is that of a filter over its labelsets. If not, answers may be wrong, but
+/// nothing panics.
+///
+/// # Panics
+/// If an answer is wrong.
+pub fn select(bytes: &[u8]) {
+    let mut program = Program(bytes);
+    let choice = program.byte();
+    let mut random = Random::new(program.number(4));
+    let block = if choice & 1 == 0 {
+        let mut contents = Random::new(program.number(4));
+        let series = random_series(1 + usize::from(choice), &mut contents);
+        let form = if choice & 2 == 0 { RowForm::BitPacked } else { RowForm::FixedWidth };
+        let plan = if choice & 4 == 0 { random_plan(&series, &mut contents) } else { Default::default() };
+        build(&series, &plan, form, &BlockMeta::default()).expect("the plan is valid")
+    } else {
+        mutated(&mut program)
+    };
+    let Ok(view) = BlockView::open(&block) else { return };
+    if view.verify().is_err() {
+        let matchers = random_matchers(&[], &mut random);
+        if let Ok(index) = Index::new(&view) {
+            let searcher = Searcher::new(&view, &index);
+            let _ = (searcher.select(&matchers), searcher.tally(&matchers), searcher.label_names(&matchers));
+        }
+        return;
+    }
+    let series = sound::series_in_order(&view);
+    if series.len() > MAX_SERIES {
+        return;
+    }
+    for _ in 0..4 {
+        check_answers(&view, &series, &random_matchers(&series, &mut random));
+    }
+}

@@ -1,0 +1,133 @@
+//! Queries of blocks beside a plain model: a filter over labelsets, written from the rules of Prometheus.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_format::SeriesRef;
+use chronoxide_format::view::BlockView;
+use chronoxide_select::{Index, Limits, Matcher, Operator, Searcher, SelectError, Selection};
+
+use crate::plan::Labelset;
+use crate::random::Random;
+
+/// Regular expressions that are awkward for some shortcut.
+const PATTERNS: [&str; 40] = [
+    "", ".*", ".+", "|", "a|", "|b", "a|b", "(a|b)", "a.*", "a.+", ".*a", ".*a.*", ".+a.+", "pod-.*", "pod-[0-4]",
+    "pod-(1|2|3)", "(?i)POD-1", "(?i)a", "[^a]*", "[^a]+", "a?", "(a|)", "(pod-1)?", "^pod-1$", "^.*$", "pod-1|pod-2",
+    "pod-1|.*2", "é.*", ".", "..", r"\d+", r"pod-\d+", r".*\n.*", "世|🦀", "node-0|node-1|nope", "(a|b)(c|d)", "500|4..",
+    r"\bpod.*", ".*[0-4].*", "(a*)*b?",
+];
+
+/// Returns matchers for labels of some series: operators, names and values that often match, and sometimes cannot.
+pub fn random_matchers(series: &[Labelset], random: &mut Random) -> Vec<Matcher> {
+    let count = [0, 1, 1, 1, 2, 2, 2, 3, 4][random.below(9)];
+    (0..count).map(|_| random_matcher(series, random)).collect()
+}
+
+fn random_matcher(series: &[Labelset], random: &mut Random) -> Matcher {
+    let own = if series.is_empty() { None } else { series[random.below(series.len())].iter().nth(random.below(4)) };
+    let (name, value) = match own {
+        Some((name, value)) if random.percent(90) => (name.clone(), value.clone()),
+        _ => (["absent", "__name__", "pod", "é", ""][random.below(5)].to_owned(), random.text()),
+    };
+    let operator =
+        [Operator::Equal, Operator::NotEqual, Operator::Matches, Operator::MatchesNot][random.below(4)];
+    let is_pattern = matches!(operator, Operator::Matches | Operator::MatchesNot);
+    let value = match (is_pattern, random.below(10)) {
+        (false, 0) => String::new(),
+        (false, _) => value,
+        (true, 0..5) => PATTERNS[random.below(PATTERNS.len())].to_owned(),
+        (true, 5) => literal(&value),
+        (true, 6) => {
+            let others = (0..3).filter_map(|_| series.get(random.below(series.len().max(1)))?.get(&name));
+            let all: Vec<String> = others.chain([&value]).map(|value| literal(value)).collect();
+            all.join("|")
+        }
+        (true, _) => {
+            let kept = value.chars().count() / 2;
+            let start: String = value.chars().take(kept).collect();
+            format!("{}.*", literal(&start))
+        }
+    };
+    Matcher::new(name, operator, value).expect("the pattern is valid")
+}
+
+/// Returns a pattern that matches a text only.
+fn literal(text: &str) -> String {
+    text.chars().map(|char| if char.is_ascii_punctuation() { format!("\\{char}") } else { char.to_string() }).collect()
+}
+
+/// Returns true if a series satisfies a matcher. An absent label has the empty value.
+fn satisfies(labels: &Labelset, matcher: &Matcher) -> bool {
+    matcher.matches(labels.get(matcher.name()).map_or("", |value| value))
+}
+
+/// Asks a block everything about the series that matchers select, and compares each answer with the filter over its
+/// labelsets, which are given in the order of their refs.
+///
+/// # Panics
+/// If an answer is wrong.
+pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matcher]) {
+    let index = Index::new(view).expect("a sound block has an index");
+    let searcher = Searcher::new(view, &index);
+    let about = || matchers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let expected: Vec<u32> = (0..)
+        .zip(series)
+        .filter(|(_, labels)| matchers.iter().all(|matcher| satisfies(labels, matcher)))
+        .map(|(number, _)| number)
+        .collect();
+
+    let selection = searcher.select(matchers).unwrap_or_else(|error| panic!("{}: {error}", about()));
+    let refs: Vec<u32> = selection.iter().map(|series| series.0).collect();
+    assert_eq!(refs, expected, "series of {{{}}}", about());
+    assert_eq!(searcher.count(matchers), Ok(expected.len() as u64), "count of {{{}}}", about());
+    assert_eq!(selection.count() as usize, expected.len());
+    assert_eq!(expected.iter().map(|&series| SeriesRef(series)).collect::<Selection>(), selection);
+
+    let selected: Vec<&Labelset> = expected.iter().map(|&place| &series[place as usize]).collect();
+    let names: BTreeSet<&str> = selected.iter().flat_map(|labels| labels.keys()).map(String::as_str).collect();
+    let found: Vec<&str> = searcher.label_names(matchers).expect("sound").into_iter().map(text).collect();
+    assert_eq!(found, names.iter().copied().collect::<Vec<_>>(), "label names of {{{}}}", about());
+
+    let tally = searcher.tally(matchers).expect("sound");
+    assert_eq!(tally.series_count(), expected.len() as u64);
+    assert_eq!(tally.keys().count(), names.len());
+    let mut by_keys: BTreeMap<Vec<&str>, u64> = BTreeMap::new();
+    for labels in &selected {
+        *by_keys.entry(labels.keys().map(String::as_str).collect()).or_default() += 1;
+    }
+    let mut counted: Vec<u64> = tally.keysets().iter().map(|(_, count)| *count).collect();
+    let mut counts: Vec<u64> = by_keys.into_values().collect();
+    counted.sort_unstable();
+    counts.sort_unstable();
+    assert_eq!(counted, counts, "keysets of {{{}}}", about());
+    for name in names.iter().copied().chain(["absent"]) {
+        let mut values: BTreeMap<&str, u64> = BTreeMap::new();
+        for value in selected.iter().filter_map(|labels| labels.get(name)) {
+            *values.entry(value).or_default() += 1;
+        }
+        let found = searcher.label_values(name, matchers, None).expect("sound");
+        assert_eq!(found.into_iter().map(text).collect::<Vec<_>>(), values.keys().copied().collect::<Vec<_>>());
+        let prefixed = searcher.label_values_with_prefix(name, "p", matchers, Some(2)).expect("sound");
+        let expected: Vec<&str> = values.keys().copied().filter(|value| value.starts_with('p')).take(2).collect();
+        assert_eq!(prefixed.into_iter().map(text).collect::<Vec<_>>(), expected);
+        if let Some(key) = view.key(name).expect("sound") {
+            let dictionary: Vec<&[u8]> =
+                view.label_values(key).expect("sound").expect("a key").collect::<Result<_, _>>().expect("sound");
+            let counted: Vec<(&str, u64)> =
+                tally.values(key).map(|(code, count)| (text(dictionary[code as usize]), count)).collect();
+            assert_eq!(counted, values.into_iter().collect::<Vec<_>>(), "{name} of {{{}}}", about());
+        }
+    }
+
+    if let Some(most) = (expected.len() as u64).checked_sub(1) {
+        let limits = Limits::default().with_max_series(most);
+        let limited = searcher.with_limits(limits).select(matchers);
+        assert_eq!(limited, Err(SelectError::TooManySeries { limit: most }));
+    }
+    let limits = Limits::default().with_max_series(expected.len() as u64);
+    assert_eq!(searcher.with_limits(limits).select(matchers), Ok(selection));
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("a sound block is UTF-8")
+}
