@@ -107,7 +107,8 @@ impl Index {
                 let place = columns.len() as u32;
                 columns.push(IndexedColumn { number: column_number, domain: domain.0, codes });
                 let mut own = [0];
-                let (keys, domain_depth) = inner.get(domain.0, &mut own).ok_or_else(|| damaged(Rule::ColumnDomain, number))?;
+                let (keys, domain_depth) =
+                    inner.get(domain.0, &mut own).ok_or_else(|| damaged(Rule::ColumnDomain, number))?;
                 uses.extend(keys.iter().map(|&key| (key, Use { table: number, column: place })));
                 depth = depth.max(domain_depth + 1);
             }

@@ -65,6 +65,7 @@
 //! | `condition` | matchers as codes of a dictionary |
 //! | `row_set` | rows of a table whose code is in a set |
 //! | `tally` | [`Tally`]: series per keyset, key and value; names and values of labels |
+//! | `project` | [`Projection`], [`Groups`] and fingerprints: labels of many series, on codes |
 //! | `part` | selected series of one keyset |
 //! | `ranges` | [`Ranges`]: sorted ranges of numbers |
 //! | `limits` | [`Limits`]: most series, most time, cancellation |
@@ -77,6 +78,7 @@ mod limits;
 mod parse;
 mod part;
 mod pattern;
+mod project;
 mod quoted;
 mod ranges;
 mod re2;
@@ -90,6 +92,7 @@ pub use error::SelectError;
 pub use index::Index;
 pub use limits::Limits;
 pub use parse::SelectorError;
+pub use project::{Groups, Labels, Projection};
 pub use ranges::{Numbers, Ranges};
 pub use searcher::{Searcher, select};
 pub use selection::{Refs, Selection};

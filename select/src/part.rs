@@ -79,7 +79,8 @@ impl<'data, 'view> Part<'data, 'view> {
         let first = self.keyset.first().0;
         let end = first.saturating_add(self.keyset.series_count());
         // A damaged block may count more series in lists than in keysets.
-        let mut push = |from: u32, to: u32| refs.push(first.saturating_add(from).min(end)..first.saturating_add(to).min(end));
+        let mut push =
+            |from: u32, to: u32| refs.push(first.saturating_add(from).min(end)..first.saturating_add(to).min(end));
         if self.is_whole() {
             push(0, self.keyset.series_count());
             return Ok(());
@@ -172,4 +173,3 @@ impl<'a, 'data, 'view> Place<'a, 'data, 'view> {
         self.before = self.before.saturating_add(len);
     }
 }
-

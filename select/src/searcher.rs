@@ -55,6 +55,12 @@ impl<'a, 'data> Searcher<'a, 'data> {
         Self { view, index, limits: Limits::default() }
     }
 
+    /// Returns the view.
+    #[must_use]
+    pub fn view(&self) -> &'a BlockView<'data> {
+        self.view
+    }
+
     /// Sets the limits of each query.
     #[must_use]
     pub fn with_limits(self, limits: Limits<'a>) -> Self {

@@ -144,7 +144,8 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
         let (table, limits) = (part.keyset.table(), self.searcher.limits);
         let lists = Lists::open(&part.keyset)?;
         let columns = self.columns(&table, Some(part.keyset.id()))?;
-        let only_lists = lists.as_ref().is_some_and(|_| columns.iter().all(|(number, _)| *number + 1 == table.column_count()));
+        let only_lists =
+            lists.as_ref().is_some_and(|_| columns.iter().all(|(number, _)| *number + 1 == table.column_count()));
         // Series of each selected row; a row of a keyset without lists is one.
         let mut series = Vec::new();
         let mut rows_of_lists: HashMap<u32, u64> = HashMap::new();
@@ -197,7 +198,9 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
         part: &Part<'data, 'a>,
         rows_of_lists: &HashMap<u32, u64>,
     ) -> Result<(), SelectError> {
-        let Some(counts) = counts_of(&mut self.tables, self.searcher.view, lists.pool.table_id())? else { return Ok(()) };
+        let Some(counts) = counts_of(&mut self.tables, self.searcher.view, lists.pool.table_id())? else {
+            return Ok(());
+        };
         let mut members = Vec::new();
         for (&list, &rows) in rows_of_lists {
             let Some(list) = lists.pool.list(list)? else { continue };
@@ -223,7 +226,9 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
             None => index.column(table.id().0, key),
         };
         match found {
-            Some(column) => Ok(table.column(column.number)?.map(|stored| (column.number, stored)).into_iter().collect()),
+            Some(column) => {
+                Ok(table.column(column.number)?.map(|stored| (column.number, stored)).into_iter().collect())
+            }
             None => Ok(Vec::new()),
         }
     }

@@ -3,18 +3,55 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::SeriesRef;
+use chronoxide_format::identity::{Fingerprint, SymbolHash};
 use chronoxide_format::view::BlockView;
-use chronoxide_select::{Index, Limits, Matcher, Operator, Searcher, SelectError, Selection};
+use chronoxide_select::{Index, Labels, Limits, Matcher, Operator, Searcher, SelectError, Selection};
 
 use crate::plan::Labelset;
 use crate::random::Random;
 
 /// Regular expressions that are awkward for some shortcut.
 const PATTERNS: [&str; 40] = [
-    "", ".*", ".+", "|", "a|", "|b", "a|b", "(a|b)", "a.*", "a.+", ".*a", ".*a.*", ".+a.+", "pod-.*", "pod-[0-4]",
-    "pod-(1|2|3)", "(?i)POD-1", "(?i)a", "[^a]*", "[^a]+", "a?", "(a|)", "(pod-1)?", "^pod-1$", "^.*$", "pod-1|pod-2",
-    "pod-1|.*2", "é.*", ".", "..", r"\d+", r"pod-\d+", r".*\n.*", "世|🦀", "node-0|node-1|nope", "(a|b)(c|d)", "500|4..",
-    r"\bpod.*", ".*[0-4].*", "(a*)*b?",
+    "",
+    ".*",
+    ".+",
+    "|",
+    "a|",
+    "|b",
+    "a|b",
+    "(a|b)",
+    "a.*",
+    "a.+",
+    ".*a",
+    ".*a.*",
+    ".+a.+",
+    "pod-.*",
+    "pod-[0-4]",
+    "pod-(1|2|3)",
+    "(?i)POD-1",
+    "(?i)a",
+    "[^a]*",
+    "[^a]+",
+    "a?",
+    "(a|)",
+    "(pod-1)?",
+    "^pod-1$",
+    "^.*$",
+    "pod-1|pod-2",
+    "pod-1|.*2",
+    "é.*",
+    ".",
+    "..",
+    r"\d+",
+    r"pod-\d+",
+    r".*\n.*",
+    "世|🦀",
+    "node-0|node-1|nope",
+    "(a|b)(c|d)",
+    "500|4..",
+    r"\bpod.*",
+    ".*[0-4].*",
+    "(a*)*b?",
 ];
 
 /// Returns matchers for labels of some series: operators, names and values that often match, and sometimes cannot.
@@ -29,8 +66,7 @@ fn random_matcher(series: &[Labelset], random: &mut Random) -> Matcher {
         Some((name, value)) if random.percent(90) => (name.clone(), value.clone()),
         _ => (["absent", "__name__", "pod", "é", ""][random.below(5)].to_owned(), random.text()),
     };
-    let operator =
-        [Operator::Equal, Operator::NotEqual, Operator::Matches, Operator::MatchesNot][random.below(4)];
+    let operator = [Operator::Equal, Operator::NotEqual, Operator::Matches, Operator::MatchesNot][random.below(4)];
     let is_pattern = matches!(operator, Operator::Matches | Operator::MatchesNot);
     let value = match (is_pattern, random.below(10)) {
         (false, 0) => String::new(),
@@ -125,7 +161,68 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
         assert_eq!(limited, Err(SelectError::TooManySeries { limit: most }));
     }
     let limits = Limits::default().with_max_series(expected.len() as u64);
-    assert_eq!(searcher.with_limits(limits).select(matchers), Ok(selection));
+    assert_eq!(searcher.with_limits(limits).select(matchers).as_ref(), Ok(&selection));
+
+    let names: Vec<&str> = matchers.iter().map(Matcher::name).chain(["pod", "le"]).collect();
+    check_projection(&searcher, series, &selection, &names);
+    for labels in [Labels::All, Labels::By(&names), Labels::By(&names[..1]), Labels::Without(&names), Labels::By(&[])] {
+        check_groups(&searcher, series, &selection, labels);
+    }
+}
+
+/// Returns the kept labels of a series.
+fn kept<'l>(labels: &'l Labelset, which: Labels<'_>) -> Vec<(&'l str, &'l str)> {
+    let is_kept = |name: &str| match which {
+        Labels::All => true,
+        Labels::By(names) => names.contains(&name),
+        Labels::Without(names) => !names.contains(&name),
+    };
+    labels.iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (&**name, &**value)).collect()
+}
+
+fn check_projection(searcher: &Searcher<'_, '_>, series: &[Labelset], selection: &Selection, names: &[&str]) {
+    // In an order that is not that of the refs, with one that is out of range.
+    let mut refs: Vec<SeriesRef> = selection.iter().collect();
+    let middle = refs.len() / 2;
+    refs.rotate_left(middle);
+    refs.push(SeriesRef(series.len() as u32));
+    let view = searcher.view();
+    let projection = searcher.project(&refs, names).expect("sound");
+    for (column, name) in names.iter().enumerate() {
+        assert_eq!(projection.codes(column).len(), refs.len());
+        for (position, series_ref) in refs.iter().enumerate() {
+            let expected = series.get(series_ref.0 as usize).and_then(|labels| labels.get(*name)).map(String::as_str);
+            let found = projection.value(view, column, position).expect("sound").map(text);
+            assert_eq!(found, expected, "{name} of series {series_ref}");
+        }
+    }
+}
+
+fn check_groups(searcher: &Searcher<'_, '_>, series: &[Labelset], selection: &Selection, which: Labels<'_>) {
+    let groups = searcher.group(selection, which).expect("sound");
+    let fingerprints = searcher.fingerprints(selection, which).expect("sound");
+    let mut expected: BTreeMap<Vec<(&str, &str)>, u32> = BTreeMap::new();
+    let mut numbers = Vec::new();
+    for (place, series_ref) in selection.iter().enumerate() {
+        let labels = kept(&series[series_ref.0 as usize], which);
+        let product =
+            labels.iter().map(|(name, value)| label_fingerprint(name, value)).fold(Fingerprint::ONE, |a, b| a * b);
+        assert_eq!(fingerprints[place], product, "series {series_ref}");
+        let next = expected.len() as u32;
+        numbers.push(*expected.entry(labels).or_insert(next));
+    }
+    assert_eq!(groups.numbers(), numbers, "{which:?}");
+    assert_eq!(groups.count(), expected.len());
+    for (labels, number) in expected {
+        let found = groups.labels(searcher.view(), number as usize).expect("sound");
+        assert_eq!(found.iter().map(|label| (text(label.name), text(label.value))).collect::<Vec<_>>(), labels);
+        let first = selection.iter().nth(numbers.iter().position(|&other| other == number).expect("a series"));
+        assert_eq!(Some(groups.first_series()[number as usize]), first);
+    }
+}
+
+fn label_fingerprint(name: &str, value: &str) -> Fingerprint {
+    Fingerprint::from_label(SymbolHash::new(name.as_bytes()), SymbolHash::new(value.as_bytes()))
 }
 
 fn text(bytes: &[u8]) -> &str {

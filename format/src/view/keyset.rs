@@ -174,10 +174,16 @@ impl<'data, 'view> Keyset<'data, 'view> {
         (end, end.div_ceil(8) * 8)
     }
 
-    /// Returns the row of series `place` of the keyset, and the position in the row's list.
+    /// Returns the row of series `place` of the keyset (from 0), and the position in the row's list, or `None` if
+    /// `place` is out of range. Costs a binary search over anchors and the lengths of up to 16 lists.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
+    pub fn row_of(&self, place: u32) -> Result<Option<(u32, u32)>> {
+        (place < self.series_count).then(|| self.locate(place)).transpose()
+    }
+
+    /// Returns the row of a series that the keyset must have; see [`Keyset::row_of`].
     pub(crate) fn locate(&self, place: u32) -> Result<(u32, u32)> {
         if self.lists.is_none() {
             return Ok((place, 0));

@@ -1,0 +1,95 @@
+//! Fingerprints of series and of projections, without resolving labels.
+
+use chronoxide_format::identity::{Fingerprint, SymbolHash};
+use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::{KeyId, SymbolId};
+
+use super::Labels;
+use super::fold::{Fold, Folding};
+use super::path::Cursor;
+use super::spans::for_each_keyset;
+use crate::{Searcher, SelectError, Selection};
+
+/// Multiplies the fingerprints of labels.
+struct Product;
+
+impl Fold for Product {
+    type Value = Fingerprint;
+
+    const EMPTY: Fingerprint = Fingerprint::ONE;
+
+    fn dictionary(&mut self, view: &BlockView<'_>, key: KeyId) -> Result<Vec<Fingerprint>, SelectError> {
+        let name = SymbolHash::new(view.key_name(key)?.unwrap_or_default());
+        let Some(dictionary) = view.dictionary(key)? else { return Ok(Vec::new()) };
+        let Some(column) = dictionary.column(0)? else { return Ok(Vec::new()) };
+        let value = |code| {
+            let symbol = dictionary.code(code, &column)?.map(SymbolId);
+            let value = symbol.map(|symbol| view.symbol(symbol)).transpose()?.flatten().unwrap_or_default();
+            Ok(Fingerprint::from_label(name, SymbolHash::new(value)))
+        };
+        (0..dictionary.row_count()).map(value).collect()
+    }
+
+    fn join(&mut self, left: Fingerprint, right: Fingerprint) -> Fingerprint {
+        left * right
+    }
+}
+
+impl Searcher<'_, '_> {
+    /// Returns the fingerprint of the labels of each selected series, in order.
+    ///
+    /// It depends on the labels alone: equal labelsets have equal fingerprints in every block, of every layout, on every
+    /// machine. Different labelsets that were not made up for the purpose have different ones (2 numbers of 61 bits);
+    /// compare labels where that is not enough. Each distinct value is hashed once, and each row of a table multiplied
+    /// once: a series costs a few nanoseconds.
+    ///
+    /// # Errors
+    /// As [`Searcher::project`].
+    pub fn fingerprints(&self, selection: &Selection, labels: Labels<'_>) -> Result<Vec<Fingerprint>, SelectError> {
+        let mut folding = Folding::new(self, labels.keys(self.view)?, Product);
+        let mut fingerprints = Vec::with_capacity(selection.count() as usize);
+        for_each_keyset(self, selection, |keyset, places| {
+            let table = keyset.table();
+            let mut columns = Vec::new();
+            let mut members = None;
+            for column in table.columns() {
+                let column = column?;
+                match column.domain {
+                    Domain::Table(domain) => {
+                        if let Some(rows) = folding.rows(domain.0)? {
+                            columns.push((column, rows));
+                        }
+                    }
+                    Domain::Pool(pool) => {
+                        if let Some(pool) = self.view.pool(pool)? {
+                            members = folding.rows(pool.table_id().0)?;
+                        }
+                    }
+                    Domain::Arena => {}
+                }
+            }
+            let mut cursor = Cursor::new(*keyset)?;
+            let mut row = (None, Fingerprint::ONE);
+            for place in places.iter() {
+                if !cursor.move_to(place)? {
+                    break;
+                }
+                if row.0 != Some(cursor.row) {
+                    let mut product = Fingerprint::ONE;
+                    for (column, rows) in &columns {
+                        let code = table.code(cursor.row, column)?.unwrap_or_default();
+                        product = product * rows.get(code as usize).copied().unwrap_or(Fingerprint::ONE);
+                    }
+                    row = (Some(cursor.row), product);
+                }
+                let member = match &members {
+                    Some(members) => members.get(cursor.member(place)? as usize).copied(),
+                    None => None,
+                };
+                fingerprints.push(member.map_or(row.1, |member| row.1 * member));
+            }
+            Ok(())
+        })?;
+        Ok(fingerprints)
+    }
+}

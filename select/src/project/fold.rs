@@ -1,0 +1,107 @@
+//! [`Folding`]: a value for each row of each table, made from the labels that the row stands for.
+
+use std::rc::Rc;
+
+use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::{KeyId, TableId};
+use hashbrown::HashMap;
+
+use crate::tally::each_code;
+use crate::{Ranges, Searcher, SelectError};
+
+/// How values of labels become the value of a row.
+pub(crate) trait Fold {
+    type Value: Copy;
+
+    /// Value of a row without any of the labels.
+    const EMPTY: Self::Value;
+
+    /// Returns the values of the entries of a key's dictionary, in order.
+    fn dictionary(&mut self, view: &BlockView<'_>, key: KeyId) -> Result<Vec<Self::Value>, SelectError>;
+
+    /// Combines the values of two columns.
+    fn join(&mut self, left: Self::Value, right: Self::Value) -> Self::Value;
+}
+
+/// The keys of labels that are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptKeys {
+    kept: Vec<bool>,
+}
+
+impl KeptKeys {
+    pub(crate) fn new(key_count: u32, is_kept: impl Fn(KeyId) -> bool) -> Self {
+        Self { kept: (0..key_count).map(|key| is_kept(KeyId(key))).collect() }
+    }
+
+    pub(crate) fn has(&self, key: KeyId) -> bool {
+        self.kept.get(key.0 as usize).is_some_and(|kept| *kept)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = KeyId> + use<'_> {
+        (0..).zip(&self.kept).filter(|(_, kept)| **kept).map(|(key, _)| KeyId(key))
+    }
+}
+
+/// The folded rows of tables, each made when it is first needed.
+pub(crate) struct Folding<'s, 'a, 'data, F: Fold> {
+    pub searcher: &'s Searcher<'a, 'data>,
+    pub fold: F,
+    pub kept: KeptKeys,
+    tables: HashMap<u32, Option<Rc<Vec<F::Value>>>>,
+}
+
+impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
+    pub(crate) fn new(searcher: &'s Searcher<'a, 'data>, kept: KeptKeys, fold: F) -> Self {
+        Self { searcher, fold, kept, tables: HashMap::new() }
+    }
+
+    /// Returns the value of each row of a table, or `None` if the table has none of the kept keys. A table refers to
+    /// earlier ones only, so that the recursion ends.
+    pub(crate) fn rows(&mut self, table: u32) -> Result<Option<Rc<Vec<F::Value>>>, SelectError> {
+        if let Some(known) = self.tables.get(&table) {
+            return Ok(known.clone());
+        }
+        let rows = self.fold_rows(table)?.map(Rc::new);
+        self.tables.insert(table, rows.clone());
+        Ok(rows)
+    }
+
+    fn fold_rows(&mut self, number: u32) -> Result<Option<Vec<F::Value>>, SelectError> {
+        let Searcher { view, index, limits } = *self.searcher;
+        limits.check()?;
+        if index.is_dictionary(number) {
+            let key = KeyId(number);
+            return if self.kept.has(key) { self.fold.dictionary(view, key).map(Some) } else { Ok(None) };
+        }
+        let Some(table) = view.table(TableId(number))? else { return Ok(None) };
+        let mut folded: Option<Vec<F::Value>> = None;
+        for column in table.columns() {
+            let column = column?;
+            let Domain::Table(domain) = column.domain else { continue };
+            let Some(below) = self.rows(domain.0)? else { continue };
+            let value = |code: u32| below.get(code as usize).copied().unwrap_or(F::EMPTY);
+            let all = Ranges::up_to(table.row_count());
+            match &mut folded {
+                None => {
+                    let mut values = Vec::with_capacity(table.row_count() as usize);
+                    each_code(&table, &column, &all, &limits, |code| {
+                        values.push(value(code));
+                        Ok(())
+                    })?;
+                    folded = Some(values);
+                }
+                Some(values) => {
+                    let mut values = values.iter_mut();
+                    each_code(&table, &column, &all, &limits, |code| {
+                        if let Some(joined) = values.next() {
+                            *joined = self.fold.join(*joined, value(code));
+                        }
+                        Ok(())
+                    })?;
+                }
+            }
+        }
+        Ok(folded)
+    }
+}

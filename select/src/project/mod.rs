@@ -1,0 +1,40 @@
+//! Labels of selected series, on codes: projection, grouping and fingerprints.
+
+mod fingerprints;
+mod fold;
+mod groups;
+mod path;
+mod projection;
+mod spans;
+
+use chronoxide_format::view::BlockView;
+pub use groups::Groups;
+pub use projection::Projection;
+
+use crate::SelectError;
+use fold::KeptKeys;
+
+/// Labels of a series that are kept, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels<'n> {
+    /// All labels.
+    All,
+    /// Labels with these names.
+    By(&'n [&'n str]),
+    /// Labels with other names. PromQL's `without` also drops `__name__`: name it, too.
+    Without(&'n [&'n str]),
+}
+
+impl Labels<'_> {
+    /// Returns the keys of a block that are kept.
+    fn keys(self, view: &BlockView<'_>) -> Result<KeptKeys, SelectError> {
+        let find =
+            |names: &[&str]| names.iter().filter_map(|name| view.key(name).transpose()).collect::<Result<Vec<_>, _>>();
+        let (named, are_kept) = match self {
+            Self::All => (Vec::new(), false),
+            Self::By(names) => (find(names)?, true),
+            Self::Without(names) => (find(names)?, false),
+        };
+        Ok(KeptKeys::new(view.key_count(), |key| named.contains(&key) == are_kept))
+    }
+}

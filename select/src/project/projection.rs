@@ -1,0 +1,139 @@
+//! [`Projection`]: codes and values of a few labels of many series.
+
+use chronoxide_format::view::BlockView;
+use chronoxide_format::{KeyId, SeriesRef, SymbolId};
+
+use super::path::{Cursor, Source};
+use crate::{Searcher, SelectError};
+
+/// Series between two checks of the limits.
+const SERIES_PER_CHECK: usize = 1 << 14;
+
+/// A few labels of many series, as columns of value codes over the dictionaries of the keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Projection {
+    keys: Vec<Option<KeyId>>,
+    columns: Vec<Vec<u32>>,
+}
+
+impl Projection {
+    /// Code that stands for an absent label.
+    pub const ABSENT: u32 = u32::MAX;
+
+    /// Returns the key of a column, or `None` if the block does not have its name or the column is out of range.
+    #[must_use]
+    pub fn key(&self, column: usize) -> Option<KeyId> {
+        self.keys.get(column).copied().flatten()
+    }
+
+    /// Returns the codes of a column, one per series, in the order in which these were given. A series without the
+    /// label has [`Projection::ABSENT`]. Empty if the column is out of range.
+    #[must_use]
+    pub fn codes(&self, column: usize) -> &[u32] {
+        self.columns.get(column).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the value of a column for the series at a position, or `None` if the series does not have the label.
+    ///
+    /// # Errors
+    /// [`SelectError::Block`] if the block is damaged in a byte that was read.
+    pub fn value<'data>(
+        &self,
+        view: &BlockView<'data>,
+        column: usize,
+        position: usize,
+    ) -> Result<Option<&'data [u8]>, SelectError> {
+        let (Some(key), Some(&code)) = (self.key(column), self.codes(column).get(position)) else { return Ok(None) };
+        if code == Self::ABSENT {
+            return Ok(None);
+        }
+        let Some(symbol) = view.dictionary(key)?.map(|values| values.code_at(code, 0)).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        Ok(view.symbol(SymbolId(symbol))?)
+    }
+}
+
+impl Searcher<'_, '_> {
+    /// Reads the labels with some names of many series, in any order, and no other labels. A ref that is out of range
+    /// has no labels.
+    ///
+    /// Costs a few dozen nanoseconds per series, and as many per label. Sorts the refs first, unless they are sorted.
+    ///
+    /// # Errors
+    /// [`SelectError::Block`] if the block is damaged in a byte that was read, and errors of the
+    /// [`Limits`](crate::Limits).
+    pub fn project<N: AsRef<[u8]>>(&self, refs: &[SeriesRef], names: &[N]) -> Result<Projection, SelectError> {
+        let keys = names.iter().map(|name| self.view.key(name)).collect::<Result<Vec<_>, _>>()?;
+        let mut columns = vec![vec![Projection::ABSENT; refs.len()]; keys.len()];
+        let mut order: Vec<(u32, u32)> = refs.iter().map(|series| series.0).zip(0..).collect();
+        if !refs.is_sorted() {
+            order.sort_unstable();
+        }
+        let mut open: Option<Open<'_, '_>> = None;
+        let mut next_keyset = 0;
+        for (number, &(series, position)) in order.iter().enumerate() {
+            if number % SERIES_PER_CHECK == 0 {
+                self.limits.check()?;
+            }
+            if !open.as_ref().is_some_and(|open| series < open.end) {
+                open = self.open(series, &mut next_keyset, &keys)?;
+            }
+            let Some(open) = &mut open else { break };
+            let place = series - open.first;
+            if !open.cursor.move_to(place)? {
+                continue;
+            }
+            if open.row_read != Some(open.cursor.row) {
+                for (code, source) in open.row_codes.iter_mut().zip(&open.sources) {
+                    if let Source::Row(path) = source {
+                        *code = path.code(open.cursor.row)?.unwrap_or(Projection::ABSENT);
+                    }
+                }
+                open.row_read = Some(open.cursor.row);
+            }
+            for ((column, source), &code) in columns.iter_mut().zip(&open.sources).zip(&open.row_codes) {
+                let Some(slot) = column.get_mut(position as usize) else { continue };
+                *slot = match source {
+                    Source::Member(path) => path.code(open.cursor.member(place)?)?.unwrap_or(Projection::ABSENT),
+                    _ => code,
+                };
+            }
+        }
+        Ok(Projection { keys, columns })
+    }
+}
+
+/// The keyset of the series that are being read.
+struct Open<'data, 'view> {
+    first: u32,
+    end: u32,
+    cursor: Cursor<'data, 'view>,
+    sources: Vec<Source<'data, 'view>>,
+    /// Codes of the labels in the row that was read last.
+    row_codes: Vec<u32>,
+    row_read: Option<u32>,
+}
+
+impl<'a, 'data> Searcher<'a, 'data> {
+    /// Returns the keyset that has a series, or `None` if the series is out of range. `next` is the first keyset that
+    /// may have it.
+    fn open(
+        &self,
+        series: u32,
+        next: &mut u32,
+        keys: &[Option<KeyId>],
+    ) -> Result<Option<Open<'data, 'a>>, SelectError> {
+        while let Some(keyset) = self.view.keyset(*next)? {
+            *next += 1;
+            let (first, end) = (keyset.first().0, keyset.first().0.saturating_add(keyset.series_count()));
+            if series >= first && series < end {
+                let source = |key: &Option<KeyId>| key.map_or(Ok(Source::Absent), |key| self.source(&keyset, key));
+                let sources = keys.iter().map(source).collect::<Result<Vec<_>, _>>()?;
+                let row_codes = vec![Projection::ABSENT; sources.len()];
+                return Ok(Some(Open { first, end, cursor: Cursor::new(keyset)?, sources, row_codes, row_read: None }));
+            }
+        }
+        Ok(None)
+    }
+}

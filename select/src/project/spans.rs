@@ -1,0 +1,39 @@
+//! The selected series of each keyset.
+
+use chronoxide_format::view::Keyset;
+
+use crate::{Ranges, Searcher, SelectError, Selection};
+
+/// Calls `each` with each keyset that has selected series, and the places of these in the keyset.
+pub(crate) fn for_each_keyset<'a, 'data>(
+    searcher: &Searcher<'a, 'data>,
+    selection: &Selection,
+    mut each: impl FnMut(&Keyset<'data, 'a>, &Ranges) -> Result<(), SelectError>,
+) -> Result<(), SelectError> {
+    let mut ranges = selection.refs().as_slice().iter().cloned().peekable();
+    let mut number = 0;
+    while let Some(range) = ranges.peek() {
+        let Some(keyset) = searcher.view.keyset(number)? else { break };
+        number += 1;
+        let first = keyset.first().0;
+        let end = first.saturating_add(keyset.series_count());
+        if range.start >= end {
+            continue;
+        }
+        searcher.limits.check()?;
+        let mut places = Ranges::default();
+        while let Some(range) = ranges.peek_mut() {
+            places.push(range.start.max(first) - first..range.end.clamp(first, end) - first);
+            if range.end > end {
+                range.start = end;
+                break;
+            }
+            ranges.next();
+            if ranges.peek().is_none_or(|range| range.start >= end) {
+                break;
+            }
+        }
+        each(&keyset, &places)?;
+    }
+    Ok(())
+}
