@@ -228,6 +228,12 @@ impl Folder {
         self.unreadable
     }
 
+    /// Converts the folder into its live blocks and the files that cannot be opened as blocks.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Entry>, Vec<(PathBuf, OpenError)>) {
+        (self.live, self.unreadable)
+    }
+
     /// Returns the jobs that lack outputs or whose claims were rejected, by id. They were killed and can be run again,
     /// or their outputs were lost.
     #[must_use]

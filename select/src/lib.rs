@@ -62,6 +62,7 @@
 //! | `index` | [`Index`]: the column that holds each label key in each table |
 //! | `searcher` | [`Searcher`] and [`select`]: from matchers to series |
 //! | `selection` | [`Selection`]: refs in order, and set operations |
+//! | `block_set` | [`BlockSet`]: the live blocks of a folder, queried together |
 //! | `condition` | matchers as codes of a dictionary |
 //! | `row_set` | rows of a table whose code is in a set |
 //! | `tally` | [`Tally`]: series per keyset, key and value; names and values of labels |
@@ -71,6 +72,7 @@
 //! | `limits` | [`Limits`]: most series, most time, cancellation |
 //! | `error` | [`SelectError`] |
 
+mod block_set;
 mod condition;
 mod error;
 mod index;
@@ -88,6 +90,9 @@ mod selection;
 mod selector;
 mod tally;
 
+pub use block_set::{
+    BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, SetBlock, SetGroups, SetQuery, SetSelection,
+};
 pub use error::SelectError;
 pub use index::Index;
 pub use limits::Limits;

@@ -42,6 +42,11 @@ impl<'a> Limits<'a> {
         Self { cancelled: Some(flag), ..self }
     }
 
+    /// Returns the limits without that of the number of series.
+    pub(crate) fn without_max_series(self) -> Self {
+        Self { max_series: None, ..self }
+    }
+
     /// Checks the clock and the flag. Called at least once per some ten thousand rows or values.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), SelectError> {

@@ -1,0 +1,230 @@
+//! [`BlockSet`]: the live blocks of a folder, queried together.
+
+mod groups;
+mod query;
+mod series;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use chronoxide_format::view::TimeRange;
+use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Hidden, OpenError};
+
+pub use groups::SetGroups;
+pub use query::{BlockSelection, SetQuery, SetSelection};
+pub use series::{JoinedSeries, Occurrence};
+
+use crate::{Index, SelectError};
+
+/// The live blocks of a folder: a snapshot that is queried as one.
+///
+/// Blocks that a finished compaction replaced are hidden, and a file that is not a valid block is listed and does not
+/// affect the others. The snapshot stays valid while a compactor deletes its files: the blocks are open. Clones share
+/// the blocks. [`BlockSet::refresh`] opens the folder as it is now.
+///
+/// ```
+/// use chronoxide_select::{BlockSet, Selector};
+/// use chronoxide_reader::Checks;
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden");
+/// let set = BlockSet::read(path, Checks::Lazy)?;
+/// let selector: Selector = r#"up{job="db"}"#.parse()?;
+/// let selection = set.query().select(selector.matchers())?;
+/// for series in set.query().join(&selection)? {
+///     for place in series.occurrences() {
+///         println!("series {} of {}", place.series, set.blocks()[place.block].path().display());
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BlockSet {
+    folder: PathBuf,
+    blocks: Arc<[SetBlock]>,
+    hidden: Arc<[Hidden]>,
+    unreadable: Arc<[(PathBuf, OpenError)]>,
+}
+
+/// A block of a set.
+#[derive(Debug)]
+pub struct SetBlock {
+    path: PathBuf,
+    id: BlockId,
+    block: Block,
+    time: Option<TimeRange>,
+    /// Made by the first query that needs it.
+    index: Arc<OnceLock<Index>>,
+}
+
+impl SetBlock {
+    /// Returns the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the block's id.
+    #[must_use]
+    pub fn id(&self) -> BlockId {
+        self.id
+    }
+
+    /// Returns the block.
+    #[must_use]
+    pub fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// Returns the time range of the block, or `None` if it is unknown.
+    #[must_use]
+    pub fn time(&self) -> Option<TimeRange> {
+        self.time
+    }
+
+    /// Returns the index of the block. The first call makes it.
+    ///
+    /// # Errors
+    /// As [`Index::new`].
+    pub fn index(&self) -> Result<&Index, SelectError> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let index = Index::new(&self.block.view())?;
+        Ok(self.index.get_or_init(|| index))
+    }
+}
+
+/// Reason why a set of blocks could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockSetError {
+    /// The folder cannot be listed, or keeps changing.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The system has no room for more maps, files or buffers.
+    #[error(
+        "cannot open all blocks of {}: the system's limit is reached after {opened} blocks; raise the limit of open \
+         files or maps, or compact the folder", folder.display()
+    )]
+    TooMany {
+        /// Path of the folder.
+        folder: PathBuf,
+        /// Number of blocks that could be opened.
+        opened: usize,
+        /// Error of the first block that could not be opened.
+        source: Box<OpenError>,
+    },
+}
+
+impl BlockSet {
+    /// Opens a folder by reading its blocks into memory.
+    ///
+    /// # Errors
+    /// [`BlockSetError::Folder`] if the folder cannot be listed, and [`BlockSetError::TooMany`] if the system's limits
+    /// do not allow all its blocks. A file that is not a valid block is [listed](Self::unreadable).
+    pub fn read(folder: impl AsRef<Path>, checks: Checks) -> Result<Self, BlockSetError> {
+        let folder = folder.as_ref();
+        Self::from_folder(folder, Folder::read(folder, checks)?)
+    }
+
+    /// Opens a folder by mapping its blocks.
+    ///
+    /// # Safety
+    /// The contract of [`Block::map`], for each file of the folder whose name ends in `.cx`.
+    ///
+    /// # Errors
+    /// As [`BlockSet::read`].
+    pub unsafe fn map(folder: impl AsRef<Path>, checks: Checks) -> Result<Self, BlockSetError> {
+        let folder = folder.as_ref();
+        // SAFETY: the caller keeps the same contract.
+        let opened = unsafe { Folder::map(folder, checks) }?;
+        Self::from_folder(folder, opened)
+    }
+
+    /// Opens the folder again by reading its blocks, and keeps the indexes of the blocks that are still there. The old
+    /// snapshot stays valid; drop it to release deleted files.
+    ///
+    /// # Errors
+    /// As [`BlockSet::read`].
+    pub fn refresh(&self, checks: Checks) -> Result<Self, BlockSetError> {
+        Ok(Self::read(&self.folder, checks)?.with_indexes_of(self))
+    }
+
+    /// Like [`BlockSet::refresh`], by mapping the blocks.
+    ///
+    /// # Safety
+    /// As [`BlockSet::map`].
+    ///
+    /// # Errors
+    /// As [`BlockSet::read`].
+    pub unsafe fn refresh_mapped(&self, checks: Checks) -> Result<Self, BlockSetError> {
+        // SAFETY: the caller keeps the same contract.
+        Ok(unsafe { Self::map(&self.folder, checks) }?.with_indexes_of(self))
+    }
+
+    fn from_folder(folder: &Path, opened: Folder) -> Result<Self, BlockSetError> {
+        let is_limit = |error: &OpenError| matches!(error, OpenError::OutOfResources { .. });
+        let hidden = opened.hidden().into();
+        if opened.unreadable().iter().any(|(_, error)| is_limit(error)) {
+            let count = opened.lineages().len();
+            let limit = opened.into_unreadable().into_iter().find(|(_, error)| is_limit(error));
+            let Some((_, source)) = limit else { return Ok(Self::empty(folder)) };
+            return Err(BlockSetError::TooMany { folder: folder.to_owned(), opened: count, source: Box::new(source) });
+        }
+        let (live, unreadable) = opened.into_parts();
+        let mut set = Self { hidden, ..Self::empty(folder) };
+        let block = |entry: chronoxide_reader::Entry| {
+            let (path, id) = (entry.path().to_owned(), entry.id());
+            let block = entry.into_block();
+            // A damaged meta section was found when the folder was opened.
+            let time = block.view().meta().ok().and_then(|meta| meta.time());
+            SetBlock { path, id, block, time, index: Arc::default() }
+        };
+        set.blocks = live.into_iter().map(block).collect();
+        set.unreadable = unreadable.into();
+        Ok(set)
+    }
+
+    fn empty(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), blocks: Arc::new([]), hidden: Arc::new([]), unreadable: Arc::new([]) }
+    }
+
+    /// Takes the indexes of blocks that another snapshot has, too. Files with one id and header are the same bytes.
+    fn with_indexes_of(mut self, other: &Self) -> Self {
+        let known: std::collections::BTreeMap<BlockId, &SetBlock> =
+            other.blocks.iter().map(|block| (block.id, block)).collect();
+        if let Some(blocks) = Arc::get_mut(&mut self.blocks) {
+            for block in blocks {
+                let header = block.block.view().header_bytes().to_vec();
+                if let Some(same) = known.get(&block.id).filter(|same| same.block.view().header_bytes() == header) {
+                    block.index = Arc::clone(&same.index);
+                }
+            }
+        }
+        self
+    }
+
+    /// Returns the blocks, by id, which is the order of their times. Results name a block by its place here.
+    #[must_use]
+    pub fn blocks(&self) -> &[SetBlock] {
+        &self.blocks
+    }
+
+    /// Returns the blocks that a compaction replaced, and copies.
+    #[must_use]
+    pub fn hidden(&self) -> &[Hidden] {
+        &self.hidden
+    }
+
+    /// Returns the files that cannot be opened as blocks.
+    #[must_use]
+    pub fn unreadable(&self) -> &[(PathBuf, OpenError)] {
+        &self.unreadable
+    }
+
+    /// Starts a query of all blocks.
+    #[must_use]
+    pub fn query(&self) -> SetQuery<'_> {
+        SetQuery::new(self)
+    }
+}

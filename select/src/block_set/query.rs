@@ -1,0 +1,190 @@
+//! [`SetQuery`]: queries of all blocks of a set.
+
+use std::collections::BTreeSet;
+
+use chronoxide_format::SeriesRef;
+use chronoxide_format::view::{FindError, TimeRange};
+use chronoxide_reader::FileError;
+use rayon::prelude::*;
+
+use super::{BlockSet, SetBlock};
+use crate::{Limits, Matcher, Searcher, SelectError, Selection};
+
+/// A query of the blocks of a set, of all or of a time range. Blocks are queried on all threads; results are in the
+/// order of blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct SetQuery<'a> {
+    pub(super) set: &'a BlockSet,
+    pub(super) limits: Limits<'a>,
+    time: Option<TimeRange>,
+}
+
+/// Selected series of several blocks.
+#[derive(Debug)]
+pub struct SetSelection {
+    blocks: Vec<BlockSelection>,
+    failed: Vec<FileError<SelectError>>,
+}
+
+/// Selected series of one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockSelection {
+    /// Place of the block in [`BlockSet::blocks`].
+    pub block: usize,
+    /// Selected series, at least one.
+    pub series: Selection,
+}
+
+impl SetSelection {
+    /// Returns the blocks with selected series, in order.
+    #[must_use]
+    pub fn blocks(&self) -> &[BlockSelection] {
+        &self.blocks
+    }
+
+    /// Returns the errors of damaged blocks. Their series are missing.
+    #[must_use]
+    pub fn failed(&self) -> &[FileError<SelectError>] {
+        &self.failed
+    }
+
+    /// Returns the sum of the blocks' series. A series that several blocks have counts in each.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.blocks.iter().map(|block| u64::from(block.series.count())).sum()
+    }
+}
+
+/// Result of one block: an error ends the whole query only if it is not about the block.
+type PerBlock<T> = Result<Result<T, FileError<SelectError>>, SelectError>;
+
+impl<'a> SetQuery<'a> {
+    pub(super) fn new(set: &'a BlockSet) -> Self {
+        Self { set, limits: Limits::default(), time: None }
+    }
+
+    /// Sets the limits of the query. The number of series is limited for all blocks together.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits<'a>) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Leaves out blocks without data from `start` (ns since 1970) to before `end`. A block whose time range is unknown
+    /// is queried.
+    #[must_use]
+    pub fn within(self, start: i64, end: i64) -> Self {
+        Self { time: Some(TimeRange { start, end }), ..self }
+    }
+
+    /// Returns the blocks of the time range, with their places.
+    pub(super) fn blocks(&self) -> Vec<(usize, &'a SetBlock)> {
+        let has_data = |block: &SetBlock| match (self.time, block.time()) {
+            (Some(wanted), Some(has)) => has.start < wanted.end && wanted.start < has.end,
+            _ => true,
+        };
+        self.set.blocks().iter().enumerate().filter(|(_, block)| has_data(block)).collect()
+    }
+
+    /// Queries each block on all threads. Returns results in the order of blocks, and the errors of damaged blocks.
+    #[expect(clippy::type_complexity, reason = "results with their blocks, and failures")]
+    pub(super) fn each_block<T: Send>(
+        &self,
+        query: impl Fn(&Searcher<'_, 'a>) -> Result<T, SelectError> + Sync,
+    ) -> Result<(Vec<(usize, T)>, Vec<FileError<SelectError>>), SelectError> {
+        let ask = |(place, block): (usize, &'a SetBlock)| -> PerBlock<(usize, T)> {
+            let view = block.block().view();
+            let found = block
+                .index()
+                .and_then(|index| query(&Searcher::new(&view, index).with_limits(self.limits.without_max_series())));
+            match found {
+                Ok(found) => Ok(Ok((place, found))),
+                Err(error @ (SelectError::Block(_) | SelectError::TooManyLabels { .. })) => {
+                    Ok(Err(block.block().locate(error)))
+                }
+                Err(error) => Err(error),
+            }
+        };
+        let results: Result<Vec<_>, SelectError> = self.blocks().into_par_iter().map(ask).collect();
+        let (mut found, mut failed) = (Vec::new(), Vec::new());
+        for result in results? {
+            match result {
+                Ok(result) => found.push(result),
+                Err(error) => failed.push(error),
+            }
+        }
+        Ok((found, failed))
+    }
+
+    /// Returns the series that satisfy all matchers.
+    ///
+    /// # Errors
+    /// Errors of the [`Limits`]. A damaged block is not an error, but [listed](SetSelection::failed).
+    pub fn select(&self, matchers: &[Matcher]) -> Result<SetSelection, SelectError> {
+        let (found, failed) = self.each_block(|searcher| {
+            let limited = searcher.with_limits(self.limits);
+            limited.select(matchers)
+        })?;
+        let selected = found.into_iter().filter(|(_, series)| !series.is_empty());
+        let blocks = selected.map(|(block, series)| BlockSelection { block, series }).collect();
+        let selection = SetSelection { blocks, failed };
+        self.limits.check_series(selection.count())?;
+        Ok(selection)
+    }
+
+    /// Returns the names of the labels that selected series have, in order, and the errors of damaged blocks.
+    ///
+    /// # Errors
+    /// Errors of the [`Limits`].
+    #[expect(clippy::type_complexity, reason = "names and failures")]
+    pub fn label_names(
+        &self,
+        matchers: &[Matcher],
+    ) -> Result<(Vec<&'a [u8]>, Vec<FileError<SelectError>>), SelectError> {
+        let (found, failed) = self.each_block(|searcher| searcher.label_names(matchers))?;
+        Ok((united(found, None), failed))
+    }
+
+    /// Returns the values that a label has in selected series, in order, at most `limit` of them, and the errors of
+    /// damaged blocks.
+    ///
+    /// # Errors
+    /// Errors of the [`Limits`].
+    #[expect(clippy::type_complexity, reason = "values and failures")]
+    pub fn label_values(
+        &self,
+        name: impl AsRef<[u8]> + Sync,
+        matchers: &[Matcher],
+        limit: Option<usize>,
+    ) -> Result<(Vec<&'a [u8]>, Vec<FileError<SelectError>>), SelectError> {
+        let (found, failed) = self.each_block(|searcher| searcher.label_values(&name, matchers, limit))?;
+        Ok((united(found, limit), failed))
+    }
+
+    /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each.
+    ///
+    /// # Errors
+    /// [`FindError::DuplicateName`] if two labels have one name, and [`FindError::Block`] if a block is damaged in a
+    /// byte that was read.
+    pub fn find<N: AsRef<[u8]> + Sync, V: AsRef<[u8]> + Sync>(
+        &self,
+        labels: &[(N, V)],
+    ) -> Result<Vec<(usize, SeriesRef)>, FileError<FindError>> {
+        let find = |(place, block): (usize, &SetBlock)| {
+            let labels = labels.iter().map(|(name, value)| (name, value));
+            match block.block().view().find(labels) {
+                Ok(found) => Ok(found.map(|series| (place, series))),
+                Err(error) => Err(block.block().locate(error)),
+            }
+        };
+        // A search takes microseconds: pieces of several blocks.
+        let found: Vec<_> = self.blocks().into_par_iter().with_min_len(64).map(find).collect::<Result<_, _>>()?;
+        Ok(found.into_iter().flatten().collect())
+    }
+}
+
+/// Returns the distinct strings of all blocks, in order.
+fn united<'d>(found: Vec<(usize, Vec<&'d [u8]>)>, limit: Option<usize>) -> Vec<&'d [u8]> {
+    let all: BTreeSet<&[u8]> = found.into_iter().flat_map(|(_, strings)| strings).collect();
+    all.into_iter().take(limit.unwrap_or(usize::MAX)).collect()
+}
