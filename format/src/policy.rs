@@ -121,13 +121,15 @@ impl LabelPolicy {
 
     /// Like [`LabelPolicy::name`], but takes bytes. Returns `None` for bytes that are not UTF-8 and longer than the
     /// limit: no block has such a name.
-    pub(crate) fn name_bytes<'a>(&self, name: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    #[must_use]
+    pub fn name_bytes<'a>(&self, name: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         cut_bytes(name, self.max_name_len)
     }
 
     /// Like [`LabelPolicy::value`], but takes bytes. Returns `None` for bytes that are not UTF-8 and longer than the
     /// limit: no block has such a value.
-    pub(crate) fn value_bytes<'a>(&self, value: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    #[must_use]
+    pub fn value_bytes<'a>(&self, value: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         cut_bytes(value, self.max_value_len)
     }
 }

@@ -124,6 +124,11 @@ impl<'data, 'view> Dictionary<'data, 'view> {
         }
     }
 
+    /// Returns the code of a value, or `None` if it is not there.
+    pub(crate) fn code(&self, value: &[u8]) -> Result<Option<u32>, SelectError> {
+        Ok(Some(self.equal(value, 0)?).filter(|range| !range.is_empty()).map(|range| range.start))
+    }
+
     /// Returns the code of a value from `from` on as a range, which is empty if there is no such value.
     fn equal(&self, value: &[u8], from: u32) -> Result<Range<u32>, SelectError> {
         let place = self.first_from(from, |other| other < value)?;

@@ -67,6 +67,8 @@
 //! | `row_set` | rows of a table whose code is in a set |
 //! | `tally` | [`Tally`]: series per keyset, key and value; names and values of labels |
 //! | `project` | [`Projection`], [`Groups`] and fingerprints: labels of many series, on codes |
+//! | `label_order` | [`LabelOrder`]: series in the order of their labels |
+//! | `find_many` | searches for many labelsets at once |
 //! | `part` | selected series of one keyset |
 //! | `ranges` | [`Ranges`]: sorted ranges of numbers |
 //! | `limits` | [`Limits`]: most series, most time, cancellation |
@@ -75,7 +77,9 @@
 mod block_set;
 mod condition;
 mod error;
+mod find_many;
 mod index;
+mod label_order;
 mod limits;
 mod parse;
 mod part;
@@ -94,7 +98,9 @@ pub use block_set::{
     BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, SetBlock, SetGroups, SetQuery, SetSelection,
 };
 pub use error::SelectError;
+pub use find_many::FindManyError;
 pub use index::Index;
+pub use label_order::LabelOrder;
 pub use limits::Limits;
 pub use parse::SelectorError;
 pub use project::{Groups, Labels, Projection};

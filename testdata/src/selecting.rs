@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chronoxide_format::SeriesRef;
 use chronoxide_format::identity::{Fingerprint, SymbolHash};
 use chronoxide_format::view::BlockView;
-use chronoxide_select::{Index, Labels, Limits, Matcher, Operator, Searcher, SelectError, Selection};
+use chronoxide_select::{FindManyError, Index, Labels, Limits, Matcher, Operator, Searcher, SelectError, Selection};
 
 use crate::plan::Labelset;
 use crate::random::Random;
@@ -163,10 +163,38 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
     let limits = Limits::default().with_max_series(expected.len() as u64);
     assert_eq!(searcher.with_limits(limits).select(matchers).as_ref(), Ok(&selection));
 
+    let mut ordered = expected.clone();
+    ordered.sort_by_key(|&place| series[place as usize].iter().collect::<Vec<_>>());
+    let found: Result<Vec<u32>, _> =
+        searcher.in_label_order(&selection).expect("sound").map(|series| series.map(|series| series.0)).collect();
+    assert_eq!(found.expect("sound"), ordered, "label order of {{{}}}", about());
+
+    check_searches(&searcher, series, &expected);
     let names: Vec<&str> = matchers.iter().map(Matcher::name).chain(["pod", "le"]).collect();
     check_projection(&searcher, series, &selection, &names);
     for labels in [Labels::All, Labels::By(&names), Labels::By(&names[..1]), Labels::Without(&names), Labels::By(&[])] {
         check_groups(&searcher, series, &selection, labels);
+    }
+}
+
+/// Searches for selected series, for one of them twice, and for labelsets that the block does not have.
+fn check_searches(searcher: &Searcher<'_, '_>, series: &[Labelset], selected: &[u32]) {
+    let mut wanted: Vec<Labelset> = selected.iter().rev().map(|&place| series[place as usize].clone()).collect();
+    let mut expected: Vec<Option<SeriesRef>> = selected.iter().rev().map(|&place| Some(SeriesRef(place))).collect();
+    if let (Some(labels), Some(&place)) = (wanted.first().cloned(), expected.first()) {
+        let mut more = labels.clone();
+        more.insert("one more label".to_owned(), "value".to_owned());
+        let mut other = labels.clone();
+        other.insert("pod".to_owned(), "no such pod".to_owned());
+        wanted.extend([labels, more, other, Labelset::new()]);
+        expected.extend([place, None, None, None]);
+    }
+    let pairs = wanted.iter().map(|labels| labels.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
+    assert_eq!(searcher.find_many(pairs).expect("names differ"), expected);
+    if let Some(labels) = wanted.first() {
+        let (name, value) = labels.iter().next().expect("a series has labels");
+        let twice = [vec![], vec![(name.as_bytes(), value.as_bytes()); 2]];
+        assert_eq!(searcher.find_many(twice), Err(FindManyError::DuplicateName { position: 1 }));
     }
 }
 

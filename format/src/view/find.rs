@@ -42,7 +42,7 @@ struct Field {
     width: u8,
 }
 
-impl BlockView<'_> {
+impl<'data> BlockView<'data> {
     /// Returns the series with exactly these labels, or `None` if the block does not have it. The block's label policy
     /// is applied to names and values first. Labels with an empty value are ignored. Labels may come in any order;
     /// sorted labels are found faster.
@@ -102,20 +102,38 @@ impl BlockView<'_> {
     }
 
     fn find_sorted(&self, wanted: &[Wanted]) -> Result<Option<SeriesRef>> {
-        let keys = || wanted.iter().map(|&(key, _)| key);
-        let Ok(keyset) =
-            binary_search(self.keyset_count(), |keyset| compare_keys(&Keyset::open(self, keyset)?, keys()))?
-        else {
+        match self.keyset_with_keys(wanted.iter().map(|&(key, _)| key))? {
+            Some(keyset) => keyset.find(wanted),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the keyset with exactly these keys, which must increase, or `None` if the block does not have it. Costs
+    /// a binary search over keysets.
+    ///
+    /// # Errors
+    /// `Corrupt` if the catalogue is damaged.
+    pub fn keyset_with_keys(&self, keys: impl Iterator<Item = KeyId> + Clone) -> Result<Option<Keyset<'data, '_>>> {
+        let found =
+            binary_search(self.keyset_count(), |keyset| compare_keys(&Keyset::open(self, keyset)?, keys.clone()))?;
+        found.ok().map(|keyset| Keyset::open(self, keyset)).transpose()
+    }
+}
+
+impl Keyset<'_, '_> {
+    /// Returns the series of the keyset with these values, given as the codes of its keys in increasing order of keys;
+    /// `None` if there is none. Costs a binary search over the keyset's rows and one per shared table.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn find(&self, wanted: &[(KeyId, u32)]) -> Result<Option<SeriesRef>> {
+        let Some(row) = find_row(&self.table(), wanted, MAX_STEPS)? else {
             return Ok(None);
         };
-        let keyset = Keyset::open(self, keyset)?;
-        let Some(row) = find_row(&keyset.table(), wanted, MAX_STEPS)? else {
-            return Ok(None);
-        };
-        let in_list = match keyset.stored_list(row)? {
+        let in_list = match self.stored_list(row)? {
             None => 0,
             Some(list) => {
-                let Some(member) = find_member(&keyset, wanted)? else {
+                let Some(member) = find_member(self, wanted)? else {
                     return Ok(None);
                 };
                 match list.position(member)? {
@@ -124,7 +142,7 @@ impl BlockView<'_> {
                 }
             }
         };
-        let place = u64::from(keyset.first().0) + u64::from(keyset.stored_series_before(row)?) + u64::from(in_list);
+        let place = u64::from(self.first().0) + u64::from(self.stored_series_before(row)?) + u64::from(in_list);
         Ok(u32::try_from(place).ok().map(SeriesRef))
     }
 }
