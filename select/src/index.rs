@@ -12,6 +12,10 @@ use crate::SelectError;
 const MAX_LABELS_OF_SMALL_BLOCK: u64 = 1 << 20;
 const LABELS_PER_BYTE: u64 = 16;
 
+/// Maximum rows of a map whose codes are in the index. Most maps are this short, and one search of a map in the block
+/// costs as much as twenty searches here.
+const MAX_SHORT_MAP: u32 = 256;
+
 /// The column that holds each label key, in each table of a block.
 ///
 /// A block stores keys per keyset. A query asks the other way round: which keysets have this key? The index is made
@@ -26,6 +30,10 @@ pub struct Index {
     uses: Vec<Use>,
     /// Columns of inner tables and keyset tables, in the order of tables.
     columns: Vec<IndexedColumn>,
+    /// Codes of short maps, one map after the other.
+    map_codes: Vec<u32>,
+    /// End of each inner table's codes in `map_codes`; nothing is added for tables that are not short maps.
+    map_ends: Vec<u32>,
     /// Number of the first table that is not a dictionary.
     key_count: u32,
     /// Number of the first keyset table.
@@ -87,6 +95,7 @@ impl Index {
         let mut inner = InnerKeys { keys: Vec::new(), ends: Vec::new(), depths: Vec::new(), key_count };
         let mut uses: Vec<(u32, Use)> = Vec::new();
         let mut columns = Vec::new();
+        let (mut map_codes, mut map_ends) = (Vec::new(), Vec::new());
         for table in view.tables().skip(key_count as usize) {
             let table = table?;
             let number = table.id().0;
@@ -124,33 +133,30 @@ impl Index {
                 return Err(SelectError::TooManyLabels { labels: uses.len() as u64, limit });
             }
             if number < first_keyset {
+                if table.is_map() && table.row_count() <= MAX_SHORT_MAP {
+                    table.push_codes(0..table.row_count(), &mut map_codes)?;
+                }
+                map_ends.push(map_codes.len() as u32);
                 inner.keys.extend(uses[first_use..].iter().map(|(key, _)| key));
                 inner.ends.push(inner.keys.len());
                 inner.depths.push(depth);
             }
         }
-        Ok(Self::from_uses(key_count, first_keyset, &uses, columns))
+        let (starts, uses) = sort_by_key(key_count, &uses);
+        Ok(Self { starts, uses, columns, map_codes, map_ends, key_count, first_keyset })
     }
 
-    /// Sorts uses by key. They come in the order of tables.
-    fn from_uses(key_count: u32, first_keyset: u32, uses: &[(u32, Use)], columns: Vec<IndexedColumn>) -> Self {
-        let mut starts = vec![0_u32; key_count as usize + 1];
-        for (key, _) in uses {
-            starts[*key as usize + 1] += 1;
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        let mut next = starts.clone();
-        let mut sorted = vec![Use { table: 0, column: 0 }; uses.len()];
-        for (key, own) in uses {
-            let next = &mut next[*key as usize];
-            sorted[*next as usize] = *own;
-            *next += 1;
-        }
-        Self { starts, uses: sorted, columns, key_count, first_keyset }
+    /// Returns the codes of a map with few rows, in order; `None` for any other table.
+    pub(crate) fn short_map(&self, table: u32) -> Option<&[u32]> {
+        let inner = table.checked_sub(self.key_count)? as usize;
+        let end = *self.map_ends.get(inner)?;
+        let start = inner.checked_sub(1).map_or(0, |before| self.map_ends[before]);
+        (start < end).then(|| &self.map_codes[start as usize..end as usize])
+    }
+
+    /// Returns the number of tables that are not keyset tables.
+    pub(crate) fn inner_count(&self) -> usize {
+        self.first_keyset as usize
     }
 
     /// Returns the uses of a key, in the order of tables.
@@ -201,7 +207,29 @@ impl Index {
         self.starts.capacity() * size_of::<u32>()
             + self.uses.capacity() * size_of::<Use>()
             + self.columns.capacity() * size_of::<IndexedColumn>()
+            + (self.map_codes.capacity() + self.map_ends.capacity()) * size_of::<u32>()
     }
+}
+
+/// Sorts uses by key. They come in the order of tables. Returns the first use of each key, and the uses.
+fn sort_by_key(key_count: u32, uses: &[(u32, Use)]) -> (Vec<u32>, Vec<Use>) {
+    let mut starts = vec![0_u32; key_count as usize + 1];
+    for (key, _) in uses {
+        starts[*key as usize + 1] += 1;
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    let mut next = starts.clone();
+    let mut sorted = vec![Use { table: 0, column: 0 }; uses.len()];
+    for (key, own) in uses {
+        let next = &mut next[*key as usize];
+        sorted[*next as usize] = *own;
+        *next += 1;
+    }
+    (starts, sorted)
 }
 
 fn damaged(rule: Rule, table: u32) -> Error {

@@ -1,6 +1,6 @@
 //! [`Part`]: the selected series of one keyset.
 
-use chronoxide_format::view::{Column, Keyset, Pool};
+use chronoxide_format::view::{Column, Keyset, List, Pool};
 use hashbrown::HashMap;
 
 use crate::row_set::RowSet;
@@ -8,6 +8,8 @@ use crate::{Limits, Ranges, SelectError};
 
 /// Rows that are passed one by one; over more rows, the number of series is read from an anchor.
 const NEAR_ROWS: u32 = 12;
+/// Ranges of members that are searched in a list; over more, all its members are read.
+const FEW_RANGES: usize = 4;
 /// Rows between two checks of the limits.
 const ROWS_PER_CHECK: u32 = 1 << 12;
 
@@ -129,16 +131,38 @@ impl<'data, 'view> Part<'data, 'view> {
     }
 }
 
-/// Returns the places of the list's members that are in the set, and the length of the list.
+/// Returns the places of the list's members that are in the set, and the length of the list. Members increase, so that
+/// a set of few ranges is searched.
 pub(crate) fn places(pool: &Pool<'_, '_>, list: u32, members: &RowSet) -> Result<(Ranges, u32), SelectError> {
-    let mut places = Ranges::default();
-    let Some(list) = pool.list(list)? else { return Ok((places, 0)) };
-    for (member, place) in list.members().zip(0..) {
-        if members.contains(member?) {
-            places.push(place..place + 1);
+    let Some(list) = pool.list(list)? else { return Ok((Ranges::default(), 0)) };
+    let ranges = members.ranges().as_slice();
+    if ranges.len() <= FEW_RANGES {
+        let mut places = Ranges::default();
+        let mut from = 0;
+        for range in ranges {
+            let start = first_place(&list, from, range.start)?;
+            from = first_place(&list, start, range.end)?;
+            places.push(start..from);
+        }
+        return Ok((places, list.len()));
+    }
+    let mut all = Vec::with_capacity(list.len() as usize);
+    list.push_members(&mut all)?;
+    let kept = (0..).zip(&all).filter(|(_, member)| members.contains(**member));
+    Ok((kept.map(|(place, _)| place..place + 1).collect(), list.len()))
+}
+
+/// Returns the first place from `from` on whose member is at least `member`.
+fn first_place(list: &List<'_, '_>, from: u32, member: u32) -> Result<u32, SelectError> {
+    let (mut low, mut high) = (from, list.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match list.get(middle)? {
+            Some(found) if found < member => low = middle + 1,
+            _ => high = middle,
         }
     }
-    Ok((places, list.len()))
+    Ok(low)
 }
 
 /// A row of a keyset, and the number of series before it.

@@ -55,8 +55,25 @@ impl RowSet {
         ranges.get(first).is_some_and(|own| own.start <= largest)
     }
 
+    /// Returns the positions of the codes that are in the set. The codes must increase.
+    pub(crate) fn positions_in(&self, codes: &[u32]) -> Ranges {
+        let mut positions = Ranges::default();
+        let mut from = 0;
+        for range in self.ranges.as_slice() {
+            let rest = codes.get(from..).unwrap_or_default();
+            let start = from + rest.partition_point(|&code| code < range.start);
+            let rest = codes.get(start..).unwrap_or_default();
+            if rest.is_empty() {
+                break;
+            }
+            from = start + rest.partition_point(|&code| code < range.end);
+            positions.push(start as u32..from as u32);
+        }
+        positions
+    }
+
     /// Prepares for `count` tests.
-    fn prepare(&self, count: u64) {
+    pub(crate) fn prepare(&self, count: u64) {
         if self.ranges.as_slice().len() > FEW_RANGES && count * 8 > u64::from(self.row_count) / 64 {
             self.bits.get_or_init(|| {
                 let mut bits = BitVec::repeat(false, self.row_count as usize);

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use chronoxide_format::TableId;
 use chronoxide_format::view::{BlockView, Keyset};
-use hashbrown::HashMap;
 
 use crate::condition::{Condition, conditions};
 use crate::index::IndexedColumn;
@@ -140,13 +139,15 @@ impl<'a, 'data> Searcher<'a, 'data> {
 struct Evaluation<'s, 'a, 'data> {
     searcher: &'s Searcher<'a, 'data>,
     conditions: &'s [Condition],
-    /// For each condition, its rows in each table that was asked for.
-    rows: Vec<HashMap<u32, Rc<RowSet>>>,
+    /// For each condition, its rows in each table that was asked for, by table.
+    rows: Vec<Vec<Option<Rc<RowSet>>>>,
+    empty: Rc<RowSet>,
 }
 
 impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
     fn new(searcher: &'s Searcher<'a, 'data>, conditions: &'s [Condition]) -> Self {
-        Self { searcher, conditions, rows: vec![HashMap::new(); conditions.len()] }
+        let rows = vec![vec![None; searcher.index.inner_count()]; conditions.len()];
+        Self { searcher, conditions, rows, empty: Rc::default() }
     }
 
     /// Returns true if a column can hold a row that satisfies a condition on having a label.
@@ -159,29 +160,36 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
     fn rows(&mut self, condition: usize, table: u32) -> Result<Rc<RowSet>, SelectError> {
         let Condition { key, codes, .. } = &self.conditions[condition];
         if self.searcher.index.is_dictionary(table) {
-            return Ok(if table == key.0 { Rc::clone(codes) } else { Rc::default() });
+            return Ok(Rc::clone(if table == key.0 { codes } else { &self.empty }));
         }
-        if let Some(known) = self.rows[condition].get(&table) {
+        if let Some(Some(known)) = self.rows[condition].get(table as usize) {
             return Ok(Rc::clone(known));
         }
-        let rows = self.find_rows(condition, table)?;
-        self.rows[condition].insert(table, Rc::clone(&rows));
+        let rows = self.find_rows(condition, table)?.unwrap_or_else(|| Rc::clone(&self.empty));
+        if let Some(slot) = self.rows[condition].get_mut(table as usize) {
+            *slot = Some(Rc::clone(&rows));
+        }
         Ok(rows)
     }
 
-    fn find_rows(&mut self, condition: usize, table: u32) -> Result<Rc<RowSet>, SelectError> {
+    /// Returns the rows of an inner table, or `None` if there are none.
+    fn find_rows(&mut self, condition: usize, number: u32) -> Result<Option<Rc<RowSet>>, SelectError> {
         let Searcher { view, index, limits } = *self.searcher;
         let key = self.conditions[condition].key;
-        let Some(column) = index.column(table, key) else { return Ok(Rc::default()) };
+        let Some(column) = index.column(number, key) else { return Ok(None) };
         let below = self.rows(condition, column.domain)?;
         if !below.meets(column.codes) {
-            return Ok(Rc::default());
+            return Ok(None);
         }
-        let Some(table) = view.table(TableId(table))? else { return Ok(Rc::default()) };
-        let Some(stored) = table.column(column.number)? else { return Ok(Rc::default()) };
+        if let Some(codes) = index.short_map(number) {
+            let rows = below.positions_in(codes);
+            return Ok((!rows.is_empty()).then(|| Rc::new(RowSet::new(rows, codes.len() as u32))));
+        }
+        let Some(table) = view.table(TableId(number))? else { return Ok(None) };
+        let Some(stored) = table.column(column.number)? else { return Ok(None) };
         let all = Ranges::up_to(table.row_count());
         let rows = filter_rows(&table, (column.number, &stored), &below, Keep::Members, all, &limits)?;
-        Ok(Rc::new(RowSet::new(rows, table.row_count())))
+        Ok((!rows.is_empty()).then(|| Rc::new(RowSet::new(rows, table.row_count()))))
     }
 
     /// Calls `each` with the selected series of a keyset, if it has any.
@@ -254,7 +262,11 @@ fn filtered<'data, 'view>(
     let members = match (members, list_column) {
         (Some(members), Some((_, pool))) => {
             let row_count = view_row_count(&pool)?;
-            (!members.has_all(row_count)).then(|| RowSet::new(members, row_count))
+            (!members.has_all(row_count)).then(|| {
+                let set = RowSet::new(members, row_count);
+                set.prepare(keyset.series_count().into());
+                set
+            })
         }
         _ => None,
     };

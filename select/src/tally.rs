@@ -148,33 +148,29 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
             lists.as_ref().is_some_and(|_| columns.iter().all(|(number, _)| *number + 1 == table.column_count()));
         // Series of each selected row; a row of a keyset without lists is one.
         let mut series = Vec::new();
-        let mut rows_of_lists: HashMap<u32, u64> = HashMap::new();
+        // Series and rows of each list.
+        let mut known: HashMap<u32, (u64, u64)> = HashMap::new();
         let mut total = u64::from(part.rows.count());
         if let Some(lists) = &lists {
-            let mut lens: HashMap<u32, u64> = HashMap::new();
             each_code(&table, &lists.column, &part.rows, &limits, |list| {
-                *rows_of_lists.entry(list).or_default() += 1;
-                if only_lists {
-                    return Ok(());
-                }
-                let len = match lens.get(&list) {
-                    Some(len) => *len,
-                    None => *lens.entry(list).or_insert(list_count(lists, list, part)?),
+                let (len, rows) = match known.get_mut(&list) {
+                    Some(known) => known,
+                    None => known.entry(list).or_insert((list_count(lists, list, part)?, 0)),
                 };
-                series.push(len);
+                *rows += 1;
+                if !only_lists {
+                    series.push(*len);
+                }
                 Ok(())
             })?;
-            total = 0;
-            for (&list, rows) in &rows_of_lists {
-                total += rows * list_count(lists, list, part)?;
-            }
+            total = known.values().map(|(len, rows)| len * rows).sum();
         }
         if total == 0 {
             return Ok(0);
         }
         for (number, column) in &columns {
             match (&lists, *number + 1 == table.column_count()) {
-                (Some(lists), true) => self.add_members(lists, part, &rows_of_lists)?,
+                (Some(lists), true) => self.add_members(lists, part, &known)?,
                 _ => {
                     let Domain::Table(domain) = column.domain else { continue };
                     let Some(counts) = counts_of(&mut self.tables, self.searcher.view, domain)? else { continue };
@@ -196,13 +192,13 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
         &mut self,
         lists: &Lists<'data, 'a>,
         part: &Part<'data, 'a>,
-        rows_of_lists: &HashMap<u32, u64>,
+        known: &HashMap<u32, (u64, u64)>,
     ) -> Result<(), SelectError> {
         let Some(counts) = counts_of(&mut self.tables, self.searcher.view, lists.pool.table_id())? else {
             return Ok(());
         };
         let mut members = Vec::new();
-        for (&list, &rows) in rows_of_lists {
+        for (&list, &(_, rows)) in known {
             let Some(list) = lists.pool.list(list)? else { continue };
             members.clear();
             list.push_members(&mut members)?;

@@ -1,8 +1,9 @@
 //! [`Groups`]: series that have equal values of some labels.
 
+use std::ops::Range;
 use std::rc::Rc;
 
-use chronoxide_format::view::{BlockView, Domain, Keyset, Label};
+use chronoxide_format::view::{BlockView, Column, Domain, Keyset, Label};
 use chronoxide_format::{KeyId, SeriesRef};
 use hashbrown::{HashMap, HashSet};
 
@@ -10,6 +11,7 @@ use super::Labels;
 use super::fold::{Fold, Folding, KeptKeys};
 use super::path::{Cursor, Source};
 use super::spans::for_each_keyset;
+use crate::tally::each_code;
 use crate::{Ranges, Searcher, SelectError, Selection};
 
 /// The series of a selection in groups: two series are in one group if the kept labels are equal.
@@ -119,6 +121,7 @@ impl Searcher<'_, '_> {
             first: Vec::new(),
             by_id: HashMap::new(),
             by_labels: HashMap::new(),
+            members: HashMap::new(),
         };
         for_each_keyset(self, selection, |keyset, places| grouping.add(keyset, places))?;
         let Grouping { numbers, first, .. } = grouping;
@@ -161,90 +164,136 @@ struct Grouping<'s, 'a, 'data> {
     by_id: HashMap<LabelsetId, u32>,
     /// Groups by the number of a labelset whose labels were combined in the order of their keys.
     by_labels: HashMap<LabelsetId, u32>,
+    /// Kept labels of the members of lists, by the table of the members.
+    members: HashMap<u32, Rc<Members>>,
 }
 
-/// The distinct kept labelsets of a list's members.
-struct ListGroups {
-    /// For each member, its place among the distinct ones.
-    places: Vec<u32>,
+/// The kept labelsets of the rows that lists refer to, numbered without gaps.
+struct Members {
+    numbers: Vec<u32>,
     ids: Vec<LabelsetId>,
-    /// For each distinct one, the place of its first member.
-    first: Vec<u32>,
+}
+
+impl Members {
+    fn from_ids(rows: &[LabelsetId]) -> Self {
+        let mut known: HashMap<LabelsetId, u32> = HashMap::new();
+        let mut ids = Vec::new();
+        let mut number = |id: &LabelsetId| {
+            *known.entry(*id).or_insert_with(|| {
+                ids.push(*id);
+                ids.len() as u32 - 1
+            })
+        };
+        let numbers = rows.iter().map(&mut number).collect();
+        Self { numbers, ids }
+    }
 }
 
 /// What a keyset needs for grouping.
 struct KeysetGroups<'data, 'view> {
     keyset: Keyset<'data, 'view>,
-    columns: Vec<(chronoxide_format::view::Column, Rc<Vec<LabelsetId>>)>,
-    /// Labelsets of the rows that lists refer to, if these have kept labels.
-    members: Option<Rc<Vec<LabelsetId>>>,
+    /// Columns with kept labels, without that of lists.
+    columns: Vec<(Column, Rc<Vec<LabelsetId>>)>,
+    /// Labelsets of the members of lists, if these have kept labels.
+    members: Option<Rc<Members>>,
     /// Where each kept label is; empty if the keyset shares its kept keys with no other, or has at most one of them.
     sources: Vec<(KeyId, Source<'data, 'view>)>,
     /// True if the keyset's labelsets are in no other keyset.
     is_alone: bool,
 }
 
+/// Groups of the labelsets of members, beside the labelset of one row.
+struct RowGroups {
+    id: Option<LabelsetId>,
+    generation: u32,
+    /// Generation and group, by the number of the member's labelset. A group of an older generation is of another row.
+    groups: Vec<(u32, u32)>,
+}
+
+impl RowGroups {
+    /// Forgets all groups, unless they are of this labelset.
+    fn begin(&mut self, id: LabelsetId) {
+        if self.id != Some(id) {
+            self.id = Some(id);
+            self.generation += 1;
+        }
+    }
+}
+
 impl<'a, 'data> Grouping<'_, 'a, 'data> {
     /// Appends the groups of some series of a keyset.
     fn add(&mut self, keyset: &Keyset<'data, 'a>, places: &Ranges) -> Result<(), SelectError> {
         let own = self.open(keyset)?;
+        let (Some(first), Some(last)) = (places.as_slice().first(), places.as_slice().last()) else { return Ok(()) };
+        let row_of = |place| Ok::<_, SelectError>(keyset.row_of(place)?.map_or(0, |(row, _)| row));
+        let (first_row, last_row) = (row_of(first.start)?, row_of(last.end - 1)?);
+        let ids = self.row_ids(&own, first_row..last_row.saturating_add(1))?;
+        let Some(members) = own.members.clone() else { return self.add_rows(&own, places, &ids, first_row) };
+
+        // A labelset that one row alone has needs no lookup per member.
+        let mut row_counts: HashMap<LabelsetId, u32> = HashMap::new();
+        if own.is_alone && !own.columns.is_empty() {
+            ids.iter().for_each(|id| *row_counts.entry(*id).or_default() += 1);
+        }
+        let mut row_groups = RowGroups { id: None, generation: 0, groups: vec![(0, 0); members.ids.len()] };
         let mut cursor = Cursor::new(*keyset)?;
-        // Rows whose labelset no other row of the keyset has need no lookup per member.
-        let rows = if own.members.is_some() { self.rows_in(&own, &mut cursor, places)? } else { HashMap::new() };
-        let mut cursor = Cursor::new(*keyset)?;
-        let mut lists: HashMap<u32, ListGroups> = HashMap::new();
-        let mut known: HashMap<(LabelsetId, u32), Rc<Vec<u32>>> = HashMap::new();
+        let mut list_members = Vec::new();
         for range in places.as_slice() {
             let mut place = range.start;
             while place < range.end && cursor.move_to(place)? {
                 let end = range.end.min(cursor.before.saturating_add(cursor.len));
-                let id = self.row_id(&own, cursor.row)?;
-                match (&own.members, cursor.list) {
-                    (Some(members), Some(list)) => {
-                        let groups = match lists.get(&list) {
-                            Some(groups) => groups,
-                            None => lists.entry(list).or_insert(list_groups(&cursor, list, members)?),
-                        };
-                        let is_whole = place == cursor.before && end - place == cursor.len;
-                        let in_list = (place - cursor.before) as usize..(end - cursor.before) as usize;
-                        if is_whole && own.is_alone && rows.get(&id) == Some(&1) {
-                            let base = self.first.len() as u32;
-                            let first = keyset.first().0.saturating_add(place);
-                            self.first
-                                .extend(groups.first.iter().map(|&member| SeriesRef(first.saturating_add(member))));
-                            self.numbers.extend(groups.places.iter().map(|&place| base + place));
-                        } else if let Some(numbers) = known.get(&(id, list)).filter(|_| is_whole) {
-                            self.numbers.extend_from_slice(numbers);
-                        } else {
-                            let mut numbers = Vec::with_capacity(in_list.len());
-                            let mut found: Vec<Option<u32>> = vec![None; groups.ids.len()];
-                            for (&number, member) in groups.places[in_list.clone()].iter().zip(place - cursor.before..)
-                            {
-                                let number = number as usize;
-                                let group = match found[number] {
-                                    Some(group) => group,
-                                    None => {
-                                        let joined = self.folding.fold.join(id, groups.ids[number]);
-                                        let series = keyset.first().0.saturating_add(cursor.before + member);
-                                        let member = cursor.member(cursor.before + member)?;
-                                        self.group_of(&own, joined, cursor.row, member, series)?
-                                    }
-                                };
-                                found[number] = Some(group);
-                                numbers.push(group);
-                            }
-                            self.numbers.extend_from_slice(&numbers);
-                            if is_whole {
-                                known.insert((id, list), Rc::new(numbers));
-                            }
-                        }
-                    }
-                    _ => {
+                let id = ids.get((cursor.row - first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
+                row_groups.begin(id);
+                let is_new = row_counts.get(&id) == Some(&1);
+                list_members.clear();
+                cursor.push_members(&mut list_members)?;
+                let selected = (place - cursor.before) as usize..(end - cursor.before) as usize;
+                for (&member, place) in list_members.get(selected).unwrap_or_default().iter().zip(place..) {
+                    let number = members.numbers.get(member as usize).copied().unwrap_or_default() as usize;
+                    let Some(slot) = row_groups.groups.get_mut(number) else { continue };
+                    if slot.0 != row_groups.generation {
                         let series = keyset.first().0.saturating_add(place);
-                        let group = self.group_of(&own, id, cursor.row, 0, series)?;
-                        self.numbers.extend(std::iter::repeat_n(group, (end - place) as usize));
+                        let group = if is_new {
+                            self.first.push(SeriesRef(series));
+                            self.first.len() as u32 - 1
+                        } else {
+                            let joined = self.folding.fold.join(id, members.ids[number]);
+                            self.group_of(&own, joined, cursor.row, member, series)?
+                        };
+                        *slot = (row_groups.generation, group);
                     }
+                    self.numbers.push(slot.1);
                 }
+                place = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the groups of series whose lists, if they have any, have no kept labels.
+    fn add_rows(
+        &mut self,
+        own: &KeysetGroups<'data, 'a>,
+        places: &Ranges,
+        ids: &[LabelsetId],
+        first_row: u32,
+    ) -> Result<(), SelectError> {
+        let mut cursor = Cursor::new(own.keyset)?;
+        let mut last = None;
+        for range in places.as_slice() {
+            let mut place = range.start;
+            while place < range.end && cursor.move_to(place)? {
+                let end = range.end.min(cursor.before.saturating_add(cursor.len));
+                let id = ids.get((cursor.row - first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
+                let group = match last {
+                    Some((same, group)) if same == id => group,
+                    _ => {
+                        let series = own.keyset.first().0.saturating_add(place);
+                        self.group_of(own, id, cursor.row, 0, series)?
+                    }
+                };
+                last = Some((id, group));
+                self.numbers.extend(std::iter::repeat_n(group, (end - place) as usize));
                 place = end;
             }
         }
@@ -264,7 +313,7 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
                 }
                 Domain::Pool(pool) => {
                     if let Some(pool) = searcher.view.pool(pool)? {
-                        members = self.folding.rows(pool.table_id().0)?;
+                        members = self.members_of(pool.table_id().0)?;
                     }
                 }
                 Domain::Arena => {}
@@ -287,39 +336,33 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         Ok(KeysetGroups { keyset: *keyset, columns, members, sources, is_alone })
     }
 
-    /// Returns the number of the kept labels of a row, without those of its list.
-    #[inline]
-    fn row_id(&mut self, own: &KeysetGroups<'data, 'a>, row: u32) -> Result<LabelsetId, SelectError> {
-        let table = own.keyset.table();
-        let mut id = LabelsetId::NONE;
-        for (column, rows) in &own.columns {
-            let code = table.code(row, column)?.unwrap_or_default();
-            let next = rows.get(code as usize).copied().unwrap_or(LabelsetId::NONE);
-            id = self.folding.fold.join(id, next);
+    /// Returns the kept labelsets of a table's rows, or `None` if the table has none of the kept keys.
+    fn members_of(&mut self, table: u32) -> Result<Option<Rc<Members>>, SelectError> {
+        if let Some(known) = self.members.get(&table) {
+            return Ok(Some(Rc::clone(known)));
         }
-        Ok(id)
+        let Some(rows) = self.folding.rows(table)? else { return Ok(None) };
+        let members = Rc::new(Members::from_ids(&rows));
+        self.members.insert(table, Rc::clone(&members));
+        Ok(Some(members))
     }
 
-    /// Counts the rows with selected series by the number of their kept labels.
-    fn rows_in(
-        &mut self,
-        own: &KeysetGroups<'data, 'a>,
-        cursor: &mut Cursor<'data, 'a>,
-        places: &Ranges,
-    ) -> Result<HashMap<LabelsetId, u32>, SelectError> {
-        let mut rows = HashMap::new();
-        let mut last = None;
-        for range in places.as_slice() {
-            let mut place = range.start;
-            while place < range.end && cursor.move_to(place)? {
-                if last != Some(cursor.row) {
-                    *rows.entry(self.row_id(own, cursor.row)?).or_default() += 1;
-                    last = Some(cursor.row);
+    /// Returns the number of the kept labels of each row, without those of its list.
+    fn row_ids(&mut self, own: &KeysetGroups<'data, 'a>, rows: Range<u32>) -> Result<Vec<LabelsetId>, SelectError> {
+        let table = own.keyset.table();
+        let limits = self.folding.searcher.limits;
+        let mut ids = vec![LabelsetId::NONE; rows.len()];
+        for (number, (column, values)) in own.columns.iter().enumerate() {
+            let mut ids = ids.iter_mut();
+            each_code(&table, column, &Ranges::from_iter([rows.clone()]), &limits, |code| {
+                let value = values.get(code as usize).copied().unwrap_or(LabelsetId::NONE);
+                if let Some(id) = ids.next() {
+                    *id = if number == 0 { value } else { self.folding.fold.join(*id, value) };
                 }
-                place = cursor.before.saturating_add(cursor.len);
-            }
+                Ok(())
+            })?;
         }
-        Ok(rows)
+        Ok(ids)
     }
 
     /// Returns the group of a labelset, whose labels are those of a row and a member.
@@ -358,24 +401,4 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         }
         Ok(group)
     }
-}
-
-/// Returns the distinct kept labelsets of a list's members.
-fn list_groups(cursor: &Cursor<'_, '_>, list: u32, members: &[LabelsetId]) -> Result<ListGroups, SelectError> {
-    let mut groups = ListGroups { places: Vec::new(), ids: Vec::new(), first: Vec::new() };
-    let Some(list) = cursor.lists().map(|lists| lists.pool.list(list)).transpose()?.flatten() else {
-        return Ok(groups);
-    };
-    let mut known: HashMap<LabelsetId, u32> = HashMap::new();
-    for (member, place) in list.members().zip(0..) {
-        let id = members.get(member? as usize).copied().unwrap_or(LabelsetId::NONE);
-        let next = groups.ids.len() as u32;
-        let number = *known.entry(id).or_insert(next);
-        if number == next {
-            groups.ids.push(id);
-            groups.first.push(place);
-        }
-        groups.places.push(number);
-    }
-    Ok(groups)
 }
