@@ -1,9 +1,10 @@
 //! The series of a block, one line each, in the order of their refs.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use chronoxide_cli::escape::{Escaped, TerminalSafe};
-use chronoxide_format::view::{BlockView, Series, Text, TextLabel};
+use chronoxide_format::SeriesRef;
+use chronoxide_format::view::BlockView;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::InspectError;
@@ -33,50 +34,89 @@ pub fn write_series(
     out: &mut dyn Write,
 ) -> Result<(), InspectError> {
     let text = view.text()?;
-    let mut line = Vec::new();
+    let mut writer = SeriesWriter::new(format, terminal);
+    let mut labels = Vec::new();
     for series in view.series_iter().take(first.unwrap_or(usize::MAX)) {
         let series = series?;
-        line.clear();
-        match format {
-            Format::Table => table(&text, &series, &mut line)?,
-            Format::SeriesJson => series_json(&text, &series, &mut line)?,
-            Format::Prometheus => prometheus(&text, &series, &mut line)?,
+        labels.clear();
+        for label in text.labels(&series) {
+            labels.push(label?.into());
         }
-        match std::str::from_utf8(&line) {
-            Ok(line) if terminal => write!(out, "{}", TerminalSafe(line))?,
-            _ => out.write_all(&line)?,
-        }
-        writeln!(out)?;
+        writer.write("", Some(series.series_ref()), &labels, out)?;
     }
     Ok(())
 }
 
-fn table(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write) -> Result<(), InspectError> {
-    write!(out, "{}", series.series_ref())?;
-    for label in text.labels(series) {
-        let TextLabel { name, value } = label?;
-        write!(out, " {}={}", Name(name), Escaped(value))?;
+/// Writes series as lines, given their labels in the order of names.
+#[derive(Debug)]
+pub struct SeriesWriter {
+    format: Format,
+    terminal: bool,
+    line: Vec<u8>,
+}
+
+impl SeriesWriter {
+    /// Creates a writer. For a terminal, control characters are written as `\u` and four hexadecimal digits, in every
+    /// format.
+    #[must_use]
+    pub const fn new(format: Format, terminal: bool) -> Self {
+        Self { format, terminal, line: Vec::new() }
+    }
+
+    /// Writes `before`, the labels, and the end of the line. [`Format::Table`] begins with the ref, if it is given.
+    ///
+    /// # Errors
+    /// Returns an error if writing fails.
+    pub fn write(
+        &mut self,
+        before: &str,
+        series: Option<SeriesRef>,
+        labels: &[(&str, &str)],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.line.clear();
+        self.line.extend_from_slice(before.as_bytes());
+        match self.format {
+            Format::Table => table(series, labels, &mut self.line)?,
+            Format::SeriesJson => series_json(labels, &mut self.line)?,
+            Format::Prometheus => prometheus(labels, &mut self.line)?,
+        }
+        match std::str::from_utf8(&self.line) {
+            Ok(line) if self.terminal => write!(out, "{}", TerminalSafe(line))?,
+            _ => out.write_all(&self.line)?,
+        }
+        writeln!(out)
+    }
+}
+
+fn table(series: Option<SeriesRef>, labels: &[(&str, &str)], out: &mut dyn Write) -> io::Result<()> {
+    let mut separator = "";
+    if let Some(series) = series {
+        write!(out, "{series}")?;
+        separator = " ";
+    }
+    for &(name, value) in labels {
+        write!(out, "{separator}{}={}", Name(name), Escaped(value))?;
+        separator = " ";
     }
     Ok(())
 }
 
-fn series_json(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write) -> Result<(), InspectError> {
+fn series_json(labels: &[(&str, &str)], out: &mut dyn Write) -> io::Result<()> {
     let mut object = serde_json::Serializer::new(&mut *out);
-    let mut map = object.serialize_map(None).map_err(std::io::Error::from)?;
-    for label in text.labels(series) {
-        let TextLabel { name, value } = label?;
-        map.serialize_entry(name, value).map_err(std::io::Error::from)?;
+    let mut map = object.serialize_map(None)?;
+    for (name, value) in labels {
+        map.serialize_entry(name, value)?;
     }
-    map.end().map_err(std::io::Error::from)?;
+    map.end()?;
     Ok(())
 }
 
 /// Writes a series in the notation of Prometheus's text format and of PromQL. Names that are not identifiers are
 /// quoted, as both allow since they accept UTF-8 names. In values, only the backslash, the quote and the line feed are
 /// escaped.
-fn prometheus(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write) -> Result<(), InspectError> {
-    let labels = text.labels(series).collect::<Result<Vec<_>, _>>()?;
-    let metric = labels.iter().find(|label| label.name == "__name__").map(|label| label.value);
+fn prometheus(labels: &[(&str, &str)], out: &mut dyn Write) -> io::Result<()> {
+    let metric = labels.iter().find(|(name, _)| *name == "__name__").map(|&(_, value)| value);
     let bare = metric.filter(|metric| is_identifier(metric, true));
     write!(out, "{}{{", bare.unwrap_or_default())?;
     let mut separator = "";
@@ -84,7 +124,7 @@ fn prometheus(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write)
         write!(out, "{}", Quoted(metric))?;
         separator = ",";
     }
-    for TextLabel { name, value } in labels.into_iter().filter(|label| label.name != "__name__") {
+    for &(name, value) in labels.iter().filter(|(name, _)| *name != "__name__") {
         write!(out, "{separator}")?;
         if is_identifier(name, false) {
             write!(out, "{name}")?
@@ -94,8 +134,7 @@ fn prometheus(text: &Text<'_, '_>, series: &Series<'_, '_>, out: &mut dyn Write)
         write!(out, "={}", Quoted(value))?;
         separator = ",";
     }
-    write!(out, "}}")?;
-    Ok(())
+    write!(out, "}}")
 }
 
 /// Returns true if a name needs no quotes; colons are for metric names only.
