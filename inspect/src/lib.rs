@@ -9,6 +9,7 @@
 //! | [`plan`] | bytes that the planner saved |
 //! | [`remap`] | remaps: summary, dump, target of one series |
 //! | [`name`] | label names, quoted where needed |
+//! | [`query`] | series, labels, values, counts and differences of one or more blocks |
 //! | [`series`] | series as a table, as JSON lines or in Prometheus's notation |
 //!
 //! ```
@@ -30,6 +31,7 @@ mod error;
 pub mod metrics;
 pub mod name;
 pub mod plan;
+pub mod query;
 pub mod remap;
 pub mod series;
 pub mod summary;

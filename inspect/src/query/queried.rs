@@ -1,0 +1,146 @@
+//! [`Queried`]: a block with its selected series.
+
+use std::cell::OnceCell;
+
+use chronoxide_format::error::{Corruption, Place};
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::{BlockView, FindError, Series, Text};
+use chronoxide_format::{Error, Rule};
+use chronoxide_select::{Index, Matcher, Searcher, Selection, Selector};
+
+use crate::InspectError;
+
+/// A block, and the selectors of its series.
+#[derive(Debug)]
+pub struct Queried<'data> {
+    view: BlockView<'data>,
+    arena: &'data str,
+    policy: LabelPolicy,
+    selectors: Vec<Selector>,
+    index: OnceCell<Index>,
+    damage: OnceCell<InspectError>,
+}
+
+impl<'data> Queried<'data> {
+    /// Prepares the queries of a block for the series that match at least one selector, or for all series if there
+    /// are no selectors. The label policy of the block is applied to the selectors.
+    ///
+    /// # Errors
+    /// Returns an error if the meta section or the arena is damaged.
+    pub fn new(view: BlockView<'data>, selectors: &[Selector]) -> Result<Self, InspectError> {
+        let policy = view.meta()?.policy();
+        let selectors = selectors.iter().map(|selector| selector.under(&policy)).collect();
+        let arena = view.check_arena()?;
+        Ok(Self { view, arena, policy, selectors, index: OnceCell::new(), damage: OnceCell::new() })
+    }
+
+    /// Returns the first damage that a query met. Results lack the block, or the part of it that was not yet read.
+    #[must_use]
+    pub fn damage(&self) -> Option<&InspectError> {
+        self.damage.get()
+    }
+
+    /// Converts the block into the first damage that a query met.
+    #[must_use]
+    pub fn into_damage(self) -> Option<InspectError> {
+        self.damage.into_inner()
+    }
+
+    /// Records damage, unless some is known.
+    pub(super) fn note(&self, damage: InspectError) {
+        let _ = self.damage.set(damage);
+    }
+
+    pub(super) fn view(&self) -> &BlockView<'data> {
+        &self.view
+    }
+
+    pub(super) fn text(&self) -> Text<'data, '_> {
+        Text::from_checked(&self.view, self.arena)
+    }
+
+    /// Returns the matchers of each selector; one empty list if all series are selected.
+    pub(super) fn alternatives(&self) -> Vec<&[Matcher]> {
+        if self.selectors.is_empty() {
+            return vec![&[]];
+        }
+        self.selectors.iter().map(Selector::matchers).collect()
+    }
+
+    /// Returns true if all series are selected.
+    pub(super) fn is_whole(&self) -> bool {
+        self.selectors.is_empty()
+    }
+
+    pub(super) fn searcher(&self) -> Result<Searcher<'_, 'data>, InspectError> {
+        let index = match self.index.get() {
+            Some(index) => index,
+            None => {
+                let index = Index::new(&self.view)?;
+                self.index.get_or_init(|| index)
+            }
+        };
+        Ok(Searcher::new(&self.view, index))
+    }
+
+    /// Calls `each` with each selected series, in the order of refs, until it returns false.
+    pub(super) fn each_series(
+        &self,
+        mut each: impl FnMut(&Series<'data, '_>) -> Result<bool, InspectError>,
+    ) -> Result<(), InspectError> {
+        if self.is_whole() {
+            for series in self.view.series_iter() {
+                if !each(&series?)? {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        let searcher = self.searcher()?;
+        let mut selection = Selection::default();
+        for matchers in self.alternatives() {
+            selection = selection.union(&searcher.select(matchers)?);
+        }
+        for series in &selection {
+            if let Some(series) = self.view.series(series)?
+                && !each(&series)?
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if the block has a series with exactly these labels, selected or not. A damaged block has none.
+    ///
+    /// Costs a binary search per label.
+    pub(super) fn has(&self, labels: &[(&str, &str)]) -> bool {
+        let (name_len, value_len) = (self.policy.max_name_len() as usize, self.policy.max_value_len() as usize);
+        // `find` would cut longer labels by the policy of this block, and find a series with other labels.
+        let fits = |&(name, value): &(&str, &str)| name.len() <= name_len && value.len() <= value_len;
+        if self.damage.get().is_some() || !labels.iter().all(fits) {
+            return false;
+        }
+        match self.view.find(labels.iter().copied()) {
+            Ok(found) => found.is_some(),
+            // Only a damaged block gives such labels: its own error tells.
+            Err(FindError::DuplicateName) => false,
+            Err(error) => {
+                if let FindError::Block(error) = error {
+                    self.note(error.into());
+                }
+                false
+            }
+        }
+    }
+}
+
+/// Returns a name or value as text.
+pub(super) fn text(bytes: &[u8]) -> Result<&str, InspectError> {
+    let rule = Rule::SymbolsUtf8;
+    let damage = |error: std::str::Utf8Error| {
+        let place = Place::Byte(error.valid_up_to() as u64);
+        Error::Corrupt(Corruption { rule, section: rule.section(), place, found: None, expected: None })
+    };
+    Ok(std::str::from_utf8(bytes).map_err(damage)?)
+}
