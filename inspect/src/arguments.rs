@@ -4,16 +4,21 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_cli::escape::Escaped;
 use chronoxide_cli::{Exit, Failure, Quiet};
-use chronoxide_inspect::series::Format;
 use chronoxide_inspect::tables::TableKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::commands::arguments::{
+    CARDINALITY, CardinalityArguments, DIFF, DiffArguments, LABELS, LabelsArguments, SERIES, SeriesArguments, VALUES,
+    ValuesArguments,
+};
 
 /// Shows the content of a block or a remap
 ///
 /// Without a subcommand, prints a summary and the first entries of each list of the dump. A remap, which
 /// `chronoxide-compact --remaps` writes, maps the series of a block to those of the outputs. `summary`, `dump` and
 /// `verify` take a block or a remap, `follow` takes a remap (with `--remaps` also a block or its id), and all others
-/// take a block.
+/// take a block. `series`, `labels`, `values`, `cardinality` and `diff` also take several blocks and folders: a folder
+/// stands for its live blocks.
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -69,7 +74,10 @@ const EXAMPLES: &str = "\
 Examples:
   chronoxide-inspect week.cx
   chronoxide-inspect summary week.cx --json | jq .series
-  chronoxide-inspect series week.cx --format prometheus | grep 'job=\"api\"'
+  chronoxide-inspect series week.cx --format prometheus --match '{job=\"api\",pod=~\"web-.*\"}'
+  chronoxide-inspect values pod blocks --match '{job=\"api\"}'
+  chronoxide-inspect cardinality blocks
+  chronoxide-inspect diff monday.cx tuesday.cx --series
   chronoxide-inspect metrics week.cx --name http.server.request.duration
   chronoxide-inspect tables week.cx --kind shared
   chronoxide-inspect plan week.cx --first 20
@@ -78,8 +86,8 @@ Examples:
   chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
 Exit codes: 0 success; 1 a file cannot be read; 2 invalid arguments; 3 a file is damaged; 4 a file has an unsupported \
-version or feature; 5 `follow` found a series in a block that is not in --blocks. `verify` checks all files and exits \
-with the worst of their codes: 3, then 4, then 1.";
+version or feature; 5 `follow` found a series in a block that is not in --blocks, or `diff` found differences. `verify` \
+and the commands that take folders read all files and exit with the worst of their codes: 3, then 4, then 1.";
 
 const TABLES: &str = "\
 Examples:
@@ -110,8 +118,35 @@ pub(crate) enum Command {
     Follow(FollowArguments),
     /// List the sections of the file
     Sections(One),
-    /// List the series, one per line
+    /// List the series of blocks, one per line; --match selects some
+    ///
+    /// Of several blocks or a folder, series with equal labels are printed once. Each series is then looked up in all
+    /// blocks before its own, which takes a microsecond or so per block, and no memory per series. The format `table`
+    /// begins with the ref of the series if the only argument is a file: a ref means nothing outside of its block.
+    #[command(after_help = SERIES)]
     Series(SeriesArguments),
+    /// List the names of labels, one per line
+    ///
+    /// A name that begins with a double quote or has control characters is printed as a JSON string, others unchanged.
+    #[command(after_help = LABELS)]
+    Labels(LabelsArguments),
+    /// List the values of a label, one per line
+    ///
+    /// A value that begins with a double quote or has control characters is printed as a JSON string, others unchanged.
+    #[command(after_help = VALUES)]
+    Values(ValuesArguments),
+    /// Count series, label names and label pairs, and list the largest of them
+    ///
+    /// Series with equal labels count once, also if several blocks have them. Takes about 50 bytes of memory per
+    /// distinct label pair, and none per series.
+    #[command(visible_alias = "top", after_help = CARDINALITY)]
+    Cardinality(CardinalityArguments),
+    /// Show the series that came and went between two blocks or folders, by metric
+    ///
+    /// Series are compared by their labels, byte by byte: those of A that B lacks are gone, those of B that A lacks
+    /// came. Takes 4 bytes of memory per such series.
+    #[command(after_help = DIFF)]
+    Diff(DiffArguments),
     /// List type, unit and description of the metrics, one per line
     Metrics(MetricsArguments),
     /// List tables and list pools: keys, rows, bytes, columns and references
@@ -155,18 +190,6 @@ pub(crate) struct Show {
     /// Entries of each list to show; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) first: u32,
-}
-
-#[derive(Args)]
-pub(crate) struct SeriesArguments {
-    #[command(flatten)]
-    pub(crate) one: One,
-    /// Format of a series; --json is short for series-json
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
-    /// Series to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) first: usize,
 }
 
 #[derive(Args)]

@@ -1,17 +1,16 @@
 //! `chronoxide-inspect`: shows the content of a block or a remap.
 
 mod arguments;
+mod commands;
 mod opened;
 mod remaps;
 mod screen;
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{
-    Arguments, Command, Either, Many, MetricsArguments, One, PlanArguments, SeriesArguments, Show, TablesArguments,
-};
+use arguments::{Arguments, Command, Either, Many, MetricsArguments, One, PlanArguments, Show, TablesArguments};
 use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, Quiet, print, run, tell};
@@ -19,7 +18,6 @@ use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::metrics::write_metrics;
 use chronoxide_inspect::plan::{Plan, plan_entries};
-use chronoxide_inspect::series::{Format, write_series};
 use chronoxide_inspect::summary::Summary;
 use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_inspect::{InspectError, section_name};
@@ -41,7 +39,11 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Dump(show)), _) => dump_file(&show),
         (Some(Command::Follow(follow)), _) => remaps::follow(&follow),
         (Some(Command::Sections(one)), _) => sections(&one),
-        (Some(Command::Series(series)), _) => print_series(&series),
+        (Some(Command::Series(series)), _) => commands::series(&series, quiet),
+        (Some(Command::Labels(labels)), _) => commands::labels(&labels, quiet),
+        (Some(Command::Values(values)), _) => commands::values(&values, quiet),
+        (Some(Command::Cardinality(cardinality)), _) => commands::cardinality(&cardinality, quiet),
+        (Some(Command::Diff(diff)), _) => commands::diff(&diff, quiet),
         (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics, quiet),
         (Some(Command::Tables(tables)), _) => print_tables(&tables),
         (Some(Command::Plan(plan)), _) => print_plan(&plan),
@@ -57,6 +59,9 @@ fn in_file(path: &Path) -> impl Fn(InspectError) -> Failure + '_ {
     move |error| match error {
         InspectError::Block(source) => OpenError::Block { path: path.to_owned(), source }.into(),
         InspectError::Remap(source) => OpenError::Remap { path: path.to_owned(), source }.into(),
+        InspectError::Select(source) => {
+            Failure::new(InspectError::Select(source).exit(), format!("{}: {source}", path.display()))
+        }
         other => other.into(),
     }
 }
@@ -85,20 +90,17 @@ fn write_out(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Inspe
     Ok(Exit::Ok)
 }
 
-fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> Result<(), InspectError> {
-    serde_json::to_writer(&mut *out, value).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
+fn json_line(out: &mut dyn Write, value: &impl serde::Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    writeln!(out)
 }
 
 /// Returns the text without characters that control a terminal, if standard output is one.
-fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> Result<(), InspectError> {
+fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal: bool) -> io::Result<()> {
     if !terminal {
         return json_line(out, value);
     }
-    let line = serde_json::to_string(value).map_err(std::io::Error::from)?;
-    writeln!(out, "{}", TerminalSafe(&line))?;
-    Ok(())
+    writeln!(out, "{}", TerminalSafe(&serde_json::to_string(value)?))
 }
 
 fn summary(either: &Either) -> Result<Exit, Failure> {
@@ -107,7 +109,7 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
         Opened::Block(block) => write_out(path, |out| {
             let summary = Summary::from_view(&block.view())?;
             if either.json {
-                json_line(out, &summary)
+                Ok(json_line(out, &summary)?)
             } else {
                 Ok(screen::summary::write(&summary, Style::stdout(), out)?)
             }
@@ -142,7 +144,7 @@ fn dump_file(arguments: &Show) -> Result<Exit, Failure> {
             if !arguments.either.json {
                 return dump(&view, first, out);
             }
-            dump_entries(&view, first, &mut |entry| json_line(out, &entry))
+            dump_entries(&view, first, &mut |entry| Ok(json_line(out, &entry)?))
         }),
         Opened::Remap(remap) => remaps::dump_remap(path, &remap, first, arguments.either.json),
     }
@@ -172,13 +174,6 @@ fn sections(one: &One) -> Result<Exit, Failure> {
     })
 }
 
-fn print_series(arguments: &SeriesArguments) -> Result<Exit, Failure> {
-    let format = if arguments.one.json { Format::SeriesJson } else { arguments.format };
-    let first = (arguments.first > 0).then_some(arguments.first);
-    let terminal = std::io::stdout().is_terminal();
-    show(&arguments.one.block, |view, out| write_series(view, format, first, terminal, out))
-}
-
 fn print_metrics(arguments: &MetricsArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let terminal = std::io::stdout().is_terminal();
     let name = arguments.name.as_deref();
@@ -198,7 +193,7 @@ fn print_tables(arguments: &TablesArguments) -> Result<Exit, Failure> {
     let selection = Selection { kind: arguments.kind, first: limit(arguments.first) };
     show(&arguments.one.block, |view, out| {
         table_entries(view, selection, &mut |entry| match arguments.one.json {
-            true => shown_json_line(out, &entry, terminal),
+            true => Ok(shown_json_line(out, &entry, terminal)?),
             false => Ok(screen::tables::write(&entry, screen::most(terminal), out)?),
         })
     })
@@ -210,7 +205,7 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     show(&arguments.one.block, |view, out| {
         let plan = Plan::from_view(view)?;
         if arguments.one.json {
-            return plan_entries(view, &plan, first, &mut |entry| shown_json_line(out, &entry, terminal));
+            return plan_entries(view, &plan, first, &mut |entry| Ok(shown_json_line(out, &entry, terminal)?));
         }
         let mut screen = screen::plan::Screen::new(Style::stdout(), screen::most(terminal), out);
         plan_entries(view, &plan, first, &mut |entry| Ok(screen.write(&entry)?))

@@ -17,7 +17,7 @@ use crate::{json_line, screen, write_out};
 pub(crate) fn summary(path: &Path, remap: &Remap, json: bool) -> Result<Exit, Failure> {
     write_out(path, |out| {
         let summary = RemapSummary::from_view(&remap.view())?;
-        if json { json_line(out, &summary) } else { Ok(screen::remap::write(&summary, Style::stdout(), out)?) }
+        if json { Ok(json_line(out, &summary)?) } else { Ok(screen::remap::write(&summary, Style::stdout(), out)?) }
     })
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn dump_remap(path: &Path, remap: &Remap, first: Option<u32>, json: b
         if !json {
             return dump(&remap.view(), first, out);
         }
-        dump_entries(&remap.view(), first, &mut |entry| json_line(out, &entry))
+        dump_entries(&remap.view(), first, &mut |entry| Ok(json_line(out, &entry)?))
     })
 }
 

@@ -1,5 +1,7 @@
 //! Text output of the command.
 
+pub(crate) mod cardinality;
+pub(crate) mod difference;
 mod list;
 pub(crate) mod plan;
 pub(crate) mod remap;

@@ -1,0 +1,22 @@
+//! Commands that query the labels of one or more blocks.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `arguments` | arguments of these commands |
+//! | `inputs` | blocks and folders: opening them, and reports of damage |
+//! | `series` | the command `series` |
+//! | `labels` | the commands `labels` and `values` |
+//! | `cardinality` | the command `cardinality` |
+//! | `diff` | the command `diff` |
+
+pub(crate) mod arguments;
+mod cardinality;
+mod diff;
+mod inputs;
+mod labels;
+mod series;
+
+pub(crate) use cardinality::cardinality;
+pub(crate) use diff::diff;
+pub(crate) use labels::{labels, values};
+pub(crate) use series::series;
