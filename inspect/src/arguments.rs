@@ -120,9 +120,10 @@ pub(crate) enum Command {
     Sections(One),
     /// List the series of blocks, one per line; --match selects some
     ///
-    /// Of several blocks or a folder, series with equal labels are printed once. Each series is then looked up in all
-    /// blocks before its own, which takes a microsecond or so per block, and no memory per series. The format `table`
-    /// begins with the ref of the series if the only argument is a file: a ref means nothing outside of its block.
+    /// Of several blocks or a folder, series with equal labels are printed once. Each series is then looked up in the
+    /// blocks before its own until one has it. A lookup takes microseconds, and no memory per series. The format
+    /// `table` begins with the ref of the series if the only argument is a file: a ref means nothing outside of its
+    /// block.
     #[command(after_help = SERIES)]
     Series(SeriesArguments),
     /// List the names of labels, one per line

@@ -13,7 +13,7 @@ use crate::name::Name;
 /// How series are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// The ref, then `name="value"` for each label
+    /// `name="value"` for each label, after the ref if the only argument is a file
     Table,
     /// One JSON object of labels per line, as `chronoxide-ingest` reads it (series-json)
     SeriesJson,

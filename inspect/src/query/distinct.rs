@@ -28,8 +28,8 @@ impl Found<'_, '_, '_> {
 /// Calls `each` with the selected series of all blocks, block by block in the order of refs, until it returns false. Of
 /// series with equal labels, only the one in the first block is passed on.
 ///
-/// Each series is looked up in all blocks before its own: a binary search per label and block. Holds one series in
-/// memory.
+/// Each series is looked up in the blocks before its own, from the last to the first, until one has it: a binary search
+/// per label and block. Holds one series in memory.
 ///
 /// # Errors
 /// Returns the first error of `each`. Damage of a block ends the series of this block and is kept in it.
@@ -64,7 +64,8 @@ pub(super) fn distinct_of_block<'data>(
         for label in text.labels(series) {
             labels.push(label?.into());
         }
-        if earlier.iter().any(|other| other.has(&labels)) {
+        // The last block is most likely to have the series: blocks of a folder are in the order of their times.
+        if earlier.iter().rev().any(|other| other.has(&labels)) {
             return Ok(true);
         }
         each(&Found { labels: &labels, series })
