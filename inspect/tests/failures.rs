@@ -18,17 +18,23 @@ use chronoxide_testdata::requirement::skip_or_fail;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, run};
 
-const SUBCOMMANDS: [&[&str]; 9] = [
+const SUBCOMMANDS: [&[&str]; 12] = [
     &[],
     &["summary"],
     &["dump"],
     &["sections"],
     &["series", "--format", "prometheus"],
+    &["labels"],
+    &["values", "__name__"],
+    &["cardinality"],
     &["metrics"],
     &["tables"],
     &["plan"],
     &["verify"],
 ];
+
+/// Commands that take folders.
+const QUERIES: [&str; 4] = ["series", "labels", "values", "cardinality"];
 
 fn on<'a>(subcommand: &[&'a str], path: &'a str) -> Vec<&'a str> {
     subcommand.iter().copied().chain([path]).collect()
@@ -42,7 +48,7 @@ fn each_kind_of_invalid_file_has_its_exit_code() {
     let here = folder.path().to_str().unwrap().to_owned();
     let cases = [
         (absent, 1, "cannot read"),
-        (here, 1, "cannot read"),
+        (here.clone(), 1, "cannot read"),
         (folder.write("text.cx", "up{job=\"api\"} 1\n"), 3, "not a Chronoxide block"),
         (folder.write("nothing.cx", ""), 3, "not a Chronoxide block"),
         (folder.write("cut.cx", &whole[..whole.len() - 1]), 3, "file-len"),
@@ -54,6 +60,9 @@ fn each_kind_of_invalid_file_has_its_exit_code() {
     ];
     for (path, code, message) in &cases {
         for subcommand in SUBCOMMANDS {
+            if *path == here && subcommand.first().is_some_and(|name| QUERIES.contains(name)) {
+                continue;
+            }
             let output = run(&on(subcommand, path));
             assert_exit(&output, *code, message);
             assert_exit(&output, *code, path);
@@ -223,6 +232,22 @@ fn usage_errors_end_with_2() {
         &["tables", &block, "--kind", "inner"],
         &["plan"],
         &["plan", &block, "--first", "-1"],
+        &["series"],
+        &["series", "-", "-"],
+        &["series", &block, "--match"],
+        &["series", &block, "--match", "{job=}"],
+        &["labels"],
+        &["labels", &block, "--first", "1"],
+        &["values"],
+        &["values", "job"],
+        &["values", "job", &block, "--limit", "-1"],
+        &["cardinality"],
+        &["cardinality", &block, "--first", "many"],
+        &["top"],
+        &["diff", &block],
+        &["diff", &block, &block, &block],
+        &["diff", "-", "-"],
+        &["diff", &block, &block, "--match", "rate(up[5m])"],
     ] {
         let output = run(arguments);
         assert_exit(&output, 2, "chronoxide-inspect: ");
@@ -236,6 +261,10 @@ fn a_closed_pipe_is_not_an_error() {
     for arguments in [
         &["series", &block, "--format", "prometheus"][..],
         &["series", &block, "--json"],
+        &["series", &block, &block],
+        &["values", "request", &block],
+        &["cardinality", &block, "--first", "0"],
+        &["diff", &golden("empty.cx"), &block, "--series"],
         &["dump", &block, "--first", "0"],
         &["dump", &block, "--first", "0", "--json"],
         &["--first", "0", &block],
@@ -316,6 +345,20 @@ fn nothing_in_a_block_steers_a_terminal() {
         let script = Command::new("script").args(["-qec", &shell, "/dev/null"]).stdin(Stdio::null()).output();
         let shown = String::from_utf8(script.unwrap().stdout).unwrap();
         assert!(shown.contains("größe") && shown.contains(r"\u202e") && !shown.contains('\u{202e}'), "{shown}");
+    }
+    for arguments in
+        ["values stadt", "values stadt --json", "values 'quoted \"name\"'", "cardinality", "top --json", "labels"]
+    {
+        let shell = format!("'{}' {arguments} '{block}'", env!("CARGO_BIN_EXE_chronoxide-inspect"));
+        let script = Command::new("script").args(["-qec", &shell, "/dev/null"]).stdin(Stdio::null()).output();
+        let shown = String::from_utf8(script.unwrap().stdout).unwrap();
+        let coloured = shown.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+        let steers = |c: &char| c.is_control() && !"\r\n".contains(*c) || "\u{202e}\u{feff}\u{200d}".contains(*c);
+        assert_eq!(coloured.chars().find(steers), None, "{arguments}: {shown:?}");
+        assert!(
+            shown.contains(r"\u202e") || shown.contains(r"\u200d") || arguments == "labels",
+            "{arguments}: {shown}"
+        );
     }
     // A pipe gets the text unchanged.
     let piped = support::stdout(&["series", &block, "--format", "prometheus"]);

@@ -10,12 +10,15 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use support::{Folder, assert_exit, command, golden, run};
 
-const SUBCOMMANDS: [&[&str]; 9] = [
+const SUBCOMMANDS: [&[&str]; 12] = [
     &[],
     &["summary"],
     &["dump"],
     &["sections"],
     &["series", "--first", "1"],
+    &["labels"],
+    &["values", "name", "--limit", "1"],
+    &["cardinality", "--first", "1"],
     &["metrics"],
     &["tables", "--first", "1"],
     &["plan", "--first", "1"],

@@ -72,6 +72,26 @@ pub fn random_block(seed: u64) -> (BTreeSet<Labelset>, Vec<u8>) {
     (series, bytes)
 }
 
+/// Returns labelsets.
+pub fn labelsets(labelsets: &[&[(&str, &str)]]) -> BTreeSet<Labelset> {
+    let labelset = |labels: &&[(&str, &str)]| labels.iter().map(|&(name, value)| (name.into(), value.into())).collect();
+    labelsets.iter().map(labelset).collect()
+}
+
+/// Returns a block of these series without shared tables.
+pub fn plain_block(series: &BTreeSet<Labelset>) -> Vec<u8> {
+    block_of(series, &Plan::default(), RowForm::BitPacked)
+}
+
+/// Returns the series that a command prints as JSON, which must all differ.
+#[track_caller]
+pub fn series_of(lines: &str) -> BTreeSet<Labelset> {
+    let series: Vec<Labelset> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let distinct: BTreeSet<Labelset> = series.iter().cloned().collect();
+    assert_eq!(distinct.len(), series.len(), "each series is printed once");
+    distinct
+}
+
 /// Returns a block made after a plan.
 pub fn block_of(series: &BTreeSet<Labelset>, plan: &Plan, form: RowForm) -> Vec<u8> {
     build(series, plan, form, &BlockMeta::default()).unwrap()
