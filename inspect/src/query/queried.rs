@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 
 use chronoxide_format::error::{Corruption, Place};
-use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, FindError, Series, Text};
 use chronoxide_format::{Error, Rule};
 use chronoxide_select::{Index, Matcher, Searcher, Selection, Selector};
@@ -15,7 +14,6 @@ use crate::InspectError;
 pub struct Queried<'data> {
     view: BlockView<'data>,
     arena: &'data str,
-    policy: LabelPolicy,
     selectors: Vec<Selector>,
     index: OnceCell<Index>,
     damage: OnceCell<InspectError>,
@@ -31,7 +29,7 @@ impl<'data> Queried<'data> {
         let policy = view.meta()?.policy();
         let selectors = selectors.iter().map(|selector| selector.under(&policy)).collect();
         let arena = view.check_arena()?;
-        Ok(Self { view, arena, policy, selectors, index: OnceCell::new(), damage: OnceCell::new() })
+        Ok(Self { view, arena, selectors, index: OnceCell::new(), damage: OnceCell::new() })
     }
 
     /// Returns the first damage that a query met. Results lack the block, or the part of it that was not yet read.
@@ -111,27 +109,43 @@ impl<'data> Queried<'data> {
         Ok(())
     }
 
-    /// Returns true if the block has a series with exactly these labels, selected or not. A damaged block has none.
+    /// Returns true if the block has a series with exactly these labels in the order of their names, selected or not. A
+    /// damaged block has none.
     ///
-    /// Costs a binary search per label.
+    /// Costs a binary search per label, and the reading of a series that is found.
     pub(super) fn has(&self, labels: &[(&str, &str)]) -> bool {
-        let (name_len, value_len) = (self.policy.max_name_len() as usize, self.policy.max_value_len() as usize);
-        // `find` would cut longer labels by the policy of this block, and find a series with other labels.
-        let fits = |&(name, value): &(&str, &str)| name.len() <= name_len && value.len() <= value_len;
-        if self.damage.get().is_some() || !labels.iter().all(fits) {
+        if self.damage.get().is_some() {
             return false;
         }
-        match self.view.find(labels.iter().copied()) {
-            Ok(found) => found.is_some(),
-            // Only a damaged block gives such labels: its own error tells.
-            Err(FindError::DuplicateName) => false,
-            Err(error) => {
-                if let FindError::Block(error) = error {
-                    self.note(error.into());
-                }
+        match self.find(labels) {
+            Ok(found) => found,
+            Err(damage) => {
+                self.note(damage);
                 false
             }
         }
+    }
+
+    fn find(&self, labels: &[(&str, &str)]) -> Result<bool, InspectError> {
+        let series = match self.view.find(labels.iter().copied()) {
+            Ok(Some(series)) => self.view.series(series)?,
+            Ok(None) => return Ok(false),
+            Err(FindError::Block(error)) => return Err(error.into()),
+            // Only a damaged block has such labels: its own error tells.
+            Err(_) => return Ok(false),
+        };
+        let Some(series) = series else { return Ok(false) };
+        if series.label_count() as usize != labels.len() {
+            return Ok(false);
+        }
+        // `find` cuts labels by the policy of this block, so that it finds the cut form of a label too.
+        for (label, (name, value)) in series.labels().zip(labels) {
+            let label = label?;
+            if label.name != name.as_bytes() || label.value != value.as_bytes() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -1,0 +1,51 @@
+//! Queries of blocks that are damaged beneath right checksums.
+
+use chronoxide_format::Error;
+use chronoxide_format::layout::SectionKind;
+use chronoxide_format::view::BlockView;
+use chronoxide_inspect::InspectError;
+use chronoxide_inspect::query::{Cardinality, Difference, Queried, each_distinct, label_names, label_values};
+use chronoxide_select::Selector;
+use chronoxide_testdata::editor::BlockEditor;
+use chronoxide_testdata::golden::goldens;
+
+/// Flips bits in the bytes that queries read. Each query ends, and damage is reported for the right block.
+#[test]
+fn flipped_bits_end_in_an_answer_or_a_report_of_their_block() {
+    let selector: Selector = r#"{pod=~".+-1"}"#.parse().unwrap();
+    let (mut answered, mut reported) = (0, 0);
+    for golden in goldens().iter().filter(|golden| ["lists-bitpacked", "chain-bitpacked"].contains(&golden.name)) {
+        for kind in [SectionKind::Catalogue, SectionKind::Rows, SectionKind::Members, SectionKind::Symbols] {
+            let block = BlockEditor::open(&golden.bytes);
+            for bit in 0..block.clone().section(kind).len() * 8 {
+                let mut block = block.clone();
+                block.section(kind)[bit / 8] ^= 1 << (bit % 8);
+                let block = block.close();
+                let Ok(view) = BlockView::open(&block) else { continue };
+                // Few bytes can stand for very many series.
+                if view.series_count().unwrap_or(u32::MAX) > 10_000 {
+                    continue;
+                }
+                for selectors in [&[][..], &[selector.clone()]] {
+                    let Ok(damaged) = Queried::new(view, selectors) else { continue };
+                    let sound = Queried::new(BlockView::open(&golden.bytes).unwrap(), selectors).unwrap();
+                    let blocks = [damaged, sound];
+                    let _ = label_names(&blocks);
+                    let _ = label_values(&blocks, "pod", "", Some(3));
+                    each_distinct(&blocks, |_| Ok(true)).unwrap();
+                    Cardinality::new(&blocks, Some(2)).unwrap();
+                    Difference::new(&blocks[..1], &blocks[1..]).unwrap();
+                    let [damaged, sound] = blocks;
+                    assert!(sound.damage().is_none(), "{}: bit {bit} of {}", golden.name, kind.name());
+                    match damaged.into_damage() {
+                        None => answered += 1,
+                        Some(InspectError::Block(Error::Corrupt(_)) | InspectError::Select(_)) => reported += 1,
+                        Some(other) => panic!("{}: bit {bit} of {}: {other}", golden.name, kind.name()),
+                    }
+                }
+            }
+        }
+    }
+    println!("{answered} answered, {reported} reported");
+    assert!(answered >= 1_000 && reported >= 1_000, "{answered} answered, {reported} reported");
+}
