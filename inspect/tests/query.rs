@@ -248,6 +248,15 @@ fn a_missing_file_is_reported_and_the_others_are_shown() {
 }
 
 #[test]
+fn a_label_after_the_file_is_answered_with_the_right_order() {
+    let path = golden("one-series.cx");
+    let output = run(&["values", &path, "job"]);
+    assert_exit(&output, 1, "cannot read job: No such file");
+    assert_exit(&output, 1, "one-series.cx\" is a file: name the label first");
+    assert!(!String::from_utf8(run(&["values", &path, "job", "-q"]).stderr).unwrap().contains("note"));
+}
+
+#[test]
 fn standard_input_is_one_of_several_blocks() {
     let path = golden("plain-bitpacked.cx");
     for arguments in [&["series", "-"][..], &["labels", "-"], &["values", "job", "-"], &["cardinality", "-"]] {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::{Exit, Failure, Quiet, print, tell};
@@ -24,6 +25,9 @@ pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, 
     labels.matching.tell_wide(quiet);
     let queries = inputs.query(&labels.matching.selectors);
     let values = label_values(&queries.blocks, name, prefix, (*limit > 0).then_some(*limit));
+    if queries.has_failed() && Path::new(name).is_file() && !quiet.is_set() {
+        tell(|out| writeln!(out, "chronoxide-inspect: note: {} is a file: name the label first", Escaped(name)));
+    }
     if values.is_empty() && !queries.has_failed() && !quiet.is_set() {
         tell(|out| writeln!(out, "chronoxide-inspect: note: no such value of the label {}", Escaped(name)));
     }
