@@ -20,4 +20,8 @@ run chronoxide-ingest testdata/captures/tuesday.series.jsonl -o "$blocks/tuesday
 run chronoxide-compact "$blocks/monday.cx" "$blocks/tuesday.cx" -o "$blocks/week.cx"
 run chronoxide-inspect "$blocks/week.cx" --first 3
 run chronoxide-inspect series "$blocks/metrics.cx" --format prometheus --first 3
+run chronoxide-inspect values job "$blocks/week.cx" --match up
+run chronoxide-inspect cardinality "$blocks/week.cx" --first 3
+# 5: they differ.
+run chronoxide-inspect diff "$blocks/monday.cx" "$blocks/tuesday.cx" --series || [ $? -eq 5 ]
 run chronoxide-inspect verify "$blocks/metrics.cx" "$blocks/week.cx"
