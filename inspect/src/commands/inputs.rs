@@ -73,7 +73,7 @@ impl Inputs {
         }
     }
 
-    /// Prepares the blocks for queries. Leaves out and reports blocks that are damaged in their meta section or text.
+    /// Prepares the blocks for queries. Leaves out and reports blocks whose text is damaged.
     pub(super) fn query(&self, selectors: &[Selector]) -> Queries<'_> {
         let mut queries = Queries { inputs: self, blocks: Vec::new(), paths: Vec::new() };
         for (path, block) in &self.blocks {

@@ -21,15 +21,13 @@ pub struct Queried<'data> {
 
 impl<'data> Queried<'data> {
     /// Prepares the queries of a block for the series that match at least one selector, or for all series if there
-    /// are no selectors. The label policy of the block is applied to the selectors.
+    /// are no selectors. Selectors are cut by the label policy of the block, as its labels are.
     ///
     /// # Errors
-    /// Returns an error if the meta section or the arena is damaged.
+    /// Returns an error if the arena is damaged.
     pub fn new(view: BlockView<'data>, selectors: &[Selector]) -> Result<Self, InspectError> {
-        let policy = view.meta()?.policy();
-        let selectors = selectors.iter().map(|selector| selector.under(&policy)).collect();
         let arena = view.check_arena()?;
-        Ok(Self { view, arena, selectors, index: OnceCell::new(), damage: OnceCell::new() })
+        Ok(Self { view, arena, selectors: selectors.to_vec(), index: OnceCell::new(), damage: OnceCell::new() })
     }
 
     /// Returns the first damage that a query met. Results lack the block, or the part of it that was not yet read.
