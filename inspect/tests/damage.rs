@@ -26,15 +26,15 @@ fn flipped_bits_end_in_an_answer_or_a_report_of_their_block() {
                 if view.series_count().unwrap_or(u32::MAX) > 10_000 {
                     continue;
                 }
-                for selectors in [&[][..], &[selector.clone()]] {
+                for selectors in [&[][..], std::slice::from_ref(&selector)] {
                     let Ok(damaged) = Queried::new(view, selectors) else { continue };
                     let sound = Queried::new(BlockView::open(&golden.bytes).unwrap(), selectors).unwrap();
                     let blocks = [damaged, sound];
                     let _ = label_names(&blocks);
                     let _ = label_values(&blocks, "pod", "", Some(3));
                     each_distinct(&blocks, |_| Ok(true)).unwrap();
-                    Cardinality::new(&blocks, Some(2)).unwrap();
-                    Difference::new(&blocks[..1], &blocks[1..]).unwrap();
+                    let _ = Cardinality::new(&blocks, Some(2));
+                    let _ = Difference::new(&blocks[..1], &blocks[1..]);
                     let [damaged, sound] = blocks;
                     assert!(sound.damage().is_none(), "{}: bit {bit} of {}", golden.name, kind.name());
                     match damaged.into_damage() {

@@ -15,7 +15,7 @@ pub(crate) fn cardinality(arguments: &CardinalityArguments, quiet: Quiet) -> Res
     let queries = inputs.query(&arguments.matching.selectors);
     // Zeros would hide the error.
     if !queries.has_failed() {
-        let counts = Cardinality::new(&queries.blocks, (arguments.first > 0).then_some(arguments.first))?;
+        let counts = Cardinality::new(&queries.blocks, (arguments.first > 0).then_some(arguments.first));
         let terminal = std::io::stdout().is_terminal();
         print(|out| match arguments.json {
             true => shown_json_line(out, &counts, terminal),

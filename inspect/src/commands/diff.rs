@@ -20,7 +20,7 @@ pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Fail
     let mut differs = false;
     // A side that cannot be read at all would look as if all of its series were gone.
     if !a.has_failed() && !b.has_failed() {
-        let difference = Difference::new(&a.blocks, &b.blocks)?;
+        let difference = Difference::new(&a.blocks, &b.blocks);
         differs = !difference.is_empty();
         print(|out| match arguments.json {
             true => write_json(arguments, &difference, &a, &b, out),

@@ -1,7 +1,6 @@
 //! [`Cardinality`]: labels and series in numbers, and the largest of them.
 
 use std::cmp::Reverse;
-use std::io;
 
 use serde::Serialize;
 
@@ -83,12 +82,10 @@ impl<'data> Cardinality<'data> {
     ///
     /// One block with at most one selector costs the time of [`Searcher::tally`](chronoxide_select::Searcher::tally).
     /// Otherwise each series is read, and looked up in all blocks before its own. Takes some 50 bytes of memory per
-    /// distinct value and no memory per series.
-    ///
-    /// # Errors
-    /// None at present; damage is kept in the blocks.
-    pub fn new(blocks: &[Queried<'data>], first: Option<usize>) -> io::Result<Self> {
-        let counts = Counts::new(blocks)?;
+    /// distinct value and no memory per series. A damaged block does not count.
+    #[must_use]
+    pub fn new(blocks: &[Queried<'data>], first: Option<usize>) -> Self {
+        let counts = Counts::new(blocks);
         let mut cardinality = Self {
             blocks: blocks.len() as u64,
             series: counts.series,
@@ -125,7 +122,7 @@ impl<'data> Cardinality<'data> {
         cardinality.names_by_bytes = by_bytes.finish();
         cardinality.pairs_by_series = pairs.finish();
         cardinality.keysets_by_series = keysets.finish();
-        Ok(cardinality)
+        cardinality
     }
 }
 

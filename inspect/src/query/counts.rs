@@ -1,7 +1,6 @@
 //! [`Counts`]: number of series of each keyset, name and value.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 
 use chronoxide_format::view::Series;
 use chronoxide_format::{KeyId, SymbolId, TableId};
@@ -24,19 +23,19 @@ pub(super) struct Counts<'data> {
 
 impl<'data> Counts<'data> {
     /// Counts the selected series of all blocks, those with equal labels once.
-    pub(super) fn new(blocks: &[Queried<'data>]) -> io::Result<Self> {
+    pub(super) fn new(blocks: &[Queried<'data>]) -> Self {
         let mut counts = Self::default();
         for (number, block) in blocks.iter().enumerate() {
             let codes = match block.alternatives().as_slice() {
                 [matchers] if number == 0 => tally(block, matchers),
-                _ => count_distinct(blocks, number)?,
+                _ => count_distinct(blocks, number),
             };
             match codes.and_then(|codes| codes.resolve(block)) {
                 Ok(found) => counts.add(found),
                 Err(damage) => block.note(damage),
             }
         }
-        Ok(counts)
+        counts
     }
 
     fn add(&mut self, other: Self) {
@@ -75,11 +74,10 @@ fn tally(block: &Queried<'_>, matchers: &[chronoxide_select::Matcher]) -> Result
 }
 
 /// Counts the selected series of a block that no block before it has.
-fn count_distinct(blocks: &[Queried<'_>], number: usize) -> io::Result<Result<Codes, InspectError>> {
+fn count_distinct(blocks: &[Queried<'_>], number: usize) -> Result<Codes, InspectError> {
     let mut codes = Codes::default();
-    distinct_of_block(blocks, number, &mut |found| codes.add_series(found.series).map(|()| true))?;
-    // Counts of a part of a block would be read as those of the block.
-    Ok(Ok(if blocks[number].damage().is_some() { Codes::default() } else { codes }))
+    distinct_of_block(blocks, number, |found| codes.add_series(found.series).map(|()| true))?;
+    Ok(codes)
 }
 
 impl Codes {

@@ -44,15 +44,13 @@ impl<'data> Difference<'data> {
     /// Compares the selected series of two sets of blocks.
     ///
     /// Each series is looked up in the other set: a binary search per label and block. Takes 4 bytes of memory per
-    /// series in one set only.
-    ///
-    /// # Errors
-    /// None at present; damage is kept in the blocks.
-    pub fn new(a: &[Queried<'data>], b: &[Queried<'data>]) -> io::Result<Self> {
+    /// series in one set only. Series of a damaged block are missing from its set.
+    #[must_use]
+    pub fn new(a: &[Queried<'data>], b: &[Queried<'data>]) -> Self {
         let mut difference = Self::default();
-        for number in 0..a.len() {
+        for (number, block) in a.iter().enumerate() {
             let mut refs = Vec::new();
-            distinct_of_block(a, number, &mut |found| {
+            let read = distinct_of_block(a, number, |found| {
                 if b.iter().any(|block| block.has(found.labels)) {
                     difference.same += 1;
                 } else {
@@ -61,22 +59,24 @@ impl<'data> Difference<'data> {
                     refs.push(found.series_ref());
                 }
                 Ok(true)
-            })?;
+            });
+            read.unwrap_or_else(|damage| block.note(damage));
             difference.gone_refs.push(refs);
         }
-        for number in 0..b.len() {
+        for (number, block) in b.iter().enumerate() {
             let mut refs = Vec::new();
-            distinct_of_block(b, number, &mut |found| {
+            let read = distinct_of_block(b, number, |found| {
                 if !a.iter().any(|block| block.has(found.labels)) {
                     difference.came += 1;
                     difference.metrics.entry(metric(found.labels)).or_default().came += 1;
                     refs.push(found.series_ref());
                 }
                 Ok(true)
-            })?;
+            });
+            read.unwrap_or_else(|damage| block.note(damage));
             difference.came_refs.push(refs);
         }
-        Ok(difference)
+        difference
     }
 
     /// Returns true if each set has the series of the other.

@@ -39,10 +39,15 @@ pub fn each_distinct<'data>(
 ) -> io::Result<()> {
     let mut goes_on = true;
     for number in 0..blocks.len() {
-        distinct_of_block(blocks, number, &mut |found| {
+        let read = distinct_of_block(blocks, number, |found| {
             goes_on = each(found)?;
             Ok(goes_on)
-        })?;
+        });
+        match read {
+            Ok(()) => {}
+            Err(InspectError::Write(error)) => return Err(error),
+            Err(damage) => blocks[number].note(damage),
+        }
         if !goes_on {
             break;
         }
@@ -54,12 +59,12 @@ pub fn each_distinct<'data>(
 pub(super) fn distinct_of_block<'data>(
     blocks: &[Queried<'data>],
     number: usize,
-    each: &mut dyn FnMut(&Found<'_, 'data, '_>) -> Result<bool, InspectError>,
-) -> io::Result<()> {
+    mut each: impl FnMut(&Found<'_, 'data, '_>) -> Result<bool, InspectError>,
+) -> Result<(), InspectError> {
     let (earlier, block) = (&blocks[..number], &blocks[number]);
     let text = block.text();
     let mut labels = Vec::new();
-    let read = block.each_series(|series| {
+    block.each_series(|series| {
         labels.clear();
         for label in text.labels(series) {
             labels.push(label?.into());
@@ -69,13 +74,5 @@ pub(super) fn distinct_of_block<'data>(
             return Ok(true);
         }
         each(&Found { labels: &labels, series })
-    });
-    match read {
-        Err(InspectError::Write(error)) => Err(error),
-        Err(damage) => {
-            block.note(damage);
-            Ok(())
-        }
-        Ok(()) => Ok(()),
-    }
+    })
 }
