@@ -5,11 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chronoxide_format::identity::job_id;
-use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::TimeRange;
+use chronoxide_format::layout::{RowForm, SectionKind};
+use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::Reason;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Job, TextLabel};
+use chronoxide_testdata::editor::BlockEditor;
+use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 
 fn labels(number: u32) -> Labelset {
@@ -175,6 +177,27 @@ fn a_copy_counts_once() {
     assert_eq!(all, ["a.cx", "b.cx"].map(|name| (folder.path().join(name), id)));
     let [hidden] = opened.hidden() else { panic!("one copy") };
     assert_eq!((&hidden.path, hidden.id, hidden.reason), (&folder.path().join("b.cx"), id, Reason::Copy));
+}
+
+/// Blocks with an unknown bit in `ro_compat` may differ in ways that their id does not show.
+#[test]
+fn sound_blocks_with_one_id_that_are_not_copies_are_all_live() {
+    let golden = goldens().into_iter().find(|golden| golden.name == "read-only").unwrap();
+    let mut editor = BlockEditor::open(&golden.bytes);
+    // Padding, whose canonical form is unknown.
+    *editor.section(SectionKind::Rows).last_mut().unwrap() ^= 0x80;
+    let other = editor.close();
+    assert_eq!(BlockView::open(&other).map(|view| view.verify().is_ok()), Ok(true));
+    let id = |bytes: &[u8]| BlockView::open(bytes).unwrap().block_id();
+    assert_eq!((id(&golden.bytes), golden.bytes == other), (id(&other), false));
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in [("a.cx", &golden.bytes), ("b.cx", &other), ("copy.cx", &golden.bytes)] {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    let found = Folder::read(folder.path(), Checks::Eager).unwrap();
+    let names: Vec<_> = found.live().iter().map(|entry| entry.path().file_name().unwrap()).collect();
+    assert_eq!(names, ["a.cx", "b.cx"]);
+    assert_eq!((found.hidden().len(), found.unreadable().len()), (1, 0), "a copy is hidden");
 }
 
 #[test]

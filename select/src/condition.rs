@@ -119,7 +119,7 @@ impl<'data, 'view> Dictionary<'data, 'view> {
     /// Returns the codes of the values that equal a matcher's value or match its regular expression.
     fn matched(&self, matcher: &Matcher, limits: &Limits<'_>) -> Result<Ranges, SelectError> {
         match matcher.pattern() {
-            None => self.equal(matcher.value().as_bytes(), 0).map(|range| Ranges::from_iter([range])),
+            None => self.equal(matcher.value().as_bytes(), 0).map(Ranges::from_range),
             Some(pattern) => self.matching(pattern, limits),
         }
     }

@@ -22,6 +22,12 @@ pub enum FindManyError {
     Select(#[from] SelectError),
 }
 
+/// Labelsets between two checks of the limits.
+const LABELSETS_PER_CHECK: usize = 1024;
+
+/// Labels of a labelset, as keys and codes.
+type Codes = [(KeyId, u32)];
+
 /// A wanted labelset: its codes, and its position among the queries.
 type Wanted = (Vec<(KeyId, u32)>, usize);
 
@@ -90,7 +96,7 @@ impl Searcher<'_, '_> {
         }
         // Labelsets with equal keys come together, in the order of their rows.
         wanted.sort_unstable_by(|(left, _), (right, _)| {
-            let keys = |codes: &[(KeyId, u32)]| codes.iter().map(|(key, _)| *key).collect::<Vec<_>>();
+            let keys = |codes: &Codes| codes.iter().map(|(key, _)| *key).collect::<Vec<_>>();
             left.len().cmp(&right.len()).then_with(|| keys(left).cmp(&keys(right))).then_with(|| left.cmp(right))
         });
         self.find_sorted(&wanted, &mut found)?;
@@ -98,26 +104,26 @@ impl Searcher<'_, '_> {
     }
 
     fn find_sorted(&self, wanted: &[Wanted], found: &mut [Option<SeriesRef>]) -> Result<(), SelectError> {
-        let mut last: Option<(&[(KeyId, u32)], Option<Keyset<'_, '_>>, Option<SeriesRef>)> = None;
+        let mut keyset: Option<Keyset<'_, '_>> = None;
+        let mut last: Option<(&Codes, Option<SeriesRef>)> = None;
         for (number, (codes, position)) in wanted.iter().enumerate() {
-            if number % 1024 == 0 {
+            if number % LABELSETS_PER_CHECK == 0 {
                 self.limits.check()?;
             }
-            let keys = |codes: &'_ [(KeyId, u32)]| codes.iter().map(|(key, _)| *key).collect::<Vec<_>>();
-            let next = match last {
-                Some((same, keyset, series)) if same == &codes[..] => (&codes[..], keyset, series),
-                Some((other, keyset, _)) if keys(other) == keys(codes) => {
-                    (&codes[..], keyset, keyset.map(|keyset| keyset.find(codes)).transpose()?.flatten())
-                }
+            let keys = |codes: &Codes| codes.iter().map(|(key, _)| *key).collect::<Vec<_>>();
+            let series = match last {
+                Some((same, series)) if same == &codes[..] => series,
                 _ => {
-                    let keyset = self.view.keyset_with_keys(codes.iter().map(|(key, _)| *key))?;
-                    (&codes[..], keyset, keyset.map(|keyset| keyset.find(codes)).transpose()?.flatten())
+                    if last.is_none_or(|(other, _)| keys(other) != keys(codes)) {
+                        keyset = self.view.keyset_with_keys(codes.iter().map(|(key, _)| *key))?;
+                    }
+                    keyset.map(|keyset| keyset.find(codes)).transpose()?.flatten()
                 }
             };
             if let Some(slot) = found.get_mut(*position) {
-                *slot = next.2;
+                *slot = series;
             }
-            last = Some(next);
+            last = Some((codes, series));
         }
         Ok(())
     }

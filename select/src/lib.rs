@@ -95,7 +95,8 @@ mod selector;
 mod tally;
 
 pub use block_set::{
-    BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, SetBlock, SetGroups, SetQuery, SetSelection,
+    BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, Partial, SetBlock, SetGroups, SetQuery,
+    SetSelection,
 };
 pub use error::SelectError;
 pub use find_many::FindManyError;

@@ -40,6 +40,7 @@ impl Selection {
     }
 
     /// Returns the ranges of refs, in order, with gaps between them.
+    #[must_use]
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<SeriesRef>> + DoubleEndedIterator + use<'_> {
         self.refs.as_slice().iter().map(|range| SeriesRef(range.start)..SeriesRef(range.end))
     }

@@ -1,6 +1,7 @@
 //! [`Tally`]: the number of selected series of each label.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use chronoxide_format::view::{BlockView, Column, Domain, Table};
 use chronoxide_format::{KeyId, TableId};
@@ -260,11 +261,13 @@ fn counts_of<'c>(
     view: &BlockView<'_>,
     table: TableId,
 ) -> Result<Option<&'c mut Vec<u64>>, SelectError> {
-    if !tables.contains_key(&table.0) {
-        let Some(opened) = view.table(table)? else { return Ok(None) };
-        tables.insert(table.0, vec![0; opened.row_count() as usize]);
+    match tables.entry(table.0) {
+        Entry::Occupied(counts) => Ok(Some(counts.into_mut())),
+        Entry::Vacant(place) => match view.table(table)? {
+            Some(opened) => Ok(Some(place.insert(vec![0; opened.row_count() as usize]))),
+            None => Ok(None),
+        },
     }
-    Ok(tables.get_mut(&table.0))
 }
 
 /// Returns the number of selected members of a list.

@@ -90,12 +90,15 @@ fn a_set_answers_as_the_filter_over_all_its_blocks() {
         assert_eq!(joined(&set, &selection), expected);
 
         let names: BTreeSet<&[u8]> = expected.keys().flat_map(|labels| labels.keys()).map(String::as_bytes).collect();
-        assert_eq!(query.label_names(&matchers).expect("no limits").0, Vec::from_iter(names));
+        assert_eq!(query.label_names(&matchers).expect("no limits").found, Vec::from_iter(names));
         let values: BTreeSet<&[u8]> =
             expected.keys().filter_map(|labels| labels.get("pod")).map(|v| v.as_bytes()).collect();
-        assert_eq!(query.label_values("pod", &matchers, None).expect("no limits").0, Vec::from_iter(values.clone()));
+        assert_eq!(
+            query.label_values("pod", &matchers, None).expect("no limits").found,
+            Vec::from_iter(values.clone())
+        );
         let three = values.into_iter().take(3).collect::<Vec<_>>();
-        assert_eq!(query.label_values("pod", &matchers, Some(3)).expect("no limits").0, three);
+        assert_eq!(query.label_values("pod", &matchers, Some(3)).expect("no limits").found, three);
 
         let groups = query.group(&selection, Labels::By(&["pod", "zone"])).expect("sound");
         let mut seen = BTreeSet::new();

@@ -8,7 +8,7 @@ use chronoxide_testdata::fuzzing::TARGETS;
 use rayon::prelude::*;
 
 /// Minimum number of inputs of each target. A corpus only grows; lower the number only when a corpus is minimized.
-const FILES: [(&str, usize); 13] = [
+const FILES: [(&str, usize); 14] = [
     ("block_open", 318),
     ("block_repaired", 669),
     ("extremes", 6),
@@ -19,6 +19,7 @@ const FILES: [(&str, usize); 13] = [
     ("prometheus_text", 21),
     ("remap", 105),
     ("remote_write", 24),
+    ("select", 200),
     ("series_json", 674),
     ("tsdb_index", 24),
     ("tsdb_wal", 12),

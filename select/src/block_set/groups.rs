@@ -14,6 +14,9 @@ pub struct SetGroups<'a> {
     labels: Vec<Vec<Label<'a>>>,
 }
 
+/// Names and values of a group's labels.
+type Pairs<'a> = Vec<(&'a [u8], &'a [u8])>;
+
 impl<'a> SetGroups<'a> {
     /// Returns the group of each series of a block, in the order of its selection; empty if `place` is not a place in
     /// [`SetSelection::blocks`].
@@ -38,7 +41,7 @@ impl<'a> SetQuery<'a> {
     /// [`Limits`](crate::Limits).
     pub fn group(&self, selection: &SetSelection, labels: Labels<'_>) -> Result<SetGroups<'a>, SelectError> {
         let mut joined = SetGroups { numbers: Vec::new(), labels: Vec::new() };
-        let mut known: HashMap<Vec<(&'a [u8], &'a [u8])>, u32> = HashMap::new();
+        let mut known: HashMap<Pairs<'a>, u32> = HashMap::new();
         for block in selection.blocks() {
             let Some(own) = self.set.blocks().get(block.block) else { continue };
             let view = own.block().view();

@@ -11,7 +11,7 @@ use chronoxide_format::view::TimeRange;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Hidden, OpenError};
 
 pub use groups::SetGroups;
-pub use query::{BlockSelection, SetQuery, SetSelection};
+pub use query::{BlockSelection, Partial, SetQuery, SetSelection};
 pub use series::{JoinedSeries, Occurrence};
 
 use crate::{Index, SelectError};

@@ -56,6 +56,16 @@ impl SetSelection {
     }
 }
 
+/// What was found in the blocks that are not damaged.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Partial<T> {
+    /// Result of the other blocks.
+    pub found: T,
+    /// Errors of damaged blocks, whose part is missing.
+    pub failed: Vec<FileError<SelectError>>,
+}
+
 /// Result of one block: an error ends the whole query only if it is not about the block.
 type PerBlock<T> = Result<Result<T, FileError<SelectError>>, SelectError>;
 
@@ -87,11 +97,10 @@ impl<'a> SetQuery<'a> {
     }
 
     /// Queries each block on all threads. Returns results in the order of blocks, and the errors of damaged blocks.
-    #[expect(clippy::type_complexity, reason = "results with their blocks, and failures")]
-    pub(super) fn each_block<T: Send>(
+    fn each_block<T: Send>(
         &self,
         query: impl Fn(&Searcher<'_, 'a>) -> Result<T, SelectError> + Sync,
-    ) -> Result<(Vec<(usize, T)>, Vec<FileError<SelectError>>), SelectError> {
+    ) -> Result<Partial<Vec<(usize, T)>>, SelectError> {
         let ask = |(place, block): (usize, &'a SetBlock)| -> PerBlock<(usize, T)> {
             let view = block.block().view();
             let found = block
@@ -113,7 +122,7 @@ impl<'a> SetQuery<'a> {
                 Err(error) => failed.push(error),
             }
         }
-        Ok((found, failed))
+        Ok(Partial { found, failed })
     }
 
     /// Returns the series that satisfy all matchers.
@@ -121,7 +130,7 @@ impl<'a> SetQuery<'a> {
     /// # Errors
     /// Errors of the [`Limits`]. A damaged block is not an error, but [listed](SetSelection::failed).
     pub fn select(&self, matchers: &[Matcher]) -> Result<SetSelection, SelectError> {
-        let (found, failed) = self.each_block(|searcher| {
+        let Partial { found, failed } = self.each_block(|searcher| {
             let limited = searcher.with_limits(self.limits);
             limited.select(matchers)
         })?;
@@ -136,13 +145,8 @@ impl<'a> SetQuery<'a> {
     ///
     /// # Errors
     /// Errors of the [`Limits`].
-    #[expect(clippy::type_complexity, reason = "names and failures")]
-    pub fn label_names(
-        &self,
-        matchers: &[Matcher],
-    ) -> Result<(Vec<&'a [u8]>, Vec<FileError<SelectError>>), SelectError> {
-        let (found, failed) = self.each_block(|searcher| searcher.label_names(matchers))?;
-        Ok((united(found, None), failed))
+    pub fn label_names(&self, matchers: &[Matcher]) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
+        Ok(self.each_block(|searcher| searcher.label_names(matchers))?.united(None))
     }
 
     /// Returns the values that a label has in selected series, in order, at most `limit` of them, and the errors of
@@ -150,15 +154,13 @@ impl<'a> SetQuery<'a> {
     ///
     /// # Errors
     /// Errors of the [`Limits`].
-    #[expect(clippy::type_complexity, reason = "values and failures")]
     pub fn label_values(
         &self,
         name: impl AsRef<[u8]> + Sync,
         matchers: &[Matcher],
         limit: Option<usize>,
-    ) -> Result<(Vec<&'a [u8]>, Vec<FileError<SelectError>>), SelectError> {
-        let (found, failed) = self.each_block(|searcher| searcher.label_values(&name, matchers, limit))?;
-        Ok((united(found, limit), failed))
+    ) -> Result<Partial<Vec<&'a [u8]>>, SelectError> {
+        Ok(self.each_block(|searcher| searcher.label_values(&name, matchers, limit))?.united(limit))
     }
 
     /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each.
@@ -183,8 +185,10 @@ impl<'a> SetQuery<'a> {
     }
 }
 
-/// Returns the distinct strings of all blocks, in order.
-fn united<'d>(found: Vec<(usize, Vec<&'d [u8]>)>, limit: Option<usize>) -> Vec<&'d [u8]> {
-    let all: BTreeSet<&[u8]> = found.into_iter().flat_map(|(_, strings)| strings).collect();
-    all.into_iter().take(limit.unwrap_or(usize::MAX)).collect()
+impl<'d> Partial<Vec<(usize, Vec<&'d [u8]>)>> {
+    /// Returns the distinct strings of all blocks, in order.
+    fn united(self, limit: Option<usize>) -> Partial<Vec<&'d [u8]>> {
+        let all: BTreeSet<&[u8]> = self.found.into_iter().flat_map(|(_, strings)| strings).collect();
+        Partial { found: all.into_iter().take(limit.unwrap_or(usize::MAX)).collect(), failed: self.failed }
+    }
 }

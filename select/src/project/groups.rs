@@ -354,7 +354,7 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         let mut ids = vec![LabelsetId::NONE; rows.len()];
         for (number, (column, values)) in own.columns.iter().enumerate() {
             let mut ids = ids.iter_mut();
-            each_code(&table, column, &Ranges::from_iter([rows.clone()]), &limits, |code| {
+            each_code(&table, column, &Ranges::from_range(rows.clone()), &limits, |code| {
                 let value = values.get(code as usize).copied().unwrap_or(LabelsetId::NONE);
                 if let Some(id) = ids.next() {
                     *id = if number == 0 { value } else { self.folding.fold.join(*id, value) };

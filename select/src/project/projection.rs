@@ -76,7 +76,7 @@ impl Searcher<'_, '_> {
             if number % SERIES_PER_CHECK == 0 {
                 self.limits.check()?;
             }
-            if !open.as_ref().is_some_and(|open| series < open.end) {
+            if open.as_ref().is_none_or(|open| series >= open.end) {
                 open = self.open(series, &mut next_keyset, &keys)?;
             }
             let Some(open) = &mut open else { break };
