@@ -1,4 +1,4 @@
-//! [`Condition`]: what matchers require of one label, as codes of its dictionary.
+//! [`Condition`]: the requirement of matchers on one label, as codes of its dictionary.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::{Limits, Matcher, Ranges, SelectError};
 /// Values between two checks of the limits.
 const VALUES_PER_CHECK: u32 = 1 << 12;
 
-/// What all matchers of one label require.
+/// Requirement of all matchers of one label.
 #[derive(Debug)]
 pub(crate) struct Condition {
     pub key: KeyId,

@@ -1,4 +1,31 @@
-//! PromQL selectors: parsing and matching.
+//! Selects series of blocks by PromQL matchers.
+//!
+//! A [`Searcher`] asks one block which series match, which values a label has, and how series fall into groups. It
+//! reads the block in place and needs no index in the file: a matcher is evaluated on the distinct values of its label,
+//! and the accepted codes are followed through the tables of the block. A [`BlockSet`] asks all blocks of a folder.
+//!
+//! ```
+//! use chronoxide_reader::{Block, Checks};
+//! use chronoxide_select::{Index, Labels, Searcher, Selector};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
+//! let block = Block::read(path, Checks::Lazy)?;
+//! let view = block.view();
+//! let index = Index::new(&view)?;
+//! let searcher = Searcher::new(&view, &index);
+//! let selector: Selector = r#"{job=~"api|db",pod!=""}"#.parse()?;
+//! let selection = searcher.select(selector.matchers())?;
+//! assert_eq!(u64::from(selection.count()), searcher.count(selector.matchers())?);
+//! let jobs = searcher.label_values("job", selector.matchers(), None)?;
+//! assert_eq!(jobs, [b"api", &b"db"[..]]);
+//! let groups = searcher.group(&selection, Labels::By(&["job"]))?;
+//! assert_eq!(groups.numbers().len(), selection.iter().count());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! External labels of a block are not labels of its series, and are not matched.
+//!
+//! # Selectors
 //!
 //! A [`Selector`] matches the series that Prometheus selects with the same text:
 //!

@@ -32,7 +32,7 @@ pub(crate) struct Pattern {
 pub(crate) enum Candidates {
     /// Only these values.
     Values(Vec<Vec<u8>>),
-    /// Values with one of these prefixes, which are sorted, and of which none begins with another.
+    /// Values with one of these prefixes, in order. No prefix begins with another.
     Prefixes(Vec<Vec<u8>>),
 }
 

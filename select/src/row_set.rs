@@ -1,8 +1,9 @@
 //! [`RowSet`]: rows of a table, or codes of a dictionary, with fast membership; and the rows whose code is in a set.
 
+use std::cell::OnceCell;
+
 use bitvec::vec::BitVec;
 use chronoxide_format::view::{Column, Table};
-use std::cell::OnceCell;
 
 use crate::{Limits, Ranges, SelectError};
 

@@ -20,7 +20,7 @@ use chronoxide_testdata::selecting::random_matchers;
 /// A folder of `count` random blocks with times; block `n` has data from `n` * 10 to `n` * 10 + 10.
 fn blocks(folder: &Path, count: u64, random: &mut Random) -> Vec<BTreeSet<Labelset>> {
     let block = |number: u64| {
-        // The same seed for several blocks, so that they have series in common.
+        // Several blocks have one seed, so that they have series in common.
         let mut contents = Random::new(number / 3);
         let mut series = random_series(200, &mut contents);
         series.retain(|_| random.percent(70));

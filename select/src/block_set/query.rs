@@ -56,7 +56,7 @@ impl SetSelection {
     }
 }
 
-/// What was found in the blocks that are not damaged.
+/// Result of the blocks that are not damaged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Partial<T> {

@@ -38,10 +38,10 @@ impl Fold for Product {
 impl Searcher<'_, '_> {
     /// Returns the fingerprint of the labels of each selected series, in order.
     ///
-    /// It depends on the labels alone: equal labelsets have equal fingerprints in every block, of every layout, on every
-    /// machine. Different labelsets that were not made up for the purpose have different ones (2 numbers of 61 bits);
-    /// compare labels where that is not enough. Each distinct value is hashed once, and each row of a table multiplied
-    /// once: a series costs a few nanoseconds.
+    /// A fingerprint depends on the labels alone: equal labelsets have equal fingerprints in every block, of every
+    /// layout, on every machine. It has 2 numbers of 61 bits. Two labelsets can be constructed to collide: compare
+    /// labels where that matters. Each distinct value is hashed once, and each row of a table multiplied once: a series
+    /// costs a few nanoseconds.
     ///
     /// # Errors
     /// As [`Searcher::project`].

@@ -189,14 +189,14 @@ impl Members {
     }
 }
 
-/// What a keyset needs for grouping.
+/// Kept labels of a keyset.
 struct KeysetGroups<'data, 'view> {
     keyset: Keyset<'data, 'view>,
     /// Columns with kept labels, without that of lists.
     columns: Vec<(Column, Rc<Vec<LabelsetId>>)>,
     /// Labelsets of the members of lists, if these have kept labels.
     members: Option<Rc<Members>>,
-    /// Where each kept label is; empty if the keyset shares its kept keys with no other, or has at most one of them.
+    /// Place of each kept label; empty if the keyset shares its kept keys with no other, or has at most one of them.
     sources: Vec<(KeyId, Source<'data, 'view>)>,
     /// True if the keyset's labelsets are in no other keyset.
     is_alone: bool,

@@ -8,11 +8,12 @@ mod projection;
 mod spans;
 
 use chronoxide_format::view::BlockView;
+
+use self::fold::KeptKeys;
+use crate::SelectError;
+
 pub use groups::Groups;
 pub use projection::Projection;
-
-use crate::SelectError;
-use fold::KeptKeys;
 
 /// Labels of a series that are kept, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,7 @@ impl Path<'_, '_> {
     }
 }
 
-/// Where a keyset has a label.
+/// Place of a label in a keyset.
 #[derive(Clone, Debug)]
 pub(crate) enum Source<'data, 'view> {
     /// Nowhere: its series do not have the label.
@@ -39,7 +39,7 @@ pub(crate) enum Source<'data, 'view> {
 }
 
 impl<'a, 'data> Searcher<'a, 'data> {
-    /// Returns where a keyset has a label.
+    /// Returns the place of a label in a keyset.
     pub(crate) fn source(&self, keyset: &Keyset<'data, 'a>, key: KeyId) -> Result<Source<'data, 'a>, SelectError> {
         let Some(indexed) = self.index.keyset_column(keyset.id(), key) else { return Ok(Source::Absent) };
         let table = keyset.table();

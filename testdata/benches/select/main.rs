@@ -1,0 +1,140 @@
+//! Queries of a block: selection until the last ref is listed, counts, values of a label, groups and projections.
+//!
+//! ```sh
+//! cargo bench -p chronoxide-testdata --bench select
+//! CHRONOXIDE_BENCH_LARGE=1 cargo bench -p chronoxide-testdata --bench select
+//! ```
+//!
+//! The data are the generated workload: 100,000 series, or a million if `CHRONOXIDE_BENCH_LARGE` is set. The baseline
+//! `filter` asks the matchers for each series.
+
+use std::hint::black_box;
+
+use chronoxide_format::SeriesRef;
+use chronoxide_format::view::BlockView;
+use chronoxide_ingest::otlp::decode_otlp_proto;
+use chronoxide_ingest::{AssembleOptions, Assembler};
+use chronoxide_labels::Layout;
+use chronoxide_select::{Index, Labels, Matcher, Searcher, Selector};
+use chronoxide_workload::{Options, Workload};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use prost::Message;
+
+/// Selectors by kind. The values are those of the workload's first seed.
+const SELECTORS: [(&str, &str); 8] = [
+    ("name", r#"{__name__="http.server.request.duration"}"#),
+    ("presence", r#"{"k8s.pod.uid"!=""}"#),
+    ("absence", r#"{"k8s.pod.uid"="",__name__!=""}"#),
+    ("prefix", r#"{"k8s.pod.name"=~"f.*"}"#),
+    ("contains", r#"{"k8s.pod.name"=~".*kv4.*"}"#),
+    ("regex", r#"{"k8s.pod.name"=~".*[0-9]+[a-c].*"}"#),
+    ("negation", r#"{"k8s.pod.name"!="x"}"#),
+    ("name and prefix", r#"{__name__="http.server.request.duration","k8s.pod.name"=~"f.*"}"#),
+];
+
+fn block(series: u64, layout: Layout) -> Vec<u8> {
+    let workload = Workload::new(Options { series, ..Options::default() }).expect("valid options");
+    let mut assembler = Assembler::new(AssembleOptions { layout, ..AssembleOptions::default() }, Vec::new());
+    for request in workload.requests() {
+        decode_otlp_proto(&request.encode_to_vec(), &mut assembler).expect("valid requests");
+    }
+    let (_, blocks) = assembler.finish().expect("within limits");
+    blocks.into_iter().next().expect("one block")
+}
+
+/// Returns the matchers of a selector with the first pod of the block.
+fn equal_to_first(view: &BlockView<'_>, name: &str) -> Vec<Matcher> {
+    let key = view.key(name).expect("sound").expect("the workload has the label");
+    let value = view.label_values(key).expect("sound").expect("a key").next().expect("a value").expect("sound");
+    let value = std::str::from_utf8(value).expect("UTF-8");
+    vec![Matcher::new(name, chronoxide_select::Operator::Equal, value).expect("no pattern")]
+}
+
+/// Asks the matchers for each series, as code without this crate does.
+fn filter(view: &BlockView<'_>, matchers: &[Matcher]) -> u64 {
+    let text = view.text().expect("sound");
+    let mut count = 0;
+    for series in view.series_iter() {
+        let series = series.expect("sound");
+        let labels: Vec<_> = text.labels(&series).map(|label| label.expect("sound")).collect();
+        let value = |name: &str| labels.iter().find(|label| label.name == name).map_or("", |label| label.value);
+        count += u64::from(matchers.iter().all(|matcher| matcher.matches(value(matcher.name()))));
+    }
+    count
+}
+
+fn select(criterion: &mut Criterion) {
+    let series = if std::env::var_os("CHRONOXIDE_BENCH_LARGE").is_some() { 1_000_000 } else { 100_000 };
+    for layout in [Layout::Factored, Layout::BitPacked] {
+        let bytes = block(series, layout);
+        let view = BlockView::open(&bytes).expect("sound");
+        let index = Index::new(&view).expect("sound");
+        let searcher = Searcher::new(&view, &index);
+        let mut selectors: Vec<(String, Vec<Matcher>)> = SELECTORS
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), text.parse::<Selector>().expect("valid").matchers().to_vec()))
+            .collect();
+        selectors.push(("pod".to_owned(), equal_to_first(&view, "k8s.pod.name")));
+
+        let mut group = criterion.benchmark_group(format!("select/{}/{}", series, layout.name()));
+        group.bench_function("index", |bencher| bencher.iter(|| Index::new(&view).expect("sound").allocated()));
+        for (name, matchers) in &selectors {
+            let expected = searcher.count(matchers).expect("sound");
+            assert!(expected > 0 || name == "contains", "{name} selects series");
+            group.bench_function(format!("list {name}"), |bencher| {
+                bencher.iter(|| {
+                    let selection = searcher.select(matchers).expect("sound");
+                    selection.iter().map(|series| u64::from(black_box(series).0)).sum::<u64>()
+                });
+            });
+            group.bench_function(format!("count {name}"), |bencher| {
+                bencher.iter(|| searcher.count(matchers).expect("sound"));
+            });
+        }
+        let (_, pod) = selectors.last().expect("there are selectors");
+        assert_eq!(filter(&view, pod), searcher.count(pod).expect("sound"));
+        group.sample_size(10);
+        group.bench_function("filter pod", |bencher| bencher.iter(|| filter(&view, pod)));
+        group.finish();
+        labels(criterion, &searcher, layout, series);
+    }
+}
+
+/// Values, groups, projections and fingerprints.
+fn labels(criterion: &mut Criterion, searcher: &Searcher<'_, '_>, layout: Layout, series: u64) {
+    let metric: Selector = SELECTORS[0].1.parse().expect("valid");
+    let mut group = criterion.benchmark_group(format!("labels/{}/{}", series, layout.name()));
+    group.sample_size(20);
+    group.bench_function("values of pod, of a metric", |bencher| {
+        bencher.iter(|| searcher.label_values("k8s.pod.name", metric.matchers(), None).expect("sound").len());
+    });
+    let all = searcher.select(&[]).expect("sound");
+    group.throughput(Throughput::Elements(series));
+    for (name, kept) in [
+        ("group by one", Labels::By(&["k8s.namespace.name"])),
+        ("group by three", Labels::By(&["k8s.namespace.name", "__name__", "service.name"])),
+        ("group without two", Labels::Without(&["k8s.pod.name", "service.instance.id"])),
+    ] {
+        assert_eq!(searcher.group(&all, kept).expect("sound").numbers().len() as u64, series);
+        group.bench_function(name, |bencher| bencher.iter(|| searcher.group(&all, kept).expect("sound").count()));
+    }
+    group.bench_function("fingerprints", |bencher| {
+        bencher.iter(|| searcher.fingerprints(&all, Labels::All).expect("sound").len());
+    });
+    let random: Vec<SeriesRef> = (0..100_000_u64).map(|n| SeriesRef(((n * 2_654_435_761) % series) as u32)).collect();
+    group.throughput(Throughput::Elements(random.len() as u64));
+    group.bench_function("project two keys, at random", |bencher| {
+        bencher.iter(|| searcher.project(&random, &["k8s.pod.name", "__name__"]).expect("sound").codes(0).len());
+    });
+    group.bench_function("resolve, at random", |bencher| {
+        let mut resolver = searcher.view().resolver();
+        bencher.iter(|| {
+            let labels = |series: &SeriesRef| resolver.labels(*series).expect("sound").expect("in range").len();
+            random.iter().map(labels).sum::<usize>()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, select);
+criterion_main!(benches);
