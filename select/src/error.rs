@@ -18,6 +18,12 @@ pub enum SelectError {
     /// The deadline passed before the query ended.
     #[error("the query exceeded its time limit")]
     DeadlineExceeded,
+    /// There is not enough memory for a result of this many series.
+    #[error("not enough memory for {series} series: add a matcher")]
+    OutOfMemory {
+        /// Number of selected series.
+        series: u64,
+    },
     /// The caller cancelled the query.
     #[error("the query was cancelled")]
     Cancelled,

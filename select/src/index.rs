@@ -83,7 +83,7 @@ impl InnerKeys {
 }
 
 impl Index {
-    /// Reads the catalogue of a block. A million series of 741 keysets take a fraction of a millisecond.
+    /// Reads the catalogue of a block, and the rows of short maps. A million series in 3,578 keysets take some 2 ms.
     ///
     /// # Errors
     /// [`SelectError::Block`] if the catalogue is damaged; [`SelectError::TooManyLabels`] if it claims many more labels
@@ -96,9 +96,20 @@ impl Index {
         let mut uses: Vec<(u32, Use)> = Vec::new();
         let mut columns = Vec::new();
         let (mut map_codes, mut map_ends) = (Vec::new(), Vec::new());
-        for table in view.tables().skip(key_count as usize) {
+        // Rows of tables take bits of their own, or none if there is one row. Tables of a forged block may overlap, and
+        // queries take memory per row.
+        let max_rows = 8 * view.bytes().len() as u64 + u64::from(view.table_count());
+        let mut rows = 0;
+        for table in view.tables() {
             let table = table?;
             let number = table.id().0;
+            rows += u64::from(table.row_count());
+            if rows > max_rows {
+                return Err(damaged(Rule::TableExtent, number).into());
+            }
+            if number < key_count {
+                continue;
+            }
             let (first_use, mut depth) = (uses.len(), 0);
             for (column, column_number) in table.columns().zip(0..) {
                 let column = column?;

@@ -2,6 +2,7 @@
 
 use chronoxide_format::SeriesRef;
 
+use crate::project::room_for;
 use crate::{Projection, Searcher, SelectError, Selection};
 
 /// Rank of a series that has no label with this key or a later one: a labelset comes before those that continue it.
@@ -30,7 +31,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
             let end = keyset.first().0.saturating_add(keyset.series_count());
             last_keys.push((end, last.map_or(0, |key| key.0 + 1)));
         }
-        let all = selection.iter().collect();
+        let mut all = room_for(selection)?;
+        all.extend(selection.iter());
         Ok(LabelOrder { searcher: *self, last_keys, pending: vec![Run { key: 0, series: all }], sorted: Vec::new() })
     }
 }

@@ -3,9 +3,12 @@
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
+use chronoxide_select::{Index, Limits, Searcher, SelectError};
+use chronoxide_testdata::fuzzing::select;
 use chronoxide_testdata::fuzzing::sound::series_in_order;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Plan, build};
+use chronoxide_testdata::product::product;
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use chronoxide_testdata::selecting::{check_answers, random_matchers};
 use rayon::prelude::*;
@@ -30,6 +33,35 @@ fn random_selectors_agree_with_the_filter_on_random_plans() {
             assert!(result.is_ok(), "seed {seed}");
         }
     });
+}
+
+/// Executions of the fuzz target with random programs; `CHRONOXIDE_SELECT_EXECUTIONS` asks for more.
+const EXECUTIONS: u64 = 2_000;
+
+#[test]
+fn random_programs_break_no_promise_of_the_fuzz_target() {
+    let asked = std::env::var("CHRONOXIDE_SELECT_EXECUTIONS").ok().and_then(|count| count.parse().ok());
+    (0..asked.unwrap_or(EXECUTIONS)).into_par_iter().for_each(|seed| {
+        let mut random = Random::new(seed);
+        let program: Vec<u8> = (0..8 + random.below(60)).map(|_| random.below(256) as u8).collect();
+        let result = std::panic::catch_unwind(|| select(&program));
+        assert!(result.is_ok(), "seed {seed}");
+    });
+}
+
+#[test]
+fn billions_of_series_are_counted_and_selected_in_little_memory() {
+    let block = product(30_000, "a").expect("within limits");
+    let view = BlockView::open(&block).expect("sound");
+    let count = u64::from(view.series_count().expect("sound"));
+    assert!(count > 100_000_000, "{count}");
+    let index = Index::new(&view).expect("sound");
+    let searcher = Searcher::new(&view, &index);
+    assert_eq!(searcher.count(&[]), Ok(count));
+    let selection = searcher.select(&[]).expect("ranges");
+    assert_eq!((u64::from(selection.count()), selection.ranges().len()), (count, 1));
+    let limits = Limits::default().with_max_series(count - 1);
+    assert_eq!(searcher.with_limits(limits).select(&[]), Err(SelectError::TooManySeries { limit: count - 1 }));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use chronoxide_format::{KeyId, SymbolId};
 use super::Labels;
 use super::fold::{Fold, Folding};
 use super::path::Cursor;
-use super::spans::for_each_keyset;
+use super::spans::{for_each_keyset, room_for};
 use crate::{Searcher, SelectError, Selection};
 
 /// Multiplies the fingerprints of labels.
@@ -41,13 +41,13 @@ impl Searcher<'_, '_> {
     /// A fingerprint depends on the labels alone: equal labelsets have equal fingerprints in every block, of every
     /// layout, on every machine. It has 2 numbers of 61 bits. Two labelsets can be constructed to collide: compare
     /// labels where that matters. Each distinct value is hashed once, and each row of a table multiplied once: a series
-    /// costs a few nanoseconds.
+    /// costs a few nanoseconds, and 16 bytes of memory.
     ///
     /// # Errors
     /// As [`Searcher::project`].
     pub fn fingerprints(&self, selection: &Selection, labels: Labels<'_>) -> Result<Vec<Fingerprint>, SelectError> {
         let mut folding = Folding::new(self, labels.keys(self.view)?, Product);
-        let mut fingerprints = Vec::with_capacity(selection.count() as usize);
+        let mut fingerprints = room_for(selection)?;
         for_each_keyset(self, selection, |keyset, places| {
             let table = keyset.table();
             let mut columns = Vec::new();

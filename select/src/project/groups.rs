@@ -10,7 +10,7 @@ use hashbrown::{HashMap, HashSet};
 use super::Labels;
 use super::fold::{Fold, Folding, KeptKeys};
 use super::path::{Cursor, Source};
-use super::spans::for_each_keyset;
+use super::spans::{for_each_keyset, room_for};
 use crate::tally::each_code;
 use crate::{Ranges, Searcher, SelectError, Selection};
 
@@ -108,7 +108,7 @@ impl Searcher<'_, '_> {
     /// Groups selected series by the labels that are kept.
     ///
     /// Works on codes: each row of a table gets the number of its kept labels once, and a list that many rows end in is
-    /// read once. No string is touched.
+    /// read once. No string is touched. Takes 4 bytes of memory per selected series, and some 50 per group.
     ///
     /// # Errors
     /// As [`Searcher::project`].
@@ -117,7 +117,7 @@ impl Searcher<'_, '_> {
         let mut grouping = Grouping {
             shared_keysets: self.keysets_that_share_keys(&kept),
             folding: Folding::new(self, kept.clone(), Interning::default()),
-            numbers: Vec::with_capacity(selection.count() as usize),
+            numbers: room_for(selection)?,
             first: Vec::new(),
             by_id: HashMap::new(),
             by_labels: HashMap::new(),

@@ -14,6 +14,7 @@ use crate::SelectError;
 
 pub use groups::Groups;
 pub use projection::Projection;
+pub(crate) use spans::room_for;
 
 /// Labels of a series that are kept, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,16 @@ use chronoxide_format::view::Keyset;
 
 use crate::{Ranges, Searcher, SelectError, Selection};
 
+/// Returns room for one item per selected series. A block of a few bytes can have billions of series.
+pub(crate) fn room_for<T>(selection: &Selection) -> Result<Vec<T>, SelectError> {
+    let mut items = Vec::new();
+    let count = selection.count();
+    match items.try_reserve_exact(count as usize) {
+        Ok(()) => Ok(items),
+        Err(_) => Err(SelectError::OutOfMemory { series: count.into() }),
+    }
+}
+
 /// Calls `each` with each keyset that has selected series, and the places of these in the keyset.
 pub(crate) fn for_each_keyset<'a, 'data>(
     searcher: &Searcher<'a, 'data>,
