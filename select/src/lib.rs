@@ -76,8 +76,9 @@
 //! | `**`, more than 1,000 repetitions | errors | repetitions |
 //! | `\p{^Greek}` | `\P{Greek}` | an error |
 //!
-//! Remaining differences: a repetition directly after flags, as in `(?i)*`, is refused, and so is a pattern that takes
-//! more than 10 MiB when compiled. The Unicode tables may have different versions.
+//! Remaining differences: a pattern that takes more than 10 MiB when compiled is refused, and so is a surrogate such as
+//! `\x{D800}`. More names of Unicode classes are accepted, such as `\p{Emoji}`, and more than 1,000 repetitions by
+//! nesting. The Unicode tables may have different versions.
 //!
 //! | module | content |
 //! |---|---|

@@ -3,6 +3,7 @@
 //! The pattern is read character by character, as `regexp/syntax` of Go reads it, and everything that the two see
 //! differently is written in a way that means the same to `regex`. See the [table](super#regular-expressions).
 
+use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -26,6 +27,10 @@ pub(crate) enum PatternError {
     Range,
     #[error("unknown flag {0}; expected i, m, s or U")]
     UnknownFlag(char),
+    #[error("missing ) of flags")]
+    OpenFlags,
+    #[error("invalid group name: use ASCII letters, digits and _, as in (?P<name>a)")]
+    GroupName,
     #[error("repeated repetition operator")]
     RepeatedTwice,
     #[error("invalid repetition: use at most {MAX_REPETITION}, with the minimum not above the maximum")]
@@ -70,29 +75,38 @@ struct Reader<'p> {
 impl Reader<'_> {
     fn expression(&mut self) -> Result<(), PatternError> {
         let mut is_repeated = false;
+        // End of the expression before flags: `a(?i)*` repeats `a`.
+        let mut before_flags = None;
         while let Some(char) = self.chars.next() {
             let repetition = match char {
                 '*' | '+' | '?' => Some(char.to_string()),
                 '{' => self.repetition()?,
                 _ => None,
             };
-            if let Some(repetition) = repetition {
+            if let Some(mut repetition) = repetition {
                 if is_repeated {
                     return Err(PatternError::RepeatedTwice);
                 }
-                self.out.push_str(&repetition);
                 if self.chars.next_if_eq(&'?').is_some() {
-                    self.out.push('?');
+                    repetition.push('?');
                 }
+                let end = before_flags.unwrap_or(self.out.len());
+                self.out.insert_str(end, &repetition);
+                before_flags = before_flags.map(|end| end + repetition.len());
                 is_repeated = true;
                 continue;
             }
             is_repeated = false;
+            let end = before_flags.take().unwrap_or(self.out.len());
             match char {
                 '\\' => self.escape()?,
                 '[' => self.class()?,
                 '{' => self.out.push_str(r"\{"),
-                '(' => self.group()?,
+                '(' => {
+                    if self.group()? {
+                        before_flags = Some(end);
+                    }
+                }
                 char => self.out.push(char),
             }
         }
@@ -124,25 +138,65 @@ impl Reader<'_> {
         Ok(Some(format!("{{{inner}}}")))
     }
 
-    /// After `(`: flags that only `regex` has are refused.
-    fn group(&mut self) -> Result<(), PatternError> {
-        self.out.push('(');
+    /// After `(`. Returns true if only flags are in the parentheses.
+    fn group(&mut self) -> Result<bool, PatternError> {
         if self.chars.next_if_eq(&'?').is_none() {
-            return Ok(());
+            self.out.push('(');
+            return Ok(false);
         }
-        self.out.push('?');
-        if matches!(self.chars.peek(), Some('P' | '<')) {
-            return Ok(());
+        match self.chars.peek() {
+            Some('P' | '<') => self.group_name().map(|()| false),
+            _ => self.flags(),
         }
-        for char in self.chars.by_ref() {
-            self.out.push(char);
-            match char {
-                'i' | 'm' | 's' | 'U' | '-' => {}
-                ':' | ')' => break,
-                char => return Err(PatternError::UnknownFlag(char)),
+    }
+
+    /// After `(?`, at `P<name>` or `<name>`. The name is left out, because RE2 accepts more names.
+    fn group_name(&mut self) -> Result<(), PatternError> {
+        self.chars.next_if_eq(&'P');
+        if self.chars.next() != Some('<') {
+            return Err(PatternError::GroupName);
+        }
+        let mut len = 0;
+        loop {
+            match self.chars.next() {
+                Some('>') if len > 0 => break,
+                Some(char) if char == '_' || char.is_ascii_alphanumeric() => len += 1,
+                _ => return Err(PatternError::GroupName),
             }
         }
+        self.out.push_str("(?:");
         Ok(())
+    }
+
+    /// After `(?`: each flag is written once, with the last of its values. Returns true if `)` follows the flags.
+    fn flags(&mut self) -> Result<bool, PatternError> {
+        let mut values: BTreeMap<char, bool> = BTreeMap::new();
+        let (mut value, mut is_complete) = (true, true);
+        let end = loop {
+            match self.chars.next().ok_or(PatternError::OpenFlags)? {
+                char @ ('i' | 'm' | 's' | 'U') => {
+                    values.insert(char, value);
+                    is_complete = true;
+                }
+                '-' if value => (value, is_complete) = (false, false),
+                end @ (':' | ')') if is_complete => break end,
+                char => return Err(PatternError::UnknownFlag(char)),
+            }
+        };
+        if end == ')' && values.is_empty() {
+            // Not nothing: with a repetition inserted before it, `((?)?:a)` would become a group.
+            self.out.push_str("(?:)");
+            return Ok(true);
+        }
+        let with = |wanted: bool| values.iter().filter(move |(_, value)| **value == wanted).map(|(char, _)| *char);
+        self.out.push_str("(?");
+        self.out.extend(with(true));
+        if with(false).next().is_some() {
+            self.out.push('-');
+            self.out.extend(with(false));
+        }
+        self.out.push(end);
+        Ok(end == ')')
     }
 
     /// After a backslash that is in no class.
