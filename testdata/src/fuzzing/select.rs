@@ -1,9 +1,10 @@
 //! The target that queries blocks.
 
+use chronoxide_format::SeriesRef;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_select::{Index, Searcher};
+use chronoxide_select::{Index, Labels, Limits, Matcher, Searcher};
 
 use super::mutation::mutated;
 use super::program::Program;
@@ -37,11 +38,7 @@ pub fn select(bytes: &[u8]) {
     };
     let Ok(view) = BlockView::open(&block) else { return };
     if view.verify().is_err() {
-        let matchers = random_matchers(&[], &mut random);
-        if let Ok(index) = Index::new(&view) {
-            let searcher = Searcher::new(&view, &index);
-            let _ = (searcher.select(&matchers), searcher.tally(&matchers), searcher.label_names(&matchers));
-        }
+        ask_damaged(&view, &random_matchers(&[], &mut random));
         return;
     }
     let series = sound::series_in_order(&view);
@@ -50,5 +47,24 @@ pub fn select(bytes: &[u8]) {
     }
     for _ in 0..4 {
         check_answers(&view, &series, &random_matchers(&series, &mut random));
+    }
+}
+
+/// Asks a damaged block everything. Answers may be wrong.
+fn ask_damaged(view: &BlockView<'_>, matchers: &[Matcher]) {
+    let Ok(index) = Index::new(view) else { return };
+    let searcher = Searcher::new(view, &index).with_limits(Limits::default().with_max_series(100_000));
+    let _ = (searcher.count(matchers), searcher.tally(matchers), searcher.label_names(matchers));
+    for matchers in [matchers, &[]] {
+        let Ok(selection) = searcher.select(matchers) else { continue };
+        let names: Vec<&str> = ["pod", "job", "__name__"].to_vec();
+        let refs: Vec<SeriesRef> = selection.iter().chain([SeriesRef(u32::MAX)]).collect();
+        let _ = searcher.project(&refs, &names);
+        for labels in [Labels::All, Labels::By(&names), Labels::Without(&names)] {
+            let _ = (searcher.group(&selection, labels), searcher.fingerprints(&selection, labels));
+        }
+        if let Ok(order) = searcher.in_label_order(&selection) {
+            let _ = order.last();
+        }
     }
 }
