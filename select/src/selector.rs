@@ -1,6 +1,7 @@
 //! Selectors and matchers.
 
 use std::fmt;
+use std::sync::Arc;
 
 use chronoxide_format::policy::LabelPolicy;
 
@@ -46,8 +47,8 @@ pub struct Matcher {
     operator: Operator,
     /// Text between the quotes; a regular expression as the user wrote it.
     value: String,
-    /// Compiled regular expression of `=~` and `!~`.
-    pattern: Option<Pattern>,
+    /// Compiled regular expression of `=~` and `!~`. Shared, since each query adapts its matchers to the block's policy.
+    pattern: Option<Arc<Pattern>>,
 }
 
 impl Matcher {
@@ -59,7 +60,7 @@ impl Matcher {
     /// Creates a matcher with a regular expression.
     pub(crate) fn with_pattern(name: String, is_match: bool, value: String, pattern: Pattern) -> Self {
         let operator = if is_match { Operator::Matches } else { Operator::MatchesNot };
-        Self { name, operator, value, pattern: Some(pattern) }
+        Self { name, operator, value, pattern: Some(Arc::new(pattern)) }
     }
 
     /// Creates a matcher from its parts. `value` is a string, or a regular expression in RE2 syntax for
@@ -80,7 +81,7 @@ impl Matcher {
         let pattern = match operator {
             Operator::Equal | Operator::NotEqual => None,
             Operator::Matches | Operator::MatchesNot => {
-                Some(Pattern::new(&value).map_err(|error| SelectorError::from_pattern(&value, error))?)
+                Some(Arc::new(Pattern::new(&value).map_err(|error| SelectorError::from_pattern(&value, error))?))
             }
         };
         Ok(Self { name, operator, value, pattern })
@@ -123,7 +124,7 @@ impl Matcher {
 
     /// Returns the compiled regular expression of `=~` and `!~`.
     pub(crate) fn pattern(&self) -> Option<&Pattern> {
-        self.pattern.as_ref()
+        self.pattern.as_deref()
     }
 
     /// Returns the matcher for blocks with this label policy; see [`Selector::under`].
