@@ -1,11 +1,11 @@
 //! Fingerprints of series and of projections, without resolving labels.
 
 use chronoxide_format::identity::{Fingerprint, SymbolHash};
-use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, SymbolId};
 
 use super::Labels;
-use super::fold::{Fold, Folding};
+use super::fold::{Fold, FoldedColumns, Folding};
 use super::path::Cursor;
 use super::spans::{for_each_keyset, room_for};
 use crate::{Searcher, SelectError, Selection};
@@ -50,24 +50,8 @@ impl Searcher<'_, '_> {
         let mut fingerprints = room_for(selection)?;
         for_each_keyset(self, selection, |keyset, places| {
             let table = keyset.table();
-            let mut columns = Vec::new();
-            let mut members = None;
-            for column in table.columns() {
-                let column = column?;
-                match column.domain {
-                    Domain::Table(domain) => {
-                        if let Some(rows) = folding.rows(domain.0)? {
-                            columns.push((column, rows));
-                        }
-                    }
-                    Domain::Pool(pool) => {
-                        if let Some(pool) = self.view.pool(pool)? {
-                            members = folding.rows(pool.table_id().0)?;
-                        }
-                    }
-                    Domain::Arena => {}
-                }
-            }
+            let FoldedColumns { columns, member_table } = folding.columns(keyset)?;
+            let members = member_table.map(|table| folding.rows(table)).transpose()?.flatten();
             let mut cursor = Cursor::new(*keyset)?;
             let mut row = (None, Fingerprint::ONE);
             for place in places.iter() {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use chronoxide_format::view::{BlockView, Domain};
+use chronoxide_format::view::{BlockView, Column, Domain, Keyset};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
@@ -43,6 +43,14 @@ impl KeptKeys {
     }
 }
 
+/// Kept labels of a keyset's table, by column.
+pub(crate) struct FoldedColumns<V> {
+    /// Columns with kept keys, without that of lists, and the values of the rows of their domains.
+    pub columns: Vec<(Column, Rc<Vec<V>>)>,
+    /// Table of the members of lists, if the keyset has lists.
+    pub member_table: Option<u32>,
+}
+
 /// The folded rows of tables, each made when it is first needed.
 pub(crate) struct Folding<'s, 'a, 'data, F: Fold> {
     pub searcher: &'s Searcher<'a, 'data>,
@@ -65,6 +73,26 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
         let rows = self.fold_rows(table)?.map(Rc::new);
         self.tables.insert(table, rows.clone());
         Ok(rows)
+    }
+
+    /// Returns the columns of a keyset's table that have kept keys, and the table of its lists' members.
+    pub(crate) fn columns(&mut self, keyset: &Keyset<'data, 'a>) -> Result<FoldedColumns<F::Value>, SelectError> {
+        let mut folded = FoldedColumns { columns: Vec::new(), member_table: None };
+        for column in keyset.table().columns() {
+            let column = column?;
+            match column.domain {
+                Domain::Table(domain) => {
+                    if let Some(rows) = self.rows(domain.0)? {
+                        folded.columns.push((column, rows));
+                    }
+                }
+                Domain::Pool(pool) => {
+                    folded.member_table = self.searcher.view.pool(pool)?.map(|pool| pool.table_id().0);
+                }
+                Domain::Arena => {}
+            }
+        }
+        Ok(folded)
     }
 
     fn fold_rows(&mut self, number: u32) -> Result<Option<Vec<F::Value>>, SelectError> {

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use chronoxide_format::view::{BlockView, Column, Domain, Keyset, Label};
+use chronoxide_format::view::{BlockView, Column, Keyset, Label};
 use chronoxide_format::{KeyId, SeriesRef};
 use hashbrown::{HashMap, HashSet};
 
 use super::Labels;
-use super::fold::{Fold, Folding, KeptKeys};
+use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
 use super::path::{Cursor, Source};
 use super::spans::{for_each_keyset, room_for};
 use crate::tally::each_code;
@@ -302,23 +302,8 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
 
     fn open(&mut self, keyset: &Keyset<'data, 'a>) -> Result<KeysetGroups<'data, 'a>, SelectError> {
         let searcher = self.folding.searcher;
-        let (mut columns, mut members) = (Vec::new(), None);
-        for column in keyset.table().columns() {
-            let column = column?;
-            match column.domain {
-                Domain::Table(domain) => {
-                    if let Some(rows) = self.folding.rows(domain.0)? {
-                        columns.push((column, rows));
-                    }
-                }
-                Domain::Pool(pool) => {
-                    if let Some(pool) = searcher.view.pool(pool)? {
-                        members = self.members_of(pool.table_id().0)?;
-                    }
-                }
-                Domain::Arena => {}
-            }
-        }
+        let FoldedColumns { columns, member_table } = self.folding.columns(keyset)?;
+        let members = member_table.map(|table| self.members_of(table)).transpose()?.flatten();
         let is_alone = !self.shared_keysets.contains(&keyset.id());
         let mut sources = Vec::new();
         if !is_alone {
