@@ -16,7 +16,7 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::REWRITTEN_KEY;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testdata::plan::{Labelset, Plan, build};
-use support::content;
+use support::{assert_exit, content};
 
 fn series(numbers: Range<u32>) -> BTreeSet<Labelset> {
     numbers.map(|number| [("__name__", "up".to_owned()), ("host", number.to_string())]).map(owned).collect()
@@ -83,14 +83,6 @@ impl Blocks {
 fn run(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
     command.env("NO_COLOR", "1").stdin(Stdio::null()).args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn assert_exit(output: &Output, code: i32) -> String {
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
-    stderr
 }
 
 #[test]

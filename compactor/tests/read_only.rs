@@ -15,7 +15,7 @@ use chronoxide_reader::lineage::Reason;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
-use support::{content, pods};
+use support::{assert_exit, content, pods};
 
 const HOUR: i64 = 3_600_000_000_000;
 
@@ -70,14 +70,6 @@ impl Files {
         let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
         command.env("NO_COLOR", "1").stdin(Stdio::null()).arg(self.0.path()).args(arguments).output().unwrap()
     }
-}
-
-#[track_caller]
-fn assert_exit(output: &Output, code: i32) -> String {
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
-    stderr
 }
 
 /// Four blocks with the same series: plain, with a feature that may be ignored, with one that forbids rewriting, and

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::process::Output;
 
 use chronoxide_compactor::{CompactOptions, Rewrite};
 use chronoxide_format::view::BlockView;
@@ -80,4 +81,13 @@ pub fn pods(pods: Range<usize>, points: Range<usize>) -> BTreeSet<Labelset> {
             labels.into()
         })
         .collect()
+}
+
+/// Returns the messages of a command that must exit with a code.
+#[track_caller]
+pub fn assert_exit(output: &Output, code: i32) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    stderr
 }
