@@ -47,7 +47,7 @@ pub struct Matcher {
     operator: Operator,
     /// Text between the quotes; a regular expression as the user wrote it.
     value: String,
-    /// Compiled regular expression of `=~` and `!~`. Shared, since each query adapts its matchers to the block's policy.
+    /// Compiled regular expression of `=~` and `!~`. Shared: each query copies its matchers to adapt them.
     pattern: Option<Arc<Pattern>>,
 }
 
