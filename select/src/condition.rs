@@ -9,10 +9,8 @@ use chronoxide_format::{KeyId, SymbolId};
 
 use crate::pattern::{Candidates, Pattern};
 use crate::row_set::{Keep, RowSet};
+use crate::tally::each_code;
 use crate::{Limits, Matcher, Ranges, SelectError};
-
-/// Values between two checks of the limits.
-const VALUES_PER_CHECK: u32 = 1 << 12;
 
 /// Requirement of all matchers of one label.
 #[derive(Debug)]
@@ -154,14 +152,15 @@ impl<'data, 'view> Dictionary<'data, 'view> {
                         codes.push(range);
                         continue;
                     }
-                    for code in range {
-                        if code % VALUES_PER_CHECK == 0 {
-                            limits.check()?;
-                        }
-                        if pattern.matches_candidate(self.value(code)?) {
+                    let mut code = range.start;
+                    each_code(&self.table, &self.column, &Ranges::from_range(range), limits, |symbol| {
+                        let value = self.view.symbol(SymbolId(symbol))?.unwrap_or_default();
+                        if pattern.matches_candidate(value) {
                             codes.push(code..code + 1);
                         }
-                    }
+                        code += 1;
+                        Ok(())
+                    })?;
                 }
             }
         }

@@ -3,7 +3,7 @@
 use chronoxide_format::error::{Corruption, Place};
 use chronoxide_format::layout::{MAX_DEPTH, MAX_LABELS};
 use chronoxide_format::view::{BlockView, Domain};
-use chronoxide_format::{Error, KeyId, Rule};
+use chronoxide_format::{Error, KeyId, Rule, TableId};
 
 use crate::SelectError;
 
@@ -34,6 +34,10 @@ pub struct Index {
     map_codes: Vec<u32>,
     /// End of each inner table's codes in `map_codes`; nothing is added for tables that are not short maps.
     map_ends: Vec<u32>,
+    /// First user of each table that is not a keyset table, and the end of all users.
+    user_starts: Vec<u32>,
+    /// Columns of keyset tables by the table that they lead to, and then in the order of keysets.
+    users: Vec<KeysetColumn>,
     /// Number of the first table that is not a dictionary.
     key_count: u32,
     /// Number of the first keyset table.
@@ -41,7 +45,7 @@ pub struct Index {
 }
 
 /// A column that leads to the dictionary of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Use {
     table: u32,
     /// Position in [`Index::columns`].
@@ -57,6 +61,14 @@ pub(crate) struct IndexedColumn {
     pub domain: u32,
     /// Smallest and largest code that the field can hold. All codes for a column of lists.
     pub codes: (u32, u32),
+}
+
+/// A column of a keyset's table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct KeysetColumn {
+    keyset: u32,
+    /// Position in [`Index::columns`].
+    column: u32,
 }
 
 /// The keys of tables: of all inner tables, one after the other.
@@ -95,6 +107,7 @@ impl Index {
         let mut inner = InnerKeys { keys: Vec::new(), ends: Vec::new(), depths: Vec::new(), key_count };
         let mut uses: Vec<(u32, Use)> = Vec::new();
         let mut columns = Vec::new();
+        let mut users: Vec<(u32, KeysetColumn)> = Vec::new();
         let (mut map_codes, mut map_ends) = (Vec::new(), Vec::new());
         // Rows of tables take bits of their own, or none if there is one row. Tables of a forged block may overlap, and
         // queries take memory per row.
@@ -126,6 +139,9 @@ impl Index {
                 };
                 let place = columns.len() as u32;
                 columns.push(IndexedColumn { number: column_number, domain: domain.0, codes });
+                if let Some(keyset) = number.checked_sub(first_keyset) {
+                    users.push((domain.0, KeysetColumn { keyset, column: place }));
+                }
                 let mut own = [0];
                 let (keys, domain_depth) =
                     inner.get(domain.0, &mut own).ok_or_else(|| damaged(Rule::ColumnDomain, number))?;
@@ -153,8 +169,9 @@ impl Index {
                 inner.depths.push(depth);
             }
         }
-        let (starts, uses) = sort_by_key(key_count, &uses);
-        Ok(Self { starts, uses, columns, map_codes, map_ends, key_count, first_keyset })
+        let (starts, uses) = grouped(key_count, &uses);
+        let (user_starts, users) = grouped(first_keyset, &users);
+        Ok(Self { starts, uses, columns, map_codes, map_ends, user_starts, users, key_count, first_keyset })
     }
 
     /// Returns the codes of a map with few rows, in order; `None` for any other table.
@@ -178,20 +195,35 @@ impl Index {
         }
     }
 
-    fn uses_in_keysets(&self, key: KeyId) -> &[Use] {
+    /// Returns the uses of a key in inner tables, and in keyset tables.
+    fn split_uses(&self, key: KeyId) -> (&[Use], &[Use]) {
         let uses = self.uses(key);
-        &uses[uses.partition_point(|one| one.table < self.first_keyset)..]
+        uses.split_at(uses.partition_point(|one| one.table < self.first_keyset))
+    }
+
+    /// Returns the inner tables that have a key, in order, each with the column that leads to the key.
+    pub(crate) fn inner_tables_with(&self, key: KeyId) -> impl Iterator<Item = (u32, &IndexedColumn)> + use<'_> {
+        self.split_uses(key).0.iter().map(|one| (one.table, &self.columns[one.column as usize]))
+    }
+
+    /// Returns the keysets whose table has a column that leads to a table, in order, each with that column.
+    pub(crate) fn users(&self, table: u32) -> impl Iterator<Item = (u32, &IndexedColumn)> + use<'_> {
+        let users = match self.user_starts.get(table as usize..) {
+            Some([start, end, ..]) => &self.users[*start as usize..*end as usize],
+            _ => &[],
+        };
+        users.iter().map(|user| (user.keyset, &self.columns[user.column as usize]))
     }
 
     /// Returns the keysets that have a key, in order, each with the column of its table that leads to the key.
     pub(crate) fn keysets_with(&self, key: KeyId) -> impl ExactSizeIterator<Item = (u32, &IndexedColumn)> + use<'_> {
-        let keysets = self.uses_in_keysets(key).iter();
+        let keysets = self.split_uses(key).1.iter();
         keysets.map(|one| (one.table - self.first_keyset, &self.columns[one.column as usize]))
     }
 
     /// Returns the number of keysets that have a key.
     pub(crate) fn keyset_count_with(&self, key: KeyId) -> usize {
-        self.uses_in_keysets(key).len()
+        self.split_uses(key).1.len()
     }
 
     /// Returns the column of a table that leads to a key, or `None` if the table does not have the key. Costs a binary
@@ -204,7 +236,19 @@ impl Index {
 
     /// Returns the column of a keyset's table that leads to a key.
     pub(crate) fn keyset_column(&self, keyset: u32, key: KeyId) -> Option<&IndexedColumn> {
-        self.column(self.first_keyset.checked_add(keyset)?, key)
+        let (_, uses) = self.split_uses(key);
+        let table = self.keyset_table(keyset).0;
+        // All keysets have the name of the metric.
+        let place = match uses.get(keyset as usize) {
+            Some(one) if one.table == table => keyset as usize,
+            _ => uses.binary_search_by_key(&table, |one| one.table).ok()?,
+        };
+        Some(&self.columns[uses[place].column as usize])
+    }
+
+    /// Returns the table of a keyset.
+    pub(crate) fn keyset_table(&self, keyset: u32) -> TableId {
+        TableId(self.first_keyset.saturating_add(keyset))
     }
 
     /// Returns true if a table is the dictionary of a key.
@@ -218,15 +262,17 @@ impl Index {
         self.starts.capacity() * size_of::<u32>()
             + self.uses.capacity() * size_of::<Use>()
             + self.columns.capacity() * size_of::<IndexedColumn>()
-            + (self.map_codes.capacity() + self.map_ends.capacity()) * size_of::<u32>()
+            + self.users.capacity() * size_of::<KeysetColumn>()
+            + (self.map_codes.capacity() + self.map_ends.capacity() + self.user_starts.capacity()) * size_of::<u32>()
     }
 }
 
-/// Sorts uses by key. They come in the order of tables. Returns the first use of each key, and the uses.
-fn sort_by_key(key_count: u32, uses: &[(u32, Use)]) -> (Vec<u32>, Vec<Use>) {
-    let mut starts = vec![0_u32; key_count as usize + 1];
-    for (key, _) in uses {
-        starts[*key as usize + 1] += 1;
+/// Groups items by number, and keeps their order within a group. Returns the first item of each of `count` groups with
+/// the end of all, and the items.
+fn grouped<T: Copy + Default>(count: u32, items: &[(u32, T)]) -> (Vec<u32>, Vec<T>) {
+    let mut starts = vec![0_u32; count as usize + 1];
+    for (group, _) in items {
+        starts[*group as usize + 1] += 1;
     }
     let mut sum = 0;
     for start in &mut starts {
@@ -234,9 +280,9 @@ fn sort_by_key(key_count: u32, uses: &[(u32, Use)]) -> (Vec<u32>, Vec<Use>) {
         *start = sum;
     }
     let mut next = starts.clone();
-    let mut sorted = vec![Use { table: 0, column: 0 }; uses.len()];
-    for (key, own) in uses {
-        let next = &mut next[*key as usize];
+    let mut sorted = vec![T::default(); items.len()];
+    for (group, own) in items {
+        let next = &mut next[*group as usize];
         sorted[*next as usize] = *own;
         *next += 1;
     }

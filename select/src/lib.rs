@@ -109,6 +109,7 @@ mod find_many;
 mod index;
 mod label_order;
 mod limits;
+mod members;
 mod parse;
 mod part;
 mod pattern;

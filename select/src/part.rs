@@ -1,17 +1,17 @@
 //! [`Part`]: the selected series of one keyset.
 
-use chronoxide_format::view::{Column, Keyset, List, Pool};
-use hashbrown::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
 
-use crate::row_set::RowSet;
+use chronoxide_format::view::{Column, Keyset, Pool};
+
+use crate::members::Members;
 use crate::{Limits, Ranges, SelectError};
 
 /// Rows that are passed one by one; over more rows, the number of series is read from an anchor.
 const NEAR_ROWS: u32 = 12;
-/// Ranges of members that are searched in a list; over more, all its members are read.
-const FEW_RANGES: usize = 4;
-/// Rows between two checks of the limits.
-const ROWS_PER_CHECK: u32 = 1 << 12;
+/// Rows that are read at once, and between two checks of the limits.
+const BATCH: u32 = 256;
 
 /// The selected series of one keyset: some rows of its table, and of each row's list the members in a set.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub(crate) struct Part<'data, 'view> {
     pub keyset: Keyset<'data, 'view>,
     /// Selected rows, never empty.
     pub rows: Ranges,
-    /// Selected rows of the pool's table; `None` for all.
-    pub members: Option<RowSet>,
+    /// Selected members of lists; `None` for all.
+    pub members: Option<Rc<Members>>,
 }
 
 /// The column of lists of a keyset, and their pool.
@@ -53,19 +53,11 @@ impl<'data, 'view> Part<'data, 'view> {
         let Some(lists) = Lists::open(&self.keyset)? else { return Ok(self.rows.count().into()) };
         let mut count = 0_u64;
         if let Some(members) = &self.members {
-            let mut counts: HashMap<u32, u32> = HashMap::new();
-            self.for_each_row(limits, |row| {
-                let Some(list) = self.keyset.table().code(row, &lists.column)? else { return Ok(()) };
-                let counted = match counts.get(&list) {
-                    Some(count) => *count,
-                    None => {
-                        let places = places(&lists.pool, list, members)?;
-                        *counts.entry(list).or_insert(places.0.count())
-                    }
-                };
-                count += u64::from(counted);
-                Ok(())
-            })?;
+            for rows in self.rows.as_slice() {
+                self.for_each_batch(&lists, rows, limits, |batch| {
+                    members.for_each(&lists.pool, batch, |places| count += u64::from(places.places.count()))
+                })?;
+            }
         } else {
             let mut place = Place::new(&self.keyset, &lists);
             for rows in self.rows.as_slice() {
@@ -99,70 +91,39 @@ impl<'data, 'view> Part<'data, 'view> {
             }
             return Ok(());
         };
-        let mut known: HashMap<u32, (Ranges, u32)> = HashMap::new();
-        self.for_each_row(limits, |row| {
-            let before = place.move_to(row)?;
-            let Some(list) = self.keyset.table().code(row, &lists.column)? else { return Ok(()) };
-            let (places, len) = match known.get(&list) {
-                Some(known) => known,
-                None => known.entry(list).or_insert(places(&lists.pool, list, members)?),
-            };
-            for range in places.as_slice() {
-                push(before.saturating_add(range.start), before.saturating_add(range.end));
-            }
-            place.pass(*len);
-            Ok(())
-        })
-    }
-
-    /// Calls `each` with each selected row, in order.
-    fn for_each_row(
-        &self,
-        limits: &Limits<'_>,
-        mut each: impl FnMut(u32) -> Result<(), SelectError>,
-    ) -> Result<(), SelectError> {
-        for row in self.rows.iter() {
-            if row % ROWS_PER_CHECK == 0 {
-                limits.check()?;
-            }
-            each(row)?;
+        for rows in self.rows.as_slice() {
+            let mut before = place.move_to(rows.start)?;
+            self.for_each_batch(&lists, rows, limits, |batch| {
+                members.for_each(&lists.pool, batch, |places| {
+                    for range in places.places.as_slice() {
+                        push(before.saturating_add(range.start), before.saturating_add(range.end));
+                    }
+                    before = before.saturating_add(places.len);
+                })
+            })?;
+            place = Place { row: rows.end, before, ..place };
         }
         Ok(())
     }
-}
 
-/// Returns the places of the list's members that are in the set, and the length of the list. Members increase, so that
-/// a set of few ranges is searched.
-pub(crate) fn places(pool: &Pool<'_, '_>, list: u32, members: &RowSet) -> Result<(Ranges, u32), SelectError> {
-    let Some(list) = pool.list(list)? else { return Ok((Ranges::default(), 0)) };
-    let ranges = members.ranges().as_slice();
-    if ranges.len() <= FEW_RANGES {
-        let mut places = Ranges::default();
-        let mut from = 0;
-        for range in ranges {
-            let start = first_place(&list, from, range.start)?;
-            from = first_place(&list, start, range.end)?;
-            places.push(start..from);
+    /// Calls `each` with the lists of some rows, in batches and in order.
+    fn for_each_batch(
+        &self,
+        lists: &Lists<'_, '_>,
+        rows: &Range<u32>,
+        limits: &Limits<'_>,
+        mut each: impl FnMut(&[u32]) -> Result<(), SelectError>,
+    ) -> Result<(), SelectError> {
+        let mut codes = [0; BATCH as usize];
+        for first in rows.clone().step_by(BATCH as usize) {
+            let end = rows.end.min(first.saturating_add(BATCH));
+            let codes = &mut codes[..(end - first) as usize];
+            self.keyset.table().read_column(first..end, &lists.column, codes)?;
+            each(codes)?;
+            limits.check()?;
         }
-        return Ok((places, list.len()));
+        Ok(())
     }
-    let mut all = Vec::with_capacity(list.len() as usize);
-    list.push_members(&mut all)?;
-    let kept = (0..).zip(&all).filter(|(_, member)| members.contains(**member));
-    Ok((kept.map(|(place, _)| place..place + 1).collect(), list.len()))
-}
-
-/// Returns the first place from `from` on whose member is at least `member`.
-fn first_place(list: &List<'_, '_>, from: u32, member: u32) -> Result<u32, SelectError> {
-    let (mut low, mut high) = (from, list.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match list.get(middle)? {
-            Some(found) if found < member => low = middle + 1,
-            _ => high = middle,
-        }
-    }
-    Ok(low)
 }
 
 /// A row of a keyset, and the number of series before it.

@@ -32,6 +32,11 @@ impl RowSet {
         &self.ranges
     }
 
+    /// Returns the number of rows of the table.
+    pub(crate) fn row_count(&self) -> u32 {
+        self.row_count
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }

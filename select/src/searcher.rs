@@ -2,11 +2,14 @@
 
 use std::rc::Rc;
 
+use bitvec::vec::BitVec;
 use chronoxide_format::TableId;
-use chronoxide_format::view::{BlockView, Keyset};
+use chronoxide_format::view::{BlockView, Domain, Pool};
+use hashbrown::HashMap;
 
 use crate::condition::{Condition, conditions};
 use crate::index::IndexedColumn;
+use crate::members::Members;
 use crate::part::Part;
 use crate::row_set::{Keep, RowSet, filter_rows};
 use crate::{Index, Limits, Matcher, Ranges, SelectError, Selection};
@@ -112,22 +115,18 @@ impl<'a, 'data> Searcher<'a, 'data> {
         self.limits.check()?;
         let Some(conditions) = conditions(self.view, matchers, &self.limits)? else { return Ok(()) };
         let mut evaluation = Evaluation::new(self, &conditions);
-        let rarest = conditions
-            .iter()
-            .enumerate()
-            .filter(|(_, condition)| condition.keep == Keep::Members)
-            .min_by_key(|(_, condition)| self.index.keyset_count_with(condition.key));
+        let rarest = (0..conditions.len())
+            .filter(|&number| conditions[number].keep == Keep::Members)
+            .min_by_key(|&number| evaluation.expected_keysets(number));
         match rarest {
             None => {
                 for keyset in 0..self.view.keyset_count() {
                     evaluation.visit(keyset, &mut each)?;
                 }
             }
-            Some((number, condition)) => {
-                for (keyset, column) in self.index.keysets_with(condition.key) {
-                    if evaluation.may_hold(number, column)? {
-                        evaluation.visit(keyset, &mut each)?;
-                    }
+            Some(condition) => {
+                for keyset in evaluation.keysets_with(condition)?.iter_ones() {
+                    evaluation.visit(keyset as u32, &mut each)?;
                 }
             }
         }
@@ -142,30 +141,76 @@ struct Evaluation<'s, 'a, 'data> {
     /// For each condition, its rows in each table that was asked for, by table.
     rows: Vec<Vec<Option<Rc<RowSet>>>>,
     empty: Rc<RowSet>,
+    /// Filters of the current keyset: the number of a column, and rows of its domain.
+    filters: Vec<(u32, Rc<RowSet>, Keep)>,
+    /// Selected members of lists, by pool.
+    members: HashMap<u32, Rc<Members>>,
 }
 
 impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
     fn new(searcher: &'s Searcher<'a, 'data>, conditions: &'s [Condition]) -> Self {
         let rows = vec![vec![None; searcher.index.inner_count()]; conditions.len()];
-        Self { searcher, conditions, rows, empty: Rc::default() }
+        Self { searcher, conditions, rows, empty: Rc::default(), filters: Vec::new(), members: HashMap::new() }
     }
 
-    /// Returns true if a column can hold a row that satisfies a condition on having a label.
-    fn may_hold(&mut self, condition: usize, column: &IndexedColumn) -> Result<bool, SelectError> {
-        let rows = self.rows(condition, column.domain)?;
-        Ok(rows.meets(column.codes))
+    /// Estimates the number of keysets with a row that satisfies a condition on having a label.
+    fn expected_keysets(&self, condition: usize) -> u64 {
+        let Condition { key, codes, .. } = &self.conditions[condition];
+        let keysets = self.searcher.index.keyset_count_with(*key) as u64;
+        keysets * u64::from(codes.ranges().count()) / u64::from(codes.row_count()).max(1)
+    }
+
+    /// Returns the keysets with a column that can hold a row that satisfies a condition on having a label.
+    fn keysets_with(&mut self, condition: usize) -> Result<BitVec, SelectError> {
+        let Searcher { view, index, limits } = *self.searcher;
+        let Condition { key, codes, .. } = &self.conditions[condition];
+        let mut keysets = BitVec::repeat(false, view.keyset_count() as usize);
+        let mut mark = |rows: &RowSet, table: u32| {
+            for (keyset, column) in index.users(table) {
+                if rows.meets(column.codes) {
+                    keysets.set(keyset as usize, true);
+                }
+            }
+        };
+        mark(codes, key.0);
+        // A table refers to earlier ones only.
+        for (table, column) in index.inner_tables_with(*key) {
+            let rows = self.rows_through(condition, table, column)?;
+            if !rows.is_empty() {
+                limits.check()?;
+                mark(&rows, table);
+            }
+        }
+        Ok(keysets)
     }
 
     /// Returns the rows of a table whose label is among the codes of a condition.
     fn rows(&mut self, condition: usize, table: u32) -> Result<Rc<RowSet>, SelectError> {
         let Condition { key, codes, .. } = &self.conditions[condition];
-        if self.searcher.index.is_dictionary(table) {
+        let index = self.searcher.index;
+        if index.is_dictionary(table) {
             return Ok(Rc::clone(if table == key.0 { codes } else { &self.empty }));
         }
         if let Some(Some(known)) = self.rows[condition].get(table as usize) {
             return Ok(Rc::clone(known));
         }
-        let rows = self.find_rows(condition, table)?.unwrap_or_else(|| Rc::clone(&self.empty));
+        match index.column(table, *key) {
+            Some(column) => self.rows_through(condition, table, column),
+            None => Ok(Rc::clone(&self.empty)),
+        }
+    }
+
+    /// Like [`Evaluation::rows`], for an inner table with a column that leads to the key.
+    fn rows_through(
+        &mut self,
+        condition: usize,
+        table: u32,
+        column: &IndexedColumn,
+    ) -> Result<Rc<RowSet>, SelectError> {
+        if let Some(Some(known)) = self.rows[condition].get(table as usize) {
+            return Ok(Rc::clone(known));
+        }
+        let rows = self.find_rows(condition, table, column)?.unwrap_or_else(|| Rc::clone(&self.empty));
         if let Some(slot) = self.rows[condition].get_mut(table as usize) {
             *slot = Some(Rc::clone(&rows));
         }
@@ -173,10 +218,13 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
     }
 
     /// Returns the rows of an inner table, or `None` if there are none.
-    fn find_rows(&mut self, condition: usize, number: u32) -> Result<Option<Rc<RowSet>>, SelectError> {
+    fn find_rows(
+        &mut self,
+        condition: usize,
+        number: u32,
+        column: &IndexedColumn,
+    ) -> Result<Option<Rc<RowSet>>, SelectError> {
         let Searcher { view, index, limits } = *self.searcher;
-        let key = self.conditions[condition].key;
-        let Some(column) = index.column(number, key) else { return Ok(None) };
         let below = self.rows(condition, column.domain)?;
         if !below.meets(column.codes) {
             return Ok(None);
@@ -198,81 +246,80 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         number: u32,
         each: &mut impl FnMut(Part<'data, 'a>) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
-        let Searcher { view, index, limits } = *self.searcher;
+        let Searcher { index, limits, .. } = *self.searcher;
         limits.check()?;
-        // Rows of the column's domain, for each condition on a label that the keyset has.
-        let mut filters = Vec::with_capacity(self.conditions.len());
+        self.filters.clear();
         for (condition, place) in self.conditions.iter().zip(0..) {
             match (index.keyset_column(number, condition.key), condition.keep) {
                 (None, Keep::Members) => return Ok(()),
                 (None, Keep::Others) => {}
                 (Some(column), keep) => {
                     let rows = self.rows(place, column.domain)?;
-                    match (rows.meets(column.codes), keep) {
-                        (false, Keep::Members) => return Ok(()),
-                        (false, Keep::Others) => {}
-                        (true, keep) => filters.push((column.number, rows, keep)),
+                    match (rows.meets(column.codes), rows.is_all(), keep) {
+                        (false, _, Keep::Members) | (true, true, Keep::Others) => return Ok(()),
+                        (false, _, Keep::Others) | (true, true, Keep::Members) => {}
+                        (true, false, keep) => self.filters.push((column.number, rows, keep)),
                     }
                 }
             }
         }
-        let Some(keyset) = view.keyset(number)? else { return Ok(()) };
-        if let Some(part) = filtered(keyset, &filters, &limits)? {
+        if let Some(part) = self.filtered(number)? {
             each(part)?;
         }
         Ok(())
     }
-}
 
-/// Returns the series of a keyset that pass all filters, or `None` if there are none. A filter has the number of a
-/// column and rows of its domain.
-fn filtered<'data, 'view>(
-    keyset: Keyset<'data, 'view>,
-    filters: &[(u32, Rc<RowSet>, Keep)],
-    limits: &Limits<'_>,
-) -> Result<Option<Part<'data, 'view>>, SelectError> {
-    let table = keyset.table();
-    let mut rows = Ranges::up_to(table.row_count());
-    let mut members: Option<Ranges> = None;
-    let list_column = keyset.pool().map(|pool| (table.column_count() - 1, pool));
-    for (number, set, keep) in filters {
-        if let Some((list_column, pool)) = &list_column
-            && number == list_column
-        {
-            let all = match members {
-                Some(members) => members,
-                None => Ranges::up_to(view_row_count(pool)?),
-            };
-            let kept = match keep {
-                Keep::Members => all.intersection(set.ranges()),
-                Keep::Others => all.difference(set.ranges()),
-            };
-            if kept.is_empty() {
+    /// Returns the series of a keyset that pass all filters, or `None` if there are none.
+    fn filtered(&mut self, number: u32) -> Result<Option<Part<'data, 'a>>, SelectError> {
+        let Searcher { view, index, limits } = *self.searcher;
+        if self.filters.is_empty() {
+            return Ok(view.keyset(number)?.map(|keyset| {
+                let rows = Ranges::up_to(keyset.table().row_count());
+                Part { keyset, rows, members: None }
+            }));
+        }
+        // Most keysets that come here have no selected rows: their table is enough.
+        let Some(table) = view.table(index.keyset_table(number))? else { return Ok(None) };
+        let mut rows = Ranges::up_to(table.row_count());
+        let mut list_column = None;
+        for (number, set, keep) in &self.filters {
+            let Some(column) = table.column(*number)? else { return Ok(None) };
+            if let Domain::Pool(_) = column.domain {
+                list_column = Some(*number);
+                continue;
+            }
+            rows = filter_rows(&table, (*number, &column), set, *keep, rows, &limits)?;
+            if rows.is_empty() {
                 return Ok(None);
             }
-            members = Some(kept);
-            continue;
         }
-        let Some(column) = table.column(*number)? else { return Ok(None) };
-        rows = filter_rows(&table, (*number, &column), set, *keep, rows, limits)?;
-        if rows.is_empty() {
+        let Some(keyset) = view.keyset(number)? else { return Ok(None) };
+        let members = match (list_column, keyset.pool()) {
+            (Some(column), Some(pool)) => Some(self.members(&pool, column)?),
+            _ => None,
+        };
+        if members.as_ref().is_some_and(|members| members.is_empty()) {
             return Ok(None);
         }
+        Ok(Some(Part { keyset, rows, members: members.filter(|members| !members.is_all()) }))
     }
-    let members = match (members, list_column) {
-        (Some(members), Some((_, pool))) => {
-            let row_count = view_row_count(&pool)?;
-            (!members.has_all(row_count)).then(|| {
-                let set = RowSet::new(members, row_count);
-                set.prepare(keyset.series_count().into());
-                set
-            })
-        }
-        _ => None,
-    };
-    Ok(Some(Part { keyset, rows, members }))
-}
 
-fn view_row_count(pool: &chronoxide_format::view::Pool<'_, '_>) -> Result<u32, SelectError> {
-    Ok(pool.table()?.row_count())
+    /// Returns the members of a pool that pass the filters on the column of lists. The pool's table decides which
+    /// filters these are, so that all keysets with the pool share the members.
+    fn members(&mut self, pool: &Pool<'data, 'a>, list_column: u32) -> Result<Rc<Members>, SelectError> {
+        if let Some(known) = self.members.get(&pool.id().0) {
+            return Ok(Rc::clone(known));
+        }
+        let row_count = pool.table()?.row_count();
+        let mut kept = Ranges::up_to(row_count);
+        for (_, set, keep) in self.filters.iter().filter(|(number, ..)| *number == list_column) {
+            kept = match keep {
+                Keep::Members => kept.intersection(set.ranges()),
+                Keep::Others => kept.difference(set.ranges()),
+            };
+        }
+        let members = Rc::new(Members::new(RowSet::new(kept, row_count), pool));
+        self.members.insert(pool.id().0, Rc::clone(&members));
+        Ok(members)
+    }
 }

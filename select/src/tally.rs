@@ -7,7 +7,7 @@ use chronoxide_format::view::{BlockView, Column, Domain, Table};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
-use crate::part::{Lists, Part, places};
+use crate::part::{Lists, Part};
 use crate::{Limits, Matcher, Ranges, Searcher, SelectError};
 
 /// Rows that are read at once.
@@ -273,7 +273,7 @@ fn counts_of<'c>(
 /// Returns the number of selected members of a list.
 fn list_count(lists: &Lists<'_, '_>, list: u32, part: &Part<'_, '_>) -> Result<u64, SelectError> {
     Ok(match &part.members {
-        Some(members) => places(&lists.pool, list, members)?.0.count().into(),
+        Some(members) => members.count(&lists.pool, list)?.into(),
         None => lists.pool.list_len(list)?.unwrap_or_default().into(),
     })
 }
