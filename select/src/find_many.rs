@@ -104,7 +104,7 @@ impl Searcher<'_, '_> {
     }
 
     fn find_sorted(&self, wanted: &[Wanted], found: &mut [Option<SeriesRef>]) -> Result<(), SelectError> {
-        let mut keyset: Option<Keyset<'_, '_>> = None;
+        let mut keysets: Vec<Keyset<'_, '_>> = Vec::new();
         let mut last: Option<(&Codes, Option<SeriesRef>)> = None;
         for (number, (codes, position)) in wanted.iter().enumerate() {
             if number % LABELSETS_PER_CHECK == 0 {
@@ -115,9 +115,19 @@ impl Searcher<'_, '_> {
                 Some((same, series)) if same == &codes[..] => series,
                 _ => {
                     if last.is_none_or(|(other, _)| keys(other) != keys(codes)) {
-                        keyset = self.view.keyset_with_keys(codes.iter().map(|(key, _)| *key))?;
+                        let numbers = self.index.keysets_with_keys(codes.iter().map(|(key, _)| *key)).iter();
+                        let opened: Result<Vec<_>, _> =
+                            numbers.filter_map(|one| self.view.keyset(one.keyset).transpose()).collect();
+                        keysets = opened?;
                     }
-                    keyset.map(|keyset| keyset.find(codes)).transpose()?.flatten()
+                    let mut series = None;
+                    for keyset in &keysets {
+                        series = keyset.find(codes)?;
+                        if series.is_some() {
+                            break;
+                        }
+                    }
+                    series
                 }
             };
             if let Some(slot) = found.get_mut(*position) {

@@ -1,9 +1,12 @@
 //! [`Index`]: the column that holds each label key in each table.
 
+use std::hash::BuildHasher;
+
 use chronoxide_format::error::{Corruption, Place};
 use chronoxide_format::layout::{MAX_DEPTH, MAX_LABELS};
 use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::{Error, KeyId, Rule, TableId};
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::SelectError;
 
@@ -38,6 +41,11 @@ pub struct Index {
     user_starts: Vec<u32>,
     /// Columns of keyset tables by the table that they lead to, and then in the order of keysets.
     users: Vec<KeysetColumn>,
+    /// Keysets in the order of the hashes of their keys.
+    keysets: Vec<KeysetKeys>,
+    /// Keys by name.
+    names: HashTable<KeyId>,
+    hasher: DefaultHashBuilder,
     /// Number of the first table that is not a dictionary.
     key_count: u32,
     /// Number of the first keyset table.
@@ -69,6 +77,14 @@ struct KeysetColumn {
     keyset: u32,
     /// Position in [`Index::columns`].
     column: u32,
+}
+
+/// The keys of a keyset, as a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct KeysetKeys {
+    hash: u32,
+    label_count: u32,
+    pub keyset: u32,
 }
 
 /// The keys of tables: of all inner tables, one after the other.
@@ -108,6 +124,7 @@ impl Index {
         let mut uses: Vec<(u32, Use)> = Vec::new();
         let mut columns = Vec::new();
         let mut users: Vec<(u32, KeysetColumn)> = Vec::new();
+        let mut keysets = Vec::with_capacity(view.keyset_count() as usize);
         let (mut map_codes, mut map_ends) = (Vec::new(), Vec::new());
         // Rows of tables take bits of their own, or none if there is one row. Tables of a forged block may overlap, and
         // queries take memory per row.
@@ -159,7 +176,10 @@ impl Index {
             if uses.len() as u64 > limit {
                 return Err(SelectError::TooManyLabels { labels: uses.len() as u64, limit });
             }
-            if number < first_keyset {
+            if let Some(keyset) = number.checked_sub(first_keyset) {
+                let hash = hash_of_keys(uses[first_use..].iter().map(|(key, _)| KeyId(*key)));
+                keysets.push(KeysetKeys { hash, label_count: labels as u32, keyset });
+            } else {
                 if table.is_map() && table.row_count() <= MAX_SHORT_MAP {
                     table.push_codes(0..table.row_count(), &mut map_codes)?;
                 }
@@ -171,7 +191,51 @@ impl Index {
         }
         let (starts, uses) = grouped(key_count, &uses);
         let (user_starts, users) = grouped(first_keyset, &users);
-        Ok(Self { starts, uses, columns, map_codes, map_ends, user_starts, users, key_count, first_keyset })
+        keysets.sort_unstable();
+        let hasher = DefaultHashBuilder::default();
+        let mut names = HashTable::with_capacity(key_count as usize);
+        for (name, key) in view.label_names().zip(0..) {
+            // Rehashing does not happen: there is room for all keys.
+            names.insert_unique(hasher.hash_one(name?), KeyId(key), |_| 0);
+        }
+        Ok(Self {
+            starts,
+            uses,
+            columns,
+            map_codes,
+            map_ends,
+            user_starts,
+            users,
+            keysets,
+            names,
+            hasher,
+            key_count,
+            first_keyset,
+        })
+    }
+
+    /// Returns the key with a name, or `None` if the block does not have it.
+    pub(crate) fn key(&self, view: &BlockView<'_>, name: &[u8]) -> Result<Option<KeyId>, Error> {
+        let mut damage = None;
+        let found = self.names.find(self.hasher.hash_one(name), |&key| match view.key_name(key) {
+            Ok(stored) => stored == Some(name),
+            Err(error) => {
+                damage = Some(error);
+                true
+            }
+        });
+        damage.map_or(Ok(found.copied()), Err)
+    }
+
+    /// Returns the keysets with exactly these distinct keys and, seldom, others with as many keys.
+    pub(crate) fn keysets_with_keys(&self, keys: impl ExactSizeIterator<Item = KeyId>) -> &[KeysetKeys] {
+        let label_count = keys.len() as u32;
+        let wanted = (hash_of_keys(keys), label_count);
+        let of = |one: &KeysetKeys| (one.hash, one.label_count);
+        let first = self.keysets.partition_point(|one| of(one) < wanted);
+        let rest = self.keysets.get(first..).unwrap_or_default();
+        let count = rest.iter().take_while(|one| of(one) == wanted).count();
+        rest.get(..count).unwrap_or_default()
     }
 
     /// Returns the codes of a map with few rows, in order; `None` for any other table.
@@ -263,6 +327,8 @@ impl Index {
             + self.uses.capacity() * size_of::<Use>()
             + self.columns.capacity() * size_of::<IndexedColumn>()
             + self.users.capacity() * size_of::<KeysetColumn>()
+            + self.keysets.capacity() * size_of::<KeysetKeys>()
+            + self.names.allocation_size()
             + (self.map_codes.capacity() + self.map_ends.capacity() + self.user_starts.capacity()) * size_of::<u32>()
     }
 }
@@ -287,6 +353,15 @@ fn grouped<T: Copy + Default>(count: u32, items: &[(u32, T)]) -> (Vec<u32>, Vec<
         *next += 1;
     }
     (starts, sorted)
+}
+
+/// Returns a hash of keys that does not depend on their order.
+fn hash_of_keys(keys: impl Iterator<Item = KeyId>) -> u32 {
+    let sum = keys.fold(0_u64, |sum, key| {
+        let mixed = (u64::from(key.0) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        sum.wrapping_add((mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93))
+    });
+    (sum >> 32) as u32
 }
 
 fn damaged(rule: Rule, table: u32) -> Error {

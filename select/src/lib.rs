@@ -105,6 +105,7 @@
 mod block_set;
 mod condition;
 mod error;
+mod find;
 mod find_many;
 mod index;
 mod label_order;

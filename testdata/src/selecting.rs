@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::SeriesRef;
 use chronoxide_format::identity::{Fingerprint, SymbolHash};
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, FindError};
 use chronoxide_select::{FindManyError, Index, Labels, Limits, Matcher, Operator, Searcher, SelectError, Selection};
 
 use crate::plan::Labelset;
@@ -191,10 +191,19 @@ fn check_searches(searcher: &Searcher<'_, '_>, series: &[Labelset], selected: &[
     }
     let pairs = wanted.iter().map(|labels| labels.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     assert_eq!(searcher.find_many(pairs).expect("names differ"), expected);
+    for (labels, expected) in wanted.iter().zip(expected) {
+        let mut pairs: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(searcher.find(&pairs), Ok(expected), "{labels:?}");
+        pairs.reverse();
+        pairs.push(("empty", ""));
+        assert_eq!(searcher.find(&pairs), Ok(expected), "{labels:?} in another order");
+    }
     if let Some(labels) = wanted.first() {
         let (name, value) = labels.iter().next().expect("a series has labels");
         let twice = [vec![], vec![(name.as_bytes(), value.as_bytes()); 2]];
         assert_eq!(searcher.find_many(twice), Err(FindManyError::DuplicateName { position: 1 }));
+        let twice = [(&**name, &**value), ("unknown", "value"), (&**name, "another value")];
+        assert_eq!(searcher.find(&twice), Err(FindError::DuplicateName));
     }
 }
 

@@ -6,8 +6,7 @@ use std::cmp::Ordering;
 use super::series::compare_keys;
 use super::symbol::binary_search;
 use super::{BlockView, Column, Domain, Keyset, Table};
-use crate::bits::width;
-use crate::error::{Place, corrupt_at};
+use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_WIDE};
 use crate::number::index;
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
@@ -24,8 +23,48 @@ pub enum FindError {
     Block(#[from] Error),
 }
 
-/// A wanted label: its key and the position of its value in the key's dictionary.
-type Wanted = (KeyId, u32);
+/// A wanted label: its key and its value.
+type Wanted<T> = (KeyId, T);
+
+/// The wanted value of a column.
+#[derive(Clone, Copy, Debug)]
+enum Value<'w> {
+    /// Code of the column.
+    Code(u32),
+    /// Bytes of a value of the key, which is the domain of the column.
+    Bytes(KeyId, &'w [u8]),
+}
+
+/// The wanted labels of a series, by key.
+trait WantedLabels: Copy {
+    /// Returns the wanted value of a key, or `None` if it is not wanted.
+    fn get(&self, key: KeyId) -> Option<Value<'_>>;
+}
+
+impl WantedLabels for &[Wanted<u32>] {
+    fn get(&self, key: KeyId) -> Option<Value<'_>> {
+        let found = self.binary_search_by_key(&key, |&(key, _)| key).ok();
+        found.and_then(|at| <[_]>::get(self, at)).map(|&(_, code)| Value::Code(code))
+    }
+}
+
+impl WantedLabels for &[Wanted<&[u8]>] {
+    fn get(&self, key: KeyId) -> Option<Value<'_>> {
+        let found = self.binary_search_by_key(&key, |&(key, _)| key).ok();
+        found.and_then(|at| <[_]>::get(self, at)).map(|&(key, value)| Value::Bytes(key, value))
+    }
+}
+
+impl Value<'_> {
+    /// Returns the order of a column's code relative to the wanted value.
+    #[inline]
+    fn compare(&self, view: &BlockView<'_>, code: u32) -> Result<Ordering> {
+        match *self {
+            Value::Code(wanted) => Ok(code.cmp(&wanted)),
+            Value::Bytes(key, wanted) => Ok(view.referenced_symbol(view.dictionary_value(key, code)?)?.cmp(wanted)),
+        }
+    }
+}
 
 /// Maximum steps from the table of a keyset or pool to a dictionary: each level of depth may have a map before it, and
 /// a keyset's table may be a map.
@@ -34,12 +73,19 @@ const MAX_STEPS: u32 = 2 * MAX_DEPTH + 2;
 /// Columns of a table that is searched with little memory.
 const NARROW: u32 = 64;
 
-/// Value that a column's field has in the wanted row.
-#[derive(Clone, Copy, Default)]
-struct Field {
-    value: u32,
+/// A column's field and its value in the wanted row.
+#[derive(Clone, Copy)]
+struct Field<'w> {
+    value: Value<'w>,
+    base: u32,
     start_bit: u16,
     width: u8,
+}
+
+impl Default for Field<'_> {
+    fn default() -> Self {
+        Self { value: Value::Code(0), base: 0, start_bit: 0, width: 0 }
+    }
 }
 
 impl<'data> BlockView<'data> {
@@ -58,7 +104,7 @@ impl<'data> BlockView<'data> {
         labels: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Option<SeriesRef>, FindError> {
         let policy = self.meta()?.policy();
-        let mut wanted: [Wanted; MAX_WIDE] = [(KeyId(0), 0); MAX_WIDE];
+        let mut wanted: [Wanted<u32>; MAX_WIDE] = [(KeyId(0), 0); MAX_WIDE];
         let mut count = 0_usize;
         // An unknown name or value means that there is no such series. A known name that comes twice is an error even
         // then.
@@ -101,7 +147,7 @@ impl<'data> BlockView<'data> {
         Ok(self.find_sorted(wanted)?)
     }
 
-    fn find_sorted(&self, wanted: &[Wanted]) -> Result<Option<SeriesRef>> {
+    fn find_sorted(&self, wanted: &[Wanted<u32>]) -> Result<Option<SeriesRef>> {
         match self.keyset_with_keys(wanted.iter().map(|&(key, _)| key))? {
             Some(keyset) => keyset.find(wanted),
             None => Ok(None),
@@ -127,6 +173,19 @@ impl Keyset<'_, '_> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn find(&self, wanted: &[(KeyId, u32)]) -> Result<Option<SeriesRef>> {
+        self.find_labels(wanted)
+    }
+
+    /// Like [`Keyset::find`], with the bytes of values. Values are compared with those of the rows that the binary
+    /// searches meet, so that most of them are never searched in the dictionaries of their keys.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn find_values(&self, wanted: &[(KeyId, &[u8])]) -> Result<Option<SeriesRef>> {
+        self.find_labels(wanted)
+    }
+
+    fn find_labels(&self, wanted: impl WantedLabels) -> Result<Option<SeriesRef>> {
         let Some(row) = find_row(&self.table(), wanted, MAX_STEPS)? else {
             return Ok(None);
         };
@@ -148,7 +207,7 @@ impl Keyset<'_, '_> {
 }
 
 /// Returns the row of the pool's table that has the wanted labels.
-fn find_member(keyset: &Keyset<'_, '_>, wanted: &[Wanted]) -> Result<Option<u32>> {
+fn find_member(keyset: &Keyset<'_, '_>, wanted: impl WantedLabels) -> Result<Option<u32>> {
     match keyset.pool() {
         Some(pool) => find_row(&pool.table()?, wanted, MAX_STEPS),
         None => Ok(None),
@@ -158,9 +217,13 @@ fn find_member(keyset: &Keyset<'_, '_>, wanted: &[Wanted]) -> Result<Option<u32>
 /// Returns the row of `table` that has the wanted values for all keys of the table.
 ///
 /// Recurses through the levels of depth and the maps between them; `steps` bounds the recursion for any bytes.
-fn find_row(table: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+fn find_row(table: &Table<'_, '_>, wanted: impl WantedLabels, steps: u32) -> Result<Option<u32>> {
     if table.is_dictionary() {
-        return Ok(wanted_code(wanted, table.id().0));
+        return match wanted.get(KeyId(table.id().0)) {
+            Some(Value::Code(code)) => Ok(Some(code)),
+            Some(Value::Bytes(key, value)) => table.view.value_code(key, value),
+            None => Ok(None),
+        };
     }
     let Some(below) = steps.checked_sub(1) else {
         return Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())));
@@ -174,7 +237,11 @@ fn find_row(table: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Opti
 }
 
 /// Finds a row of a table of at most `N` columns.
-fn find_row_within<const N: usize>(table: &Table<'_, '_>, wanted: &[Wanted], below: u32) -> Result<Option<u32>> {
+fn find_row_within<const N: usize>(
+    table: &Table<'_, '_>,
+    wanted: impl WantedLabels,
+    below: u32,
+) -> Result<Option<u32>> {
     let mut fields = [Field::default(); N];
     let mut count = 0;
     let mut start_bit = 0;
@@ -184,63 +251,64 @@ fn find_row_within<const N: usize>(table: &Table<'_, '_>, wanted: &[Wanted], bel
         if matches!(column.domain, Domain::Pool(_)) {
             break;
         }
-        let Some(code) = find_code(table, &column, wanted, below)? else {
+        let Some(value) = find_value(table, &column, &wanted, below)? else {
             return Ok(None);
         };
-        // A code that does not fit the column's field is in no row. A column of width 0 was compared by its base.
-        let Some(value) = code.checked_sub(column.base).filter(|&value| width(value.into()) <= column.width) else {
-            return Ok(None);
-        };
-        if column.width > 0 {
-            let (Some(slot), Ok(start_bit), Ok(width)) =
-                (fields.get_mut(count), u16::try_from(column.start_bit), u8::try_from(column.width))
-            else {
+        if column.width == 0 {
+            if value.compare(table.view, column.base)?.is_ne() {
                 return Ok(None);
-            };
-            *slot = Field { value, start_bit, width };
-            count += 1;
+            }
+            continue;
         }
+        let (Some(slot), Ok(start_bit), Ok(width)) =
+            (fields.get_mut(count), u16::try_from(column.start_bit), u8::try_from(column.width))
+        else {
+            return Ok(None);
+        };
+        *slot = Field { value, base: column.base, start_bit, width };
+        count += 1;
     }
     let fields = fields.get(..count).unwrap_or_default();
     search_rows(table, fields)
 }
 
-/// Returns the code of a column in the wanted row.
-fn find_code(table: &Table<'_, '_>, column: &Column, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+/// Returns the value of a column in the wanted row.
+fn find_value<'w>(
+    table: &Table<'_, '_>,
+    column: &Column,
+    wanted: &'w impl WantedLabels,
+    steps: u32,
+) -> Result<Option<Value<'w>>> {
     let view = table.view;
     if let Domain::Table(key) = column.domain
         && key.0 < view.key_count()
     {
-        return Ok(wanted_code(wanted, key.0));
+        return Ok(wanted.get(KeyId(key.0)));
     }
     let Some(behind) = table.behind(column.domain)? else {
         return Ok(None);
     };
-    if behind.is_map() { find_mapped(&behind, wanted, steps) } else { find_row(&behind, wanted, steps) }
-}
-
-/// Returns the wanted value of a key, as the position in the key's dictionary.
-fn wanted_code(wanted: &[Wanted], key: u32) -> Option<u32> {
-    let found = wanted.binary_search_by_key(&key, |&(key, _)| key.0);
-    found.ok().and_then(|place| wanted.get(place)).map(|&(_, code)| code)
+    let row = if behind.is_map() { find_mapped(&behind, *wanted, steps) } else { find_row(&behind, *wanted, steps) };
+    Ok(row?.map(Value::Code))
 }
 
 /// Returns the row of a map that has the wanted labels.
-fn find_mapped(map: &Table<'_, '_>, wanted: &[Wanted], steps: u32) -> Result<Option<u32>> {
+fn find_mapped(map: &Table<'_, '_>, wanted: impl WantedLabels, steps: u32) -> Result<Option<u32>> {
     let column = map.stored_column(0)?;
-    let code = match map.behind(column.domain)? {
-        Some(behind) if !behind.is_map() => find_row(&behind, wanted, steps.saturating_sub(1))?,
+    let value = match map.behind(column.domain)? {
+        Some(behind) if behind.is_dictionary() => wanted.get(KeyId(behind.id().0)),
+        Some(behind) if !behind.is_map() => find_row(&behind, wanted, steps.saturating_sub(1))?.map(Value::Code),
         _ => None,
     };
-    let Some(code) = code else {
+    let Some(value) = value else {
         return Ok(None);
     };
-    Ok(binary_search(map.row_count(), |row| Ok(map.stored_code(row, &column)?.cmp(&code)))?.ok())
+    Ok(binary_search(map.row_count(), |row| value.compare(map.view, map.stored_code(row, &column)?))?.ok())
 }
 
 /// Returns the row with these fields. The binary search remembers how many leading fields equal the wanted ones at
 /// both ends of the range: all rows between them have these fields too, so that they are not compared again.
-fn search_rows(table: &Table<'_, '_>, fields: &[Field]) -> Result<Option<u32>> {
+fn search_rows(table: &Table<'_, '_>, fields: &[Field<'_>]) -> Result<Option<u32>> {
     let (mut low, mut high) = (0, table.row_count());
     let (mut equal_at_low, mut equal_at_high) = (0, 0);
     while low < high {
@@ -257,10 +325,13 @@ fn search_rows(table: &Table<'_, '_>, fields: &[Field]) -> Result<Option<u32>> {
 
 /// Compares the fields of a row, from field `from` on, with the wanted ones. Returns the order and the number of equal
 /// leading fields.
-fn compare_row(table: &Table<'_, '_>, row: u32, fields: &[Field], from: usize) -> Result<(Ordering, usize)> {
+fn compare_row(table: &Table<'_, '_>, row: u32, fields: &[Field<'_>], from: usize) -> Result<(Ordering, usize)> {
     for (number, field) in fields.iter().enumerate().skip(from) {
-        let found = table.field(row, field.start_bit.into(), field.width.into())?;
-        match found.cmp(&field.value.into()) {
+        let code = u64::from(field.base) + table.field(row, field.start_bit.into(), field.width.into())?;
+        let Ok(code) = u32::try_from(code) else {
+            return Err(corrupt(Rule::ColumnCode, Place::Row(table.id().0, row), code, u32::MAX.into()));
+        };
+        match field.value.compare(table.view, code)? {
             Ordering::Equal => {}
             unequal => return Ok((unequal, number)),
         }

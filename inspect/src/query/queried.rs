@@ -125,7 +125,7 @@ impl<'data> Queried<'data> {
     }
 
     fn find(&self, labels: &[(&str, &str)]) -> Result<bool, InspectError> {
-        let series = match self.view.find(labels.iter().copied()) {
+        let series = match self.searcher()?.find(labels) {
             Ok(Some(series)) => self.view.series(series)?,
             Ok(None) => return Ok(false),
             Err(FindError::Block(error)) => return Err(error.into()),

@@ -86,11 +86,16 @@ impl SetBlock {
     /// # Errors
     /// As [`Index::new`].
     pub fn index(&self) -> Result<&Index, SelectError> {
-        if let Some(index) = self.index.get() {
+        if let Some(index) = self.known_index() {
             return Ok(index);
         }
         let index = Index::new(&self.block.view())?;
         Ok(self.index.get_or_init(|| index))
+    }
+
+    /// Returns the index if it was made.
+    fn known_index(&self) -> Option<&Index> {
+        self.index.get()
     }
 }
 

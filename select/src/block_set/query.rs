@@ -163,7 +163,8 @@ impl<'a> SetQuery<'a> {
         Ok(self.each_block(|searcher| searcher.label_values(&name, matchers, limit))?.united(limit))
     }
 
-    /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each.
+    /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each. Uses the
+    /// indexes that earlier queries made, and makes none: making one costs as much as many searches.
     ///
     /// # Errors
     /// [`FindError::DuplicateName`] if two labels have one name, and [`FindError::Block`] if a block is damaged in a
@@ -173,8 +174,12 @@ impl<'a> SetQuery<'a> {
         labels: &[(N, V)],
     ) -> Result<Vec<(usize, SeriesRef)>, FileError<FindError>> {
         let find = |(place, block): (usize, &SetBlock)| {
-            let labels = labels.iter().map(|(name, value)| (name, value));
-            match block.block().view().find(labels) {
+            let view = block.block().view();
+            let found = match block.known_index() {
+                Some(index) => Searcher::new(&view, index).find(labels),
+                None => view.find(labels.iter().map(|(name, value)| (name, value))),
+            };
+            match found {
                 Ok(found) => Ok(found.map(|series| (place, series))),
                 Err(error) => Err(block.block().locate(error)),
             }
