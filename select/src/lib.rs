@@ -123,6 +123,7 @@ mod searcher;
 mod selection;
 mod selector;
 mod tally;
+mod values;
 
 pub use block_set::{
     BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, Partial, SetBlock, SetGroups, SetQuery,

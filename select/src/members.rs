@@ -70,8 +70,11 @@ impl Members {
     ) -> Result<(), SelectError> {
         let Lists { numbers, found, buffer } = &mut *self.lists.borrow_mut();
         for &list in lists {
-            // A list out of range, which only a damaged block has, has no members.
-            let Some(number) = numbers.get_mut(list as usize) else { continue };
+            let Some(number) = numbers.get_mut(list as usize) else {
+                // Only a damaged block has such a list.
+                each(&Places::default());
+                continue;
+            };
             if *number == 0 {
                 found.push(search(pool, list, &self.set, buffer)?);
                 *number = found.len() as u32;

@@ -1,5 +1,6 @@
 //! [`Part`]: the selected series of one keyset.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -104,6 +105,26 @@ impl<'data, 'view> Part<'data, 'view> {
             place = Place { row: rows.end, before, ..place };
         }
         Ok(())
+    }
+
+    /// Returns the selected rows that have series. A row has none if no member of its list is selected.
+    pub(crate) fn rows_with_series(&self, limits: &Limits<'_>) -> Result<Cow<'_, Ranges>, SelectError> {
+        let (Some(members), Some(lists)) = (&self.members, Lists::open(&self.keyset)?) else {
+            return Ok(Cow::Borrowed(&self.rows));
+        };
+        let mut kept = Ranges::default();
+        for rows in self.rows.as_slice() {
+            let mut row = rows.start;
+            self.for_each_batch(&lists, rows, limits, |batch| {
+                members.for_each(&lists.pool, batch, |places| {
+                    if !places.places.is_empty() {
+                        kept.push(row..row + 1);
+                    }
+                    row += 1;
+                })
+            })?;
+        }
+        Ok(Cow::Owned(kept))
     }
 
     /// Calls `each` with the lists of some rows, in batches and in order.

@@ -58,7 +58,17 @@ impl<'data> Searcher<'_, 'data> {
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.
     pub fn tally(&self, matchers: &[Matcher]) -> Result<Tally, SelectError> {
-        self.tally_keys(matchers, None)
+        let mut tally = Tally::default();
+        let mut counts = Counts { searcher: self, tables: BTreeMap::new() };
+        self.for_each_part(matchers, |part| {
+            let count = counts.add_part(&part)?;
+            if count > 0 {
+                tally.keysets.push((part.keyset.id(), count));
+            }
+            Ok(())
+        })?;
+        tally.keys = counts.into_keys()?;
+        Ok(tally)
     }
 
     /// Returns the names of the labels that selected series have, in order.
@@ -80,62 +90,11 @@ impl<'data> Searcher<'_, 'data> {
         let seen = (0..).zip(keys).filter(|(_, seen)| *seen);
         seen.map(|(key, _)| Ok(self.view.key_name(KeyId(key))?.unwrap_or_default())).collect()
     }
-
-    /// Returns the values that a label has in selected series, in order, at most `limit` of them. Without matchers,
-    /// [`BlockView::label_values`] is faster.
-    ///
-    /// # Errors
-    /// As [`Searcher::select`]; the number of series is not limited.
-    pub fn label_values(
-        &self,
-        name: impl AsRef<[u8]>,
-        matchers: &[Matcher],
-        limit: Option<usize>,
-    ) -> Result<Vec<&'data [u8]>, SelectError> {
-        self.label_values_with_prefix(name, "", matchers, limit)
-    }
-
-    /// Like [`Searcher::label_values`], with only the values that begin with a prefix. These are found by binary
-    /// search.
-    ///
-    /// # Errors
-    /// As [`Searcher::label_values`].
-    pub fn label_values_with_prefix(
-        &self,
-        name: impl AsRef<[u8]>,
-        prefix: impl AsRef<[u8]>,
-        matchers: &[Matcher],
-        limit: Option<usize>,
-    ) -> Result<Vec<&'data [u8]>, SelectError> {
-        let Some(key) = self.view.key(name)? else { return Ok(Vec::new()) };
-        let Some(dictionary) = crate::condition::Dictionary::open(self.view, key)? else { return Ok(Vec::new()) };
-        let range = dictionary.with_prefix(prefix.as_ref())?;
-        let tally = self.tally_keys(matchers, Some(key))?;
-        let codes = tally.values(key).map(|(code, _)| code).filter(|code| range.contains(code));
-        codes.take(limit.unwrap_or(usize::MAX)).map(|code| dictionary.value(code)).collect()
-    }
-
-    /// Counts series per value of one key, or of all.
-    fn tally_keys(&self, matchers: &[Matcher], only: Option<KeyId>) -> Result<Tally, SelectError> {
-        let mut tally = Tally::default();
-        let mut counts = Counts { searcher: self, only, tables: BTreeMap::new() };
-        self.for_each_part(matchers, |part| {
-            let count = counts.add_part(&part)?;
-            if count > 0 {
-                tally.keysets.push((part.keyset.id(), count));
-            }
-            Ok(())
-        })?;
-        tally.keys = counts.into_keys()?;
-        Ok(tally)
-    }
 }
 
 /// Series of each row of tables, on their way down.
 struct Counts<'s, 'a, 'data> {
     searcher: &'s Searcher<'a, 'data>,
-    /// Only labels of this key are counted.
-    only: Option<KeyId>,
     tables: BTreeMap<u32, Vec<u64>>,
 }
 
@@ -144,9 +103,7 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
     fn add_part(&mut self, part: &Part<'data, 'a>) -> Result<u64, SelectError> {
         let (table, limits) = (part.keyset.table(), self.searcher.limits);
         let lists = Lists::open(&part.keyset)?;
-        let columns = self.columns(&table, Some(part.keyset.id()))?;
-        let only_lists =
-            lists.as_ref().is_some_and(|_| columns.iter().all(|(number, _)| *number + 1 == table.column_count()));
+        let columns = table.columns().collect::<Result<Vec<_>, _>>()?;
         // Series of each selected row; a row of a keyset without lists is one.
         let mut series = Vec::new();
         // Series and rows of each list.
@@ -159,9 +116,7 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
                     None => known.entry(list).or_insert((list_count(lists, list, part)?, 0)),
                 };
                 *rows += 1;
-                if !only_lists {
-                    series.push(*len);
-                }
+                series.push(*len);
                 Ok(())
             })?;
             total = known.values().map(|(len, rows)| len * rows).sum();
@@ -169,8 +124,8 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
         if total == 0 {
             return Ok(0);
         }
-        for (number, column) in &columns {
-            match (&lists, *number + 1 == table.column_count()) {
+        for (number, column) in columns.iter().enumerate() {
+            match (&lists, number + 1 == columns.len()) {
                 (Some(lists), true) => self.add_members(lists, part, &known)?,
                 _ => {
                     let Domain::Table(domain) = column.domain else { continue };
@@ -212,24 +167,6 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
         Ok(())
     }
 
-    /// Returns the columns of a table whose labels are counted.
-    fn columns(&self, table: &Table<'data, 'a>, keyset: Option<u32>) -> Result<Vec<(u32, Column)>, SelectError> {
-        let index = self.searcher.index;
-        let Some(key) = self.only else {
-            return Ok((0..).zip(table.columns().collect::<Result<Vec<_>, _>>()?).collect());
-        };
-        let found = match keyset {
-            Some(keyset) => index.keyset_column(keyset, key),
-            None => index.column(table.id().0, key),
-        };
-        match found {
-            Some(column) => {
-                Ok(table.column(column.number)?.map(|stored| (column.number, stored)).into_iter().collect())
-            }
-            None => Ok(Vec::new()),
-        }
-    }
-
     /// Passes all counts down to the dictionaries. A table refers to earlier ones only.
     fn into_keys(mut self) -> Result<BTreeMap<u32, Vec<u64>>, SelectError> {
         let view = self.searcher.view;
@@ -241,7 +178,8 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
                 continue;
             }
             let Some(table) = view.table(TableId(number))? else { continue };
-            for (_, column) in self.columns(&table, None)? {
+            for column in table.columns() {
+                let column = column?;
                 let Domain::Table(domain) = column.domain else { continue };
                 let Some(below) = counts_of(&mut self.tables, view, domain)? else { continue };
                 let mut counts = counts.iter();

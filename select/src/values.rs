@@ -1,0 +1,159 @@
+//! The values that a label has in selected series.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use chronoxide_format::view::{BlockView, Column, Domain, Pool, Table};
+use chronoxide_format::{KeyId, TableId};
+use hashbrown::HashMap;
+
+use crate::condition::Dictionary;
+use crate::part::Part;
+use crate::tally::each_code;
+use crate::{Matcher, Ranges, Searcher, SelectError};
+
+impl<'data> Searcher<'_, 'data> {
+    /// Returns the values that a label has in selected series, in order, at most `limit` of them. Without matchers,
+    /// [`BlockView::label_values`] is faster.
+    ///
+    /// # Errors
+    /// As [`Searcher::select`]; the number of series is not limited.
+    pub fn label_values(
+        &self,
+        name: impl AsRef<[u8]>,
+        matchers: &[Matcher],
+        limit: Option<usize>,
+    ) -> Result<Vec<&'data [u8]>, SelectError> {
+        self.label_values_with_prefix(name, "", matchers, limit)
+    }
+
+    /// Like [`Searcher::label_values`], with only the values that begin with a prefix. These are found by binary
+    /// search.
+    ///
+    /// # Errors
+    /// As [`Searcher::label_values`].
+    pub fn label_values_with_prefix(
+        &self,
+        name: impl AsRef<[u8]>,
+        prefix: impl AsRef<[u8]>,
+        matchers: &[Matcher],
+        limit: Option<usize>,
+    ) -> Result<Vec<&'data [u8]>, SelectError> {
+        let Some(key) = self.view.key(name)? else { return Ok(Vec::new()) };
+        let Some(dictionary) = Dictionary::open(self.view, key)? else { return Ok(Vec::new()) };
+        let range = dictionary.with_prefix(prefix.as_ref())?;
+        let mut presence = Presence { searcher: self, key, tables: BTreeMap::new(), lists: HashMap::new() };
+        self.for_each_part(matchers, |part| presence.add_part(&part))?;
+        let present = presence.into_codes()?;
+        let codes = range.filter(|&code| present.get(code as usize).is_some_and(|present| *present));
+        codes.take(limit.unwrap_or(usize::MAX)).map(|code| dictionary.value(code)).collect()
+    }
+}
+
+/// Rows of tables that selected series lead to, on their way down to the dictionary of a key.
+struct Presence<'s, 'a, 'data> {
+    searcher: &'s Searcher<'a, 'data>,
+    key: KeyId,
+    /// Whether each row is there, by table.
+    tables: BTreeMap<u32, Vec<bool>>,
+    /// Whether the members of each list were added, by pool. The selected members of a list are the same in all
+    /// keysets.
+    lists: HashMap<u32, Vec<bool>>,
+}
+
+impl<'a, 'data> Presence<'_, 'a, 'data> {
+    /// Adds the rows that the selected series of a keyset lead to.
+    fn add_part(&mut self, part: &Part<'data, 'a>) -> Result<(), SelectError> {
+        let Searcher { view, index, limits } = *self.searcher;
+        let Some(indexed) = index.keyset_column(part.keyset.id(), self.key) else { return Ok(()) };
+        let table = part.keyset.table();
+        let Some(column) = table.column(indexed.number)? else { return Ok(()) };
+        match (column.domain, part.keyset.pool()) {
+            (Domain::Pool(_), Some(pool)) => self.add_members(part, &table, &column, &pool),
+            (Domain::Table(domain), _) => {
+                let rows = part.rows_with_series(&limits)?;
+                let Some(present) = rows_of(&mut self.tables, view, domain)? else { return Ok(()) };
+                each_code(&table, &column, &rows, &limits, |code| {
+                    mark(present, code);
+                    Ok(())
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the selected members of the lists of a keyset.
+    fn add_members(
+        &mut self,
+        part: &Part<'data, 'a>,
+        table: &Table<'data, 'a>,
+        column: &Column,
+        pool: &Pool<'data, 'a>,
+    ) -> Result<(), SelectError> {
+        let Searcher { view, limits, .. } = *self.searcher;
+        let Some(present) = rows_of(&mut self.tables, view, pool.table_id())? else { return Ok(()) };
+        let added = self.lists.entry(pool.id().0).or_insert_with(|| vec![false; pool.list_count() as usize]);
+        let mut members = Vec::new();
+        each_code(table, column, &part.rows, &limits, |number| {
+            if added.get(number as usize).is_none_or(|added| *added) {
+                return Ok(());
+            }
+            mark(added, number);
+            let Some(list) = pool.list(number)? else { return Ok(()) };
+            members.clear();
+            list.push_members(&mut members)?;
+            for &member in &members {
+                if part.members.as_ref().is_none_or(|kept| kept.contains(member)) {
+                    mark(present, member);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Passes all rows down to the dictionary. A table refers to earlier ones only.
+    fn into_codes(mut self) -> Result<Vec<bool>, SelectError> {
+        let Searcher { view, index, limits } = *self.searcher;
+        while let Some((number, present)) = self.tables.pop_last() {
+            if number == self.key.0 {
+                return Ok(present);
+            }
+            limits.check()?;
+            let (Some(indexed), Some(table)) = (index.column(number, self.key), view.table(TableId(number))?) else {
+                continue;
+            };
+            let Some(column) = table.column(indexed.number)? else { continue };
+            let Some(below) = rows_of(&mut self.tables, view, TableId(indexed.domain))? else { continue };
+            let mut present = present.into_iter();
+            each_code(&table, &column, &Ranges::up_to(table.row_count()), &limits, |code| {
+                if present.next() == Some(true) {
+                    mark(below, code);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// Returns whether each row of a table is there, at first none.
+fn rows_of<'t>(
+    tables: &'t mut BTreeMap<u32, Vec<bool>>,
+    view: &BlockView<'_>,
+    table: TableId,
+) -> Result<Option<&'t mut Vec<bool>>, SelectError> {
+    match tables.entry(table.0) {
+        Entry::Occupied(rows) => Ok(Some(rows.into_mut())),
+        Entry::Vacant(place) => match view.table(table)? {
+            Some(opened) => Ok(Some(place.insert(vec![false; opened.row_count() as usize]))),
+            None => Ok(None),
+        },
+    }
+}
+
+#[inline]
+fn mark(rows: &mut [bool], row: u32) {
+    if let Some(row) = rows.get_mut(row as usize) {
+        *row = true;
+    }
+}
