@@ -160,11 +160,13 @@ impl ChunkProofs {
         Self { words: (0..words).map(|_| AtomicU64::new(0)).collect() }
     }
 
+    #[inline]
     fn word(&self, chunk: u64) -> Option<(&AtomicU64, u64)> {
         let word = usize::try_from(chunk / 64).ok().and_then(|word| self.words.get(word))?;
         Some((word, 1 << (chunk % 64)))
     }
 
+    #[inline]
     fn is_proved(&self, chunk: u64) -> bool {
         // Relaxed: the bit is about immutable bytes and orders no other access.
         self.word(chunk).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
@@ -196,6 +198,17 @@ impl SectionProofs<'_> {
         // Does not wrap: callers have these bytes at hand. If it did, other chunks would be checked.
         let start = self.offset.wrapping_add(start);
         let end = start.wrapping_add(len).min(self.end);
+        let (first, last) = (start / CHUNK_LEN, end.wrapping_sub(1) / CHUNK_LEN);
+        // Almost all reads are of a few bytes of a chunk that was read before.
+        if first == last && self.proofs.is_proved(first) {
+            return Ok(());
+        }
+        self.prove_range(start, end)
+    }
+
+    /// Checks the chunks from byte `start` of the file to before byte `end`, unless they were checked before.
+    #[inline(never)]
+    fn prove_range(&self, start: u64, end: u64) -> Result<()> {
         let mut chunk = start / CHUNK_LEN;
         while chunk * CHUNK_LEN < end {
             if !self.proofs.is_proved(chunk) {
