@@ -93,11 +93,12 @@
 //! | `block_set` | [`BlockSet`]: the live blocks of a folder, queried together |
 //! | `condition` | matchers as codes of a dictionary |
 //! | `row_set` | rows of a table whose code is in a set |
-//! | `tally` | [`Tally`]: series per keyset, key and value; names and values of labels |
+//! | `values` | values of a label |
+//! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
 //! | `project` | [`Projection`], [`Groups`] and fingerprints: labels of many series, on codes |
 //! | `label_order` | [`LabelOrder`]: series in the order of their labels |
-//! | `find_many` | searches for many labelsets at once |
-//! | `part` | selected series of one keyset |
+//! | `find`, `find_many` | searches for one labelset, and for many at once |
+//! | `part`, `members` | selected series of one keyset, and selected members of its lists |
 //! | `ranges` | [`Ranges`]: sorted ranges of numbers |
 //! | `limits` | [`Limits`]: most series, most time, cancellation |
 //! | `error` | [`SelectError`] |

@@ -11,10 +11,11 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::{Block, Checks};
-use chronoxide_select::{BlockSet, Labels, Limits, Matcher, Operator, SelectError, SetSelection};
+use chronoxide_select::{BlockSet, BlockSetError, Labels, Limits, Matcher, Operator, SelectError, SetSelection};
 use chronoxide_testdata::merging::merge_in_memory;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_testdata::requirement::skip_or_fail;
 use chronoxide_testdata::selecting::random_matchers;
 
 /// A folder of `count` random blocks with times; block `n` has data from `n` * 10 to `n` * 10 + 10.
@@ -218,4 +219,25 @@ fn limits_hold_for_all_blocks_together() {
     assert_eq!(set.query().with_limits(limits).select(&[]).expect_err("cancelled"), SelectError::Cancelled);
     let limits = Limits::default().with_timeout(std::time::Duration::ZERO);
     assert_eq!(set.query().with_limits(limits).select(&[]).expect_err("late"), SelectError::DeadlineExceeded);
+}
+
+#[test]
+fn a_folder_that_exceeds_the_limits_of_the_system_is_not_taken_for_a_damaged_one() {
+    // A file of 2^60 bytes, without any content: no address space has room for it.
+    let folder = match tempfile::tempdir_in("/dev/shm") {
+        Ok(folder) => folder,
+        Err(error) => return skip_or_fail("a file system with files of any length", error),
+    };
+    let contents = blocks(folder.path(), 3, &mut Random::new(3));
+    let large = fs::File::create(folder.path().join("large.cx")).expect("a file");
+    large.set_len(1 << 60).expect("a file in memory can have this length");
+    // SAFETY: files of the folder are not changed while they are mapped.
+    for result in [unsafe { BlockSet::map(folder.path(), Checks::Lazy) }, BlockSet::read(folder.path(), Checks::Lazy)] {
+        let error = result.expect_err("not all blocks fit");
+        assert!(matches!(error, BlockSetError::TooMany { opened: 3, .. }), "{error:?}");
+        assert!(error.to_string().contains("limit is reached after 3 blocks"), "{error}");
+    }
+    fs::remove_file(folder.path().join("large.cx")).expect("a file");
+    let set = BlockSet::read(folder.path(), Checks::Lazy).expect("the others fit");
+    assert_eq!(set.blocks().len(), contents.len());
 }

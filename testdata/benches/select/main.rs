@@ -17,7 +17,8 @@ use chronoxide_ingest::{AssembleOptions, Assembler};
 use chronoxide_labels::Layout;
 use chronoxide_select::{Index, Labels, Matcher, Searcher, Selector};
 use chronoxide_workload::{Options, Workload};
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use prost::Message;
 
 /// Selectors by kind. The values are those of the workload's first seed.
@@ -41,6 +42,9 @@ fn block(series: u64, layout: Layout) -> Vec<u8> {
     let (_, blocks) = assembler.finish().expect("within limits");
     blocks.into_iter().next().expect("one block")
 }
+
+/// A metric with 43,603 series of a million.
+const METRIC: &str = r#"{__name__="http.client.request.duration"}"#;
 
 /// Returns the matchers of a selector with the first pod of the block.
 fn equal_to_first(view: &BlockView<'_>, name: &str) -> Vec<Matcher> {
@@ -72,7 +76,7 @@ fn select(criterion: &mut Criterion) {
         let searcher = Searcher::new(&view, &index);
         let mut selectors: Vec<(String, Vec<Matcher>)> = SELECTORS
             .iter()
-            .map(|(name, text)| ((*name).to_owned(), text.parse::<Selector>().expect("valid").matchers().to_vec()))
+            .map(|(name, text)| ((*name).to_owned(), Selector::parse_any(text).expect("valid").matchers().to_vec()))
             .collect();
         selectors.push(("pod".to_owned(), equal_to_first(&view, "k8s.pod.name")));
 
@@ -102,12 +106,35 @@ fn select(criterion: &mut Criterion) {
 
 /// Values, groups, projections and fingerprints.
 fn labels(criterion: &mut Criterion, searcher: &Searcher<'_, '_>, layout: Layout, series: u64) {
-    let metric: Selector = SELECTORS[0].1.parse().expect("valid");
+    let metric: Selector = METRIC.parse().expect("valid");
     let mut group = criterion.benchmark_group(format!("labels/{}/{}", series, layout.name()));
     group.sample_size(20);
     group.bench_function("values of pod, of a metric", |bencher| {
         bencher.iter(|| searcher.label_values("k8s.pod.name", metric.matchers(), None).expect("sound").len());
     });
+    group.bench_function("values of names, of a namespace", |bencher| {
+        let namespace: Selector = r#"{"k8s.namespace.name"="search"}"#.parse().expect("valid");
+        bencher.iter(|| searcher.label_values("__name__", namespace.matchers(), None).expect("sound").len());
+    });
+    group.bench_function("select a metric and project two labels", |bencher| {
+        bencher.iter(|| {
+            let refs: Vec<SeriesRef> = searcher.select(metric.matchers()).expect("sound").iter().collect();
+            searcher.project(&refs, &["k8s.pod.name", "http.response.status_code"]).expect("sound").codes(0).len()
+        });
+    });
+    group.bench_function("select a metric and walk all labels", |bencher| {
+        let mut resolver = searcher.view().resolver();
+        bencher.iter(|| {
+            let selection = searcher.select(metric.matchers()).expect("sound");
+            let mut bytes = 0;
+            for series in &selection {
+                let labels = resolver.labels(series).expect("sound").expect("in range");
+                bytes += labels.iter().map(|label| label.value.len()).sum::<usize>();
+            }
+            bytes
+        });
+    });
+    find(&mut group, searcher, series);
     let all = searcher.select(&[]).expect("sound");
     group.throughput(Throughput::Elements(series));
     for (name, kept) in [
@@ -134,6 +161,38 @@ fn labels(criterion: &mut Criterion, searcher: &Searcher<'_, '_>, layout: Layout
         });
     });
     group.finish();
+}
+
+/// Searches for labelsets at random, and for such that the block lacks.
+fn find(group: &mut BenchmarkGroup<'_, WallTime>, searcher: &Searcher<'_, '_>, series: u64) {
+    type Labelset = Vec<(Vec<u8>, Vec<u8>)>;
+    let labelset = |number: u64| -> Labelset {
+        let random = SeriesRef(((number * 2_654_435_761) % series) as u32);
+        let labels = searcher.view().series(random).expect("sound").expect("in range");
+        labels.labels().map(|label| label.expect("sound")).map(|l| (l.name.to_vec(), l.value.to_vec())).collect()
+    };
+    let known: Vec<Labelset> = (0..1000).map(labelset).collect();
+    let mut unknown_pod = known.clone();
+    let mut unknown_name = known.clone();
+    for labels in &mut unknown_pod {
+        labels.iter_mut().filter(|(name, _)| name == b"k8s.pod.name").for_each(|(_, value)| value.push(b'x'));
+    }
+    for labels in &mut unknown_name {
+        labels.push((b"no such name".to_vec(), b"x".to_vec()));
+    }
+    group.throughput(Throughput::Elements(known.len() as u64));
+    for (name, labelsets) in [("find", &known), ("miss a pod", &unknown_pod), ("miss a name", &unknown_name)] {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| labelsets.iter().filter(|labels| searcher.find(labels).expect("sound").is_some()).count());
+        });
+    }
+    group.bench_function("find, without the index", |bencher| {
+        let find = |labels: &Labelset| {
+            let labels = labels.iter().map(|(name, value)| (name, value));
+            searcher.view().find(labels).expect("sound").is_some()
+        };
+        bencher.iter(|| known.iter().filter(|labels| find(labels)).count());
+    });
 }
 
 criterion_group!(benches, select);
