@@ -148,7 +148,7 @@ impl<'data, 'view> Part<'data, 'view> {
 }
 
 /// A row of a keyset, and the number of series before it.
-struct Place<'a, 'data, 'view> {
+pub(crate) struct Place<'a, 'data, 'view> {
     keyset: &'a Keyset<'data, 'view>,
     lists: &'a Lists<'data, 'view>,
     row: u32,
@@ -156,12 +156,12 @@ struct Place<'a, 'data, 'view> {
 }
 
 impl<'a, 'data, 'view> Place<'a, 'data, 'view> {
-    fn new(keyset: &'a Keyset<'data, 'view>, lists: &'a Lists<'data, 'view>) -> Self {
+    pub(crate) fn new(keyset: &'a Keyset<'data, 'view>, lists: &'a Lists<'data, 'view>) -> Self {
         Self { keyset, lists, row: 0, before: 0 }
     }
 
     /// Moves forward to `row`, or to the end, and returns the number of series before it.
-    fn move_to(&mut self, row: u32) -> Result<u32, SelectError> {
+    pub(crate) fn move_to(&mut self, row: u32) -> Result<u32, SelectError> {
         if row > self.row.saturating_add(NEAR_ROWS) {
             self.before = self.keyset.series_before(row)?.unwrap_or_else(|| self.keyset.series_count());
             self.row = row;

@@ -1,9 +1,10 @@
 //! [`Groups`]: series that have equal values of some labels.
 
+use std::iter;
 use std::ops::Range;
 use std::rc::Rc;
 
-use chronoxide_format::view::{BlockView, Column, Keyset, Label};
+use chronoxide_format::view::{BlockView, Column, Keyset, Label, Pool};
 use chronoxide_format::{KeyId, SeriesRef};
 use hashbrown::{HashMap, HashSet};
 
@@ -11,6 +12,7 @@ use super::Labels;
 use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
 use super::path::{Cursor, Source};
 use super::spans::{for_each_keyset, room_for};
+use crate::part::{Lists, Place};
 use crate::tally::each_code;
 use crate::{Ranges, Searcher, SelectError, Selection};
 
@@ -122,6 +124,7 @@ impl Searcher<'_, '_> {
             by_id: HashMap::new(),
             by_labels: HashMap::new(),
             members: HashMap::new(),
+            lists: HashMap::new(),
         };
         for_each_keyset(self, selection, |keyset, places| grouping.add(keyset, places))?;
         let Grouping { numbers, first, .. } = grouping;
@@ -166,6 +169,8 @@ struct Grouping<'s, 'a, 'data> {
     by_labels: HashMap<LabelsetId, u32>,
     /// Kept labels of the members of lists, by the table of the members.
     members: HashMap<u32, Rc<Members>>,
+    /// Lists as runs, by pool.
+    lists: HashMap<u32, ListRuns>,
 }
 
 /// The kept labelsets of the rows that lists refer to, numbered without gaps.
@@ -186,6 +191,57 @@ impl Members {
         };
         let numbers = rows.iter().map(&mut number).collect();
         Self { numbers, ids }
+    }
+}
+
+/// Neighbours in a list that have the same kept labels.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Number of their labelset in [`Members`].
+    number: u32,
+    len: u32,
+    /// The first of them.
+    member: u32,
+}
+
+/// The lists of a pool as runs. Many rows of many keysets end in the same list, so that each list is read once.
+struct ListRuns {
+    /// For each list of the pool, its place in `spans` plus one; 0 if it was not read yet.
+    places: Vec<u32>,
+    /// Runs of each list that was read.
+    spans: Vec<Range<usize>>,
+    runs: Vec<Run>,
+    /// Members of a list, to be reused.
+    buffer: Vec<u32>,
+}
+
+impl ListRuns {
+    fn new(pool: &Pool<'_, '_>) -> Self {
+        let places = vec![0; pool.list_count() as usize];
+        Self { places, spans: Vec::new(), runs: Vec::new(), buffer: Vec::new() }
+    }
+
+    /// Returns the runs of a list; none for a list out of range, which only a damaged block has.
+    fn get(&mut self, pool: &Pool<'_, '_>, list: u32, members: &Members) -> Result<&[Run], SelectError> {
+        let Some(place) = self.places.get_mut(list as usize) else { return Ok(&[]) };
+        if *place == 0 {
+            self.buffer.clear();
+            if let Some(list) = pool.list(list)? {
+                list.push_members(&mut self.buffer)?;
+            }
+            let start = self.runs.len();
+            for &member in &self.buffer {
+                let number = members.numbers.get(member as usize).copied().unwrap_or_default();
+                match self.runs[start..].last_mut() {
+                    Some(last) if last.number == number => last.len += 1,
+                    _ => self.runs.push(Run { number, len: 1, member }),
+                }
+            }
+            self.spans.push(start..self.runs.len());
+            *place = self.spans.len() as u32;
+        }
+        let span = self.spans.get(*place as usize - 1).cloned().unwrap_or_default();
+        Ok(self.runs.get(span).unwrap_or_default())
     }
 }
 
@@ -236,8 +292,9 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
             ids.iter().for_each(|id| *row_counts.entry(*id).or_default() += 1);
         }
         let mut row_groups = RowGroups { id: None, generation: 0, groups: vec![(0, 0); members.ids.len()] };
+        let Some(pool) = keyset.pool() else { return Ok(()) };
+        let mut lists = self.lists.remove(&pool.id().0).unwrap_or_else(|| ListRuns::new(&pool));
         let mut cursor = Cursor::new(*keyset)?;
-        let mut list_members = Vec::new();
         for range in places.as_slice() {
             let mut place = range.start;
             while place < range.end && cursor.move_to(place)? {
@@ -245,11 +302,13 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
                 let id = ids.get((cursor.row - first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
                 row_groups.begin(id);
                 let is_new = row_counts.get(&id) == Some(&1);
-                list_members.clear();
-                cursor.push_members(&mut list_members)?;
-                let selected = (place - cursor.before) as usize..(end - cursor.before) as usize;
-                for (&member, place) in list_members.get(selected).unwrap_or_default().iter().zip(place..) {
-                    let number = members.numbers.get(member as usize).copied().unwrap_or_default() as usize;
+                let mut run_end = cursor.before;
+                for run in lists.get(&pool, cursor.list.unwrap_or(u32::MAX), &members)? {
+                    run_end = run_end.saturating_add(run.len);
+                    if run_end <= place {
+                        continue;
+                    }
+                    let number = run.number as usize;
                     let Some(slot) = row_groups.groups.get_mut(number) else { continue };
                     if slot.0 != row_groups.generation {
                         let series = keyset.first().0.saturating_add(place);
@@ -258,15 +317,22 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
                             self.first.len() as u32 - 1
                         } else {
                             let joined = self.folding.fold.join(id, members.ids[number]);
-                            self.group_of(&own, joined, cursor.row, member, series)?
+                            self.group_of(&own, joined, cursor.row, run.member, series)?
                         };
                         *slot = (row_groups.generation, group);
                     }
-                    self.numbers.push(slot.1);
+                    let run_end = run_end.min(end);
+                    self.numbers.extend(iter::repeat_n(slot.1, (run_end - place) as usize));
+                    place = run_end;
+                    if place == end {
+                        break;
+                    }
                 }
+                // A damaged list is shorter than its length.
                 place = end;
             }
         }
+        self.lists.insert(pool.id().0, lists);
         Ok(())
     }
 
@@ -278,24 +344,33 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         ids: &[LabelsetId],
         first_row: u32,
     ) -> Result<(), SelectError> {
-        let mut cursor = Cursor::new(own.keyset)?;
-        let mut last = None;
-        for range in places.as_slice() {
-            let mut place = range.start;
-            while place < range.end && cursor.move_to(place)? {
-                let end = range.end.min(cursor.before.saturating_add(cursor.len));
-                let id = ids.get((cursor.row - first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
-                let group = match last {
-                    Some((same, group)) if same == id => group,
-                    _ => {
-                        let series = own.keyset.first().0.saturating_add(place);
-                        self.group_of(own, id, cursor.row, 0, series)?
+        let lists = Lists::open(&own.keyset)?;
+        let mut walk = lists.as_ref().map(|lists| Place::new(&own.keyset, lists));
+        let mut series_before = |row| walk.as_mut().map_or(Ok(row), |walk| walk.move_to(row));
+        let mut ranges = places.as_slice().iter().cloned().peekable();
+        let mut row = first_row;
+        // Rows with equal labels are passed together.
+        for same in ids.chunk_by(|left, right| left == right) {
+            let (Some(&id), len) = (same.first(), same.len() as u32) else { continue };
+            let end = series_before(row.saturating_add(len))?;
+            let mut group = None;
+            while let Some(range) = ranges.peek_mut().filter(|range| range.start < end) {
+                let group = match group {
+                    Some(group) => group,
+                    None => {
+                        let series = own.keyset.first().0.saturating_add(range.start);
+                        *group.insert(self.group_of(own, id, row, 0, series)?)
                     }
                 };
-                last = Some((id, group));
-                self.numbers.extend(std::iter::repeat_n(group, (end - place) as usize));
-                place = end;
+                let selected = range.end.min(end) - range.start;
+                self.numbers.extend(iter::repeat_n(group, selected as usize));
+                if range.end > end {
+                    range.start = end;
+                    break;
+                }
+                ranges.next();
             }
+            row = row.saturating_add(len);
         }
         Ok(())
     }

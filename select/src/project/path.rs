@@ -94,15 +94,6 @@ impl<'data, 'view> Cursor<'data, 'view> {
         Ok(Self { keyset, lists, row: 0, before: 0, len: 0, list: None })
     }
 
-    /// Appends the members of the current row's list; none for a keyset without lists.
-    pub(crate) fn push_members(&self, members: &mut Vec<u32>) -> Result<(), SelectError> {
-        let (Some(lists), Some(list)) = (&self.lists, self.list) else { return Ok(()) };
-        match lists.pool.list(list)? {
-            Some(list) => Ok(list.push_members(members)?),
-            None => Ok(()),
-        }
-    }
-
     /// Moves to the row that has series `place` of the keyset, which must not be before the row. Returns false if
     /// there is no such row.
     #[inline]
