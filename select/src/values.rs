@@ -54,10 +54,9 @@ impl<'data> Searcher<'_, 'data> {
 struct Presence<'s, 'a, 'data> {
     searcher: &'s Searcher<'a, 'data>,
     key: KeyId,
-    /// Whether each row is there, by table.
+    /// Marks of the rows that are there, by table.
     tables: BTreeMap<u32, Vec<bool>>,
-    /// Whether the members of each list were added, by pool. The selected members of a list are the same in all
-    /// keysets.
+    /// Marks of the lists whose members were added, by pool. A list has the same selected members in all keysets.
     lists: HashMap<u32, Vec<bool>>,
 }
 
@@ -136,7 +135,7 @@ impl<'a, 'data> Presence<'_, 'a, 'data> {
     }
 }
 
-/// Returns whether each row of a table is there, at first none.
+/// Returns the marks of a table's rows, at first none.
 fn rows_of<'t>(
     tables: &'t mut BTreeMap<u32, Vec<bool>>,
     view: &BlockView<'_>,
