@@ -126,16 +126,25 @@ impl Index {
         let mut users: Vec<(u32, KeysetColumn)> = Vec::new();
         let mut keysets = Vec::with_capacity(view.keyset_count() as usize);
         let (mut map_codes, mut map_ends) = (Vec::new(), Vec::new());
-        // Rows of tables take bits of their own, or none if there is one row. Tables of a forged block may overlap, and
-        // queries take memory per row.
-        let max_rows = 8 * view.bytes().len() as u64 + u64::from(view.table_count());
+        // Queries take memory per row and per list. Both take bits of their own, but for a table of one row; those of a
+        // forged block may overlap.
+        let bits = 8 * view.bytes().len() as u64;
+        let mut lists = 0;
+        for pool in view.pools() {
+            let pool = pool?;
+            lists += u64::from(pool.list_count());
+            if lists > bits {
+                return Err(damaged(Rule::MembersExtent, Place::Pool(pool.id().0.into())).into());
+            }
+        }
+        let max_rows = bits + u64::from(view.table_count());
         let mut rows = 0;
         for table in view.tables() {
             let table = table?;
             let number = table.id().0;
             rows += u64::from(table.row_count());
             if rows > max_rows {
-                return Err(damaged(Rule::TableExtent, number).into());
+                return Err(damaged(Rule::TableExtent, Place::Table(number.into())).into());
             }
             if number < key_count {
                 continue;
@@ -160,18 +169,19 @@ impl Index {
                     users.push((domain.0, KeysetColumn { keyset, column: place }));
                 }
                 let mut own = [0];
-                let (keys, domain_depth) =
-                    inner.get(domain.0, &mut own).ok_or_else(|| damaged(Rule::ColumnDomain, number))?;
+                let (keys, domain_depth) = inner
+                    .get(domain.0, &mut own)
+                    .ok_or_else(|| damaged(Rule::ColumnDomain, Place::Table(number.into())))?;
                 uses.extend(keys.iter().map(|&key| (key, Use { table: number, column: place })));
                 depth = depth.max(domain_depth + 1);
             }
             let labels = uses.len() - first_use;
             if labels > MAX_LABELS as usize {
-                return Err(damaged(Rule::LeavesOrder, number).into());
+                return Err(damaged(Rule::LeavesOrder, Place::Table(number.into())).into());
             }
             // Each level of depth may have a map before it.
             if depth > 2 * MAX_DEPTH + 2 {
-                return Err(damaged(Rule::TableDepth, number).into());
+                return Err(damaged(Rule::TableDepth, Place::Table(number.into())).into());
             }
             if uses.len() as u64 > limit {
                 return Err(SelectError::TooManyLabels { labels: uses.len() as u64, limit });
@@ -194,9 +204,16 @@ impl Index {
         keysets.sort_unstable();
         let hasher = DefaultHashBuilder::default();
         let mut names = HashTable::with_capacity(key_count as usize);
+        let mut name_bytes = 0;
         for (name, key) in view.label_names().zip(0..) {
+            let name = name?;
+            // Names differ. Keys of a forged block may share a long one, and hashing takes time per byte.
+            name_bytes += name.len();
+            if name_bytes > view.bytes().len() {
+                return Err(damaged(Rule::KeysOrder, Place::Key(key.into())).into());
+            }
             // Rehashing does not happen: there is room for all keys.
-            names.insert_unique(hasher.hash_one(name?), KeyId(key), |_| 0);
+            names.insert_unique(hasher.hash_one(name), KeyId(key), |_| 0);
         }
         Ok(Self {
             starts,
@@ -364,7 +381,6 @@ fn hash_of_keys(keys: impl Iterator<Item = KeyId>) -> u32 {
     (sum >> 32) as u32
 }
 
-fn damaged(rule: Rule, table: u32) -> Error {
-    let place = Place::Table(table.into());
+fn damaged(rule: Rule, place: Place) -> Error {
     Error::Corrupt(Corruption { rule, section: rule.section(), place, found: None, expected: None })
 }
