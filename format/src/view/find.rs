@@ -1,13 +1,14 @@
 //! Search for the series with given labels (spec, sections 9 and 12): binary searches from symbols to dictionaries,
 //! tables, prefix and list member.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 use super::series::compare_keys;
 use super::symbol::binary_search;
 use super::{BlockView, Column, Domain, Keyset, Table};
 use crate::error::{Place, corrupt, corrupt_at};
-use crate::layout::{MAX_DEPTH, MAX_WIDE};
+use crate::layout::{MAX_DEPTH, MAX_LABELS, MAX_WIDE};
 use crate::number::index;
 use crate::{Error, KeyId, Result, Rule, SeriesRef};
 
@@ -69,6 +70,33 @@ impl Value<'_> {
 /// Maximum steps from the table of a keyset or pool to a dictionary: each level of depth may have a map before it, and
 /// a keyset's table may be a map.
 const MAX_STEPS: u32 = 2 * MAX_DEPTH + 2;
+
+/// Maximum number of columns that lead to the labels of a series: each step has at most one per label.
+const MAX_VISITS: u32 = MAX_LABELS * (MAX_STEPS + 1);
+
+/// What is left of the work that a search may take, for any bytes.
+#[derive(Clone, Copy)]
+struct Bounds<'b> {
+    /// Steps down to a dictionary.
+    steps: u32,
+    /// Columns to visit. Those of a forged block can lead to the same table over and over.
+    visits: &'b Cell<u32>,
+}
+
+impl Bounds<'_> {
+    /// Takes a step down from a table.
+    fn step(self, table: &Table<'_, '_>) -> Result<Self> {
+        let too_deep = || corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into()));
+        Ok(Self { steps: self.steps.checked_sub(1).ok_or_else(too_deep)?, ..self })
+    }
+
+    /// Visits a column of a table.
+    fn visit(self, table: &Table<'_, '_>) -> Result<()> {
+        let too_many = || corrupt_at(Rule::LeavesOrder, Place::Table(table.id().0.into()));
+        self.visits.set(self.visits.get().checked_sub(1).ok_or_else(too_many)?);
+        Ok(())
+    }
+}
 
 /// Columns of a table that is searched with little memory.
 const NARROW: u32 = 64;
@@ -186,13 +214,15 @@ impl Keyset<'_, '_> {
     }
 
     fn find_labels(&self, wanted: impl WantedLabels) -> Result<Option<SeriesRef>> {
-        let Some(row) = find_row(&self.table(), wanted, MAX_STEPS)? else {
+        let visits = Cell::new(MAX_VISITS);
+        let bounds = Bounds { steps: MAX_STEPS, visits: &visits };
+        let Some(row) = find_row(&self.table(), wanted, bounds)? else {
             return Ok(None);
         };
         let in_list = match self.stored_list(row)? {
             None => 0,
             Some(list) => {
-                let Some(member) = find_member(self, wanted)? else {
+                let Some(member) = find_member(self, wanted, bounds)? else {
                     return Ok(None);
                 };
                 match list.position(member)? {
@@ -207,17 +237,17 @@ impl Keyset<'_, '_> {
 }
 
 /// Returns the row of the pool's table that has the wanted labels.
-fn find_member(keyset: &Keyset<'_, '_>, wanted: impl WantedLabels) -> Result<Option<u32>> {
+fn find_member(keyset: &Keyset<'_, '_>, wanted: impl WantedLabels, bounds: Bounds<'_>) -> Result<Option<u32>> {
     match keyset.pool() {
-        Some(pool) => find_row(&pool.table()?, wanted, MAX_STEPS),
+        Some(pool) => find_row(&pool.table()?, wanted, bounds),
         None => Ok(None),
     }
 }
 
 /// Returns the row of `table` that has the wanted values for all keys of the table.
 ///
-/// Recurses through the levels of depth and the maps between them; `steps` bounds the recursion for any bytes.
-fn find_row(table: &Table<'_, '_>, wanted: impl WantedLabels, steps: u32) -> Result<Option<u32>> {
+/// Recurses through the levels of depth and the maps between them.
+fn find_row(table: &Table<'_, '_>, wanted: impl WantedLabels, bounds: Bounds<'_>) -> Result<Option<u32>> {
     if table.is_dictionary() {
         return match wanted.get(KeyId(table.id().0)) {
             Some(Value::Code(code)) => Ok(Some(code)),
@@ -225,9 +255,7 @@ fn find_row(table: &Table<'_, '_>, wanted: impl WantedLabels, steps: u32) -> Res
             None => Ok(None),
         };
     }
-    let Some(below) = steps.checked_sub(1) else {
-        return Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())));
-    };
+    let below = bounds.step(table)?;
     // Most tables have few columns: zeroing the fields of the widest costs more than their search.
     if table.column_count() <= NARROW {
         find_row_within::<{ index(NARROW) }>(table, wanted, below)
@@ -240,12 +268,13 @@ fn find_row(table: &Table<'_, '_>, wanted: impl WantedLabels, steps: u32) -> Res
 fn find_row_within<const N: usize>(
     table: &Table<'_, '_>,
     wanted: impl WantedLabels,
-    below: u32,
+    below: Bounds<'_>,
 ) -> Result<Option<u32>> {
     let mut fields = [Field::default(); N];
     let mut count = 0;
     let mut start_bit = 0;
     for number in 0..table.column_count() {
+        below.visit(table)?;
         let column = table.column_from(number, start_bit)?;
         start_bit = column.start_bit + column.width;
         if matches!(column.domain, Domain::Pool(_)) {
@@ -277,7 +306,7 @@ fn find_value<'w>(
     table: &Table<'_, '_>,
     column: &Column,
     wanted: &'w impl WantedLabels,
-    steps: u32,
+    bounds: Bounds<'_>,
 ) -> Result<Option<Value<'w>>> {
     let view = table.view;
     if let Domain::Table(key) = column.domain
@@ -288,16 +317,16 @@ fn find_value<'w>(
     let Some(behind) = table.behind(column.domain)? else {
         return Ok(None);
     };
-    let row = if behind.is_map() { find_mapped(&behind, *wanted, steps) } else { find_row(&behind, *wanted, steps) };
+    let row = if behind.is_map() { find_mapped(&behind, *wanted, bounds) } else { find_row(&behind, *wanted, bounds) };
     Ok(row?.map(Value::Code))
 }
 
 /// Returns the row of a map that has the wanted labels.
-fn find_mapped(map: &Table<'_, '_>, wanted: impl WantedLabels, steps: u32) -> Result<Option<u32>> {
+fn find_mapped(map: &Table<'_, '_>, wanted: impl WantedLabels, bounds: Bounds<'_>) -> Result<Option<u32>> {
     let column = map.stored_column(0)?;
     let value = match map.behind(column.domain)? {
         Some(behind) if behind.is_dictionary() => wanted.get(KeyId(behind.id().0)),
-        Some(behind) if !behind.is_map() => find_row(&behind, wanted, steps.saturating_sub(1))?.map(Value::Code),
+        Some(behind) if !behind.is_map() => find_row(&behind, wanted, bounds.step(map)?)?.map(Value::Code),
         _ => None,
     };
     let Some(value) = value else {
