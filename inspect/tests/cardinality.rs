@@ -68,7 +68,7 @@ fn model(blocks: u64, series: &BTreeSet<Labelset>, first: usize) -> Value {
 #[track_caller]
 fn check(paths: &[&str], blocks: u64, series: &BTreeSet<Labelset>) {
     let ask = |more: &[&str]| -> Value {
-        serde_json::from_str(&stdout(&[&["cardinality", "--json"], paths, more].concat())).unwrap()
+        serde_json::from_str(&stdout(&[&["cardinality", "--json", "--quiet"], paths, more].concat())).unwrap()
     };
     assert_eq!(ask(&["--first", "0"]), model(blocks, series, usize::MAX));
     assert_eq!(ask(&[]), model(blocks, series, 10));

@@ -54,11 +54,11 @@ fn check(paths: &[&str], series: &BTreeSet<Labelset>) {
     for (selectors, filter) in CASES {
         let expected: BTreeSet<Labelset> = series.iter().filter(|labels| filter(labels)).cloned().collect();
         let ask = |first: &[&str]| stdout(&with_matches(&[first, paths].concat(), selectors));
-        assert_eq!(series_of(&ask(&["series", "--json"])), expected, "{paths:?} {selectors:?}");
+        assert_eq!(series_of(&ask(&["series", "-q", "--json"])), expected, "{paths:?} {selectors:?}");
         let names: BTreeSet<&str> = expected.iter().flatten().map(|(name, _)| name.as_str()).collect();
         let strings =
             |lines: &str| -> Vec<String> { lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect() };
-        assert!(strings(&ask(&["labels", "--json"])).iter().eq(&names), "{paths:?} {selectors:?}");
+        assert!(strings(&ask(&["labels", "-q", "--json"])).iter().eq(&names), "{paths:?} {selectors:?}");
         for name in ["__name__", "job", "pod"] {
             let values: BTreeSet<&str> =
                 expected.iter().filter_map(|labels| labels.get(name)).map(String::as_str).collect();
@@ -157,7 +157,9 @@ fn notes_name_labels_without_values_wide_selectors_and_empty_folders() {
     let folder = Folder::new();
     let here = folder.path().to_str().unwrap();
     for (arguments, note, lines) in [
-        (&["values", "absent", &path][..], r#"note: no such value of the label "absent""#, 0),
+        (&["values", "absent", &path][..], r#"note: no block has a label "absent""#, 0),
+        (&["series", &path, "--match", "{jbo='api'}"], r#"note: no block has a label "jbo""#, 0),
+        (&["diff", &path, &path, "--match", "{jbo='api'}"], r#"note: no block has a label "jbo""#, 1),
         (&["values", "job", &path, "--prefix", "x"], r#"note: no such value of the label "job""#, 0),
         (&["series", &path, "--match", "{}"], "note: {} matches every series", 10),
         (

@@ -1,14 +1,15 @@
 //! Arguments of the commands that query labels.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use chronoxide_cli::escape::TerminalSafe;
+use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::{Failure, Quiet, tell};
 use chronoxide_inspect::series::Format;
-use chronoxide_select::Selector;
+use chronoxide_select::{Matcher, Selector};
 use clap::Args;
 
-use super::inputs::Inputs;
+use super::inputs::{Inputs, Queries};
 
 pub(crate) const SERIES: &str = "\
 Examples:
@@ -85,6 +86,28 @@ impl Matching {
             tell(|out| writeln!(out, "chronoxide-inspect: note: {} matches {matched}", TerminalSafe(&shown)));
         }
     }
+
+    /// Tells which labels of the selectors no block has: the name may be a typing error. Selectors that match series
+    /// without their labels are left to [`Matching::tell_wide`].
+    pub(super) fn tell_unknown(&self, queries: &[&Queries<'_>], quiet: Quiet) {
+        let narrow = self.selectors.iter().filter(|selector| !selector.matches_empty());
+        let names: BTreeSet<&str> = narrow.flat_map(Selector::matchers).map(Matcher::name).collect();
+        for name in names {
+            tell_unknown_label(name, queries, quiet);
+        }
+    }
+}
+
+/// Tells if no block has a label, unless blocks are missing. Returns true if so.
+pub(super) fn tell_unknown_label(name: &str, queries: &[&Queries<'_>], quiet: Quiet) -> bool {
+    let is_known = |queries: &&Queries<'_>| {
+        queries.blocks.is_empty() || queries.has_failed() || queries.blocks.iter().any(|block| block.has_label(name))
+    };
+    let is_unknown = !queries.iter().any(is_known);
+    if is_unknown && !quiet.is_set() {
+        tell(|out| writeln!(out, "chronoxide-inspect: note: no block has a label {}", Escaped(name)));
+    }
+    is_unknown
 }
 
 #[derive(Args)]
@@ -126,7 +149,7 @@ pub(crate) struct ValuesArguments {
     #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
     /// Values to show; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, visible_alias = "first", value_name = "N", default_value_t = 0)]
     pub(crate) limit: usize,
 }
 

@@ -13,6 +13,7 @@ pub(crate) fn cardinality(arguments: &CardinalityArguments, quiet: Quiet) -> Res
     let inputs = arguments.sources.open(quiet)?;
     arguments.matching.tell_wide(quiet);
     let queries = inputs.query(&arguments.matching.selectors);
+    arguments.matching.tell_unknown(&[&queries], quiet);
     // Zeros would hide the error.
     if !queries.has_failed() {
         let counts = Cardinality::new(&queries.blocks, (arguments.first > 0).then_some(arguments.first));

@@ -17,6 +17,7 @@ pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Fail
     let [a, b] = paths.map(|path| Inputs::open([path], quiet));
     arguments.matching.tell_wide(quiet);
     let [a, b] = [&a, &b].map(|inputs| inputs.query(&arguments.matching.selectors));
+    arguments.matching.tell_unknown(&[&a, &b], quiet);
     let mut differs = false;
     // A side that cannot be read at all would look as if all of its series were gone.
     if !a.has_failed() && !b.has_failed() {

@@ -8,12 +8,13 @@ use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::{Exit, Failure, Quiet, print, tell};
 use chronoxide_inspect::query::{Line, label_names, label_values};
 
-use super::arguments::{LabelsArguments, ValuesArguments};
+use super::arguments::{LabelsArguments, ValuesArguments, tell_unknown_label};
 
 pub(crate) fn labels(arguments: &LabelsArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(quiet)?;
     arguments.matching.tell_wide(quiet);
     let queries = inputs.query(&arguments.matching.selectors);
+    arguments.matching.tell_unknown(&[&queries], quiet);
     let names = label_names(&queries.blocks);
     print(|out| write_lines(&names, arguments.json, out))?;
     Ok(queries.finish())
@@ -24,11 +25,12 @@ pub(crate) fn values(arguments: &ValuesArguments, quiet: Quiet) -> Result<Exit, 
     let inputs = labels.sources.open(quiet)?;
     labels.matching.tell_wide(quiet);
     let queries = inputs.query(&labels.matching.selectors);
+    labels.matching.tell_unknown(&[&queries], quiet);
     let values = label_values(&queries.blocks, name, prefix, (*limit > 0).then_some(*limit));
     if queries.has_failed() && Path::new(name).is_file() && !quiet.is_set() {
         tell(|out| writeln!(out, "chronoxide-inspect: note: {} is a file: name the label first", Escaped(name)));
     }
-    if values.is_empty() && !queries.has_failed() && !quiet.is_set() {
+    if values.is_empty() && !queries.has_failed() && !tell_unknown_label(name, &[&queries], quiet) && !quiet.is_set() {
         tell(|out| writeln!(out, "chronoxide-inspect: note: no such value of the label {}", Escaped(name)));
     }
     print(|out| write_lines(&values, labels.json, out))?;

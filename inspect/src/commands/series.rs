@@ -12,6 +12,7 @@ pub(crate) fn series(arguments: &SeriesArguments, quiet: Quiet) -> Result<Exit, 
     let inputs = arguments.sources.open(quiet)?;
     arguments.matching.tell_wide(quiet);
     let queries = inputs.query(&arguments.matching.selectors);
+    arguments.matching.tell_unknown(&[&queries], quiet);
     let format = if arguments.json { Format::SeriesJson } else { arguments.format };
     let mut writer = SeriesWriter::new(format, std::io::stdout().is_terminal());
     let mut left = if arguments.first > 0 { arguments.first } else { usize::MAX };

@@ -64,7 +64,7 @@ fn values_of_block<'data>(
     let limit = limit.unwrap_or(usize::MAX);
     let view = block.view();
     if block.is_whole() {
-        let Some(key) = view.key(name)? else { return Ok(BTreeSet::new()) };
+        let Some(key) = block.key(name)? else { return Ok(BTreeSet::new()) };
         let Some(values) = view.label_values(key)? else { return Ok(BTreeSet::new()) };
         let values = values.map(|value| text(value?));
         let begins = |value: &Result<&str, _>| value.as_ref().map_or(true, |value| value.starts_with(prefix));

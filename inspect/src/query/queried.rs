@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use chronoxide_format::error::{Corruption, Place};
 use chronoxide_format::view::{BlockView, FindError, Series, Text};
-use chronoxide_format::{Error, Rule};
+use chronoxide_format::{Error, KeyId, Rule};
 use chronoxide_select::{Index, Matcher, Searcher, Selection, Selector};
 
 use crate::InspectError;
@@ -40,6 +40,19 @@ impl<'data> Queried<'data> {
     #[must_use]
     pub fn into_damage(self) -> Option<InspectError> {
         self.damage.into_inner()
+    }
+
+    /// Returns true if a series of the block has a label with this name, cut as the block's labels were. True, too, if
+    /// that cannot be read.
+    #[must_use]
+    pub fn has_label(&self, name: &str) -> bool {
+        self.key(name).map_or(true, |key| key.is_some())
+    }
+
+    /// Returns the key with a name, which is cut by the label policy of the block as its labels were.
+    pub(super) fn key(&self, name: &str) -> Result<Option<KeyId>, InspectError> {
+        let policy = self.view.meta()?.policy();
+        Ok(self.view.key(policy.name(name).as_bytes())?)
     }
 
     /// Records damage, unless some is known.
