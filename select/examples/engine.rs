@@ -7,7 +7,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use chronoxide_reader::Checks;
-use chronoxide_select::{BlockSet, Labels, Limits, Selector};
+use chronoxide_select::{BlockSet, Labels, Limits, Partial, Selector};
 
 /// A column of an engine: one number per series of a block, by ref. A real one comes from the engine's own files.
 fn column(series_count: u32) -> Vec<u64> {
@@ -21,18 +21,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let selector = Selector::parse_any(selector)?;
     let set = BlockSet::read(folder, Checks::Lazy)?;
+    for (_, error) in set.unreadable() {
+        eprintln!("warning: {error}");
+    }
     let limits = Limits::default().with_max_series(5_000_000).with_timeout(Duration::from_secs(10));
     let query = set.query().with_limits(limits);
 
     let selection = query.select(selector.matchers())?;
-    for error in selection.failed() {
+    let Partial { found: groups, failed, .. } = query.group(&selection, Labels::By(&[label.as_str()]))?;
+    for error in selection.failed().iter().chain(&failed) {
         eprintln!("warning: {error}");
     }
-    let groups = query.group(&selection, Labels::By(&[label.as_str()]))?;
     let mut sums = vec![0_u64; groups.labels().len()];
-    for (place, block) in selection.blocks().iter().enumerate() {
-        let column = column(set.blocks()[block.block].block().view().series_count()?);
-        for (series, &group) in block.series.iter().zip(groups.numbers(place)) {
+    for selected in selection.blocks() {
+        let column = column(set.blocks()[selected.block].block().view().series_count()?);
+        for (series, &group) in selected.series.iter().zip(groups.numbers(selected.block)) {
             sums[group as usize] += column[series.0 as usize];
         }
     }

@@ -24,15 +24,18 @@ pub enum SelectError {
         /// Number of selected series.
         series: u64,
     },
+    /// The selection was made from another snapshot of the folder, in which blocks have other positions.
+    #[error("the selection is of another snapshot of the folder: select again")]
+    OtherSnapshot,
     /// The caller cancelled the query.
     #[error("the query was cancelled")]
     Cancelled,
     /// The catalogue claims many more labels than the file has bytes.
-    #[error("the block's keysets have {labels} labels or more, the limit for a block of its length is {limit}")]
+    #[error("the block's keysets have {labels} keys or more in all, a block of its length may have {limit}")]
     TooManyLabels {
-        /// Labels of keysets that were counted.
+        /// Keys of keysets and inner tables that were counted.
         labels: u64,
-        /// Maximum number of labels.
+        /// Maximum number of them.
         limit: u64,
     },
 }

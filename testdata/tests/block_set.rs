@@ -53,7 +53,7 @@ fn labels(block: &Block, series: SeriesRef) -> Labelset {
 /// Selected labelsets, with the files that have them.
 fn joined(set: &BlockSet, selection: &SetSelection) -> BTreeMap<Labelset, Vec<String>> {
     let mut joined = BTreeMap::new();
-    for series in set.query().join(selection).expect("sound") {
+    for series in set.query().join(selection).expect("sound").found {
         let first = series.occurrences()[0];
         let own = labels(set.blocks()[first.block].block(), first.series);
         let mut files = Vec::new();
@@ -101,10 +101,10 @@ fn a_set_answers_as_the_filter_over_all_its_blocks() {
         let three = values.into_iter().take(3).collect::<Vec<_>>();
         assert_eq!(query.label_values("pod", &matchers, Some(3)).expect("no limits").found, three);
 
-        let groups = query.group(&selection, Labels::By(&["pod", "zone"])).expect("sound");
+        let groups = query.group(&selection, Labels::By(&["pod", "zone"])).expect("sound").found;
         let mut seen = BTreeSet::new();
-        for (place, block) in selection.blocks().iter().enumerate() {
-            for (series, &number) in block.series.iter().zip(groups.numbers(place)) {
+        for block in selection.blocks() {
+            for (series, &number) in block.series.iter().zip(groups.numbers(block.block)) {
                 let mut own = labels(set.blocks()[block.block].block(), series);
                 own.retain(|name, _| name == "pod" || name == "zone");
                 let found = groups.labels()[number as usize].iter();
@@ -122,15 +122,15 @@ fn a_set_answers_as_the_filter_over_all_its_blocks() {
     let fresh = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
     for (labels, set) in all.iter().step_by(17).flat_map(|labels| [(labels, &set), (labels, &fresh)]) {
         let pairs: Vec<(&String, &String)> = labels.iter().collect();
-        let found = set.query().find(&pairs).expect("sound");
-        let files = found.iter().map(|(block, _)| *block).collect::<Vec<_>>();
+        let found = set.query().find(&pairs).expect("sound").found;
+        let files = found.iter().map(|found| found.block).collect::<Vec<_>>();
         assert!(files.is_sorted());
         assert_eq!(files.len(), contents.iter().filter(|series| series.contains(labels)).count());
-        for (block, series) in found {
-            assert_eq!(self::labels(set.blocks()[block].block(), series), *labels);
+        for found in found {
+            assert_eq!(self::labels(set.blocks()[found.block].block(), found.series), *labels);
         }
     }
-    assert_eq!(set.query().find(&[("no", "such")]).expect("sound"), []);
+    assert_eq!(set.query().find(&[("no", "such")]).expect("sound").found, []);
 }
 
 #[test]
@@ -174,6 +174,9 @@ fn a_snapshot_survives_a_compaction_and_a_refresh_hides_its_parents() {
     for number in 0..4 {
         fs::remove_file(folder.path().join(format!("{number:03}.cx"))).expect("a file to delete");
     }
+    let old = set.query().select(&[]).expect("no limits");
+    assert!(matches!(hiding.query().join(&old), Err(SelectError::OtherSnapshot)), "blocks have other positions");
+    assert!(matches!(hiding.query().group(&old, Labels::All), Err(SelectError::OtherSnapshot)));
     let refreshed = set.refresh(Checks::Eager).expect("a folder");
     assert_eq!((refreshed.blocks().len(), refreshed.hidden().len()), (1, 0));
     let union: BTreeSet<Labelset> = contents.into_iter().flatten().collect();
@@ -203,6 +206,24 @@ fn damage_that_is_found_late_takes_down_one_block_only() {
     let expected = contents.iter().flatten().filter(|labels| matches(labels, &matchers)).count();
     assert_eq!(selection.count(), expected as u64);
     assert!(expected > 0);
+
+    // All series are selected without a look at their values; the damage is met later.
+    let query = set.query();
+    let all = query.select(&[]).expect("no limits");
+    assert!(all.failed().is_empty());
+    let distinct = contents.iter().flatten().collect::<BTreeSet<_>>().len();
+    let joined = query.join(&all).expect("the query goes on");
+    assert_eq!(joined.found.len(), distinct);
+    let groups = query.group(&all, Labels::By(&["pod"])).expect("the query goes on");
+    let pods: BTreeSet<_> = contents.iter().flatten().map(|labels| labels.get("pod")).collect();
+    assert_eq!(groups.found.labels().len(), pods.len());
+    let longer = "x".repeat(30_000);
+    let found = query.find(&[("pod", &longer)]).expect("names differ");
+    assert_eq!(found.found, []);
+    for failed in [joined.failed, groups.failed, found.failed] {
+        let [failed] = &failed[..] else { panic!("{failed:?}") };
+        assert!(failed.to_string().contains("damaged.cx"), "{failed}");
+    }
 }
 
 #[test]

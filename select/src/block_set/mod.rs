@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use chronoxide_format::view::TimeRange;
-use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Hidden, OpenError};
+use chronoxide_reader::{Block, BlockId, Checks, FileError, Folder, FolderError, Hidden, OpenError};
 
 pub use groups::SetGroups;
 pub use query::{BlockSelection, Partial, SetQuery, SetSelection};
@@ -30,9 +30,9 @@ use crate::{Index, SelectError};
 /// let set = BlockSet::read(path, Checks::Lazy)?;
 /// let selector: Selector = r#"up{job="db"}"#.parse()?;
 /// let selection = set.query().select(selector.matchers())?;
-/// for series in set.query().join(&selection)? {
-///     for place in series.occurrences() {
-///         println!("series {} of {}", place.series, set.blocks()[place.block].path().display());
+/// for series in set.query().join(&selection)?.found {
+///     for found in series.occurrences() {
+///         println!("series {} of {}", found.series, set.blocks()[found.block].path().display());
 ///     }
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -93,6 +93,14 @@ impl SetBlock {
         Ok(self.index.get_or_init(|| index))
     }
 
+    /// Returns the error of a damaged block with its path, or an error that ends the whole query.
+    fn failure(&self, error: SelectError) -> Result<FileError<SelectError>, SelectError> {
+        match error {
+            SelectError::Block(_) | SelectError::TooManyLabels { .. } => Ok(self.block.locate(error)),
+            other => Err(other),
+        }
+    }
+
     /// Returns the index if it was made.
     fn known_index(&self) -> Option<&Index> {
         self.index.get()
@@ -147,7 +155,8 @@ impl BlockSet {
     }
 
     /// Opens the folder again by reading its blocks, and keeps the indexes of the blocks that are still there. The old
-    /// snapshot stays valid; drop it to release deleted files.
+    /// snapshot stays valid; drop it to release deleted files. Reads all blocks again, so that both are in memory for a
+    /// while: map large ones, and use [`BlockSet::refresh_mapped`].
     ///
     /// # Errors
     /// As [`BlockSet::read`].
@@ -209,7 +218,8 @@ impl BlockSet {
         self
     }
 
-    /// Returns the blocks, by id, which is the order of their times. Results name a block by its place here.
+    /// Returns the blocks in the order of their ids: those without a time range first, then by start time. Results name
+    /// a block by its position here.
     #[must_use]
     pub fn blocks(&self) -> &[SetBlock] {
         &self.blocks

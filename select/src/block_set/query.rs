@@ -1,13 +1,13 @@
 //! [`SetQuery`]: queries of all blocks of a set.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use chronoxide_format::SeriesRef;
 use chronoxide_format::view::{FindError, TimeRange};
 use chronoxide_reader::FileError;
 use rayon::prelude::*;
 
-use super::{BlockSet, SetBlock};
+use super::{BlockSet, Occurrence, SetBlock};
 use crate::{Limits, Matcher, Searcher, SelectError, Selection};
 
 /// A query of the blocks of a set, of all or of a time range. Blocks are queried on all threads; results are in the
@@ -22,6 +22,7 @@ pub struct SetQuery<'a> {
 /// Selected series of several blocks.
 #[derive(Debug)]
 pub struct SetSelection {
+    snapshot: Arc<[SetBlock]>,
     blocks: Vec<BlockSelection>,
     failed: Vec<FileError<SelectError>>,
 }
@@ -30,7 +31,7 @@ pub struct SetSelection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockSelection {
-    /// Place of the block in [`BlockSet::blocks`].
+    /// Position of the block in [`BlockSet::blocks`].
     pub block: usize,
     /// Selected series, at least one.
     pub series: Selection,
@@ -101,17 +102,14 @@ impl<'a> SetQuery<'a> {
         &self,
         query: impl Fn(&Searcher<'_, 'a>) -> Result<T, SelectError> + Sync,
     ) -> Result<Partial<Vec<(usize, T)>>, SelectError> {
-        let ask = |(place, block): (usize, &'a SetBlock)| -> PerBlock<(usize, T)> {
+        let ask = |(position, block): (usize, &'a SetBlock)| -> PerBlock<(usize, T)> {
             let view = block.block().view();
             let found = block
                 .index()
                 .and_then(|index| query(&Searcher::new(&view, index).with_limits(self.limits.without_max_series())));
             match found {
-                Ok(found) => Ok(Ok((place, found))),
-                Err(error @ (SelectError::Block(_) | SelectError::TooManyLabels { .. })) => {
-                    Ok(Err(block.block().locate(error)))
-                }
-                Err(error) => Err(error),
+                Ok(found) => Ok(Ok((position, found))),
+                Err(error) => block.failure(error).map(Err),
             }
         };
         let results: Result<Vec<_>, SelectError> = self.blocks().into_par_iter().map(ask).collect();
@@ -125,6 +123,28 @@ impl<'a> SetQuery<'a> {
         Ok(Partial { found, failed })
     }
 
+    /// Calls `each` with the blocks of a selection, in order. Returns the errors of damaged blocks.
+    pub(super) fn each_selected(
+        &self,
+        selection: &SetSelection,
+        mut each: impl FnMut(&Searcher<'_, 'a>, &BlockSelection) -> Result<(), SelectError>,
+    ) -> Result<Vec<FileError<SelectError>>, SelectError> {
+        if !Arc::ptr_eq(&selection.snapshot, &self.set.blocks) {
+            return Err(SelectError::OtherSnapshot);
+        }
+        let mut failed = Vec::new();
+        for selected in selection.blocks() {
+            let Some(block) = self.set.blocks().get(selected.block) else { continue };
+            let view = block.block().view();
+            let done =
+                block.index().and_then(|index| each(&Searcher::new(&view, index).with_limits(self.limits), selected));
+            if let Err(error) = done {
+                failed.push(block.failure(error)?);
+            }
+        }
+        Ok(failed)
+    }
+
     /// Returns the series that satisfy all matchers.
     ///
     /// # Errors
@@ -136,7 +156,7 @@ impl<'a> SetQuery<'a> {
         })?;
         let selected = found.into_iter().filter(|(_, series)| !series.is_empty());
         let blocks = selected.map(|(block, series)| BlockSelection { block, series }).collect();
-        let selection = SetSelection { blocks, failed };
+        let selection = SetSelection { snapshot: Arc::clone(&self.set.blocks), blocks, failed };
         self.limits.check_series(selection.count())?;
         Ok(selection)
     }
@@ -164,29 +184,37 @@ impl<'a> SetQuery<'a> {
     }
 
     /// Returns the blocks that have the series with exactly these labels, in order, with its ref in each. Uses the
-    /// indexes that earlier queries made, and makes none: making one costs as much as many searches.
+    /// indexes that earlier queries made, and makes none: making one costs as much as many searches. The limits are not
+    /// checked.
     ///
     /// # Errors
-    /// [`FindError::DuplicateName`] if two labels have one name, and [`FindError::Block`] if a block is damaged in a
-    /// byte that was read.
+    /// [`FindError::DuplicateName`] if two labels have one name.
     pub fn find<N: AsRef<[u8]> + Sync, V: AsRef<[u8]> + Sync>(
         &self,
         labels: &[(N, V)],
-    ) -> Result<Vec<(usize, SeriesRef)>, FileError<FindError>> {
-        let find = |(place, block): (usize, &SetBlock)| {
+    ) -> Result<Partial<Vec<Occurrence>>, FindError> {
+        let find = |(position, block): (usize, &SetBlock)| {
             let view = block.block().view();
             let found = match block.known_index() {
                 Some(index) => Searcher::new(&view, index).find(labels),
                 None => view.find(labels.iter().map(|(name, value)| (name, value))),
             };
             match found {
-                Ok(found) => Ok(found.map(|series| (place, series))),
-                Err(error) => Err(block.block().locate(error)),
+                Ok(found) => Ok(Ok(found.map(|series| Occurrence { block: position, series }))),
+                Err(FindError::Block(error)) => Ok(Err(block.block().locate(SelectError::Block(error)))),
+                Err(error) => Err(error),
             }
         };
         // A search takes microseconds: pieces of several blocks.
-        let found: Vec<_> = self.blocks().into_par_iter().with_min_len(64).map(find).collect::<Result<_, _>>()?;
-        Ok(found.into_iter().flatten().collect())
+        let results: Result<Vec<_>, _> = self.blocks().into_par_iter().with_min_len(64).map(find).collect();
+        let mut partial = Partial { found: Vec::new(), failed: Vec::new() };
+        for result in results? {
+            match result {
+                Ok(found) => partial.found.extend(found),
+                Err(error) => partial.failed.push(error),
+            }
+        }
+        Ok(partial)
     }
 }
 

@@ -5,9 +5,9 @@ use chronoxide_format::view::{BlockView, Label};
 use chronoxide_format::{Result as FormatResult, SeriesRef};
 use hashbrown::HashMap;
 
-use super::{SetQuery, SetSelection};
+use super::{Partial, SetQuery, SetSelection};
+use crate::SelectError;
 use crate::project::Labels;
-use crate::{Searcher, SelectError};
 
 /// A series, and the blocks that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct JoinedSeries {
 /// Ref of a series in one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Occurrence {
-    /// Place of the block in [`BlockSet::blocks`](super::BlockSet::blocks).
+    /// Position of the block in [`BlockSet::blocks`](super::BlockSet::blocks).
     pub block: usize,
     /// Ref of the series in this block.
     pub series: SeriesRef,
@@ -43,18 +43,15 @@ impl SetQuery<'_> {
     /// Joins the series of a selection that have equal labels. They come in the order of their first occurrence.
     ///
     /// Series are joined by fingerprint, and then compared label by label. Takes some 100 bytes of memory per distinct
-    /// series, and 16 per occurrence.
+    /// series, and 16 per occurrence. The series of a damaged block are missing.
     ///
     /// # Errors
-    /// [`SelectError::Block`] if a block is damaged in a byte that was read, and errors of the
-    /// [`Limits`](crate::Limits).
-    pub fn join(&self, selection: &SetSelection) -> Result<Vec<JoinedSeries>, SelectError> {
+    /// [`SelectError::OtherSnapshot`], and errors of the [`Limits`](crate::Limits).
+    pub fn join(&self, selection: &SetSelection) -> Result<Partial<Vec<JoinedSeries>>, SelectError> {
         let mut joined: Vec<JoinedSeries> = Vec::new();
         let mut known: HashMap<Fingerprint, Vec<usize>> = HashMap::new();
-        for block in selection.blocks() {
-            let Some(own) = self.set.blocks().get(block.block) else { continue };
-            let view = own.block().view();
-            let searcher = Searcher::new(&view, own.index()?).with_limits(self.limits);
+        let failed = self.each_selected(selection, |searcher, block| {
+            let view = searcher.view();
             let fingerprints = searcher.fingerprints(&block.series, Labels::All)?;
             for (series, fingerprint) in block.series.iter().zip(fingerprints) {
                 let same = known.entry(fingerprint).or_default();
@@ -66,7 +63,7 @@ impl SetQuery<'_> {
                     };
                     let Some(first) = self.set.blocks().get(*block) else { continue };
                     // A block has each labelset once.
-                    if *block != occurrence.block && have_equal_labels(&view, series, &first.block().view(), *other)? {
+                    if *block != occurrence.block && have_equal_labels(view, series, &first.block().view(), *other)? {
                         found = Some(candidate);
                         break;
                     }
@@ -79,8 +76,9 @@ impl SetQuery<'_> {
                     }
                 }
             }
-        }
-        Ok(joined)
+            Ok(())
+        })?;
+        Ok(Partial { found: joined, failed })
     }
 }
 
