@@ -16,7 +16,7 @@ use crate::{Limits, Matcher, Ranges, SelectError};
 #[derive(Debug)]
 pub(crate) struct Condition {
     pub key: KeyId,
-    /// Codes that satisfy all matchers, or that do not.
+    /// With [`Keep::Members`], the codes that satisfy all matchers; with [`Keep::Others`], those that do not.
     pub codes: Rc<RowSet>,
     /// `Members`: a series must have the label with one of the codes. `Others`: it must not.
     pub keep: Keep,
@@ -114,7 +114,7 @@ impl<'data, 'view> Dictionary<'data, 'view> {
         Ok(start..self.first_from(start, |value| value < prefix || value.starts_with(prefix))?)
     }
 
-    /// Returns the codes of the values that equal a matcher's value or match its regular expression.
+    /// Returns the codes of the values that equal a matcher's value or match its regular expression, negated or not.
     fn matched(&self, matcher: &Matcher, limits: &Limits<'_>) -> Result<Ranges, SelectError> {
         match matcher.pattern() {
             None => self.equal(matcher.value().as_bytes(), 0).map(Ranges::from_range),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use chronoxide_format::layout::MAX_LABELS;
 use chronoxide_format::view::FindError;
 use chronoxide_format::{KeyId, SeriesRef};
 
@@ -14,9 +15,9 @@ impl Searcher<'_, '_> {
     /// Returns the series with exactly these labels, or `None` if the block does not have it. The block's label policy
     /// is applied to names and values first. Labels with an empty value are ignored. Labels may come in any order.
     ///
-    /// Several times faster than [`BlockView::find`](chronoxide_format::view::BlockView::find): the keyset comes from
-    /// the index, and values are compared only with those of rows that a binary search meets. Costs some 3 us for 25
-    /// labels, and less than 1 us if the block does not have all names.
+    /// Two to four times faster than [`BlockView::find`](chronoxide_format::view::BlockView::find): the keyset comes from
+    /// the index, and values are compared only with those of rows that a binary search meets. Costs some 4 us for 25
+    /// labels in a block of a million series, and 1 us if the block does not have all names.
     ///
     /// # Errors
     /// [`FindError::DuplicateName`] if two labels have one name and the block has that name; [`FindError::Block`] if a
@@ -42,6 +43,9 @@ impl Searcher<'_, '_> {
                 }
                 (None, _) => is_known = false,
             }
+        }
+        if wanted.len() > MAX_LABELS as usize {
+            return Ok(None);
         }
         if !wanted.is_sorted_by_key(|(key, _)| *key) {
             wanted.sort_unstable_by_key(|(key, _)| *key);

@@ -31,6 +31,11 @@ type Codes = [(KeyId, u32)];
 /// A wanted labelset: its codes, and its position among the queries.
 type Wanted = (Vec<(KeyId, u32)>, usize);
 
+/// Returns the keys of some labels.
+fn keys_of(codes: &Codes) -> impl ExactSizeIterator<Item = KeyId> + use<'_> {
+    codes.iter().map(|(key, _)| *key)
+}
+
 impl Searcher<'_, '_> {
     /// Returns the series with exactly these labels, for each of many labelsets, in their order; see
     /// [`BlockView::find`](chronoxide_format::view::BlockView::find).
@@ -96,8 +101,7 @@ impl Searcher<'_, '_> {
         }
         // Labelsets with equal keys come together, in the order of their rows.
         wanted.sort_unstable_by(|(left, _), (right, _)| {
-            let keys = |codes: &Codes| codes.iter().map(|(key, _)| *key).collect::<Vec<_>>();
-            left.len().cmp(&right.len()).then_with(|| keys(left).cmp(&keys(right))).then_with(|| left.cmp(right))
+            left.len().cmp(&right.len()).then_with(|| keys_of(left).cmp(keys_of(right))).then_with(|| left.cmp(right))
         });
         self.find_sorted(&wanted, &mut found)?;
         Ok(found)
@@ -110,12 +114,11 @@ impl Searcher<'_, '_> {
             if number % LABELSETS_PER_CHECK == 0 {
                 self.limits.check()?;
             }
-            let keys = |codes: &Codes| codes.iter().map(|(key, _)| *key).collect::<Vec<_>>();
             let series = match last {
                 Some((same, series)) if same == &codes[..] => series,
                 _ => {
-                    if last.is_none_or(|(other, _)| keys(other) != keys(codes)) {
-                        let numbers = self.index.keysets_with_keys(codes.iter().map(|(key, _)| *key)).iter();
+                    if last.is_none_or(|(other, _)| keys_of(other).ne(keys_of(codes))) {
+                        let numbers = self.index.keysets_with_keys(keys_of(codes)).iter();
                         let opened: Result<Vec<_>, _> =
                             numbers.filter_map(|one| self.view.keyset(one.keyset).transpose()).collect();
                         keysets = opened?;

@@ -11,7 +11,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::SelectError;
 
 /// Labels that keysets may have, beside [`LABELS_PER_BYTE`] per byte of the block. A keyset with a thousand labels can
-/// take a few bytes, so that a forged block could ask for much memory.
+/// take a few bytes: without a limit, a forged block could make the index take much memory.
 const MAX_LABELS_OF_SMALL_BLOCK: u64 = 1 << 20;
 const LABELS_PER_BYTE: u64 = 16;
 
@@ -22,9 +22,9 @@ const MAX_SHORT_MAP: u32 = 256;
 /// The column that holds each label key, in each table of a block.
 ///
 /// A block stores keys per keyset. A query asks the other way round: which keysets have this key? The index is made
-/// from the catalogue alone, in time and memory proportional to the labels of its keysets and inner tables: 8 bytes
-/// per label, and not per series. It borrows nothing, so that it can be kept beside the block. An index of another
-/// block gives wrong results or errors.
+/// from the catalogue, the names of keys and the rows of short maps. It takes 8 bytes per key of each keyset and inner
+/// table, some 30 per keyset, and nothing per series. It borrows nothing, so that it can be kept beside the block. An
+/// index of another block gives wrong results or errors.
 #[derive(Clone, Debug)]
 pub struct Index {
     /// First use of each key, and the end of all uses.
@@ -114,7 +114,7 @@ impl Index {
     /// Reads the catalogue of a block, and the rows of short maps. A million series in 3,578 keysets take some 2 ms.
     ///
     /// # Errors
-    /// [`SelectError::Block`] if the catalogue is damaged; [`SelectError::TooManyLabels`] if it claims many more labels
+    /// [`SelectError::Block`] if the block is damaged in a byte that was read; [`SelectError::TooManyLabels`] if it claims many more labels
     /// than the block has bytes.
     pub fn new(view: &BlockView<'_>) -> Result<Self, SelectError> {
         let key_count = view.key_count();
@@ -248,10 +248,10 @@ impl Index {
     pub(crate) fn keysets_with_keys(&self, keys: impl ExactSizeIterator<Item = KeyId>) -> &[KeysetKeys] {
         let label_count = keys.len() as u32;
         let wanted = (hash_of_keys(keys), label_count);
-        let of = |one: &KeysetKeys| (one.hash, one.label_count);
-        let first = self.keysets.partition_point(|one| of(one) < wanted);
+        let rank = |one: &KeysetKeys| (one.hash, one.label_count);
+        let first = self.keysets.partition_point(|one| rank(one) < wanted);
         let rest = self.keysets.get(first..).unwrap_or_default();
-        let count = rest.iter().take_while(|one| of(one) == wanted).count();
+        let count = rest.iter().take_while(|one| rank(one) == wanted).count();
         rest.get(..count).unwrap_or_default()
     }
 
@@ -261,11 +261,6 @@ impl Index {
         let end = *self.map_ends.get(inner)?;
         let start = inner.checked_sub(1).map_or(0, |before| self.map_ends[before]);
         (start < end).then(|| &self.map_codes[start as usize..end as usize])
-    }
-
-    /// Returns the number of tables that are not keyset tables.
-    pub(crate) fn inner_count(&self) -> usize {
-        self.first_keyset as usize
     }
 
     /// Returns the uses of a key, in the order of tables.
@@ -283,8 +278,19 @@ impl Index {
     }
 
     /// Returns the inner tables that have a key, in order, each with the column that leads to the key.
-    pub(crate) fn inner_tables_with(&self, key: KeyId) -> impl Iterator<Item = (u32, &IndexedColumn)> + use<'_> {
+    pub(crate) fn inner_tables_with(
+        &self,
+        key: KeyId,
+    ) -> impl ExactSizeIterator<Item = (u32, &IndexedColumn)> + use<'_> {
         self.split_uses(key).0.iter().map(|one| (one.table, &self.columns[one.column as usize]))
+    }
+
+    /// Returns the position of a table in [`Index::inner_tables_with`] and its column, or `None` if it does not have the
+    /// key. Costs a binary search.
+    pub(crate) fn inner_table_with(&self, key: KeyId, table: u32) -> Option<(usize, &IndexedColumn)> {
+        let (uses, _) = self.split_uses(key);
+        let position = uses.binary_search_by_key(&table, |one| one.table).ok()?;
+        Some((position, &self.columns[uses[position].column as usize]))
     }
 
     /// Returns the keysets whose table has a column that leads to a table, in order, each with that column.
@@ -307,6 +313,19 @@ impl Index {
         self.split_uses(key).1.len()
     }
 
+    /// Returns the keys of each keyset, in order.
+    pub(crate) fn keys_of_keysets(&self) -> Vec<Vec<KeyId>> {
+        let mut keysets = vec![Vec::new(); self.keysets.len()];
+        for key in (0..self.key_count).map(KeyId) {
+            for (keyset, _) in self.keysets_with(key) {
+                if let Some(keys) = keysets.get_mut(keyset as usize) {
+                    keys.push(key);
+                }
+            }
+        }
+        keysets
+    }
+
     /// Returns the column of a table that leads to a key, or `None` if the table does not have the key. Costs a binary
     /// search.
     pub(crate) fn column(&self, table: u32, key: KeyId) -> Option<&IndexedColumn> {
@@ -319,7 +338,7 @@ impl Index {
     pub(crate) fn keyset_column(&self, keyset: u32, key: KeyId) -> Option<&IndexedColumn> {
         let (_, uses) = self.split_uses(key);
         let table = self.keyset_table(keyset).0;
-        // All keysets have the name of the metric.
+        // Nearly all keysets have the name of the metric: then use n is that of keyset n.
         let place = match uses.get(keyset as usize) {
             Some(one) if one.table == table => keyset as usize,
             _ => uses.binary_search_by_key(&table, |one| one.table).ok()?,

@@ -1,6 +1,6 @@
 //! Selected series in the order of their labels.
 
-use chronoxide_format::SeriesRef;
+use chronoxide_format::{KeyId, SeriesRef};
 
 use crate::project::room_for;
 use crate::{Projection, Searcher, SelectError, Selection};
@@ -22,26 +22,38 @@ impl<'a, 'data> Searcher<'a, 'data> {
     /// The iterator gives an error, and ends, if the block is damaged in a byte that was read, and for the
     /// [`Limits`](crate::Limits).
     pub fn in_label_order(&self, selection: &Selection) -> Result<LabelOrder<'a, 'data>, SelectError> {
-        let mut last_keys = Vec::with_capacity(self.view.keyset_count() as usize);
-        for keyset in self.view.keysets() {
+        let mut keysets = Vec::with_capacity(self.view.keyset_count() as usize);
+        for (keyset, keys) in self.view.keysets().zip(self.index.keys_of_keysets()) {
             let keyset = keyset?;
-            let table = keyset.table();
-            let leaves = table.leaf_count()?;
-            let last = leaves.checked_sub(1).map(|leaf| table.leaf_key(leaf)).transpose()?.flatten();
-            let end = keyset.first().0.saturating_add(keyset.series_count());
-            last_keys.push((end, last.map_or(0, |key| key.0 + 1)));
+            keysets.push(KeysetKeys { end: keyset.first().0.saturating_add(keyset.series_count()), keys });
         }
         let mut all = room_for(selection)?;
         all.extend(selection.iter());
-        Ok(LabelOrder { searcher: *self, last_keys, pending: vec![Run { key: 0, series: all }], sorted: Vec::new() })
+        let pending = vec![Run { key: KeyId(0), series: all }];
+        Ok(LabelOrder { searcher: *self, keysets, pending, sorted: Vec::new() })
+    }
+}
+
+/// The keys of a keyset.
+#[derive(Debug)]
+struct KeysetKeys {
+    /// End of its refs.
+    end: u32,
+    keys: Vec<KeyId>,
+}
+
+impl KeysetKeys {
+    /// Returns the first key from `key` on.
+    fn next_key(&self, key: KeyId) -> Option<KeyId> {
+        self.keys.get(self.keys.partition_point(|own| *own < key)).copied()
     }
 }
 
 /// Series whose labels are equal before some key.
 #[derive(Debug)]
 struct Run {
-    /// Number of the first key that was not compared.
-    key: u32,
+    /// The first key that was not compared.
+    key: KeyId,
     /// Refs, in order.
     series: Vec<SeriesRef>,
 }
@@ -50,8 +62,7 @@ struct Run {
 #[derive(Debug)]
 pub struct LabelOrder<'a, 'data> {
     searcher: Searcher<'a, 'data>,
-    /// For each keyset, the end of its refs and the number after its last key.
-    last_keys: Vec<(u32, u32)>,
+    keysets: Vec<KeysetKeys>,
     /// Runs that are not sorted yet, the next one last.
     pending: Vec<Run>,
     /// Sorted series, the next one last.
@@ -75,16 +86,17 @@ impl LabelOrder<'_, '_> {
         Ok(())
     }
 
-    /// Splits a run by the values of a key.
-    fn split(&mut self, key: u32, series: &[SeriesRef]) -> Result<(), SelectError> {
-        let Some(name) = self.searcher.view.key_name(chronoxide_format::KeyId(key))? else {
+    /// Splits a run by the values of the first key from `key` on that one of its series has.
+    fn split(&mut self, key: KeyId, series: &[SeriesRef]) -> Result<(), SelectError> {
+        let Some(key) = self.next_key(key, series) else {
             // Two series with equal labels, which only a damaged block has.
             self.sorted.extend(series.iter().rev());
             return Ok(());
         };
+        let name = self.searcher.view.key_name(key)?.unwrap_or_default();
         let projection = self.searcher.project(series, &[name])?;
         let rank = |(series, code): (&SeriesRef, &u32)| match *code {
-            Projection::ABSENT if self.last_key(*series) <= key => ENDED,
+            Projection::ABSENT if self.keyset(*series).is_none_or(|own| own.next_key(key).is_none()) => ENDED,
             Projection::ABSENT => LATER,
             code => u64::from(code) + 1,
         };
@@ -92,15 +104,34 @@ impl LabelOrder<'_, '_> {
             series.iter().zip(projection.codes(0)).map(|pair| (rank(pair), *pair.0)).collect();
         ranked.sort_unstable();
         let runs = ranked.chunk_by(|left, right| left.0 == right.0);
-        let runs = runs.map(|run| Run { key: key + 1, series: run.iter().map(|(_, series)| *series).collect() });
+        let next = KeyId(key.0 + 1);
+        let runs = runs.map(|run| Run { key: next, series: run.iter().map(|(_, series)| *series).collect() });
         self.pending.extend(runs.rev());
         Ok(())
     }
 
-    /// Returns the number after the last key of a series.
-    fn last_key(&self, series: SeriesRef) -> u32 {
-        let keyset = self.last_keys.partition_point(|(end, _)| *end <= series.0);
-        self.last_keys.get(keyset).map_or(0, |(_, last)| *last)
+    /// Returns the first key from `key` on that one of the series has.
+    fn next_key(&self, key: KeyId, series: &[SeriesRef]) -> Option<KeyId> {
+        let mut next = None;
+        let mut end = 0;
+        // Refs are in order: each keyset is asked once.
+        for series in series {
+            if series.0 >= end
+                && let Some(keyset) = self.keyset(*series)
+            {
+                end = keyset.end;
+                next = next.into_iter().chain(keyset.next_key(key)).min();
+                if next == Some(key) {
+                    break;
+                }
+            }
+        }
+        next
+    }
+
+    /// Returns the keyset of a series, or `None` if the series is out of range.
+    fn keyset(&self, series: SeriesRef) -> Option<&KeysetKeys> {
+        self.keysets.get(self.keysets.partition_point(|keyset| keyset.end <= series.0))
     }
 }
 

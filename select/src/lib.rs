@@ -1,8 +1,8 @@
 //! Selects series of blocks by PromQL matchers.
 //!
-//! A [`Searcher`] asks one block which series match, which values a label has, and how series fall into groups. It
+//! A [`Searcher`] queries one block: which series match, which values a label has, and how series fall into groups. It
 //! reads the block in place and needs no index in the file: a matcher is evaluated on the distinct values of its label,
-//! and the accepted codes are followed through the tables of the block. A [`BlockSet`] asks all blocks of a folder.
+//! and the accepted codes are followed through the tables of the block. A [`BlockSet`] queries all blocks of a folder.
 //!
 //! ```
 //! use chronoxide_reader::{Block, Checks};
@@ -56,7 +56,8 @@
 //! PromQL refuses a selector whose matchers all match the empty value, such as `{}`, `{job=~".*"}` or `{env!="prod"}`.
 //! So does this crate, to prevent accidents: `--drop '{pod=~"$PREFIX.*"}'` with an unset variable becomes
 //! `{pod=~".*"}` and would drop every series. To match all named series, add `__name__!=""`:
-//! `{__name__!="",env=""}`.
+//! `{__name__!="",env=""}`. For queries, [`Selector::parse_any`] accepts such selectors, and a query without matchers
+//! selects all series.
 //!
 //! # Regular expressions
 //!

@@ -8,9 +8,9 @@ use chronoxide_format::view::{List, Pool};
 use crate::row_set::RowSet;
 use crate::{Ranges, SelectError};
 
-/// Ranges of members that are searched in a long list; over more, all its members are read.
+/// Maximum number of ranges that are searched in a long list; over more, all its members are read.
 const FEW_RANGES: usize = 4;
-/// Members that are read faster than searched.
+/// Maximum length of a list that is read faster than searched.
 const SHORT_LIST: u32 = 64;
 
 /// A set of members, and where they are in each list of a pool.

@@ -9,7 +9,7 @@ use chronoxide_format::view::{Column, Keyset, Pool};
 use crate::members::Members;
 use crate::{Limits, Ranges, SelectError};
 
-/// Rows that are passed one by one; over more rows, the number of series is read from an anchor.
+/// Maximum number of rows to step over. The series before farther rows are counted from an anchor.
 const NEAR_ROWS: u32 = 12;
 /// Rows that are read at once, and between two checks of the limits.
 const BATCH: u32 = 256;

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use bitvec::vec::BitVec;
-use chronoxide_format::TableId;
 use chronoxide_format::view::{BlockView, Domain, Pool};
+use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
 use crate::condition::{Condition, conditions};
@@ -16,7 +16,7 @@ use crate::{Index, Limits, Matcher, Ranges, SelectError, Selection};
 
 /// Queries a block: which series match, what values a label has, and how series fall into groups.
 ///
-/// Made from a view and its [`Index`] in no time, for one query or for many. [`select`](crate::select) is the short
+/// Made from a view and its [`Index`] at no cost, for one query or for many. [`select`](crate::select) is the short
 /// way for a single query.
 ///
 /// ```
@@ -45,7 +45,7 @@ pub struct Searcher<'a, 'data> {
 /// one query: keep one, and use a [`Searcher`], for more.
 ///
 /// # Errors
-/// [`SelectError::Block`] if the block is damaged in a byte that was read.
+/// As [`Index::new`] and [`Searcher::select`].
 pub fn select(view: &BlockView<'_>, matchers: &[Matcher]) -> Result<Selection, SelectError> {
     Searcher::new(view, &Index::new(view)?).select(matchers)
 }
@@ -63,10 +63,20 @@ impl<'a, 'data> Searcher<'a, 'data> {
         self.view
     }
 
-    /// Sets the limits of each query.
+    /// Sets the limits of the queries that follow. The time limit counts from [`Limits::with_timeout`], not from each
+    /// query: set new limits for each.
     #[must_use]
     pub fn with_limits(self, limits: Limits<'a>) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Returns the key with a name, which is cut by the label policy of the block as its labels were.
+    pub(crate) fn key(&self, name: &[u8]) -> Result<Option<KeyId>, SelectError> {
+        let policy = self.view.meta()?.policy();
+        match policy.name_bytes(name) {
+            Some(name) => Ok(self.index.key(self.view, &name)?),
+            None => Ok(None),
+        }
     }
 
     /// Returns the series that satisfy all matchers; all series if there are none. An absent label has the empty
@@ -93,7 +103,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
     }
 
     /// Returns the number of series that satisfy all matchers, without listing them: a list that many rows end in is
-    /// counted once.
+    /// counted once. Costs as much as [`Searcher::select`], or less.
     ///
     /// # Errors
     /// As [`Searcher::select`], except that the number of series is not limited.
@@ -106,7 +116,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
         Ok(count)
     }
 
-    /// Calls `each` with the selected series of each keyset that has any, in order.
+    /// Calls `each` with the selected rows of each keyset that has some, in order. None of their series may be selected:
+    /// lists may lack selected members.
     pub(crate) fn for_each_part(
         &self,
         matchers: &[Matcher],
@@ -138,7 +149,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
 struct Evaluation<'s, 'a, 'data> {
     searcher: &'s Searcher<'a, 'data>,
     conditions: &'s [Condition],
-    /// For each condition, its rows in each table that was asked for, by table.
+    /// For each condition, its rows in the inner tables with its key, by the position of the table among these; `None`
+    /// before they are asked for.
     rows: Vec<Vec<Option<Rc<RowSet>>>>,
     empty: Rc<RowSet>,
     /// Filters of the current keyset: the number of a column, and rows of its domain.
@@ -149,7 +161,8 @@ struct Evaluation<'s, 'a, 'data> {
 
 impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
     fn new(searcher: &'s Searcher<'a, 'data>, conditions: &'s [Condition]) -> Self {
-        let rows = vec![vec![None; searcher.index.inner_count()]; conditions.len()];
+        let tables = |condition: &Condition| searcher.index.inner_tables_with(condition.key).len();
+        let rows = conditions.iter().map(|condition| vec![None; tables(condition)]).collect();
         Self { searcher, conditions, rows, empty: Rc::default(), filters: Vec::new(), members: HashMap::new() }
     }
 
@@ -174,8 +187,8 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         };
         mark(codes, key.0);
         // A table refers to earlier ones only.
-        for (table, column) in index.inner_tables_with(*key) {
-            let rows = self.rows_through(condition, table, column)?;
+        for (position, (table, column)) in index.inner_tables_with(*key).enumerate() {
+            let rows = self.rows_at(condition, position, table, column)?;
             if !rows.is_empty() {
                 limits.check()?;
                 mark(&rows, table);
@@ -191,27 +204,25 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         if index.is_dictionary(table) {
             return Ok(Rc::clone(if table == key.0 { codes } else { &self.empty }));
         }
-        if let Some(Some(known)) = self.rows[condition].get(table as usize) {
-            return Ok(Rc::clone(known));
-        }
-        match index.column(table, *key) {
-            Some(column) => self.rows_through(condition, table, column),
+        match index.inner_table_with(*key, table) {
+            Some((position, column)) => self.rows_at(condition, position, table, column),
             None => Ok(Rc::clone(&self.empty)),
         }
     }
 
-    /// Like [`Evaluation::rows`], for an inner table with a column that leads to the key.
-    fn rows_through(
+    /// Like [`Evaluation::rows`], for an inner table whose position and column are known.
+    fn rows_at(
         &mut self,
         condition: usize,
+        position: usize,
         table: u32,
         column: &IndexedColumn,
     ) -> Result<Rc<RowSet>, SelectError> {
-        if let Some(Some(known)) = self.rows[condition].get(table as usize) {
+        if let Some(Some(known)) = self.rows[condition].get(position) {
             return Ok(Rc::clone(known));
         }
         let rows = self.find_rows(condition, table, column)?.unwrap_or_else(|| Rc::clone(&self.empty));
-        if let Some(slot) = self.rows[condition].get_mut(table as usize) {
+        if let Some(slot) = self.rows[condition].get_mut(position) {
             *slot = Some(Rc::clone(&rows));
         }
         Ok(rows)
@@ -240,7 +251,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         Ok((!rows.is_empty()).then(|| Rc::new(RowSet::new(rows, table.row_count()))))
     }
 
-    /// Calls `each` with the selected series of a keyset, if it has any.
+    /// Calls `each` with the selected rows of a keyset, if it has some.
     fn visit(
         &mut self,
         number: u32,
@@ -269,7 +280,7 @@ impl<'s, 'a, 'data> Evaluation<'s, 'a, 'data> {
         Ok(())
     }
 
-    /// Returns the series of a keyset that pass all filters, or `None` if there are none.
+    /// Returns the rows of a keyset that pass all filters, or `None` if there are none.
     fn filtered(&mut self, number: u32) -> Result<Option<Part<'data, 'a>>, SelectError> {
         let Searcher { view, index, limits } = *self.searcher;
         if self.filters.is_empty() {

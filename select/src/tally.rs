@@ -15,8 +15,8 @@ const BATCH: usize = 256;
 
 /// The number of selected series of each keyset, key and value.
 ///
-/// The counts go down from the rows of keysets to the dictionaries, table by table: a row of a shared table, for which
-/// thousands of series may stand, is passed on once.
+/// Counts pass from the rows of keysets down to dictionaries, table by table. A row of a shared table is passed on once,
+/// however many series it stands for.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     keysets: Vec<(u32, u64)>,
@@ -31,7 +31,7 @@ impl Tally {
         self.keysets.iter().map(|(_, count)| count).sum()
     }
 
-    /// Returns the keysets that have selected series, in order, and the number of these.
+    /// Returns the numbers of the keysets that have selected series, in order, each with its number of selected series.
     #[must_use]
     pub fn keysets(&self) -> &[(u32, u64)] {
         &self.keysets
@@ -71,7 +71,7 @@ impl<'data> Searcher<'_, 'data> {
         Ok(tally)
     }
 
-    /// Returns the names of the labels that selected series have, in order.
+    /// Returns the names of the labels that selected series have, in order. Costs as much as [`Searcher::count`].
     ///
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.

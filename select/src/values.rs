@@ -14,7 +14,8 @@ use crate::{Matcher, Ranges, Searcher, SelectError};
 
 impl<'data> Searcher<'_, 'data> {
     /// Returns the values that a label has in selected series, in order, at most `limit` of them. Without matchers,
-    /// [`BlockView::label_values`] is faster.
+    /// [`BlockView::label_values`] is faster. Costs as much as [`Searcher::select`], and a few nanoseconds per selected row
+    /// and per row of the tables between it and the label.
     ///
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.
@@ -39,7 +40,7 @@ impl<'data> Searcher<'_, 'data> {
         matchers: &[Matcher],
         limit: Option<usize>,
     ) -> Result<Vec<&'data [u8]>, SelectError> {
-        let Some(key) = self.view.key(name)? else { return Ok(Vec::new()) };
+        let Some(key) = self.key(name.as_ref())? else { return Ok(Vec::new()) };
         let Some(dictionary) = Dictionary::open(self.view, key)? else { return Ok(Vec::new()) };
         let range = dictionary.with_prefix(prefix.as_ref())?;
         let mut presence = Presence { searcher: self, key, tables: BTreeMap::new(), lists: HashMap::new() };
@@ -135,7 +136,7 @@ impl<'a, 'data> Presence<'_, 'a, 'data> {
     }
 }
 
-/// Returns the marks of a table's rows, at first none.
+/// Returns the marks of a table's rows, which begin as false.
 fn rows_of<'t>(
     tables: &'t mut BTreeMap<u32, Vec<bool>>,
     view: &BlockView<'_>,

@@ -1,15 +1,17 @@
 //! Selection agrees with a plain filter over labelsets, on blocks of every kind.
 
+use std::collections::BTreeSet;
+
+use chronoxide_format::SeriesRef;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::{BlockView, Domain};
-use chronoxide_format::write::{BlockBuilder, BlockMeta};
-use chronoxide_format::{Error, KeyId, Rule, SymbolId, TableId};
-use chronoxide_select::{Index, Limits, Searcher, SelectError};
-use chronoxide_testdata::editor::BlockEditor;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
+use chronoxide_select::{Index, Labels, Limits, Searcher, SelectError};
 use chronoxide_testdata::fuzzing::select;
 use chronoxide_testdata::fuzzing::sound::series_in_order;
 use chronoxide_testdata::golden::goldens;
-use chronoxide_testdata::plan::{Plan, build};
+use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::product::product;
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use chronoxide_testdata::selecting::{check_answers, random_matchers};
@@ -66,54 +68,26 @@ fn billions_of_series_are_counted_and_selected_in_little_memory() {
     assert_eq!(searcher.with_limits(limits).select(&[]), Err(SelectError::TooManySeries { limit: count - 1 }));
 }
 
-/// Builds a block whose catalogue names one pool of `lists` lists `pools` times.
-fn one_pool_many_times(lists: u32, pools: usize) -> Vec<u8> {
-    let mut builder = BlockBuilder::new(RowForm::BitPacked);
-    let values: Vec<SymbolId> =
-        (0..lists).map(|n| builder.push_symbol(&format!("{n:06}")).expect("in order")).collect();
-    let names = ["a", "b"].map(|name| builder.push_symbol(name).expect("in order"));
-    for name in names {
-        builder.push_key(name, &values).expect("values are sorted");
-    }
-    let members: Vec<[u32; 1]> = (0..lists).map(|member| [member]).collect();
-    let members: Vec<&[u32]> = members.iter().map(|list| &list[..]).collect();
-    let pool = builder.push_pool(TableId(1), &members).expect("the lists differ");
-    let rows: Vec<u32> = (0..lists).flat_map(|row| [row, row]).collect();
-    builder.push_keyset_table(&[Domain::Table(TableId(0)), Domain::Pool(pool)], &rows).expect("rows are sorted");
-    let mut editor = BlockEditor::open(&builder.finish(&BlockMeta::default()).expect("within limits"));
-    let pool = editor.records.pools[0];
-    editor.records.pools.resize(pools, pool);
-    editor.repack();
-    editor.close()
-}
-
 #[test]
-fn pools_that_share_their_bytes_are_damage() {
-    // Queries take memory per list of each pool that they meet.
-    let sound = one_pool_many_times(1000, 1);
-    assert!(Index::new(&BlockView::open(&sound).expect("sound")).is_ok());
-    let forged = one_pool_many_times(1000, 2000);
-    assert!(forged.len() < 100_000, "{}", forged.len());
-    let error = Index::new(&BlockView::open(&forged).expect("opening reads no pools")).expect_err("2 million lists");
-    let SelectError::Block(Error::Corrupt(corruption)) = error else { panic!("{error:?}") };
-    assert_eq!(corruption.rule, Rule::MembersExtent);
-}
-
-#[test]
-fn keys_that_share_a_long_name_are_damage() {
-    let mut builder = BlockBuilder::new(RowForm::BitPacked);
-    let name = builder.push_symbol(&"n".repeat(2_000)).expect("in order");
-    let value = builder.push_symbol("value").expect("in order");
-    builder.push_key(name, &[value]).expect("values are sorted");
-    builder.push_keyset(&[KeyId(0)], &[0]).expect("one series");
-    let mut editor = BlockEditor::open(&builder.finish(&BlockMeta::default()).expect("within limits"));
-    let key = editor.records.keys[0];
-    editor.records.keys.resize(1_000, key);
-    editor.repack();
-    let forged = editor.close();
-    let error = Index::new(&BlockView::open(&forged).expect("opening reads no keys")).expect_err("a forged block");
-    let SelectError::Block(Error::Corrupt(corruption)) = error else { panic!("{error:?}") };
-    assert_eq!(corruption.rule, Rule::KeysOrder);
+fn names_are_cut_by_the_policy_of_the_block() {
+    let policy = LabelPolicy::new(32, 2048).expect("valid");
+    let asked = "a.name.of.many.more.than.thirty-two.bytes";
+    let stored = policy.name(asked).into_owned();
+    assert!(stored.len() <= 32 && stored != asked);
+    let labels = |value: &str| Labelset::from([(stored.clone(), value.to_owned())]);
+    let series = BTreeSet::from(["a", "b"].map(labels));
+    let meta = BlockMeta { policy, ..BlockMeta::default() };
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("the plan is valid");
+    let view = BlockView::open(&block).expect("sound");
+    let index = Index::new(&view).expect("sound");
+    let searcher = Searcher::new(&view, &index);
+    assert_eq!(searcher.label_values(asked, &[], None), Ok(vec![&b"a"[..], b"b"]));
+    let all = searcher.select(&[]).expect("sound");
+    assert_eq!(searcher.group(&all, Labels::By(&[asked])).expect("sound").count(), 2);
+    assert_eq!(searcher.group(&all, Labels::Without(&[asked])).expect("sound").count(), 1);
+    let projection = searcher.project(&[SeriesRef(1)], &[asked]).expect("sound");
+    assert_eq!(projection.value(&view, 0, 0), Ok(Some(&b"b"[..])));
+    assert_eq!(searcher.find(&[(asked, "b")]), Ok(Some(SeriesRef(1))));
 }
 
 #[test]

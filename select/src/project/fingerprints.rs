@@ -6,6 +6,7 @@ use chronoxide_format::{KeyId, SymbolId};
 
 use super::Labels;
 use super::fold::{Fold, FoldedColumns, Folding};
+use super::groups::SERIES_PER_CHECK;
 use super::path::Cursor;
 use super::spans::{for_each_keyset, room_for};
 use crate::{Searcher, SelectError, Selection};
@@ -36,7 +37,7 @@ impl Fold for Product {
 }
 
 impl Searcher<'_, '_> {
-    /// Returns the fingerprint of the labels of each selected series, in order.
+    /// Returns the fingerprint of the kept labels of each selected series, in order, without refs that are out of range.
     ///
     /// A fingerprint depends on the labels alone: equal labelsets have equal fingerprints in every block, of every
     /// layout, on every machine. It has 2 numbers of 61 bits. Two labelsets can be constructed to collide: compare
@@ -46,7 +47,7 @@ impl Searcher<'_, '_> {
     /// # Errors
     /// As [`Searcher::project`].
     pub fn fingerprints(&self, selection: &Selection, labels: Labels<'_>) -> Result<Vec<Fingerprint>, SelectError> {
-        let mut folding = Folding::new(self, labels.keys(self.view)?, Product);
+        let mut folding = Folding::new(self, labels.keys(self)?, Product);
         let mut fingerprints = room_for(selection)?;
         for_each_keyset(self, selection, |keyset, places| {
             let table = keyset.table();
@@ -55,6 +56,9 @@ impl Searcher<'_, '_> {
             let mut cursor = Cursor::new(*keyset)?;
             let mut row = (None, Fingerprint::ONE);
             for place in places.iter() {
+                if place % SERIES_PER_CHECK == 0 {
+                    self.limits.check()?;
+                }
                 if !cursor.move_to(place)? {
                     break;
                 }

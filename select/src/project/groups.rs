@@ -25,7 +25,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Returns the group of each selected series, in the order of the selection. Groups are numbered from 0 in the
+    /// Returns the group of each selected series, in the order of the selection, without refs that are out of range. Groups are numbered from 0 in the
     /// order of their first series.
     #[must_use]
     pub fn numbers(&self) -> &[u32] {
@@ -64,6 +64,9 @@ impl Groups {
         Ok(labels)
     }
 }
+
+/// Series between two checks of the limits.
+pub(super) const SERIES_PER_CHECK: u32 = 1 << 16;
 
 /// Number of a labelset: of a single label its key and code, of several a number for each combination of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,7 +118,7 @@ impl Searcher<'_, '_> {
     /// # Errors
     /// As [`Searcher::project`].
     pub fn group(&self, selection: &Selection, labels: Labels<'_>) -> Result<Groups, SelectError> {
-        let kept = labels.keys(self.view)?;
+        let kept = labels.keys(self)?;
         let mut grouping = Grouping {
             shared_keysets: self.keysets_that_share_keys(&kept),
             folding: Folding::new(self, kept.clone(), Interning::default()),
@@ -295,11 +298,18 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
         let Some(pool) = keyset.pool() else { return Ok(()) };
         let mut lists = self.lists.remove(&pool.id().0).unwrap_or_else(|| ListRuns::new(&pool));
         let mut cursor = Cursor::new(*keyset)?;
+        let mut unchecked = 0;
         for range in places.as_slice() {
             let mut place = range.start;
             while place < range.end && cursor.move_to(place)? {
                 let end = range.end.min(cursor.before.saturating_add(cursor.len));
-                let id = ids.get((cursor.row - first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
+                unchecked += end - place;
+                if unchecked > SERIES_PER_CHECK {
+                    unchecked = 0;
+                    self.folding.searcher.limits.check()?;
+                }
+                // Only in a damaged block can the row be before the first.
+                let id = ids.get(cursor.row.wrapping_sub(first_row) as usize).copied().unwrap_or(LabelsetId::NONE);
                 row_groups.begin(id);
                 let is_new = row_counts.get(&id) == Some(&1);
                 let mut run_end = cursor.before;

@@ -7,10 +7,8 @@ mod path;
 mod projection;
 mod spans;
 
-use chronoxide_format::view::BlockView;
-
 use self::fold::KeptKeys;
-use crate::SelectError;
+use crate::{Searcher, SelectError};
 
 pub use groups::Groups;
 pub use projection::Projection;
@@ -29,14 +27,16 @@ pub enum Labels<'n> {
 
 impl Labels<'_> {
     /// Returns the keys of a block that are kept.
-    fn keys(self, view: &BlockView<'_>) -> Result<KeptKeys, SelectError> {
-        let find =
-            |names: &[&str]| names.iter().filter_map(|name| view.key(name).transpose()).collect::<Result<Vec<_>, _>>();
+    fn keys(self, searcher: &Searcher<'_, '_>) -> Result<KeptKeys, SelectError> {
+        let find = |names: &[&str]| {
+            let keys = names.iter().filter_map(|name| searcher.key(name.as_bytes()).transpose());
+            keys.collect::<Result<Vec<_>, _>>()
+        };
         let (named, are_kept) = match self {
             Self::All => (Vec::new(), false),
             Self::By(names) => (find(names)?, true),
             Self::Without(names) => (find(names)?, false),
         };
-        Ok(KeptKeys::new(view.key_count(), |key| named.contains(&key) == are_kept))
+        Ok(KeptKeys::new(searcher.view.key_count(), |key| named.contains(&key) == are_kept))
     }
 }

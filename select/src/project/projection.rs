@@ -1,6 +1,6 @@
 //! [`Projection`]: codes and values of a few labels of many series.
 
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, Keyset};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 
 use super::path::{Cursor, Source};
@@ -64,7 +64,7 @@ impl Searcher<'_, '_> {
     /// [`SelectError::Block`] if the block is damaged in a byte that was read, and errors of the
     /// [`Limits`](crate::Limits).
     pub fn project<N: AsRef<[u8]>>(&self, refs: &[SeriesRef], names: &[N]) -> Result<Projection, SelectError> {
-        let keys = names.iter().map(|name| self.view.key(name)).collect::<Result<Vec<_>, _>>()?;
+        let keys = names.iter().map(|name| self.key(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
         let mut columns = vec![vec![Projection::ABSENT; refs.len()]; keys.len()];
         let mut order: Vec<(u32, u32)> = refs.iter().map(|series| series.0).zip(0..).collect();
         if !refs.is_sorted() {
@@ -124,10 +124,18 @@ impl<'a, 'data> Searcher<'a, 'data> {
         next: &mut u32,
         keys: &[Option<KeyId>],
     ) -> Result<Option<Open<'data, 'a>>, SelectError> {
+        let mut passed = 0;
         while let Some(keyset) = self.view.keyset(*next)? {
             *next += 1;
             let (first, end) = (keyset.first().0, keyset.first().0.saturating_add(keyset.series_count()));
-            if series >= first && series < end {
+            if series >= end {
+                passed += 1;
+                if passed > NEAR_KEYSETS {
+                    *next = self.first_keyset_behind(series, *next)?;
+                }
+                continue;
+            }
+            if series >= first {
                 let source = |key: &Option<KeyId>| key.map_or(Ok(Source::Absent), |key| self.source(&keyset, key));
                 let sources = keys.iter().map(source).collect::<Result<Vec<_>, _>>()?;
                 let row_codes = vec![Projection::ABSENT; sources.len()];
@@ -136,4 +144,18 @@ impl<'a, 'data> Searcher<'a, 'data> {
         }
         Ok(None)
     }
+
+    /// Returns the first keyset from `from` on that ends behind a series, by binary search.
+    fn first_keyset_behind(&self, series: u32, from: u32) -> Result<u32, SelectError> {
+        let (mut low, mut high) = (from, self.view.keyset_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let ends_before = |keyset: Keyset<'_, '_>| keyset.first().0.saturating_add(keyset.series_count()) <= series;
+            if self.view.keyset(middle)?.is_some_and(ends_before) { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
 }
+
+/// Keysets that are passed one by one; farther ones are searched.
+const NEAR_KEYSETS: u32 = 4;

@@ -4,7 +4,7 @@ use chronoxide_format::SeriesRef;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_select::{Index, Labels, Limits, Matcher, Searcher};
+use chronoxide_select::{Index, Labels, Limits, Matcher, Searcher, Selection};
 
 use super::mutation::mutated;
 use super::program::Program;
@@ -63,6 +63,9 @@ fn ask_damaged(view: &BlockView<'_>, matchers: &[Matcher]) {
         for labels in [Labels::All, Labels::By(&names), Labels::Without(&names)] {
             let _ = (searcher.group(&selection, labels), searcher.fingerprints(&selection, labels));
         }
+        // Those from some series on, as an engine asks for a part.
+        let part: Selection = selection.iter().skip(selection.count() as usize / 3).collect();
+        let _ = (searcher.group(&part, Labels::By(&names)), searcher.fingerprints(&part, Labels::All));
         if let Ok(order) = searcher.in_label_order(&selection) {
             let _ = order.last();
         }
