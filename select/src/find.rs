@@ -15,9 +15,9 @@ impl Searcher<'_, '_> {
     /// Returns the series with exactly these labels, or `None` if the block does not have it. The block's label policy
     /// is applied to names and values first. Labels with an empty value are ignored. Labels may come in any order.
     ///
-    /// Two to four times faster than [`BlockView::find`](chronoxide_format::view::BlockView::find): the keyset comes from
-    /// the index, and values are compared only with those of rows that a binary search meets. Costs some 4 us for 25
-    /// labels in a block of a million series, and 1 us if the block does not have all names.
+    /// Two to four times faster than [`BlockView::find`](chronoxide_format::view::BlockView::find): the keyset comes
+    /// from the index, and values are compared only with those of rows that a binary search meets. Costs some 4 us for
+    /// 25 labels in a block of a million series, and 1 us if the block does not have all names.
     ///
     /// # Errors
     /// [`FindError::DuplicateName`] if two labels have one name and the block has that name; [`FindError::Block`] if a

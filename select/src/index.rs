@@ -114,8 +114,8 @@ impl Index {
     /// Reads the catalogue of a block, and the rows of short maps. A million series in 3,578 keysets take some 2 ms.
     ///
     /// # Errors
-    /// [`SelectError::Block`] if the block is damaged in a byte that was read; [`SelectError::TooManyLabels`] if it claims many more labels
-    /// than the block has bytes.
+    /// [`SelectError::Block`] if the block is damaged in a byte that was read; [`SelectError::TooManyLabels`] if it
+    /// claims many more labels than the block has bytes.
     pub fn new(view: &BlockView<'_>) -> Result<Self, SelectError> {
         let key_count = view.key_count();
         let first_keyset = view.table_count() - view.keyset_count();
@@ -285,8 +285,8 @@ impl Index {
         self.split_uses(key).0.iter().map(|one| (one.table, &self.columns[one.column as usize]))
     }
 
-    /// Returns the position of a table in [`Index::inner_tables_with`] and its column, or `None` if it does not have the
-    /// key. Costs a binary search.
+    /// Returns the position of a table in [`Index::inner_tables_with`] and its column, or `None` if it does not have
+    /// the key. Costs a binary search.
     pub(crate) fn inner_table_with(&self, key: KeyId, table: u32) -> Option<(usize, &IndexedColumn)> {
         let (uses, _) = self.split_uses(key);
         let position = uses.binary_search_by_key(&table, |one| one.table).ok()?;

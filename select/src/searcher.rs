@@ -116,8 +116,8 @@ impl<'a, 'data> Searcher<'a, 'data> {
         Ok(count)
     }
 
-    /// Calls `each` with the selected rows of each keyset that has some, in order. None of their series may be selected:
-    /// lists may lack selected members.
+    /// Calls `each` with the selected rows of each keyset that has some, in order. A part may have no series: lists may
+    /// lack selected members.
     pub(crate) fn for_each_part(
         &self,
         matchers: &[Matcher],

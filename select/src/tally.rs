@@ -15,8 +15,8 @@ const BATCH: usize = 256;
 
 /// The number of selected series of each keyset, key and value.
 ///
-/// Counts pass from the rows of keysets down to dictionaries, table by table. A row of a shared table is passed on once,
-/// however many series it stands for.
+/// Counts pass from the rows of keysets down to dictionaries, table by table. A row of a shared table is passed on
+/// once, however many series it stands for.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     keysets: Vec<(u32, u64)>,

@@ -14,8 +14,8 @@ use crate::{Matcher, Ranges, Searcher, SelectError};
 
 impl<'data> Searcher<'_, 'data> {
     /// Returns the values that a label has in selected series, in order, at most `limit` of them. Without matchers,
-    /// [`BlockView::label_values`] is faster. Costs as much as [`Searcher::select`], and a few nanoseconds per selected row
-    /// and per row of the tables between it and the label.
+    /// [`BlockView::label_values`] is faster. Costs as much as [`Searcher::select`], and a few nanoseconds per
+    /// selected row and per row of the tables between it and the label.
     ///
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.

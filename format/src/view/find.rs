@@ -74,7 +74,7 @@ const MAX_STEPS: u32 = 2 * MAX_DEPTH + 2;
 /// Maximum number of columns that lead to the labels of a series: each step has at most one per label.
 const MAX_VISITS: u32 = MAX_LABELS * (MAX_STEPS + 1);
 
-/// What is left of the work that a search may take, for any bytes.
+/// Work that a search may still do, for any bytes.
 #[derive(Clone, Copy)]
 struct Bounds<'b> {
     /// Steps down to a dictionary.

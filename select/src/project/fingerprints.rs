@@ -37,7 +37,8 @@ impl Fold for Product {
 }
 
 impl Searcher<'_, '_> {
-    /// Returns the fingerprint of the kept labels of each selected series, in order, without refs that are out of range.
+    /// Returns the fingerprint of the kept labels of each selected series, in order. Refs that are out of range are
+    /// left out.
     ///
     /// A fingerprint depends on the labels alone: equal labelsets have equal fingerprints in every block, of every
     /// layout, on every machine. It has 2 numbers of 61 bits. Two labelsets can be constructed to collide: compare

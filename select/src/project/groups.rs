@@ -25,8 +25,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Returns the group of each selected series, in the order of the selection, without refs that are out of range. Groups are numbered from 0 in the
-    /// order of their first series.
+    /// Returns the group of each selected series, in the order of the selection. Refs that are out of range are left
+    /// out. Groups are numbered from 0 in the order of their first series.
     #[must_use]
     pub fn numbers(&self) -> &[u32] {
         &self.numbers

@@ -63,7 +63,7 @@ fn ask_damaged(view: &BlockView<'_>, matchers: &[Matcher]) {
         for labels in [Labels::All, Labels::By(&names), Labels::Without(&names)] {
             let _ = (searcher.group(&selection, labels), searcher.fingerprints(&selection, labels));
         }
-        // Those from some series on, as an engine asks for a part.
+        // A part of them, as an engine asks for.
         let part: Selection = selection.iter().skip(selection.count() as usize / 3).collect();
         let _ = (searcher.group(&part, Labels::By(&names)), searcher.fingerprints(&part, Labels::All));
         if let Ok(order) = searcher.in_label_order(&selection) {
