@@ -10,6 +10,9 @@ use crate::quoted::{QuoteError, quote, unquote};
 use crate::re2::{self, PatternError};
 use crate::selector::{METRIC_NAME, Matcher, Selector};
 
+/// Maximum number of characters outside of strings. The time of the parser grows with their square.
+const MAX_OUTSIDE: usize = 1 << 14;
+
 /// Error of parsing a selector. `Display` gives the reason and, if known, the position as a character number starting
 /// at 1. It does not show the [`text`](Self::text), which clap prints itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,8 +59,12 @@ enum Reason {
     Time,
     #[error("`or` between matchers is not supported: use two selectors")]
     Or,
+    #[error("not a selector: expected a metric name, matchers in braces and separated by commas, or both")]
+    OtherText,
     #[error("label name is empty")]
     EmptyName,
+    #[error("more than {MAX_OUTSIDE} characters outside of strings")]
+    TooLong,
     #[error(
         "every matcher matches the empty value, so the selector would match series without these labels: add a matcher \
          that requires a value, or __name__!=\"\" to match all series"
@@ -119,7 +126,7 @@ struct Rewritten {
 /// `regex`. Refuses characters that no selector has outside of strings.
 fn rewrite(text: &str) -> Result<Rewritten, (usize, Reason)> {
     let mut rewritten = Rewritten { text: String::with_capacity(text.len()), patterns: Vec::new() };
-    let mut at = 0;
+    let (mut at, mut outside) = (0, 0);
     while let Some(char) = text[at..].chars().next() {
         let no_selector = |what| Err((at, Reason::NoSelector { what }));
         match char {
@@ -145,8 +152,12 @@ fn rewrite(text: &str) -> Result<Rewritten, (usize, Reason)> {
             '+' | '-' | '*' | '/' | '%' | '^' | '<' | '>' => return no_selector("an operator"),
             char => return Err((at, Reason::NameWithoutQuotes(char))),
         }
+        if outside == MAX_OUTSIDE {
+            return Err((at, Reason::TooLong));
+        }
         rewritten.text.push(char);
         at += char.len_utf8();
+        outside += 1;
     }
     if rewritten.text.trim().is_empty() {
         return Err((0, Reason::Empty));
@@ -169,7 +180,7 @@ fn selector(rewritten: &str, patterns: Vec<String>) -> Result<Selector, Reason> 
         Err(message) if message == "vector selector must contain at least one non-empty matcher" => {
             Err(Reason::MatchesAll)
         }
-        Err(message) if message == "invalid promql query" => Err(Reason::Parser("this is not PromQL".to_owned())),
+        Err(message) if message == "invalid promql query" => Err(Reason::OtherText),
         Err(message) => Err(Reason::Parser(message)),
     }
 }

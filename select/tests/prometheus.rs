@@ -115,7 +115,10 @@ fn invalid_selectors_are_refused_with_reason_and_place() {
     let matches_all = "every matcher matches the empty value, so the selector would match series without these labels: add a \
                        matcher that requires a value, or __name__!=\"\" to match all series";
     let empty = "empty selector: expected one such as up{job=\"api\"} or {pod=~\"canary-.*\"}, at character 1";
+    let other_text = "not a selector: expected a metric name, matchers in braces and separated by commas, or both";
+    let too_long = "a or ".repeat(5_000);
     for (text, message) in [
+        (&*too_long, "more than 16384 characters outside of strings, at character 16385"),
         ("", empty),
         ("  ", empty),
         ("{}", matches_all),
@@ -136,10 +139,10 @@ fn invalid_selectors_are_refused_with_reason_and_place() {
         ("1", &format!("a string or a number alone {no_selector}")),
         (r#"{a="b" or c="d"}"#, "`or` between matchers is not supported: use two selectors"),
         (r#"{""="b"}"#, "label name is empty"),
-        ("up down", "this is not PromQL"),
-        (r#"{a="b"}{c="d"}"#, "this is not PromQL"),
-        (r#"{a="b" c="d"}"#, "this is not PromQL"),
-        (r#"{a="b",,c="d"}"#, "this is not PromQL"),
+        ("up down", other_text),
+        (r#"{a="b"}{c="d"}"#, other_text),
+        (r#"{a="b" c="d"}"#, other_text),
+        (r#"{a="b",,c="d"}"#, other_text),
         (r#"{a="b""#, "unexpected end of input inside braces"),
         ("{a=b}", "unexpected identifier 'b' in label matching, expected string"),
         (r#"up{__name__="down"}"#, "metric name must not be set twice: 'up' or 'down'"),
