@@ -6,11 +6,15 @@ use std::rc::Rc;
 
 use chronoxide_format::view::{BlockView, Column, Table};
 use chronoxide_format::{KeyId, SymbolId};
+use memchr::memmem::Finder;
 
 use crate::pattern::{Candidates, Pattern};
 use crate::row_set::{Keep, RowSet};
 use crate::tally::each_code;
 use crate::{Limits, Matcher, Ranges, SelectError};
+
+/// Values that are read at once.
+const BATCH: u32 = 256;
 
 /// Requirement of all matchers of one label.
 #[derive(Debug)]
@@ -152,6 +156,10 @@ impl<'data, 'view> Dictionary<'data, 'view> {
                         codes.push(range);
                         continue;
                     }
+                    if let Some(finder) = pattern.contained() {
+                        self.push_containing(finder, range, limits, &mut codes)?;
+                        continue;
+                    }
                     let mut code = range.start;
                     each_code(&self.table, &self.column, &Ranges::from_range(range), limits, |symbol| {
                         let value = self.view.symbol(SymbolId(symbol))?.unwrap_or_default();
@@ -165,5 +173,60 @@ impl<'data, 'view> Dictionary<'data, 'view> {
             }
         }
         Ok(codes)
+    }
+
+    /// Appends the codes of a range whose values contain a literal. Most values are neighbours in the arena, and are
+    /// searched as one text.
+    fn push_containing(
+        &self,
+        literal: &Finder<'_>,
+        range: Range<u32>,
+        limits: &Limits<'_>,
+        codes: &mut Ranges,
+    ) -> Result<(), SelectError> {
+        let mut symbols = [0; BATCH as usize];
+        for first in range.clone().step_by(BATCH as usize) {
+            limits.check()?;
+            let end = range.end.min(first.saturating_add(BATCH));
+            let symbols = &mut symbols[..(end - first) as usize];
+            self.table.read_column(first..end, &self.column, symbols)?;
+            let mut code = first;
+            for neighbours in symbols.chunk_by(|left, right| left.checked_add(1) == Some(*right)) {
+                let Some(&start) = neighbours.first() else { continue };
+                let end = start.saturating_add(neighbours.len() as u32);
+                self.push_neighbours_containing(literal, start..end, code, codes)?;
+                code += neighbours.len() as u32;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the codes of the symbols that contain a literal; `code` is that of the first symbol.
+    fn push_neighbours_containing(
+        &self,
+        literal: &Finder<'_>,
+        symbols: Range<u32>,
+        code: u32,
+        codes: &mut Ranges,
+    ) -> Result<(), SelectError> {
+        let joined = |end: u32| self.view.symbols().joined(SymbolId(symbols.start)..SymbolId(end));
+        let Some(text) = joined(symbols.end)? else { return Ok(()) };
+        let mut from = 0;
+        while let Some(found) = literal.find(text.get(from..).unwrap_or_default()) {
+            let found = from + found;
+            // The symbol in which the literal begins is the last one that does not start behind it.
+            let (mut low, mut high) = (symbols.start, symbols.end);
+            while high - low > 1 {
+                let middle = low + (high - low) / 2;
+                if joined(middle)?.unwrap_or_default().len() <= found { low = middle } else { high = middle }
+            }
+            let end = joined(high)?.unwrap_or_default().len();
+            let is_inside = found + literal.needle().len() <= end;
+            if is_inside {
+                codes.push(code + (low - symbols.start)..code + (low - symbols.start) + 1);
+            }
+            from = if is_inside { end } else { found + 1 };
+        }
+        Ok(())
     }
 }

@@ -117,6 +117,14 @@ impl Pattern {
         matches!(self.test, Test::Always)
     }
 
+    /// Returns the search for a literal if every value that contains it matches, and no other.
+    pub(crate) fn contained(&self) -> Option<&Finder<'static>> {
+        match &self.test {
+            Test::Contains(finder) => Some(finder),
+            _ => None,
+        }
+    }
+
     /// Returns true if a candidate matches. Bytes that are not UTF-8 match nothing.
     #[inline]
     pub(crate) fn matches_candidate(&self, value: &[u8]) -> bool {

@@ -72,6 +72,23 @@ fn members_of_long_lists_are_found() {
 }
 
 #[test]
+fn a_literal_is_not_found_across_two_values() {
+    // In the arena, values that follow each other have nothing between them; `b` has a value between two of `a`.
+    let texts = ["a", "aa", "aab", "ab", "b", "ba", "bab", "bb"];
+    let mut series: BTreeSet<Labelset> = texts.iter().map(|text| labels([("a", (*text).to_owned())])).collect();
+    series.insert(labels([("b", "aba".to_owned())]));
+    let block = block(&series, &Plan::default());
+    for literal in ["a", "b", "aa", "ab", "ba", "bb", "aab", "aba", "bab", "abb"] {
+        check(&block, &[matcher("a", Matches, &format!(".*{literal}.*"))]);
+        check(&block, &[matcher("a", MatchesNot, &format!(".*{literal}.*"))]);
+    }
+    let many: BTreeSet<Labelset> = (0..600).map(|number| labels([("a", format!("{number:04}"))])).collect();
+    for literal in ["7", "10", "00", "599", "99"] {
+        check(&self::block(&many, &Plan::default()), &[matcher("a", Matches, &format!(".*{literal}.*"))]);
+    }
+}
+
+#[test]
 fn rows_that_are_read_in_several_batches_are_all_found() {
     let block = lists(600, 4);
     let (a, b) = (matcher("a", Matches, "0.[0-3]."), matcher("b", Matches, "0001|0003"));
