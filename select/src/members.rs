@@ -19,11 +19,12 @@ const SHORT_LIST: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Members {
     set: RowSet,
-    lists: RefCell<Lists>,
+    lists: RefCell<SearchedLists>,
 }
 
+/// The lists of a pool that were searched.
 #[derive(Debug)]
-struct Lists {
+struct SearchedLists {
     /// For each list of the pool, its number in `found` plus one; 0 if it was not searched yet.
     numbers: Vec<u32>,
     found: Vec<Places>,
@@ -45,7 +46,7 @@ impl Members {
         set.prepare(pool.member_count().into());
         // Zeroed memory is not touched before it is used: large pools cost no more than what a query asks of them.
         let numbers = vec![0; pool.list_count() as usize];
-        Self { set, lists: RefCell::new(Lists { numbers, found: Vec::new(), buffer: Vec::new() }) }
+        Self { set, lists: RefCell::new(SearchedLists { numbers, found: Vec::new(), buffer: Vec::new() }) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -68,7 +69,7 @@ impl Members {
         lists: &[u32],
         mut each: impl FnMut(&Places),
     ) -> Result<(), SelectError> {
-        let Lists { numbers, found, buffer } = &mut *self.lists.borrow_mut();
+        let SearchedLists { numbers, found, buffer } = &mut *self.lists.borrow_mut();
         for &list in lists {
             let Some(number) = numbers.get_mut(list as usize) else {
                 // Only a damaged block has such a list.

@@ -26,7 +26,7 @@ pub struct Occurrence {
 }
 
 impl JoinedSeries {
-    /// Returns the fingerprint of the labels; see [`Searcher::fingerprints`].
+    /// Returns the fingerprint of the labels; see [`Searcher::fingerprints`](crate::Searcher::fingerprints).
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint

@@ -171,18 +171,18 @@ struct Grouping<'s, 'a, 'data> {
     /// Groups by the number of a labelset whose labels were combined in the order of their keys.
     by_labels: HashMap<LabelsetId, u32>,
     /// Kept labels of the members of lists, by the table of the members.
-    members: HashMap<u32, Rc<Members>>,
+    members: HashMap<u32, Rc<MemberLabels>>,
     /// Lists as runs, by pool.
     lists: HashMap<u32, ListRuns>,
 }
 
 /// The kept labelsets of the rows that lists refer to, numbered without gaps.
-struct Members {
+struct MemberLabels {
     numbers: Vec<u32>,
     ids: Vec<LabelsetId>,
 }
 
-impl Members {
+impl MemberLabels {
     fn from_ids(rows: &[LabelsetId]) -> Self {
         let mut known: HashMap<LabelsetId, u32> = HashMap::new();
         let mut ids = Vec::new();
@@ -200,7 +200,7 @@ impl Members {
 /// Neighbours in a list that have the same kept labels.
 #[derive(Clone, Copy)]
 struct Run {
-    /// Number of their labelset in [`Members`].
+    /// Number of their labelset in [`MemberLabels`].
     number: u32,
     len: u32,
     /// The first of them.
@@ -225,7 +225,7 @@ impl ListRuns {
     }
 
     /// Returns the runs of a list; none for a list out of range, which only a damaged block has.
-    fn get(&mut self, pool: &Pool<'_, '_>, list: u32, members: &Members) -> Result<&[Run], SelectError> {
+    fn get(&mut self, pool: &Pool<'_, '_>, list: u32, members: &MemberLabels) -> Result<&[Run], SelectError> {
         let Some(place) = self.places.get_mut(list as usize) else { return Ok(&[]) };
         if *place == 0 {
             self.buffer.clear();
@@ -254,7 +254,7 @@ struct KeysetGroups<'data, 'view> {
     /// Columns with kept labels, without that of lists.
     columns: Vec<(Column, Rc<Vec<LabelsetId>>)>,
     /// Labelsets of the members of lists, if these have kept labels.
-    members: Option<Rc<Members>>,
+    members: Option<Rc<MemberLabels>>,
     /// Place of each kept label; empty if the keyset shares its kept keys with no other, or has at most one of them.
     sources: Vec<(KeyId, Source<'data, 'view>)>,
     /// True if the keyset's labelsets are in no other keyset.
@@ -407,12 +407,12 @@ impl<'a, 'data> Grouping<'_, 'a, 'data> {
     }
 
     /// Returns the kept labelsets of a table's rows, or `None` if the table has none of the kept keys.
-    fn members_of(&mut self, table: u32) -> Result<Option<Rc<Members>>, SelectError> {
+    fn members_of(&mut self, table: u32) -> Result<Option<Rc<MemberLabels>>, SelectError> {
         if let Some(known) = self.members.get(&table) {
             return Ok(Some(Rc::clone(known)));
         }
         let Some(rows) = self.folding.rows(table)? else { return Ok(None) };
-        let members = Rc::new(Members::from_ids(&rows));
+        let members = Rc::new(MemberLabels::from_ids(&rows));
         self.members.insert(table, Rc::clone(&members));
         Ok(Some(members))
     }
