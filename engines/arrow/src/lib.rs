@@ -1,0 +1,1 @@
+//! Series of a block as Arrow record batches.
