@@ -8,13 +8,10 @@ use chronoxide_format::view::{BlockView, Column, Table};
 use chronoxide_format::{KeyId, SymbolId};
 use memchr::memmem::Finder;
 
+use crate::codes::{each_batch, each_code, first_not_before};
 use crate::pattern::{Candidates, Pattern};
 use crate::row_set::{Keep, RowSet};
-use crate::tally::each_code;
 use crate::{Limits, Matcher, Ranges, SelectError};
-
-/// Values that are read at once.
-const BATCH: u32 = 256;
 
 /// Requirement of all matchers of one label.
 #[derive(Debug)]
@@ -101,12 +98,7 @@ impl<'data, 'view> Dictionary<'data, 'view> {
 
     /// Returns the first code from `from` on whose value is not before `value`.
     fn first_from(&self, from: u32, is_before: impl Fn(&[u8]) -> bool) -> Result<u32, SelectError> {
-        let (mut low, mut high) = (from, self.count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if is_before(self.value(middle)?) { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
+        first_not_before(from..self.count(), |code| Ok(is_before(self.value(code)?)))
     }
 
     /// Returns the codes of the values that begin with a prefix.
@@ -184,12 +176,8 @@ impl<'data, 'view> Dictionary<'data, 'view> {
         limits: &Limits<'_>,
         codes: &mut Ranges,
     ) -> Result<(), SelectError> {
-        let mut symbols = [0; BATCH as usize];
-        for first in range.clone().step_by(BATCH as usize) {
+        each_batch(&self.table, &self.column, range, |first, symbols| {
             limits.check()?;
-            let end = range.end.min(first.saturating_add(BATCH));
-            let symbols = &mut symbols[..(end - first) as usize];
-            self.table.read_column(first..end, &self.column, symbols)?;
             let mut code = first;
             for neighbours in symbols.chunk_by(|left, right| left.checked_add(1) == Some(*right)) {
                 let Some(&start) = neighbours.first() else { continue };
@@ -197,8 +185,8 @@ impl<'data, 'view> Dictionary<'data, 'view> {
                 self.push_neighbours_containing(literal, start..end, code, codes)?;
                 code += neighbours.len() as u32;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Appends the codes of the symbols that contain a literal; `code` is that of the first symbol.
@@ -215,15 +203,13 @@ impl<'data, 'view> Dictionary<'data, 'view> {
         while let Some(found) = literal.find(text.get(from..).unwrap_or_default()) {
             let found = from + found;
             // The symbol in which the literal begins is the last one that does not start behind it.
-            let (mut low, mut high) = (symbols.start, symbols.end);
-            while high - low > 1 {
-                let middle = low + (high - low) / 2;
-                if joined(middle)?.unwrap_or_default().len() <= found { low = middle } else { high = middle }
-            }
-            let end = joined(high)?.unwrap_or_default().len();
+            let begins_before = |end: u32| Ok(joined(end)?.unwrap_or_default().len() <= found);
+            let behind = first_not_before(symbols.start + 1..symbols.end, begins_before)?;
+            let code = code + (behind - 1 - symbols.start);
+            let end = joined(behind)?.unwrap_or_default().len();
             let is_inside = found + literal.needle().len() <= end;
             if is_inside {
-                codes.push(code + (low - symbols.start)..code + (low - symbols.start) + 1);
+                codes.push(code..code + 1);
             }
             from = if is_inside { end } else { found + 1 };
         }

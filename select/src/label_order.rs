@@ -93,8 +93,7 @@ impl LabelOrder<'_, '_> {
             self.sorted.extend(series.iter().rev());
             return Ok(());
         };
-        let name = self.searcher.view.key_name(key)?.unwrap_or_default();
-        let projection = self.searcher.project(series, &[name])?;
+        let projection = self.searcher.project_keys(series, vec![Some(key)])?;
         let rank = |(series, code): (&SeriesRef, &u32)| match *code {
             Projection::ABSENT if self.keyset(*series).is_none_or(|own| own.next_key(key).is_none()) => ENDED,
             Projection::ABSENT => LATER,

@@ -94,6 +94,7 @@
 //! | `block_set` | [`BlockSet`]: the live blocks of a folder, queried together |
 //! | `condition` | matchers as codes of a dictionary |
 //! | `row_set` | rows of a table whose code is in a set |
+//! | `codes` | codes of columns, read in batches, and binary searches |
 //! | `values` | values of a label |
 //! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
 //! | `project` | [`Projection`], [`Groups`] and fingerprints: labels of many series, on codes |
@@ -105,6 +106,7 @@
 //! | `error` | [`SelectError`] |
 
 mod block_set;
+mod codes;
 mod condition;
 mod error;
 mod find;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use chronoxide_format::view::{List, Pool};
 
+use crate::codes::first_not_before;
 use crate::row_set::RowSet;
 use crate::{Ranges, SelectError};
 
@@ -126,13 +127,5 @@ fn search_long(list: &List<'_, '_>, ranges: &[Range<u32>]) -> Result<Ranges, Sel
 
 /// Returns the first place from `from` on whose member is at least `member`.
 fn first_place(list: &List<'_, '_>, from: u32, member: u32) -> Result<u32, SelectError> {
-    let (mut low, mut high) = (from, list.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match list.get(middle)? {
-            Some(found) if found < member => low = middle + 1,
-            _ => high = middle,
-        }
-    }
-    Ok(low)
+    first_not_before(from..list.len(), |place| Ok(list.get(place)?.is_some_and(|found| found < member)))
 }

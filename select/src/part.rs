@@ -6,13 +6,12 @@ use std::rc::Rc;
 
 use chronoxide_format::view::{Column, Keyset, Pool};
 
+use crate::codes::each_batch;
 use crate::members::Members;
 use crate::{Limits, Ranges, SelectError};
 
 /// Maximum number of rows to step over. The series before farther rows are counted from an anchor.
 const NEAR_ROWS: u32 = 12;
-/// Rows that are read at once, and between two checks of the limits.
-const BATCH: u32 = 256;
 
 /// The selected series of one keyset: some rows of its table, and of each row's list the members in a set.
 #[derive(Debug)]
@@ -135,15 +134,10 @@ impl<'data, 'view> Part<'data, 'view> {
         limits: &Limits<'_>,
         mut each: impl FnMut(&[u32]) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
-        let mut codes = [0; BATCH as usize];
-        for first in rows.clone().step_by(BATCH as usize) {
-            let end = rows.end.min(first.saturating_add(BATCH));
-            let codes = &mut codes[..(end - first) as usize];
-            self.keyset.table().read_column(first..end, &lists.column, codes)?;
+        each_batch(&self.keyset.table(), &lists.column, rows.clone(), |_, codes| {
             each(codes)?;
-            limits.check()?;
-        }
-        Ok(())
+            limits.check()
+        })
     }
 }
 

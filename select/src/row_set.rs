@@ -5,12 +5,11 @@ use std::cell::OnceCell;
 use bitvec::vec::BitVec;
 use chronoxide_format::view::{Column, Table};
 
+use crate::codes::{each_batch, first_not_before};
 use crate::{Limits, Ranges, SelectError};
 
-/// Rows that are read at once.
-const BATCH: u32 = 256;
 /// Rows between two checks of the limits.
-const ROWS_PER_CHECK: u32 = 1 << 14;
+const ROWS_PER_CHECK: usize = 1 << 14;
 /// Ranges that are searched for each row of a short scan instead of making a bitmap.
 const FEW_RANGES: usize = 4;
 
@@ -155,15 +154,7 @@ fn sorted_rows(table: &Table<'_, '_>, column: &Column, set: &RowSet) -> Result<R
 
 /// Returns the first row from `from` on whose code is at least `code`.
 fn first_row(table: &Table<'_, '_>, column: &Column, from: u32, code: u32) -> Result<u32, SelectError> {
-    let (mut low, mut high) = (from, table.row_count());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match table.code(middle, column)? {
-            Some(found) if found < code => low = middle + 1,
-            _ => high = middle,
-        }
-    }
-    Ok(low)
+    first_not_before(from..table.row_count(), |row| Ok(table.code(row, column)?.is_some_and(|found| found < code)))
 }
 
 fn scan(
@@ -180,14 +171,9 @@ fn scan(
         _ => None,
     };
     let mut kept = Ranges::default();
-    let mut codes = [0; BATCH as usize];
     let mut unchecked = 0;
     for range in within.as_slice() {
-        let mut first = range.start;
-        while first < range.end {
-            let end = range.end.min(first.saturating_add(BATCH));
-            let codes = &mut codes[..(end - first) as usize];
-            table.read_column(first..end, column, codes)?;
+        each_batch(table, column, range.clone(), |first, codes| {
             match &only {
                 Some(only) => {
                     let len = only.end - only.start;
@@ -195,13 +181,13 @@ fn scan(
                 }
                 None => push_kept(&mut kept, first, codes, keep, |code| set.contains(code)),
             }
-            unchecked += end - first;
+            unchecked += codes.len();
             if unchecked >= ROWS_PER_CHECK {
                 unchecked = 0;
                 limits.check()?;
             }
-            first = end;
-        }
+            Ok(())
+        })?;
     }
     Ok(kept)
 }

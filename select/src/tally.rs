@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use chronoxide_format::view::{BlockView, Column, Domain, Table};
+use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
+use crate::codes::each_code;
 use crate::part::{Lists, Part};
-use crate::{Limits, Matcher, Ranges, Searcher, SelectError};
-
-/// Rows that are read at once.
-const BATCH: usize = 256;
+use crate::{Matcher, Ranges, Searcher, SelectError};
 
 /// The number of selected series of each keyset, key and value.
 ///
@@ -129,7 +127,7 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
                 (Some(lists), true) => self.add_members(lists, part, &known)?,
                 _ => {
                     let Domain::Table(domain) = column.domain else { continue };
-                    let Some(counts) = counts_of(&mut self.tables, self.searcher.view, domain)? else { continue };
+                    let Some(counts) = rows_of(&mut self.tables, self.searcher.view, domain)? else { continue };
                     let mut series = series.iter();
                     let is_plain = lists.is_none();
                     each_code(&table, column, &part.rows, &limits, |code| {
@@ -150,7 +148,7 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
         part: &Part<'data, 'a>,
         known: &HashMap<u32, (u64, u64)>,
     ) -> Result<(), SelectError> {
-        let Some(counts) = counts_of(&mut self.tables, self.searcher.view, lists.pool.table_id())? else {
+        let Some(counts) = rows_of(&mut self.tables, self.searcher.view, lists.pool.table_id())? else {
             return Ok(());
         };
         let mut members = Vec::new();
@@ -181,7 +179,7 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
             for column in table.columns() {
                 let column = column?;
                 let Domain::Table(domain) = column.domain else { continue };
-                let Some(below) = counts_of(&mut self.tables, view, domain)? else { continue };
+                let Some(below) = rows_of(&mut self.tables, view, domain)? else { continue };
                 let mut counts = counts.iter();
                 each_code(&table, &column, &Ranges::up_to(table.row_count()), &self.searcher.limits, |code| {
                     add(below, code, counts.next().copied().unwrap_or(0));
@@ -193,16 +191,16 @@ impl<'a, 'data> Counts<'_, 'a, 'data> {
     }
 }
 
-/// Returns the counts of a table's rows, which begin as zeros.
-fn counts_of<'c>(
-    tables: &'c mut BTreeMap<u32, Vec<u64>>,
+/// Returns what is known of each row of a table, at first the default.
+pub(crate) fn rows_of<'t, T: Clone + Default>(
+    tables: &'t mut BTreeMap<u32, Vec<T>>,
     view: &BlockView<'_>,
     table: TableId,
-) -> Result<Option<&'c mut Vec<u64>>, SelectError> {
+) -> Result<Option<&'t mut Vec<T>>, SelectError> {
     match tables.entry(table.0) {
-        Entry::Occupied(counts) => Ok(Some(counts.into_mut())),
+        Entry::Occupied(rows) => Ok(Some(rows.into_mut())),
         Entry::Vacant(place) => match view.table(table)? {
-            Some(opened) => Ok(Some(place.insert(vec![0; opened.row_count() as usize]))),
+            Some(opened) => Ok(Some(place.insert(vec![T::default(); opened.row_count() as usize]))),
             None => Ok(None),
         },
     }
@@ -221,31 +219,4 @@ fn add(counts: &mut [u64], place: u32, added: u64) {
     if let Some(count) = counts.get_mut(place as usize) {
         *count = count.saturating_add(added);
     }
-}
-
-/// Calls `each` with the code of a column in each of some rows, in order.
-pub(crate) fn each_code(
-    table: &Table<'_, '_>,
-    column: &Column,
-    rows: &Ranges,
-    limits: &Limits<'_>,
-    mut each: impl FnMut(u32) -> Result<(), SelectError>,
-) -> Result<(), SelectError> {
-    let mut codes = [0; BATCH];
-    let mut read = 0;
-    for rows in rows.as_slice() {
-        for first in rows.clone().step_by(BATCH) {
-            let codes = &mut codes[..((rows.end - first) as usize).min(BATCH)];
-            table.read_column(first..rows.end, column, codes)?;
-            for &code in &*codes {
-                each(code)?;
-            }
-            read += codes.len();
-            if read > 1 << 14 {
-                read = 0;
-                limits.check()?;
-            }
-        }
-    }
-    Ok(())
 }

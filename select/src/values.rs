@@ -1,21 +1,21 @@
 //! The values that a label has in selected series.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
-use chronoxide_format::view::{BlockView, Column, Domain, Pool, Table};
+use chronoxide_format::view::{Column, Domain, Pool, Table};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
+use crate::codes::each_code;
 use crate::condition::Dictionary;
 use crate::part::Part;
-use crate::tally::each_code;
+use crate::tally::rows_of;
 use crate::{Matcher, Ranges, Searcher, SelectError};
 
 impl<'data> Searcher<'_, 'data> {
     /// Returns the values that a label has in selected series, in order, at most `limit` of them. Without matchers,
-    /// [`BlockView::label_values`] is faster. Costs as much as [`Searcher::select`], and a few nanoseconds per
-    /// selected row and per row of the tables between it and the label.
+    /// [`label_values`](chronoxide_format::view::BlockView::label_values) of the view is faster. Costs as much as
+    /// [`Searcher::select`], and a few nanoseconds per selected row and per row of the tables between it and the label.
     ///
     /// # Errors
     /// As [`Searcher::select`]; the number of series is not limited.
@@ -133,21 +133,6 @@ impl<'a, 'data> Presence<'_, 'a, 'data> {
             })?;
         }
         Ok(Vec::new())
-    }
-}
-
-/// Returns the marks of a table's rows, which begin as false.
-fn rows_of<'t>(
-    tables: &'t mut BTreeMap<u32, Vec<bool>>,
-    view: &BlockView<'_>,
-    table: TableId,
-) -> Result<Option<&'t mut Vec<bool>>, SelectError> {
-    match tables.entry(table.0) {
-        Entry::Occupied(rows) => Ok(Some(rows.into_mut())),
-        Entry::Vacant(place) => match view.table(table)? {
-            Some(opened) => Ok(Some(place.insert(vec![false; opened.row_count() as usize]))),
-            None => Ok(None),
-        },
     }
 }
 

@@ -133,6 +133,12 @@ impl<'a> Symbols<'a> {
             return Ok(None);
         }
         let (start, end) = self.ends(id.0)?;
+        self.proved(id, start, end).map(Some)
+    }
+
+    /// Returns a range of the arena, from the start of symbol `id`, after a check of the range and its bytes.
+    #[inline(always)]
+    fn proved(&self, id: SymbolId, start: u64, end: u64) -> Result<Range<usize>> {
         let usable = start <= end && end <= length(self.arena.len());
         let (true, Ok(from), Ok(to)) = (usable, usize::try_from(start), usize::try_from(end)) else {
             return Err(corrupt(Rule::SymbolsStarts, Place::Symbol(id.0.into()), end, length(self.arena.len())));
@@ -140,7 +146,7 @@ impl<'a> Symbols<'a> {
         if let Some(proofs) = &self.proofs {
             proofs.touch(start, end - start)?;
         }
-        Ok(Some(from..to))
+        Ok(from..to)
     }
 
     /// Returns the bytes of symbol `id`, or `None` if it is out of range.
@@ -162,15 +168,7 @@ impl<'a> Symbols<'a> {
             return Ok(None);
         }
         let (start, end) = (self.start(ids.start.0)?, self.start(ids.end.0)?);
-        let usable = start <= end && end <= length(self.arena.len());
-        let (true, Ok(from), Ok(to)) = (usable, usize::try_from(start), usize::try_from(end)) else {
-            let place = Place::Symbol(ids.start.0.into());
-            return Err(corrupt(Rule::SymbolsStarts, place, end, length(self.arena.len())));
-        };
-        if let Some(proofs) = &self.proofs {
-            proofs.touch(start, end - start)?;
-        }
-        Ok(self.arena.get(from..to))
+        Ok(self.arena.get(self.proved(ids.start, start, end)?))
     }
 
     /// Like [`Symbols::get`], but returns `None` instead of an error; see [`Bits::peek`].

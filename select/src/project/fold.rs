@@ -6,7 +6,7 @@ use chronoxide_format::view::{BlockView, Column, Domain, Keyset};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
-use crate::tally::each_code;
+use crate::codes::each_code;
 use crate::{Ranges, Searcher, SelectError};
 
 /// How values of labels become the value of a row.

@@ -12,8 +12,8 @@ use super::Labels;
 use super::fold::{Fold, FoldedColumns, Folding, KeptKeys};
 use super::path::{Cursor, Source};
 use super::spans::{for_each_keyset, room_for};
+use crate::codes::each_code;
 use crate::part::{Lists, Place};
-use crate::tally::each_code;
 use crate::{Ranges, Searcher, SelectError, Selection};
 
 /// The series of a selection in groups: two series are in one group if the kept labels are equal.

@@ -4,6 +4,7 @@ use chronoxide_format::view::{BlockView, Keyset};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 
 use super::path::{Cursor, Source};
+use crate::codes::first_not_before;
 use crate::{Searcher, SelectError};
 
 /// Series between two checks of the limits.
@@ -64,7 +65,11 @@ impl Searcher<'_, '_> {
     /// [`SelectError::Block`] if the block is damaged in a byte that was read, and errors of the
     /// [`Limits`](crate::Limits).
     pub fn project<N: AsRef<[u8]>>(&self, refs: &[SeriesRef], names: &[N]) -> Result<Projection, SelectError> {
-        let keys = names.iter().map(|name| self.key(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        self.project_keys(refs, names.iter().map(|name| self.key(name.as_ref())).collect::<Result<_, _>>()?)
+    }
+
+    /// Like [`Searcher::project`], by keys; one that the block lacks is `None`.
+    pub(crate) fn project_keys(&self, refs: &[SeriesRef], keys: Vec<Option<KeyId>>) -> Result<Projection, SelectError> {
         let mut columns = vec![vec![Projection::ABSENT; refs.len()]; keys.len()];
         let mut order: Vec<(u32, u32)> = refs.iter().map(|series| series.0).zip(0..).collect();
         if !refs.is_sorted() {
@@ -147,13 +152,10 @@ impl<'a, 'data> Searcher<'a, 'data> {
 
     /// Returns the first keyset from `from` on that ends behind a series, by binary search.
     fn first_keyset_behind(&self, series: u32, from: u32) -> Result<u32, SelectError> {
-        let (mut low, mut high) = (from, self.view.keyset_count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let ends_before = |keyset: Keyset<'_, '_>| keyset.first().0.saturating_add(keyset.series_count()) <= series;
-            if self.view.keyset(middle)?.is_some_and(ends_before) { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
+        let ends_before = |keyset: Keyset<'_, '_>| keyset.first().0.saturating_add(keyset.series_count()) <= series;
+        first_not_before(from..self.view.keyset_count(), |number| {
+            Ok(self.view.keyset(number)?.is_some_and(ends_before))
+        })
     }
 }
 
