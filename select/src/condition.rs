@@ -23,6 +23,45 @@ pub(crate) struct Condition {
     pub keep: Keep,
 }
 
+/// Values of a label that are accepted, by their codes, and whether its absence is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedCodes {
+    /// Key of the label.
+    pub key: KeyId,
+    /// Positions of the accepted values in the dictionary of the key. Others are ignored.
+    pub codes: Ranges,
+    /// True if series without the label are accepted.
+    pub accepts_absent: bool,
+}
+
+/// Returns the conditions of accepted codes, the most selective first, or `None` if no series can satisfy them.
+pub(crate) fn conditions_of_codes(
+    view: &BlockView<'_>,
+    accepted: impl IntoIterator<Item = AcceptedCodes>,
+) -> Result<Option<Vec<Condition>>, SelectError> {
+    let mut conditions = Vec::new();
+    for AcceptedCodes { key, codes, accepts_absent } in accepted {
+        let Some(count) = view.cardinality(key)? else {
+            if accepts_absent {
+                continue;
+            }
+            return Ok(None);
+        };
+        let (codes, keep) = if accepts_absent {
+            (codes.complement(count), Keep::Others)
+        } else {
+            (codes.intersection(&Ranges::up_to(count)), Keep::Members)
+        };
+        match (keep, codes.is_empty()) {
+            (Keep::Members, true) => return Ok(None),
+            (Keep::Others, true) => {}
+            _ => conditions.push(Condition { key, codes: Rc::new(RowSet::new(codes, count)), keep }),
+        }
+    }
+    conditions.sort_by_key(|condition| (condition.keep == Keep::Others, condition.codes.ranges().count()));
+    Ok(Some(conditions))
+}
+
 /// Evaluates matchers on the distinct values of a block. Returns `None` if no series can satisfy them.
 pub(crate) fn conditions(
     view: &BlockView<'_>,
@@ -35,7 +74,7 @@ pub(crate) fn conditions(
     for matcher in &matchers {
         by_name.entry(matcher.name()).or_default().push(matcher);
     }
-    let mut conditions = Vec::new();
+    let mut all_accepted = Vec::new();
     for (name, matchers) in by_name {
         // An absent label has the empty value.
         let accepts_absent = matchers.iter().all(|matcher| matcher.matches(""));
@@ -52,20 +91,9 @@ pub(crate) fn conditions(
             accepted =
                 if matcher.is_negated() { accepted.difference(&matched) } else { accepted.intersection(&matched) };
         }
-        let (codes, keep) = if accepts_absent {
-            (accepted.complement(dictionary.count()), Keep::Others)
-        } else {
-            (accepted, Keep::Members)
-        };
-        match (keep, codes.is_empty()) {
-            (Keep::Members, true) => return Ok(None),
-            (Keep::Others, true) => {}
-            _ => conditions.push(Condition { key, codes: Rc::new(RowSet::new(codes, dictionary.count())), keep }),
-        }
+        all_accepted.push(AcceptedCodes { key, codes: accepted, accepts_absent });
     }
-    // The most selective first.
-    conditions.sort_by_key(|condition| (condition.keep == Keep::Others, condition.codes.ranges().count()));
-    Ok(Some(conditions))
+    conditions_of_codes(view, all_accepted)
 }
 
 /// The sorted values of a key.

@@ -400,6 +400,11 @@ fn hash_of_keys(keys: impl Iterator<Item = KeyId>) -> u32 {
     (sum >> 32) as u32
 }
 
+/// Returns the error of a row that refers to something out of range.
+pub(crate) fn damaged_row(rule: Rule, table: u32) -> Error {
+    damaged(rule, Place::Table(table.into()))
+}
+
 fn damaged(rule: Rule, place: Place) -> Error {
     Error::Corrupt(Corruption { rule, section: rule.section(), place, found: None, expected: None })
 }

@@ -93,7 +93,7 @@ impl LabelOrder<'_, '_> {
             self.sorted.extend(series.iter().rev());
             return Ok(());
         };
-        let projection = self.searcher.project_keys(series, vec![Some(key)])?;
+        let projection = self.searcher.project_keys(series, &[key])?;
         let rank = |(series, code): (&SeriesRef, &u32)| match *code {
             Projection::ABSENT if self.keyset(*series).is_none_or(|own| own.next_key(key).is_none()) => ENDED,
             Projection::ABSENT => LATER,

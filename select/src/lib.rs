@@ -98,6 +98,7 @@
 //! | `values` | values of a label |
 //! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
 //! | `project` | [`Projection`], [`Groups`] and fingerprints: labels of many series, on codes |
+//! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs |
 //! | `label_order` | [`LabelOrder`]: series in the order of their labels |
 //! | `find`, `find_many` | searches for one labelset, and for many at once |
 //! | `part`, `members` | selected series of one keyset, and selected members of its lists |
@@ -107,6 +108,7 @@
 
 mod block_set;
 mod codes;
+mod columns;
 mod condition;
 mod error;
 mod find;
@@ -133,6 +135,8 @@ pub use block_set::{
     BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, Partial, SetBlock, SetGroups, SetQuery,
     SetSelection,
 };
+pub use columns::{CodeColumn, ColumnReader};
+pub use condition::AcceptedCodes;
 pub use error::SelectError;
 pub use find_many::FindManyError;
 pub use index::Index;

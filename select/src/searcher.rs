@@ -7,7 +7,7 @@ use chronoxide_format::view::{BlockView, Domain, Pool};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
-use crate::condition::{Condition, conditions};
+use crate::condition::{AcceptedCodes, Condition, conditions, conditions_of_codes};
 use crate::index::IndexedColumn;
 use crate::members::Members;
 use crate::part::Part;
@@ -89,9 +89,23 @@ impl<'a, 'data> Searcher<'a, 'data> {
     /// # Errors
     /// [`SelectError::Block`] if the block is damaged in a byte that was read, and errors of the [`Limits`].
     pub fn select(&self, matchers: &[Matcher]) -> Result<Selection, SelectError> {
+        self.limits.check()?;
+        self.select_by(conditions(self.view, matchers, &self.limits)?)
+    }
+
+    /// Returns the series that have accepted values of some labels, by codes; all series if no label is named. For
+    /// callers that evaluate conditions on values by themselves.
+    ///
+    /// # Errors
+    /// As [`Searcher::select`].
+    pub fn select_codes(&self, accepted: &[AcceptedCodes]) -> Result<Selection, SelectError> {
+        self.select_by(conditions_of_codes(self.view, accepted.iter().cloned())?)
+    }
+
+    fn select_by(&self, conditions: Option<Vec<Condition>>) -> Result<Selection, SelectError> {
         let mut refs = Ranges::default();
         let mut count = 0;
-        self.for_each_part(matchers, |part| {
+        self.for_each_part_with(conditions, |part| {
             // Counted before they are listed: a list can stand for many series.
             if self.limits.has_max_series() {
                 count += part.count(&self.limits)?;
@@ -121,10 +135,19 @@ impl<'a, 'data> Searcher<'a, 'data> {
     pub(crate) fn for_each_part(
         &self,
         matchers: &[Matcher],
-        mut each: impl FnMut(Part<'data, 'a>) -> Result<(), SelectError>,
+        each: impl FnMut(Part<'data, 'a>) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
         self.limits.check()?;
-        let Some(conditions) = conditions(self.view, matchers, &self.limits)? else { return Ok(()) };
+        self.for_each_part_with(conditions(self.view, matchers, &self.limits)?, each)
+    }
+
+    /// Like [`Searcher::for_each_part`], with conditions; `None` if no series can satisfy them.
+    fn for_each_part_with(
+        &self,
+        conditions: Option<Vec<Condition>>,
+        mut each: impl FnMut(Part<'data, 'a>) -> Result<(), SelectError>,
+    ) -> Result<(), SelectError> {
+        let Some(conditions) = conditions else { return Ok(()) };
         let mut evaluation = Evaluation::new(self, &conditions);
         let rarest = (0..conditions.len())
             .filter(|&number| conditions[number].keep == Keep::Members)

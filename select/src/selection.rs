@@ -21,6 +21,12 @@ impl Selection {
         Self { refs }
     }
 
+    /// Selects the series of a range.
+    #[must_use]
+    pub fn from_range(series: Range<SeriesRef>) -> Self {
+        Self { refs: Ranges::from_range(series.start.0..series.end.0) }
+    }
+
     /// Returns the number of series. Costs O(ranges).
     #[must_use]
     pub fn count(&self) -> u32 {
@@ -54,6 +60,20 @@ impl Selection {
     #[must_use]
     pub fn iter(&self) -> Refs<'_> {
         Refs { numbers: self.refs.iter() }
+    }
+
+    /// Returns the first `count` series, and the others.
+    #[must_use]
+    pub fn split_at(&self, count: u32) -> (Self, Self) {
+        let mut left = count;
+        let first = self.refs.as_slice().iter().map_while(|range| {
+            let taken = left.min(range.end - range.start);
+            left -= taken;
+            (taken > 0).then(|| range.start..range.start + taken)
+        });
+        let first = Self { refs: first.collect() };
+        let rest = self.difference(&first);
+        (first, rest)
     }
 
     /// Returns the series of both selections.
@@ -113,3 +133,20 @@ impl Iterator for Refs<'_> {
 }
 
 impl std::iter::FusedIterator for Refs<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selection_is_split_within_and_between_ranges() {
+        let numbers = [2, 3, 4, 9, 10, 20];
+        let selection: Selection = numbers.map(SeriesRef).into_iter().collect();
+        for count in 0..=7 {
+            let (first, rest) = selection.split_at(count);
+            let (expected_first, expected_rest) = numbers.split_at((count as usize).min(numbers.len()));
+            let refs = |selection: &Selection| selection.iter().map(|series| series.0).collect::<Vec<_>>();
+            assert_eq!((refs(&first), refs(&rest)), (expected_first.to_vec(), expected_rest.to_vec()));
+        }
+    }
+}

@@ -1,11 +1,15 @@
 //! Queries of blocks beside a plain model: a filter over labelsets, written from the rules of Prometheus.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use chronoxide_format::SeriesRef;
 use chronoxide_format::identity::{Fingerprint, SymbolHash};
 use chronoxide_format::view::{BlockView, FindError};
-use chronoxide_select::{FindManyError, Index, Labels, Limits, Matcher, Operator, Searcher, SelectError, Selection};
+use chronoxide_format::{KeyId, SeriesRef};
+use chronoxide_select::{
+    AcceptedCodes, CodeColumn, ColumnReader, FindManyError, Index, Labels, Limits, Matcher, Operator, Searcher,
+    SelectError, Selection,
+};
 
 use crate::plan::Labelset;
 use crate::random::Random;
@@ -125,6 +129,14 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
     assert_eq!(found, names.iter().copied().collect::<Vec<_>>(), "label names of {{{}}}", about());
 
     let tally = searcher.tally(matchers).expect("sound");
+    for (key, count) in (0..).map(KeyId).zip(searcher.series_per_key().expect("sound")) {
+        let name = text(view.key_name(key).expect("sound").expect("in range"));
+        assert_eq!(
+            count,
+            series.iter().filter(|labels| labels.contains_key(name)).count() as u64,
+            "series with {name}"
+        );
+    }
     assert_eq!(tally.series_count(), expected.len() as u64);
     assert_eq!(tally.keys().count(), names.len());
     let mut by_keys: BTreeMap<Vec<&str>, u64> = BTreeMap::new();
@@ -172,6 +184,8 @@ pub fn check_answers(view: &BlockView<'_>, series: &[Labelset], matchers: &[Matc
     check_searches(&searcher, series, &expected);
     let names: Vec<&str> = matchers.iter().map(Matcher::name).chain(["pod", "le"]).collect();
     check_projection(&searcher, series, &selection, &names);
+    check_columns(&searcher, series, &selection, &names);
+    check_accepted_codes(&searcher, matchers, &selection);
     for labels in [Labels::All, Labels::By(&names), Labels::By(&names[..1]), Labels::Without(&names), Labels::By(&[])] {
         check_groups(&searcher, series, &selection, labels);
     }
@@ -233,6 +247,61 @@ fn check_projection(searcher: &Searcher<'_, '_>, series: &[Labelset], selection:
             assert_eq!(found, expected, "{name} of series {series_ref}");
         }
     }
+}
+
+/// Selects by codes of values that a matcher accepts.
+fn check_accepted_codes(searcher: &Searcher<'_, '_>, matchers: &[Matcher], selection: &Selection) {
+    let view = searcher.view();
+    let accepted = matchers.iter().filter_map(|matcher| {
+        let key = view.key(matcher.name()).expect("sound");
+        if key.is_none() && matcher.matches("") {
+            return None;
+        }
+        let key = key.unwrap_or(KeyId(view.key_count()));
+        let values = view.label_values(key).expect("sound").into_iter().flatten();
+        let accepts = |value: &[u8]| matcher.matches(text(value));
+        let codes = (0..).zip(values).filter(|(_, value)| accepts(value.as_ref().expect("sound")));
+        let codes = codes.map(|(code, _)| code..code + 1).collect();
+        Some(AcceptedCodes { key, codes, accepts_absent: matcher.matches("") })
+    });
+    assert_eq!(searcher.select_codes(&accepted.collect::<Vec<_>>()).as_ref(), Ok(selection));
+}
+
+/// Reads columns of ranges of series of several lengths, with one reader, and of the selection's ranges.
+fn check_columns(searcher: &Searcher<'_, '_>, series: &[Labelset], selection: &Selection, names: &[&str]) {
+    let view = searcher.view();
+    let keys: Vec<KeyId> = names.iter().filter_map(|name| view.key(name).expect("sound")).collect();
+    let count = series.len() as u32;
+    let mut reader = ColumnReader::default();
+    let mut check = |ranges: Vec<Range<u32>>| {
+        let mut columns = vec![CodeColumn::default(); keys.len()];
+        for range in &ranges {
+            let range = SeriesRef(range.start)..SeriesRef(range.end);
+            reader.read(searcher, range, &keys, &mut columns).expect("sound");
+        }
+        let refs: Vec<u32> = ranges.into_iter().flat_map(|range| range.start..range.end.min(count)).collect();
+        for (key, column) in keys.iter().zip(&columns) {
+            let name = text(view.key_name(*key).expect("sound").expect("in range"));
+            let values: Vec<&[u8]> =
+                view.label_values(*key).expect("sound").expect("in range").collect::<Result<_, _>>().expect("sound");
+            assert_eq!(column.codes().len(), refs.len());
+            for (position, series_ref) in refs.iter().enumerate() {
+                let is_absent = column.absent().contains(position as u32);
+                let code = column.codes()[position];
+                let found = if is_absent { None } else { Some(text(values[code as usize])) };
+                let expected = series[*series_ref as usize].get(name).map(String::as_str);
+                assert_eq!(found, expected, "{name} of series {series_ref}");
+                assert!(!is_absent || code == 0);
+            }
+        }
+    };
+    check(selection.ranges().map(|range| range.start.0..range.end.0).collect());
+    for step in [1, 3, count.max(1)] {
+        check((0..count).step_by(step as usize).map(|start| start..(start + step).min(count)).collect());
+    }
+    // Backwards, with gaps, and beyond the end.
+    check((0..count).rev().step_by(4).map(|start| start..start + 2).collect());
+    check(vec![count..count + 5, 0..0]);
 }
 
 fn check_groups(searcher: &Searcher<'_, '_>, series: &[Labelset], selection: &Selection, which: Labels<'_>) {

@@ -1,6 +1,7 @@
 //! Lists of rows (spec, section 8).
 
 use std::iter::FusedIterator;
+use std::ops::Range;
 
 use super::symbol::binary_search;
 use super::until_error::until_error;
@@ -232,19 +233,31 @@ impl List<'_, '_> {
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
-        let Some(window) = self.view.members.window(self.first_bit, u64::from(self.len) * u64::from(self.width)) else {
+        self.push_some_members(0..self.len, members)
+    }
+
+    /// Appends the members in some places to `members`. Places out of range are skipped.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn push_some_members(&self, places: Range<u32>, members: &mut Vec<u32>) -> Result<()> {
+        let places = places.start..places.end.min(self.len);
+        let width = u64::from(self.width);
+        let first_bit = self.first_bit + u64::from(places.start) * width;
+        let count = u64::from(places.end.saturating_sub(places.start));
+        let Some(window) = self.view.members.window(first_bit, count * width) else {
             // The slow way finds the place of the damage.
-            for place in 0..self.len {
+            for place in places {
                 members.push(self.stored_member(place)?);
             }
             return Ok(());
         };
         let mask = mask(self.width);
         let mut bit = 0;
-        for _ in 0..self.len {
+        for _ in places {
             // The window covers all of them.
             members.push(low32(window.word(bit).unwrap_or_default() & mask));
-            bit += u64::from(self.width);
+            bit += width;
         }
         Ok(())
     }

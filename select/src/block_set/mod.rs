@@ -53,7 +53,7 @@ pub struct SetBlock {
     block: Block,
     time: Option<TimeRange>,
     /// Made by the first query that needs it.
-    index: Arc<OnceLock<Index>>,
+    index: Arc<OnceLock<Arc<Index>>>,
 }
 
 impl SetBlock {
@@ -85,11 +85,11 @@ impl SetBlock {
     ///
     /// # Errors
     /// As [`Index::new`].
-    pub fn index(&self) -> Result<&Index, SelectError> {
+    pub fn index(&self) -> Result<&Arc<Index>, SelectError> {
         if let Some(index) = self.known_index() {
             return Ok(index);
         }
-        let index = Index::new(&self.block.view())?;
+        let index = Arc::new(Index::new(&self.block.view())?);
         Ok(self.index.get_or_init(|| index))
     }
 
@@ -102,7 +102,7 @@ impl SetBlock {
     }
 
     /// Returns the index if it was made.
-    fn known_index(&self) -> Option<&Index> {
+    fn known_index(&self) -> Option<&Arc<Index>> {
         self.index.get()
     }
 }

@@ -55,7 +55,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
     }
 
     /// Returns the path from the rows of a table to a key. A table refers to earlier ones only, so that it ends.
-    fn path(&self, table: u32, key: KeyId) -> Result<Path<'data, 'a>, SelectError> {
+    pub(crate) fn path(&self, table: u32, key: KeyId) -> Result<Path<'data, 'a>, SelectError> {
         let mut steps = Vec::new();
         let mut number = table;
         while !self.index.is_dictionary(number) {

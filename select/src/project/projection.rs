@@ -65,11 +65,19 @@ impl Searcher<'_, '_> {
     /// [`SelectError::Block`] if the block is damaged in a byte that was read, and errors of the
     /// [`Limits`](crate::Limits).
     pub fn project<N: AsRef<[u8]>>(&self, refs: &[SeriesRef], names: &[N]) -> Result<Projection, SelectError> {
-        self.project_keys(refs, names.iter().map(|name| self.key(name.as_ref())).collect::<Result<_, _>>()?)
+        self.project_found(refs, names.iter().map(|name| self.key(name.as_ref())).collect::<Result<_, _>>()?)
+    }
+
+    /// Like [`Searcher::project`], by keys.
+    ///
+    /// # Errors
+    /// As [`Searcher::project`].
+    pub fn project_keys(&self, refs: &[SeriesRef], keys: &[KeyId]) -> Result<Projection, SelectError> {
+        self.project_found(refs, keys.iter().copied().map(Some).collect())
     }
 
     /// Like [`Searcher::project`], by keys; one that the block lacks is `None`.
-    pub(crate) fn project_keys(&self, refs: &[SeriesRef], keys: Vec<Option<KeyId>>) -> Result<Projection, SelectError> {
+    fn project_found(&self, refs: &[SeriesRef], keys: Vec<Option<KeyId>>) -> Result<Projection, SelectError> {
         let mut columns = vec![vec![Projection::ABSENT; refs.len()]; keys.len()];
         let mut order: Vec<(u32, u32)> = refs.iter().map(|series| series.0).zip(0..).collect();
         if !refs.is_sorted() {
@@ -151,7 +159,7 @@ impl<'a, 'data> Searcher<'a, 'data> {
     }
 
     /// Returns the first keyset from `from` on that ends behind a series, by binary search.
-    fn first_keyset_behind(&self, series: u32, from: u32) -> Result<u32, SelectError> {
+    pub(crate) fn first_keyset_behind(&self, series: u32, from: u32) -> Result<u32, SelectError> {
         let ends_before = |keyset: Keyset<'_, '_>| keyset.first().0.saturating_add(keyset.series_count()) <= series;
         first_not_before(from..self.view.keyset_count(), |number| {
             Ok(self.view.keyset(number)?.is_some_and(ends_before))

@@ -1,10 +1,10 @@
 //! The target that queries blocks.
 
-use chronoxide_format::SeriesRef;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_select::{Index, Labels, Limits, Matcher, Searcher, Selection};
+use chronoxide_format::{KeyId, SeriesRef};
+use chronoxide_select::{CodeColumn, ColumnReader, Index, Labels, Limits, Matcher, Searcher, Selection};
 
 use super::mutation::mutated;
 use super::program::Program;
@@ -60,6 +60,11 @@ fn ask_damaged(view: &BlockView<'_>, matchers: &[Matcher]) {
         let names: Vec<&str> = ["pod", "job", "__name__"].to_vec();
         let refs: Vec<SeriesRef> = selection.iter().chain([SeriesRef(u32::MAX)]).collect();
         let _ = searcher.project(&refs, &names);
+        let keys: Vec<KeyId> = (0..view.key_count().min(5)).map(KeyId).collect();
+        let mut reader = ColumnReader::default();
+        for range in selection.ranges() {
+            let _ = reader.read(&searcher, range, &keys, &mut vec![CodeColumn::default(); keys.len()]);
+        }
         for labels in [Labels::All, Labels::By(&names), Labels::Without(&names)] {
             let _ = (searcher.group(&selection, labels), searcher.fingerprints(&selection, labels));
         }
