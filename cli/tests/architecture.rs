@@ -10,13 +10,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 15] = [
     "chronoxide-format",
     "chronoxide-planner",
     "chronoxide-labels",
     "chronoxide-publish",
     "chronoxide-reader",
     "chronoxide-select",
+    "chronoxide-arrow",
     "chronoxide-cli",
     "chronoxide-ingest",
     "chronoxide-compactor",
@@ -24,6 +25,7 @@ const ORDER: [&str; 13] = [
     "chronoxide-stores",
     WORKLOAD,
     TESTDATA,
+    "chronoxide-datafusion",
 ];
 
 /// Goldens and test suites: tests of any crate may use them.
@@ -34,10 +36,12 @@ const WORKLOAD: &str = "chronoxide-workload";
 
 /// Crates that may depend on fewer than all earlier ones. Engines that embed the reader get few dependencies, and a
 /// workload that depended on the measured crates would change with them.
-const NARROW: [(&str, &[&str]); 5] = [
+const NARROW: [(&str, &[&str]); 7] = [
     ("chronoxide-format", &[]),
     ("chronoxide-reader", &["chronoxide-format"]),
     ("chronoxide-select", &["chronoxide-format", "chronoxide-reader"]),
+    ("chronoxide-arrow", &["chronoxide-format", "chronoxide-reader", "chronoxide-select"]),
+    ("chronoxide-datafusion", &["chronoxide-format", "chronoxide-reader", "chronoxide-select", "chronoxide-arrow"]),
     ("chronoxide-stores", &["chronoxide-format", "chronoxide-labels", "chronoxide-reader"]),
     (WORKLOAD, &[]),
 ];

@@ -1,0 +1,178 @@
+//! [`Batches`]: the record batches of a scan.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringViewArray, UInt64Array, new_null_array,
+};
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use chronoxide_format::{KeyId, SeriesRef};
+use chronoxide_select::{CodeColumn, ColumnReader, Searcher};
+
+use crate::codes::Codes;
+use crate::column::{ColumnContent, schema};
+use crate::dictionary::damaged_key;
+use crate::label_map::label_map;
+use crate::{BlockTable, Scan, Strings, TableError};
+
+/// Iterator over the record batches of a [`Scan`]. After an error it ends.
+///
+/// Holds the block open, the dictionaries of the columns that were read, and at most 32 MiB of decoded codes.
+#[derive(Debug)]
+pub struct Batches {
+    table: BlockTable,
+    schema: SchemaRef,
+    strings: Strings,
+    sources: Vec<Source>,
+    /// Keys whose codes are read.
+    keys: Vec<KeyId>,
+    pending: Pending,
+    batch_size: usize,
+    /// Number of series that are still to be read, at most.
+    left: u64,
+    reader: ColumnReader,
+}
+
+/// Origin of a column.
+#[derive(Clone, Debug)]
+enum Source {
+    SeriesRef,
+    BlockId,
+    /// Key, by its position among those whose codes are read.
+    Key(usize),
+    /// A label that the block does not have.
+    Absent,
+    Labels,
+}
+
+/// Series that were not read yet.
+#[derive(Debug)]
+enum Pending {
+    Ranges(VecDeque<Range<SeriesRef>>),
+    /// Series in the order of their labels.
+    Sorted(std::vec::IntoIter<SeriesRef>),
+}
+
+impl Batches {
+    pub(crate) fn new(scan: &Scan) -> Result<Self, TableError> {
+        let table = scan.table.clone();
+        let columns = scan.columns()?;
+        let schema = schema(&columns, scan.strings)?;
+        let view = table.block().view();
+        let has_map = columns.iter().any(|column| *column.content() == ColumnContent::Labels);
+        let mut keys: Vec<KeyId> = if has_map { (0..view.key_count()).map(KeyId).collect() } else { Vec::new() };
+        let mut sources = Vec::with_capacity(columns.len());
+        for column in &columns {
+            sources.push(match column.content() {
+                ColumnContent::SeriesRef => Source::SeriesRef,
+                ColumnContent::BlockId => Source::BlockId,
+                ColumnContent::Labels => Source::Labels,
+                ColumnContent::Label(name) => match view.key(name).map_err(|error| table.locate(error))? {
+                    None => Source::Absent,
+                    Some(key) => match keys.iter().position(|&known| known == key) {
+                        Some(position) => Source::Key(position),
+                        None => {
+                            keys.push(key);
+                            Source::Key(keys.len() - 1)
+                        }
+                    },
+                },
+            });
+        }
+        let selection = scan.selection.clone().unwrap_or_else(|| table.all());
+        let pending = if scan.in_label_order {
+            let searcher = Searcher::new(&view, table.index());
+            let sorted = searcher.in_label_order(&selection).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            Pending::Sorted(sorted.map_err(|error| table.locate(error))?.into_iter())
+        } else {
+            Pending::Ranges(selection.ranges().collect())
+        };
+        let Scan { strings, batch_size, limit: left, .. } = *scan;
+        let reader = ColumnReader::default();
+        Ok(Self { schema, strings, sources, keys, pending, batch_size, left, reader, table: scan.table.clone() })
+    }
+
+    /// Returns the refs of the next batch, and the codes of each key; `None` at the end.
+    fn read(&mut self) -> Result<Option<(Vec<u64>, Vec<Codes>)>, TableError> {
+        let wanted = self.batch_size.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let Self { table, keys, pending, reader, .. } = self;
+        let view = table.block().view();
+        let searcher = Searcher::new(&view, table.index());
+        let mut refs = Vec::with_capacity(wanted.min(Scan::DEFAULT_BATCH_SIZE));
+        let codes = match pending {
+            Pending::Sorted(series) => {
+                let series: Vec<SeriesRef> = series.take(wanted).collect();
+                refs.extend(series.iter().map(|series| u64::from(series.0)));
+                let projection = searcher.project_keys(&series, keys).map_err(|error| table.locate(error))?;
+                (0..keys.len()).map(|column| Codes::from_projected(projection.codes(column))).collect()
+            }
+            Pending::Ranges(ranges) => {
+                let mut columns = vec![CodeColumn::default(); keys.len()];
+                while refs.len() < wanted
+                    && let Some(range) = ranges.front_mut()
+                {
+                    let room = u32::try_from(wanted - refs.len()).unwrap_or(u32::MAX);
+                    let next = range.start..range.end.min(SeriesRef(range.start.0.saturating_add(room)));
+                    reader.read(&searcher, next.clone(), keys, &mut columns).map_err(|error| table.locate(error))?;
+                    refs.extend((next.start.0..next.end.0).map(u64::from));
+                    range.start = next.end;
+                    if range.is_empty() {
+                        ranges.pop_front();
+                    }
+                }
+                columns.into_iter().map(Codes::from_column).collect()
+            }
+        };
+        self.left -= refs.len() as u64;
+        Ok(if refs.is_empty() { None } else { Some((refs, codes)) })
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, TableError> {
+        let Some((refs, codes)) = self.read()? else { return Ok(None) };
+        let Self { table, strings, keys, schema, .. } = self;
+        let len = refs.len();
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.sources.len());
+        for (source, field) in self.sources.iter().zip(schema.fields()) {
+            arrays.push(match source {
+                Source::SeriesRef => Arc::new(UInt64Array::from(refs.clone())),
+                Source::BlockId => {
+                    let id = table.block().view().block_id().to_string();
+                    Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n(id, len)))
+                }
+                Source::Absent => new_null_array(field.data_type(), len),
+                Source::Labels => label_map(table, keys, &codes, len)?,
+                Source::Key(position) => {
+                    let Some((key, codes)) = keys.get(*position).zip(codes.get(*position)) else { continue };
+                    let values = table.dictionary(*key)?;
+                    if !codes.are_below(values.len()) {
+                        return Err(table.locate(damaged_key(*key)).into());
+                    }
+                    codes.clone().into_array(values, *strings)?
+                }
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(len));
+        Ok(Some(RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)?))
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.next_batch().map_err(ArrowError::from);
+        if batch.is_err() {
+            self.left = 0;
+        }
+        batch.transpose()
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

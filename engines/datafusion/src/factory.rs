@@ -1,0 +1,85 @@
+//! `CREATE EXTERNAL TABLE ... STORED AS CHRONOXIDE`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chronoxide_arrow::Strings;
+use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
+use datafusion::common::plan_err;
+use datafusion::error::Result;
+use datafusion::logical_expr::CreateExternalTable;
+use datafusion::prelude::SessionContext;
+
+use crate::location::path_of;
+use crate::{Access, LabelNames, LabelValues, Series, SeriesTable};
+
+/// Name of the format in SQL.
+const STORED_AS: &str = "CHRONOXIDE";
+
+/// Teaches a session to open blocks: `CREATE EXTERNAL TABLE name STORED AS CHRONOXIDE LOCATION 'path'`, and the table
+/// functions `series(path)`, `label_names(path)` and `label_values(path, name)`. Files are read into memory.
+///
+/// A path is that of a block or of a folder of blocks, of which those that a compaction replaced are left out. The
+/// option `strings` is `view` (default) or `dictionary`: the type of the columns of labels.
+pub fn register(context: &SessionContext) {
+    register_with(context, Access::READ);
+}
+
+/// Like [`register`], with files that are mapped.
+///
+/// # Safety
+/// As [`Access::mapped`], for all files that statements of the session name.
+pub unsafe fn register_mapped(context: &SessionContext) {
+    // SAFETY: the caller keeps the same contract.
+    register_with(context, unsafe { Access::mapped() });
+}
+
+fn register_with(context: &SessionContext, access: Access) {
+    let factory = Arc::new(SeriesTableFactory::new(access));
+    context.state_ref().write().table_factories_mut().insert(STORED_AS.to_owned(), factory);
+    context.register_udtf("series", Arc::new(Series::new(access)));
+    context.register_udtf("label_names", Arc::new(LabelNames::new(access)));
+    context.register_udtf("label_values", Arc::new(LabelValues::new(access)));
+}
+
+/// Makes tables of blocks for `CREATE EXTERNAL TABLE`.
+#[derive(Debug)]
+pub struct SeriesTableFactory {
+    access: Access,
+}
+
+impl SeriesTableFactory {
+    /// Makes a factory that opens files in a way.
+    #[must_use]
+    pub fn new(access: Access) -> Self {
+        Self { access }
+    }
+}
+
+#[async_trait]
+impl TableProviderFactory for SeriesTableFactory {
+    async fn create(&self, _: &dyn Session, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
+        let [location] = &command.locations[..] else {
+            return plan_err!("a table of series has one location: a block, or a folder of blocks");
+        };
+        if !command.schema.fields().is_empty() {
+            return plan_err!(
+                "the columns of a table of series are those of its blocks: leave out the list of columns"
+            );
+        }
+        if !command.table_partition_cols.is_empty() || !command.order_exprs.is_empty() {
+            return plan_err!("PARTITIONED BY and WITH ORDER have no meaning for a table of series");
+        }
+        let mut strings = Strings::View;
+        for (name, value) in &command.options {
+            // DataFusion puts `format.` before names without a dot.
+            match (name.strip_prefix("format.").unwrap_or(name), value.as_str()) {
+                ("strings", "view") => strings = Strings::View,
+                ("strings", "dictionary") => strings = Strings::Dictionary,
+                ("strings", other) => return plan_err!("strings {other:?} is unknown: use 'view' or 'dictionary'"),
+                (other, _) => return plan_err!("option {other:?} is unknown: a table of series has 'strings' only"),
+            }
+        }
+        Ok(Arc::new(SeriesTable::open(path_of(location)?, self.access)?.with_strings(strings)?))
+    }
+}

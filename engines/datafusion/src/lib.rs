@@ -1,0 +1,85 @@
+//! Series of blocks as tables of DataFusion.
+//!
+//! A [`SeriesTable`] is a block, or the blocks of a folder, as a table: a row per series, with its ref and a column per
+//! label. [`register`] teaches a session to open blocks from SQL.
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//!
+//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden");
+//! # let runtime = tokio::runtime::Runtime::new()?;
+//! # runtime.block_on(async {
+//! let context = SessionContext::new();
+//! chronoxide_datafusion::register(&context);
+//! let create = format!("CREATE EXTERNAL TABLE series STORED AS CHRONOXIDE LOCATION '{folder}/plain-bitpacked.cx'");
+//! context.sql(&create).await?;
+//! let query = context.sql("SELECT job, count(*) AS n FROM series WHERE pod LIKE 'api%' GROUP BY job").await?;
+//! let batches = query.collect().await?;
+//! assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+//! # Ok::<(), datafusion::error::DataFusionError>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Columns
+//!
+//! | column | type | content |
+//! |---|---|---|
+//! | `block` | `Utf8View` | id of the block; only in tables of folders |
+//! | `series_ref` | `UInt64` | ref of the series in its block |
+//! | one per label | `Utf8View` (or [`Strings::Dictionary`]) | value of the label, null if the series does not have it |
+//!
+//! A series that several blocks of a folder have is a row for each of them. If a label is named `block` or
+//! `series_ref`, it keeps its name, and the other column gets a leading underscore. Names with dots or capital letters
+//! need double quotes in SQL: `"k8s.namespace.name"`.
+//!
+//! # Absent labels
+//!
+//! In SQL, a comparison with null is not true: `env <> 'prod'` leaves out series without a label `env`. In PromQL an
+//! absent label equals the empty value, so that `{env!="prod"}` selects them.
+//!
+//! | PromQL | SQL |
+//! |---|---|
+//! | `{env="prod"}` | `env = 'prod'` |
+//! | `{env!="prod"}` | `env IS DISTINCT FROM 'prod'` |
+//! | `{env=""}` | `env IS NULL` |
+//! | `{env!=""}` | `env IS NOT NULL` |
+//! | `{env=~"a.*"}` | `env LIKE 'a%'`, or `env ~ '^a'` |
+//! | `{env!~"a.*"}` | `env NOT LIKE 'a%' OR env IS NULL` |
+//!
+//! # Filters
+//!
+//! A condition on a single label is evaluated on the distinct values of the label, and only series with an accepted
+//! value are read: comparisons, `IN`, `BETWEEN`, `LIKE`, `ILIKE`, `~`, `~*`, `IS NULL`, `IS DISTINCT FROM`, casts to
+//! strings, and `AND`, `OR` and `NOT` of these. The same holds for comparisons of `series_ref` and `block` with
+//! constants. The result is exact: DataFusion does not filter again, and `count(*)` of such a query reads no series at
+//! all. Other conditions, such as those on two labels or with functions, are left to DataFusion. `EXPLAIN` shows the
+//! conditions and how many series they leave.
+//!
+//! | module | content |
+//! |---|---|
+//! | `series_table` | [`SeriesTable`]: blocks as a table |
+//! | `location` | opens a path as tables |
+//! | `predicate` | conditions of a query as accepted codes and refs |
+//! | `values` | evaluation of a condition on the values of a label |
+//! | `numbers` | comparisons of `series_ref` as ranges |
+//! | `series_exec` | the plan that reads series |
+//! | `statistics` | numbers of rows, nulls and distinct values |
+//! | `factory` | `CREATE EXTERNAL TABLE ... STORED AS CHRONOXIDE` |
+//! | `functions` | table functions `series`, `label_names` and `label_values` |
+
+mod factory;
+mod functions;
+mod location;
+mod numbers;
+mod predicate;
+mod series_exec;
+mod series_table;
+mod statistics;
+mod values;
+
+pub use chronoxide_arrow::Strings;
+pub use factory::{SeriesTableFactory, register, register_mapped};
+pub use functions::{LabelNames, LabelValues, Series};
+pub use location::Access;
+pub use series_table::SeriesTable;

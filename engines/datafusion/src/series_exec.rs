@@ -1,0 +1,222 @@
+//! [`SeriesExec`]: the plan that reads series.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings, schema};
+use chronoxide_select::Selection;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Statistics, internal_err};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column as PhysicalColumn;
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::StreamExt;
+
+use crate::location::external;
+use crate::statistics::statistics;
+
+/// Series of a partition: at least this many, unless there are fewer in all. Fewer are read faster than handed over.
+const MIN_PARTITION: u64 = 4 * 8192;
+
+/// Reads selected series of blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct SeriesExec {
+    /// Selected series, by block.
+    selected: Vec<(BlockTable, Selection)>,
+    /// Selected series of each partition, by block.
+    partitions: Vec<Vec<(BlockTable, Selection)>>,
+    columns: Vec<Column>,
+    strings: Strings,
+    /// Conditions that the selection satisfies, as text.
+    pushed: Vec<String>,
+    limit: Option<usize>,
+    target_partitions: usize,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl SeriesExec {
+    pub(crate) fn new(
+        selected: Vec<(BlockTable, Selection)>,
+        columns: Vec<Column>,
+        strings: Strings,
+        pushed: Vec<String>,
+        target_partitions: usize,
+    ) -> Result<Self> {
+        let schema = schema(&columns, strings).map_err(external)?;
+        let partitions = partitions(&selected, target_partitions);
+        let properties = Arc::new(properties(&schema, &selected, &columns, partitions.len()));
+        let metrics = ExecutionPlanMetricsSet::new();
+        Ok(Self { selected, partitions, columns, strings, pushed, limit: None, target_partitions, properties, metrics })
+    }
+
+    /// Keeps the first `limit` series.
+    pub(crate) fn limited_to(&self, limit: usize) -> Result<Self> {
+        let mut left = u32::try_from(limit).unwrap_or(u32::MAX);
+        let first = self.selected.iter().map(|(table, series)| {
+            let (first, _) = series.split_at(left);
+            left -= first.count();
+            (table.clone(), first)
+        });
+        let (columns, pushed) = (self.columns.clone(), self.pushed.clone());
+        let limited = Self::new(first.collect(), columns, self.strings, pushed, self.target_partitions)?;
+        Ok(Self { limit: Some(self.limit.map_or(limit, |known| known.min(limit))), ..limited })
+    }
+
+    /// Returns the number of selected series, and of all series of the blocks.
+    fn counts(&self) -> (u64, u64) {
+        let selected = self.selected.iter().map(|(_, series)| u64::from(series.count())).sum();
+        (selected, self.selected.iter().map(|(table, _)| u64::from(table.series_count())).sum())
+    }
+}
+
+/// Divides selected series into ranges of about the same number.
+fn partitions(selected: &[(BlockTable, Selection)], target: usize) -> Vec<Vec<(BlockTable, Selection)>> {
+    let all: u64 = selected.iter().map(|(_, series)| u64::from(series.count())).sum();
+    let target = u64::try_from(target.max(1)).unwrap_or(u64::MAX);
+    let size = all.div_ceil(target).max(MIN_PARTITION);
+    let mut partitions = vec![Vec::new()];
+    let mut room = size;
+    for (table, series) in selected {
+        let mut rest = series.clone();
+        while !rest.is_empty() {
+            if room == 0 {
+                partitions.push(Vec::new());
+                room = size;
+            }
+            let (first, others) = rest.split_at(u32::try_from(room).unwrap_or(u32::MAX));
+            room -= u64::from(first.count());
+            rest = others;
+            if let Some(last) = partitions.last_mut() {
+                last.push((table.clone(), first));
+            }
+        }
+    }
+    partitions
+}
+
+/// Partitions are in the order of blocks and refs. The order of columns is known for one block.
+fn properties(
+    schema: &SchemaRef,
+    selected: &[(BlockTable, Selection)],
+    columns: &[Column],
+    partition_count: usize,
+) -> PlanProperties {
+    let mut equivalence = EquivalenceProperties::new(Arc::clone(schema));
+    let refs = columns.iter().position(|column| *column.content() == ColumnContent::SeriesRef);
+    if let (Some(place), true) = (refs, selected.len() == 1) {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(PhysicalColumn::new(columns[place].name(), place));
+        equivalence.add_orderings(LexOrdering::new([PhysicalSortExpr::new_default(column)]));
+    }
+    let partitioning = Partitioning::UnknownPartitioning(partition_count);
+    PlanProperties::new(equivalence, partitioning, EmissionType::Incremental, Boundedness::Bounded)
+}
+
+impl DisplayAs for SeriesExec {
+    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (selected, all) = self.counts();
+        let pushed = self.pushed.join(" AND ");
+        let blocks = self.selected.len();
+        if format == DisplayFormatType::TreeRender {
+            writeln!(f, "blocks={blocks}\nseries={selected}\nskipped={}", all - selected)?;
+            return if pushed.is_empty() { Ok(()) } else { writeln!(f, "pushed={pushed}") };
+        }
+        write!(f, "SeriesExec: blocks={blocks}, series={selected}, skipped={}", all - selected)?;
+        if !pushed.is_empty() {
+            write!(f, ", pushed=[{pushed}]")?;
+        }
+        if let Some(limit) = self.limit {
+            write!(f, ", limit={limit}")?;
+        }
+        let names: Vec<&str> = self.columns.iter().map(Column::name).collect();
+        write!(f, ", columns=[{}]", names.join(", "))
+    }
+}
+
+impl ExecutionPlan for SeriesExec {
+    fn name(&self) -> &str {
+        "SeriesExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        if children.is_empty() { Ok(self) } else { internal_err!("SeriesExec has no children") }
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let Some(blocks) = self.partitions.get(partition) else {
+            return internal_err!("SeriesExec has no partition {partition}");
+        };
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let mut readers = Vec::with_capacity(blocks.len());
+        for (table, series) in blocks {
+            let scan = table
+                .scan()
+                .with_columns(self.columns.iter().cloned())
+                .with_strings(self.strings)
+                .with_batch_size(context.session_config().batch_size())
+                .with_selection(series.clone());
+            readers.push(scan.batches().map_err(external)?);
+        }
+        let mut batches = readers.into_iter().flatten();
+        let timed = std::iter::from_fn(move || {
+            let timer = metrics.elapsed_compute().timer();
+            let batch = batches.next();
+            timer.done();
+            Some(batch?.map_err(DataFusionError::from).map(|batch| batch.record_output(&metrics)))
+        });
+        let stream = futures::stream::iter(timed).fuse();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        let selected = match args.partition() {
+            None => &self.selected,
+            Some(partition) => match self.partitions.get(partition) {
+                Some(selected) => selected,
+                None => return internal_err!("SeriesExec has no partition {partition}"),
+            },
+        };
+        Ok(Arc::new(statistics(selected, &self.columns, self.strings)?))
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        true
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        match limit {
+            Some(limit) => Some(Arc::new(self.limited_to(limit).ok()?)),
+            None => Some(Arc::new(self.clone())),
+        }
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+}

@@ -1,0 +1,151 @@
+//! [`SeriesTable`]: blocks as a table.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings, schema};
+use chronoxide_reader::Block;
+use chronoxide_select::BlockSet;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+
+use crate::location::{Access, external, tables_of_set};
+use crate::predicate::{Predicate, is_exact};
+use crate::series_exec::SeriesExec;
+
+/// Blocks as a table of DataFusion: a row per series and block. See the [crate] for its columns and filters.
+///
+/// Keeps the blocks open. A table of a folder is a snapshot: make it again to see new blocks.
+#[derive(Clone, Debug)]
+pub struct SeriesTable {
+    blocks: Arc<[BlockTable]>,
+    columns: Arc<[Column]>,
+    strings: Strings,
+    schema: SchemaRef,
+}
+
+impl SeriesTable {
+    /// Makes a table of one block.
+    ///
+    /// # Errors
+    /// `External` if the block is damaged in a byte that was read.
+    pub fn from_block(block: Block) -> Result<Self> {
+        Self::new(vec![BlockTable::new(block).map_err(external)?], false)
+    }
+
+    /// Makes a table of one block whose dictionaries are shared.
+    ///
+    /// # Errors
+    /// As [`SeriesTable::from_block`].
+    pub fn from_block_table(block: BlockTable) -> Result<Self> {
+        Self::new(vec![block], false)
+    }
+
+    /// Makes a table of the blocks of a set, with a column `block`.
+    ///
+    /// # Errors
+    /// `External` if the set has a file that is not a valid block, or a block is damaged in a byte that was read.
+    pub fn from_set(set: &BlockSet) -> Result<Self> {
+        Self::new(tables_of_set(set)?, true)
+    }
+
+    /// Makes a table of a block, or of the blocks of a folder.
+    ///
+    /// # Errors
+    /// As [`SeriesTable::from_set`], and errors of reading files.
+    pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self> {
+        let (blocks, is_folder) = access.open(path.as_ref())?;
+        Self::new(blocks, is_folder)
+    }
+
+    fn new(blocks: Vec<BlockTable>, is_folder: bool) -> Result<Self> {
+        let mut names = BTreeSet::new();
+        for block in &blocks {
+            names.extend(block.label_names().map_err(external)?);
+        }
+        let mut columns = Vec::with_capacity(names.len() + 2);
+        if is_folder {
+            columns.push(Column::block_id().beside(names.iter().map(String::as_str)));
+        }
+        columns.push(Column::series_ref().beside(names.iter().map(String::as_str)));
+        columns.extend(names.into_iter().map(Column::label));
+        // Most operators of DataFusion have a fast path for views, and none for dictionaries.
+        let strings = Strings::View;
+        let schema = schema(&columns, strings).map_err(external)?;
+        Ok(Self { blocks: blocks.into(), columns: columns.into(), strings, schema })
+    }
+
+    /// Sets the type of columns of labels.
+    ///
+    /// # Errors
+    /// None, in practice.
+    pub fn with_strings(self, strings: Strings) -> Result<Self> {
+        let schema = schema(&self.columns, strings).map_err(external)?;
+        Ok(Self { strings, schema, ..self })
+    }
+
+    /// Returns the columns, as in the schema.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Returns the blocks.
+    #[must_use]
+    pub fn blocks(&self) -> &[BlockTable] {
+        &self.blocks
+    }
+
+    /// Returns the content of a column.
+    fn content(&self, name: &str) -> Option<&ColumnContent> {
+        self.columns.iter().find(|column| column.name() == name).map(Column::content)
+    }
+}
+
+#[async_trait]
+impl TableProvider for SeriesTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match is_exact(filter, |name| self.content(name)) {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let predicate = Predicate::new(state, &self.schema, filters, |name| self.content(name))?;
+        let mut selected = Vec::with_capacity(self.blocks.len());
+        for block in &*self.blocks {
+            selected.push((block.clone(), predicate.select(block, self.strings)?));
+        }
+        let columns = match projection {
+            None => self.columns.to_vec(),
+            Some(projection) => projection.iter().filter_map(|&place| self.columns.get(place).cloned()).collect(),
+        };
+        let pushed = filters.iter().map(ToString::to_string).collect();
+        let exec = SeriesExec::new(selected, columns, self.strings, pushed, state.config().target_partitions())?;
+        Ok(match limit {
+            Some(limit) => Arc::new(exec.limited_to(limit)?),
+            None => Arc::new(exec),
+        })
+    }
+}

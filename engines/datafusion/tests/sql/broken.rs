@@ -1,0 +1,32 @@
+//! Broken blocks are errors or rows, and never a panic.
+
+use std::sync::Arc;
+
+use chronoxide_datafusion::SeriesTable;
+use chronoxide_reader::{Block, Checks};
+use chronoxide_testdata::broken::broken;
+use datafusion::prelude::SessionContext;
+
+use crate::rows::rows;
+
+#[tokio::test]
+async fn broken_blocks_are_errors_or_rows() {
+    let (mut opened, mut errors) = (0, 0);
+    for broken in broken() {
+        let Ok(block) = Block::from_vec(broken.bytes, Checks::Lazy) else { continue };
+        let Ok(table) = SeriesTable::from_block(block) else { continue };
+        opened += 1;
+        let context = SessionContext::new();
+        context.register_table("series", Arc::new(table)).expect("a new name");
+        for query in [
+            "SELECT * FROM series LIMIT 1000",
+            "SELECT count(*) FROM series WHERE series_ref < 1000",
+            "SELECT * FROM series WHERE job = 'api' LIMIT 1000",
+            "SELECT job, count(*) FROM series WHERE job LIKE 'a%' AND series_ref < 1000 GROUP BY job",
+            "SELECT max(job), min(job), count(job) FROM series WHERE job ~ 'a' AND series_ref < 1000",
+        ] {
+            errors += usize::from(rows(&context, query).await.is_err());
+        }
+    }
+    assert!(opened > 20 && errors > 20, "{opened} opened, {errors} errors");
+}

@@ -1,0 +1,117 @@
+//! Plans: what is pushed, counted without reading, limited, ordered and divided.
+
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::write::BlockMeta;
+use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::plan::{Labelset, Plan, build};
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+use crate::rows::{agree, plan, rows, session_of_block};
+
+fn golden(name: &str) -> Vec<u8> {
+    goldens().into_iter().find(|golden| golden.name == name).expect("it is there").bytes
+}
+
+#[tokio::test]
+async fn explain_shows_conditions_and_skipped_series() {
+    let context = session_of_block(&golden("plain-bitpacked"));
+    let plan = plan(&context, "SELECT pod FROM series WHERE job = 'api' AND pod LIKE 'api-%'").await;
+    assert!(plan.contains("series=3, skipped=7"), "{plan}");
+    assert!(plan.contains("pushed=[series.job = Utf8View(\"api\") AND series.pod LIKE Utf8View(\"api-%\")]"), "{plan}");
+    assert!(plan.contains("columns=[pod]"), "{plan}");
+    assert!(!plan.contains("FilterExec"), "{plan}");
+}
+
+#[tokio::test]
+async fn counts_are_known_without_reading() {
+    let context = session_of_block(&golden("plain-bitpacked"));
+    for query in [
+        "SELECT count(*) FROM series",
+        "SELECT count(*) FROM series WHERE job = 'api'",
+        "SELECT count(pod) FROM series",
+        "SELECT min(job), max(job), min(series_ref), max(series_ref) FROM series",
+    ] {
+        let plan = plan(&context, query).await;
+        assert!(plan.contains("PlaceholderRowExec") && !plan.contains("SeriesExec"), "{query}\n{plan}");
+        agree(&context, &query.replace("series ", "{} ").replace("series", "{}").replace("{}_ref", "series_ref")).await;
+    }
+}
+
+#[tokio::test]
+async fn groups_and_distinct_values_agree() {
+    for name in ["plain-bitpacked", "factored-lists", "plain-fixedwidth"] {
+        let Some(golden) = goldens().into_iter().find(|golden| golden.name == name) else { continue };
+        let context = session_of_block(&golden.bytes);
+        for query in [
+            "SELECT job, count(*), min(pod), max(series_ref) FROM {} GROUP BY job",
+            "SELECT job, pod, count(*) FROM {} GROUP BY job, pod",
+            "SELECT count(DISTINCT job), count(DISTINCT pod), count(pod) FROM {}",
+            "SELECT a.series_ref, b.series_ref FROM {} a JOIN model b ON a.job = b.job AND a.pod = b.pod",
+        ] {
+            if context.table("model").await.expect("a table").schema().has_column_with_unqualified_name("pod") {
+                agree(&context, query).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limit_stops_early() {
+    let context = session_of_block(&golden("plain-bitpacked"));
+    for (query, count) in [
+        ("SELECT job FROM series LIMIT 3", 3),
+        ("SELECT job FROM series WHERE job = 'api' LIMIT 2", 2),
+        ("SELECT job FROM series LIMIT 100", 10),
+        ("SELECT job FROM series LIMIT 0", 0),
+    ] {
+        assert_eq!(rows(&context, query).await.expect("rows").len(), count, "{query}");
+    }
+    let plan = plan(&context, "SELECT job FROM series WHERE job = 'api' LIMIT 2").await;
+    assert!(plan.contains("series=2, ") && plan.contains("limit=2"), "{plan}");
+}
+
+#[tokio::test]
+async fn refs_are_in_order() {
+    let context = session_of_block(&golden("plain-bitpacked"));
+    let plan = plan(&context, "SELECT series_ref, job FROM series ORDER BY series_ref").await;
+    assert!(!plan.contains("SortExec"), "{plan}");
+}
+
+/// A block of enough series to be divided.
+fn many() -> Vec<u8> {
+    let labels = |number: u32| {
+        let pod = format!("pod-{:05}", number / 7);
+        let core = (number % 7).to_string();
+        Labelset::from([("__name__", "cpu"), ("core", &core), ("pod", &pod)].map(|(a, b)| (a.to_owned(), b.to_owned())))
+    };
+    let series = (0..100_000).map(labels).collect();
+    build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("the plan is valid")
+}
+
+#[tokio::test]
+async fn partitions_have_all_series_once() {
+    let block = chronoxide_reader::Block::from_vec(many(), chronoxide_reader::Checks::Lazy).expect("sound");
+    let table = chronoxide_datafusion::SeriesTable::from_block(block).expect("sound");
+    for (partitions, expected) in [(1, 1), (2, 2), (16, 4)] {
+        let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(partitions));
+        context.register_table("series", std::sync::Arc::new(table.clone())).expect("a new name");
+        let frame = context.sql("SELECT series_ref, pod, core FROM series").await.expect("a query");
+        let plan = frame.create_physical_plan().await.expect("a plan");
+        let count = datafusion::physical_plan::ExecutionPlanProperties::output_partitioning(&*plan).partition_count();
+        assert_eq!(count, expected);
+        let found = rows(
+            &context,
+            "SELECT count(*), count(DISTINCT series_ref), sum(series_ref) FROM series WHERE core || '' <> ''",
+        );
+        let sum: u64 = (0..100_000).sum();
+        assert_eq!(found.await, Ok(vec![vec!["100000".to_owned(), "100000".to_owned(), sum.to_string()]]));
+    }
+}
+
+#[tokio::test]
+async fn explain_analyze_counts_rows() {
+    let context = session_of_block(&golden("plain-bitpacked"));
+    let found = rows(&context, "EXPLAIN ANALYZE SELECT job, pod FROM series WHERE job = 'api'").await.expect("rows");
+    let text = found.concat().concat();
+    assert!(text.contains("output_rows=7"), "{text}");
+}
