@@ -64,10 +64,6 @@ impl Failure {
         Self::new(error.status(), message)
     }
 
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
     /// Returns the error of a panic.
     fn panicked(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(|s| &**s));

@@ -62,12 +62,15 @@ impl From<&[u8]> for CxString {
     }
 }
 
+/// Names and values of labels.
+pub(crate) type Pairs<'a> = Vec<(&'a [u8], &'a [u8])>;
+
 impl CxLabel {
     /// Returns names and values of labels that the caller made.
     ///
     /// # Safety
     /// `labels` is null or points to `count` labels, and each points to its bytes; nothing changes them during `'a`.
-    pub(crate) unsafe fn pairs<'a>(labels: *const Self, count: usize) -> Result<Vec<(&'a [u8], &'a [u8])>, Failure> {
+    pub(crate) unsafe fn pairs<'a>(labels: *const Self, count: usize) -> Result<Pairs<'a>, Failure> {
         // SAFETY: this function's contract.
         let labels = unsafe { pointer::array(labels, count, "labels") }?;
         let pair = |label: &Self| {

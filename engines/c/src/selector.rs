@@ -62,8 +62,9 @@ pub unsafe extern "C" fn cx_selector_parse(
         give(selector, "selector", || {
             // SAFETY: the caller's contract.
             let text = unsafe { pointer::text(text, len, "selector text") }?;
-            let matchers = Selector::parse_any(text)?.matchers().to_vec();
-            Ok(CxSelector { matchers })
+            let selector = Selector::parse_any(text);
+            let selector = selector.map_err(|error| Failure::usage(format!("invalid selector: {error}")))?;
+            Ok(CxSelector { matchers: selector.matchers().to_vec() })
         })
     })
 }
@@ -118,7 +119,6 @@ impl CxMatcher {
         if name.is_empty() {
             return Err(Failure::usage("matcher: label name is empty"));
         }
-        Matcher::new(name, operator, value)
-            .map_err(|error| Failure::usage(format!("matcher of {name}: {}", Failure::from(error).message())))
+        Matcher::new(name, operator, value).map_err(|error| Failure::usage(format!("matcher of {name}: {error}")))
     }
 }

@@ -1,7 +1,7 @@
 //! Status codes, and the code of each error.
 
 use chronoxide_reader::{Error, FileError, FindError, FolderError, OpenError};
-use chronoxide_select::{BlockSetError, SelectError, SelectorError};
+use chronoxide_select::{BlockSetError, SelectError};
 
 /// Result of a call: CX_OK, or the code of an error. Codes 0 to 4 are also the exit codes of the commands.
 pub type CxStatus = i32;
@@ -78,12 +78,6 @@ impl HasStatus for SelectError {
             Self::OtherSnapshot => CX_USAGE,
             _ => CX_INTERNAL,
         }
-    }
-}
-
-impl HasStatus for SelectorError {
-    fn status(&self) -> CxStatus {
-        CX_USAGE
     }
 }
 

@@ -1,0 +1,103 @@
+//! The test programs of `tests/c`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use chronoxide_reader::{Block, Checks};
+
+use crate::installed::{Linkage, installed, stdout};
+use crate::{goldens, repository};
+
+fn golden() -> PathBuf {
+    repository("testdata/golden/plain-bitpacked.cx")
+}
+
+/// Runs a program with some arguments, and returns its standard output.
+#[track_caller]
+fn output_of(program: &std::path::Path, arguments: &[impl AsRef<std::ffi::OsStr>]) -> Vec<u8> {
+    stdout(&Command::new(program), installed().run(program, arguments))
+}
+
+#[test]
+fn every_function_works_and_refuses_wrong_arguments() {
+    for linkage in [Linkage::Shared, Linkage::Static] {
+        let Some(program) = installed().compile("tests/c/api.c", linkage) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        fs::copy(golden(), folder.path().join("sound.cx")).unwrap();
+        fs::write(folder.path().join("broken.cx"), "not a block").unwrap();
+        output_of(&program, &[golden(), folder.path().to_owned()]);
+    }
+}
+
+/// Returns the labels of all series of a block, as `tests/c/dump.c` prints them.
+fn dump(path: &std::path::Path) -> Vec<u8> {
+    let block = Block::read(path, Checks::Eager).unwrap();
+    let view = block.view();
+    let mut text = Vec::new();
+    for series in view.series_iter() {
+        let series = series.unwrap();
+        text.extend_from_slice(format!("{}\n", series.label_count()).as_bytes());
+        for label in series.labels() {
+            let label = label.unwrap();
+            text.extend_from_slice(format!("{} {} ", label.name.len(), label.value.len()).as_bytes());
+            text.extend_from_slice(label.name);
+            text.extend_from_slice(label.value);
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
+#[test]
+fn labels_are_those_of_the_reader() {
+    let Some(program) = installed().compile("tests/c/dump.c", Linkage::Shared) else { return };
+    for path in goldens() {
+        assert!(output_of(&program, &[&path]) == dump(&path), "{}", path.display());
+    }
+}
+
+#[test]
+fn damaged_blocks_give_errors_and_crash_nothing() {
+    let Some(program) = installed().compile("tests/c/damage.c", Linkage::Shared) else { return };
+    let manifest = fs::read_to_string(repository("testdata/manifest.tsv")).unwrap();
+    let mut arguments = Vec::new();
+    for line in manifest.lines().skip(1) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        if let [file, _, _, _, exit, _] = fields[..]
+            && file.ends_with(".cx")
+        {
+            arguments.push(exit.to_owned());
+            arguments.push(repository("testdata").join(file).display().to_string());
+        }
+    }
+    let blocks = arguments.len() / 2;
+    assert!(blocks >= 100, "only {blocks} blocks");
+    let text = String::from_utf8(output_of(&program, &arguments)).unwrap();
+    println!("{text}");
+    assert!(text.starts_with(&format!("{blocks} blocks, ")), "{text}");
+}
+
+#[test]
+fn a_flipped_byte_gives_errors_and_crashes_nothing() {
+    let Some(program) = installed().compile("tests/c/damage.c", Linkage::Shared) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let sound = fs::read(repository("testdata/golden/planned-small.cx")).unwrap();
+    let mut arguments = Vec::new();
+    for place in 0..sound.len() {
+        let mut damaged = sound.clone();
+        damaged[place] ^= 0xff;
+        let path = folder.path().join(format!("{place}.cx"));
+        fs::write(&path, damaged).unwrap();
+        arguments.extend(["-1".to_owned(), path.display().to_string()]);
+    }
+    let text = String::from_utf8(output_of(&program, &arguments)).unwrap();
+    println!("{text}");
+    assert!(text.starts_with(&format!("{} blocks, ", sound.len())), "{text}");
+}
+
+#[test]
+fn threads_share_handles() {
+    let Some(program) = installed().compile("tests/c/threads.c", Linkage::Shared) else { return };
+    output_of(&program, &[repository("testdata/golden/planned-small.cx")]);
+}
