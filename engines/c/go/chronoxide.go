@@ -1,0 +1,128 @@
+// Package chronoxide queries folders of Chronoxide blocks, through the C library of engines/c.
+//
+// It shows how an engine written in Go uses the library, in the shape of Prometheus's storage.Querier, and depends on
+// nothing but cgo and pkg-config. Strings are copied out of the blocks: they are valid after everything is closed.
+package chronoxide
+
+/*
+#cgo pkg-config: chronoxide
+#include <chronoxide.h>
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+)
+
+// Error is an error of the library.
+type Error struct {
+	// Status is one of CX_... in chronoxide.h.
+	Status  int
+	Message string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("chronoxide: %s (status %d)", e.Message, e.Status)
+}
+
+// Is makes errors.Is(err, context.Canceled) true for a query that its context cancelled.
+func (e *Error) Is(target error) bool {
+	return e.Status == C.CX_CANCELLED && target == context.Canceled
+}
+
+// check returns the error of a call, or nil. The error is the caller's, so it does not matter which thread a goroutine
+// runs on.
+func check(status C.cx_status, failure *C.cx_error) error {
+	if status == C.CX_OK {
+		return nil
+	}
+	return &Error{Status: int(status), Message: C.GoString(&failure.message[0])}
+}
+
+// MatchType is the comparison of a Matcher. The numbers are those of Prometheus's labels package.
+type MatchType int
+
+const (
+	MatchEqual     MatchType = C.CX_OPERATOR_EQUAL
+	MatchNotEqual  MatchType = C.CX_OPERATOR_NOT_EQUAL
+	MatchRegexp    MatchType = C.CX_OPERATOR_MATCHES
+	MatchNotRegexp MatchType = C.CX_OPERATOR_NOT_MATCHES
+)
+
+// Matcher is a condition on the value of a label. An absent label has the empty value.
+type Matcher struct {
+	Type        MatchType
+	Name, Value string
+}
+
+// Set is a snapshot of the blocks of a folder. Its methods may be called from several goroutines at once, but not
+// together with Close.
+type Set struct {
+	handle *C.cx_set
+}
+
+// OpenSet maps the blocks of a folder. Files may be deleted or replaced by renaming meanwhile, but not be changed in
+// place. Warnings has the errors of files that are not valid blocks.
+func OpenSet(folder string) (set *Set, warnings []error, err error) {
+	path := C.CString(folder)
+	defer C.free(unsafe.Pointer(path))
+	set = &Set{}
+	var failure C.cx_error
+	if err := check(C.cx_set_map(path, C.CX_CHECKS_LAZY, &set.handle, &failure), &failure); err != nil {
+		return nil, nil, err
+	}
+	return set, failures(C.cx_set_unreadable(set.handle)), nil
+}
+
+// Close releases the set. Series sets that it made stay valid.
+func (s *Set) Close() {
+	C.cx_set_free(s.handle)
+	s.handle = nil
+}
+
+// failures returns the errors of single blocks.
+func failures(all *C.cx_failures) []error {
+	var list []error
+	for i := C.size_t(0); i < C.cx_failures_count(all); i++ {
+		var found, failure C.cx_error
+		if err := check(C.cx_failures_get(all, i, &found, &failure), &failure); err != nil {
+			return append(list, err)
+		}
+		list = append(list, check(found.status, &found))
+	}
+	return list
+}
+
+// newSelector compiles matchers. The caller frees the result.
+func newSelector(matchers []Matcher) (*C.cx_selector, error) {
+	// C may not keep pointers to Go's memory: names and values are copied.
+	list := (*C.cx_matcher)(C.calloc(C.size_t(len(matchers))+1, C.sizeof_cx_matcher))
+	defer C.free(unsafe.Pointer(list))
+	for i, own := range unsafe.Slice(list, len(matchers)) {
+		matcher := matchers[i]
+		own.name, own.name_len = C.CString(matcher.Name), C.size_t(len(matcher.Name))
+		own.value, own.value_len = C.CString(matcher.Value), C.size_t(len(matcher.Value))
+		own.op = C.cx_operator(matcher.Type)
+		defer C.free(unsafe.Pointer(own.name))
+		defer C.free(unsafe.Pointer(own.value))
+		unsafe.Slice(list, len(matchers))[i] = own
+	}
+	var selector *C.cx_selector
+	var failure C.cx_error
+	status := C.cx_selector_new(list, C.size_t(len(matchers)), &selector, &failure)
+	return selector, check(status, &failure)
+}
+
+// takeStrings copies a list of strings, and frees it.
+func takeStrings(list *C.cx_strings) []string {
+	defer C.cx_strings_free(list)
+	items := unsafe.Slice(C.cx_strings_items(list), C.cx_strings_count(list))
+	strings := make([]string, len(items))
+	for i, item := range items {
+		strings[i] = C.GoStringN(item.data, C.int(item.len))
+	}
+	return strings
+}

@@ -1,0 +1,232 @@
+package chronoxide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// golden is the folder of the golden blocks of the repository.
+const golden = "../../../testdata/golden"
+
+// folder copies golden blocks to a temporary folder.
+func folder(t testing.TB, names ...string) string {
+	t.Helper()
+	path := t.TempDir()
+	for _, name := range names {
+		from, err := os.Open(filepath.Join(golden, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer from.Close()
+		to, err := os.Create(filepath.Join(path, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(to, from); err != nil {
+			t.Fatal(err)
+		}
+		if err := to.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// open opens a folder without unreadable files.
+func open(t testing.TB, path string) *Set {
+	t.Helper()
+	set, warnings, err := OpenSet(path)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	t.Cleanup(set.Close)
+	return set
+}
+
+// text writes a series as the dumps of the goldens do.
+func text(labels []Label) string {
+	var pairs []string
+	for _, label := range labels {
+		pairs = append(pairs, fmt.Sprintf("%q=%q", label.Name, label.Value))
+	}
+	return strings.Join(pairs, " ")
+}
+
+// dumped returns the series of a golden's dump, by ref.
+func dumped(t *testing.T, name string) []string {
+	t.Helper()
+	dump, err := os.ReadFile(filepath.Join(golden, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(dump), "\nseries ")
+	if !found {
+		t.Fatal("the dump lists no series")
+	}
+	var series []string
+	for _, line := range strings.Split(list, "\n")[1:] {
+		if !strings.HasPrefix(line, "  ") {
+			break
+		}
+		_, labels, _ := strings.Cut(strings.TrimSpace(line), " ")
+		series = append(series, labels)
+	}
+	return series
+}
+
+func everything(set *Set) *Querier { return set.Querier(math.MinInt64, math.MaxInt64) }
+
+func TestSeriesAreThoseOfTheDump(t *testing.T) {
+	expected := dumped(t, "planned.txt")
+	series := everything(open(t, folder(t, "planned.cx"))).Select(context.Background())
+	var last []Label
+	seen := 0
+	for ; series.Next(); seen++ {
+		found := series.At()
+		if len(found.Refs) != 1 || text(found.Labels) != expected[found.Refs[0].Series] {
+			t.Fatalf("%v %v", found.Refs, text(found.Labels))
+		}
+		if slices.CompareFunc(last, found.Labels, Label.Compare) >= 0 {
+			t.Fatalf("%v is not after %v", found.Labels, last)
+		}
+		last = found.Labels
+	}
+	if series.Err() != nil || seen != len(expected) || seen != 780 {
+		t.Fatal(series.Err(), seen)
+	}
+}
+
+func TestSeriesOfSeveralBlocksComeOnce(t *testing.T) {
+	// The first two have the same series. Two layouts of one content would be copies, of which one counts.
+	set := open(t, folder(t, "plain-bitpacked.cx", "read-only.cx", "planned-small.cx"))
+	series := everything(set).Select(context.Background(), Matcher{MatchNotEqual, "__name__", ""})
+	refs, joined := 0, 0
+	var last []Label
+	for series.Next() {
+		found := series.At()
+		refs += len(found.Refs)
+		if len(found.Refs) == 2 {
+			joined++
+		}
+		if slices.CompareFunc(last, found.Labels, Label.Compare) >= 0 {
+			t.Fatalf("%v is not after %v", found.Labels, last)
+		}
+		last = found.Labels
+	}
+	if series.Err() != nil || joined != 7 || refs != 2*7+46 {
+		t.Fatal(series.Err(), joined, refs)
+	}
+}
+
+func TestNamesAndValues(t *testing.T) {
+	querier := everything(open(t, folder(t, "plain-bitpacked.cx", "planned-small.cx")))
+	background := context.Background()
+	names, warnings, err := querier.LabelNames(background, Matcher{MatchEqual, "__name__", "up"})
+	if err != nil || warnings != nil || !slices.Equal(names, []string{"__name__", "job", "pod"}) {
+		t.Fatal(names, warnings, err)
+	}
+	values, _, err := querier.LabelValues(background, "pod", Matcher{MatchNotRegexp, "pod", "p.*|"})
+	if err != nil || !slices.Equal(values, []string{"api-1", "api-2", "db-1"}) {
+		t.Fatal(values, err)
+	}
+	values, _, err = querier.LabelValues(background, "")
+	if err != nil || len(values) != 0 {
+		t.Fatal(values, err)
+	}
+}
+
+func TestTimeLimitsBlocks(t *testing.T) {
+	set := open(t, folder(t, "meta.cx"))
+	count := func(mint, maxt int64) int {
+		series := set.Querier(mint, maxt).Select(context.Background())
+		seen := 0
+		for series.Next() {
+			seen++
+		}
+		return seen
+	}
+	if in, before, after := count(1_700_000_001_000, 1_700_000_002_000), count(0, 1_699_999_999_999),
+		count(1_700_003_600_001, math.MaxInt64); in != 10 || before != 0 || after != 0 {
+		t.Fatal(in, before, after)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	var failure *Error
+	if _, _, err := OpenSet("no/such/folder"); !errors.As(err, &failure) || failure.Status != 1 {
+		t.Fatal(err)
+	}
+	path := folder(t, "planned.cx")
+	if err := os.WriteFile(filepath.Join(path, "broken.cx"), []byte("not a block"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	set, warnings, err := OpenSet(path)
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "broken.cx") {
+		t.Fatal(err, warnings)
+	}
+	defer set.Close()
+	series := everything(set).Select(context.Background(), Matcher{MatchRegexp, "pod", "("})
+	if series.Next() || !errors.As(series.Err(), &failure) || failure.Status != 2 {
+		t.Fatal(series.Err())
+	}
+	limited := everything(set)
+	limited.MaxSeries = 779
+	if series := limited.Select(context.Background()); series.Next() || !strings.Contains(series.Err().Error(), "779") {
+		t.Fatal(series.Err())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancelled := everything(set).Select(ctx)
+	if !cancelled.Next() {
+		t.Fatal(cancelled.Err())
+	}
+	cancel()
+	if cancelled.Next() || !errors.Is(cancelled.Err(), context.Canceled) {
+		t.Fatal(cancelled.Err())
+	}
+	if _, _, err := everything(set).LabelNames(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
+func TestGoroutinesShareASet(t *testing.T) {
+	set := open(t, folder(t, "planned.cx", "plain-bitpacked.cx"))
+	var group sync.WaitGroup
+	for i := 0; i < 8; i++ {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for round := 0; round < 10; round++ {
+				series := everything(set).Select(context.Background())
+				seen := 0
+				for series.Next() {
+					seen++
+				}
+				if seen != 790 || series.Err() != nil {
+					t.Error(seen, series.Err())
+				}
+			}
+		}()
+	}
+	group.Wait()
+}
+
+func BenchmarkSelect(b *testing.B) {
+	querier := everything(open(b, folder(b, "planned.cx")))
+	seen := 0
+	for i := 0; i < b.N; i++ {
+		series := querier.Select(context.Background())
+		for series.Next() {
+			seen++
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(seen), "ns/series")
+}

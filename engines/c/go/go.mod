@@ -1,0 +1,3 @@
+module chronoxide
+
+go 1.21
