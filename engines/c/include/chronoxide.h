@@ -548,7 +548,7 @@ size_t cx_selection_range_count(const struct cx_selection *selection);
 
 /**
  * Returns the ranges of refs, in order and with gaps between them, as many as cx_selection_range_count says; NULL for
- * NULL. They are valid until the selection is freed.
+ * none, and for NULL. They are valid until the selection is freed.
  */
 const struct cx_range *cx_selection_ranges(const struct cx_selection *selection);
 
@@ -601,8 +601,8 @@ void cx_cursor_free(struct cx_cursor *cursor);
 cx_status cx_resolver_new(const struct cx_block *block, struct cx_resolver **resolver, struct cx_error *error);
 
 /**
- * Writes the address and the number of the labels of a series, in the order of their names. The number is 0 if the
- * block does not have the series. The array is valid until the next call with this resolver; what the labels point to,
+ * Writes the address and the number of the labels of a series, in the order of their names. If the block does
+ * not have the series, these are NULL and 0. The array is valid until the next call with this resolver; what the labels point to,
  * as long as the block.
  */
 cx_status cx_resolver_labels(const struct cx_resolver *resolver,
@@ -622,7 +622,8 @@ void cx_resolver_free(struct cx_resolver *resolver);
 size_t cx_strings_count(const struct cx_strings *strings);
 
 /**
- * Returns the strings, as many as cx_strings_count says; NULL for NULL. They are valid until the list is freed.
+ * Returns the strings, as many as cx_strings_count says; NULL for none, and for NULL. They are valid until the list is
+ * freed.
  */
 const struct cx_string *cx_strings_items(const struct cx_strings *strings);
 
@@ -744,12 +745,9 @@ void cx_set_selection_free(struct cx_set_selection *selection);
 size_t cx_failures_count(const struct cx_failures *failures);
 
 /**
- * Writes the error at `position` to `failure`.
+ * Writes the error at `position` to `failure`. Returns false, and writes nothing, if it is out of range.
  */
-cx_status cx_failures_get(const struct cx_failures *failures,
-                          size_t position,
-                          struct cx_error *failure,
-                          struct cx_error *error);
+bool cx_failures_get(const struct cx_failures *failures, size_t position, struct cx_error *failure);
 
 #ifdef __cplusplus
 }  // extern "C"

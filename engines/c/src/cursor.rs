@@ -9,7 +9,7 @@ use chronoxide_select::{LabelOrder, Refs, SelectError};
 use self_cell::self_cell;
 
 use crate::error::{CxError, Failure, guard, guard_value};
-use crate::label::{CX_NO_SERIES, CxLabel};
+use crate::label::{CX_NO_SERIES, CxLabel, first_element};
 use crate::limits::{CxLimits, flag, limits};
 use crate::opened::give;
 use crate::pointer::required;
@@ -135,7 +135,7 @@ pub extern "C" fn cx_cursor_next(
         series.write(next.0);
         if let Some((labels, count)) = out {
             let found = walk.resolving.labels(next)?;
-            labels.write(found.as_ptr());
+            labels.write(first_element(found));
             count.write(found.len());
         }
         Ok(())

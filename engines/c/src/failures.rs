@@ -2,9 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::error::{CxError, Failure, guard, guard_value};
-use crate::pointer::required;
-use crate::status::CxStatus;
+use crate::error::{CxError, Failure, guard_value};
 
 /// Errors of single blocks of a folder, whose part of a result is missing. Belongs to the handle it came from.
 pub struct CxFailures {
@@ -27,18 +25,17 @@ pub extern "C" fn cx_failures_count(failures: Option<&CxFailures>) -> usize {
     guard_value(|| failures.map_or(0, |failures| failures.failures.len()))
 }
 
-/// Writes the error at `position` to `failure`.
+/// Writes the error at `position` to `failure`. Returns false, and writes nothing, if it is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_failures_get(
     failures: Option<&CxFailures>,
     position: usize,
     failure: Option<&mut MaybeUninit<CxError>>,
-    error: Option<&mut MaybeUninit<CxError>>,
-) -> CxStatus {
-    guard(error, || {
-        let found = required(failures, "failures")?.failures.get(position);
-        let found = found.ok_or_else(|| Failure::usage(format!("position {position} is out of range")))?;
-        required(failure, "failure")?.write(found.to_c());
-        Ok(())
+) -> bool {
+    guard_value(|| {
+        let found = failures.and_then(|failures| failures.failures.get(position));
+        let (Some(found), Some(failure)) = (found, failure) else { return false };
+        failure.write(found.to_c());
+        true
     })
 }

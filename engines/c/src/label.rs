@@ -1,6 +1,7 @@
 //! Labels and strings as pointers and lengths.
 
 use std::ffi::c_char;
+use std::ptr;
 
 use chronoxide_reader::Label;
 
@@ -52,14 +53,26 @@ impl From<Label<'_>> for CxLabel {
     #[inline]
     fn from(label: Label<'_>) -> Self {
         let Label { name, value } = label;
-        Self { name: name.as_ptr().cast(), name_len: name.len(), value: value.as_ptr().cast(), value_len: value.len() }
+        Self { name: first_byte(name), name_len: name.len(), value: first_byte(value), value_len: value.len() }
     }
 }
 
 impl From<&[u8]> for CxString {
     fn from(string: &[u8]) -> Self {
-        Self { data: string.as_ptr().cast(), len: string.len() }
+        Self { data: first_byte(string), len: string.len() }
     }
+}
+
+/// Returns the address of a string. An empty slice can be at address 1, on which Go's runtime panics.
+#[inline]
+fn first_byte(string: &[u8]) -> *const c_char {
+    if string.is_empty() { c"".as_ptr() } else { string.as_ptr().cast() }
+}
+
+/// Returns the address of an array, or NULL if it is empty: the address of an empty slice is not one of memory.
+#[inline]
+pub(crate) fn first_element<T>(array: &[T]) -> *const T {
+    if array.is_empty() { ptr::null() } else { array.as_ptr() }
 }
 
 /// Names and values of labels.
@@ -83,5 +96,21 @@ impl CxLabel {
             }
         };
         labels.iter().map(pair).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_strings_and_arrays_have_no_invented_address() {
+        let empty = CxString::from(&[][..]);
+        assert!(empty.len == 0 && empty.data.addr() >= 4096, "{empty:?}");
+        let label = CxLabel::from(Label { name: b"a", value: b"" });
+        assert!(label.name_len == 1 && label.value_len == 0 && label.value.addr() >= 4096, "{label:?}");
+        assert!(first_element::<u32>(&[]).is_null());
+        let numbers = [1, 2];
+        assert_eq!(first_element(&numbers), numbers.as_ptr());
     }
 }

@@ -1,6 +1,7 @@
 //! Labels of many series, with a cache of what neighbours share.
 
 use std::mem::MaybeUninit;
+use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use chronoxide_reader::{Resolver, SeriesRef};
@@ -8,7 +9,7 @@ use self_cell::self_cell;
 
 use crate::block::CxBlock;
 use crate::error::{CxError, Failure, guard, guard_value};
-use crate::label::CxLabel;
+use crate::label::{CxLabel, first_element};
 use crate::opened::{BlockCell, give};
 use crate::pointer::required;
 use crate::status::{CX_INTERNAL, CxStatus};
@@ -79,8 +80,8 @@ pub extern "C" fn cx_resolver_new(
     })
 }
 
-/// Writes the address and the number of the labels of a series, in the order of their names. The number is 0 if the
-/// block does not have the series. The array is valid until the next call with this resolver; what the labels point to,
+/// Writes the address and the number of the labels of a series, in the order of their names. If the block does
+/// not have the series, these are NULL and 0. The array is valid until the next call with this resolver; what the labels point to,
 /// as long as the block.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_resolver_labels(
@@ -92,10 +93,11 @@ pub extern "C" fn cx_resolver_labels(
 ) -> CxStatus {
     guard(error, || {
         let (labels, count) = (required(labels, "labels")?, required(count, "count")?);
+        labels.write(ptr::null());
         count.write(0);
         let mut resolving = lock(&required(resolver, "resolver")?.resolving, "resolver")?;
         let found = resolving.labels(SeriesRef(series))?;
-        labels.write(found.as_ptr());
+        labels.write(first_element(found));
         count.write(found.len());
         Ok(())
     })

@@ -8,6 +8,7 @@ use chronoxide_reader::SeriesRef;
 use chronoxide_select::Selection;
 
 use crate::error::{CxError, guard, guard_value};
+use crate::label::first_element;
 use crate::opened::BlockCell;
 use crate::pointer::{self, required};
 use crate::status::CxStatus;
@@ -61,10 +62,10 @@ pub extern "C" fn cx_selection_range_count(selection: Option<&CxSelection>) -> u
 }
 
 /// Returns the ranges of refs, in order and with gaps between them, as many as cx_selection_range_count says; NULL for
-/// NULL. They are valid until the selection is freed.
+/// none, and for NULL. They are valid until the selection is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_selection_ranges(selection: Option<&CxSelection>) -> *const CxRange {
-    selection.map_or(ptr::null(), |selection| selection.selected.ranges.as_ptr())
+    selection.map_or(ptr::null(), |selection| first_element(&selection.selected.ranges))
 }
 
 /// Writes the selected refs from `first` on, in order, to a buffer with room for `capacity` refs, and their number to

@@ -7,7 +7,7 @@ use chronoxide_select::BlockSet;
 
 use crate::error::guard_value;
 use crate::failures::CxFailures;
-use crate::label::CxString;
+use crate::label::{CxString, first_element};
 use crate::opened::BlockCell;
 
 /// Names or values of labels, distinct and in the order of their bytes. It does not change: several threads may use one
@@ -43,10 +43,11 @@ pub extern "C" fn cx_strings_count(strings: Option<&CxStrings>) -> usize {
     guard_value(|| strings.map_or(0, |strings| strings.items.len()))
 }
 
-/// Returns the strings, as many as cx_strings_count says; NULL for NULL. They are valid until the list is freed.
+/// Returns the strings, as many as cx_strings_count says; NULL for none, and for NULL. They are valid until the list is
+/// freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_strings_items(strings: Option<&CxStrings>) -> *const CxString {
-    strings.map_or(ptr::null(), |strings| strings.items.as_ptr())
+    strings.map_or(ptr::null(), |strings| first_element(&strings.items))
 }
 
 /// Returns the errors of damaged blocks, whose strings are missing. Strings of a single block have none.

@@ -8,6 +8,7 @@ mod examples;
 mod go;
 mod installed;
 mod programs;
+mod readme;
 // The crates that `chronoxide-testdata` is built from are many; tests of this one do not wait for them.
 #[path = "../../../../testdata/src/requirement.rs"]
 mod requirement;

@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     SUCCEEDS(cx_block_labels(block, series_count, labels, CX_MAX_LABELS, &count, &error));
     CHECK(count == 0);
     SUCCEEDS(cx_resolver_labels(resolver, CX_NO_SERIES, &none, &count, &error));
-    CHECK(count == 0);
+    CHECK(count == 0 && none == NULL);
 
     cx_resolver_free(resolver);
     cx_cursor_free(cursor);

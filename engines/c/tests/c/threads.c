@@ -5,7 +5,7 @@
 #include "check.h"
 #include <pthread.h>
 
-enum { THREADS = 8, ROUNDS = 100 };
+enum { THREADS = 8, ROUNDS = 50 };
 
 static cx_block *block;
 static cx_selector *names;
@@ -24,6 +24,11 @@ static void *work(void *argument) {
         SUCCEEDS(cx_block_find(block, labels, count, &found, &error));
         CHECK(found == ref);
         cx_selection *own;
+        cx_selector *same = selector("{__name__=~\"[a-z_]*(bucket|total)?\",pod!~\"x+\"}");
+        SUCCEEDS(cx_block_select(block, same, NULL, &own, &error));
+        cx_selector_free(same);
+        CHECK(cx_selection_count(own) == series_count);
+        cx_selection_free(own);
         SUCCEEDS(cx_block_select(block, names, NULL, &own, &error));
         CHECK(cx_selection_count(own) == series_count && cx_selection_contains(shared, ref));
         cx_cursor *cursor;
@@ -57,11 +62,14 @@ int main(int argc, char **argv) {
     names = selector("{__name__=~\".*\"}");
     SUCCEEDS(cx_block_select(block, NULL, NULL, &shared, &error));
     SUCCEEDS(cx_selection_cursor(shared, CX_ORDER_REFS, NULL, &contested, &error));
+    /* The stack that the header asks for. */
+    pthread_attr_t attributes;
+    CHECK(pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, 512 * 1024) == 0);
     pthread_t threads[THREADS];
     size_t numbers[THREADS];
     for (size_t i = 0; i < THREADS; i++) {
         numbers[i] = i;
-        CHECK(pthread_create(&threads[i], NULL, work, &numbers[i]) == 0);
+        CHECK(pthread_create(&threads[i], &attributes, work, &numbers[i]) == 0);
     }
     uint64_t all = 0, none = 0;
     for (size_t i = 0; i < THREADS; i++) {
@@ -69,6 +77,7 @@ int main(int argc, char **argv) {
         all += taken[i];
         none += refused[i];
     }
+    pthread_attr_destroy(&attributes);
     /* Each series was given out once. */
     CHECK(all == series_count || all + none == THREADS * ROUNDS);
     cx_cursor_free(contested);
