@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 16] = [
     "chronoxide-format",
     "chronoxide-planner",
     "chronoxide-labels",
@@ -26,6 +26,7 @@ const ORDER: [&str; 15] = [
     WORKLOAD,
     TESTDATA,
     "chronoxide-datafusion",
+    "chronoxide-c",
 ];
 
 /// Goldens and test suites: tests of any crate may use them.
@@ -36,7 +37,7 @@ const WORKLOAD: &str = "chronoxide-workload";
 
 /// Crates that may depend on fewer than all earlier ones. Engines that embed the reader get few dependencies, and a
 /// workload that depended on the measured crates would change with them.
-const NARROW: [(&str, &[&str]); 7] = [
+const NARROW: [(&str, &[&str]); 8] = [
     ("chronoxide-format", &[]),
     ("chronoxide-reader", &["chronoxide-format"]),
     ("chronoxide-select", &["chronoxide-format", "chronoxide-reader"]),
@@ -44,6 +45,7 @@ const NARROW: [(&str, &[&str]); 7] = [
     ("chronoxide-datafusion", &["chronoxide-format", "chronoxide-reader", "chronoxide-select", "chronoxide-arrow"]),
     ("chronoxide-stores", &["chronoxide-format", "chronoxide-labels", "chronoxide-reader"]),
     (WORKLOAD, &[]),
+    ("chronoxide-c", &["chronoxide-reader", "chronoxide-select", "chronoxide-arrow"]),
 ];
 
 /// Packages that the workspace must use.
