@@ -67,7 +67,7 @@ fn in_rust(path: &Path) -> Result<Vec<Measured>, Box<dyn Error>> {
         measure("series, at random", random(count), one)?,
         measure("resolver, in order", in_order(), &mut cached)?,
         measure("resolver, at random", random(count), &mut cached)?,
-        measure("cursor, each once", (0..count).map(SeriesRef), &mut cached)?,
+        measure("cursor, in order", (0..=READS / count).flat_map(|_| (0..count).map(SeriesRef)), &mut cached)?,
     ])
 }
 
@@ -91,7 +91,8 @@ fn in_c(path: &Path) -> Result<Vec<Measured>, Box<dyn Error>> {
     let output =
         Command::new(&program).arg(path).arg(READS.to_string()).env("LD_LIBRARY_PATH", folder.path()).output()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let measured = String::from_utf8(output.stdout)?.lines().map(|line| {
+    let text = String::from_utf8(output.stdout)?;
+    let measured = text.lines().map(|line| {
         let mut fields = line.split('\t');
         let mut field = || fields.next().ok_or("a line lacks a field");
         Ok(Measured { name: field()?.to_owned(), nanoseconds: field()?.parse()?, sum: field()?.parse()? })

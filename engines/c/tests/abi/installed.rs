@@ -49,6 +49,11 @@ impl Installed {
         self.folder.join("prefix")
     }
 
+    /// Returns the path of the shared library.
+    pub fn library(&self) -> PathBuf {
+        self.prefix().join("lib/libchronoxide.so")
+    }
+
     /// Lets a command find the pkg-config file, and its programs the shared library.
     pub fn for_command<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         let lib = self.prefix().join("lib");

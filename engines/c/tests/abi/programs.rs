@@ -6,7 +6,7 @@ use std::process::Command;
 
 use chronoxide_reader::{Block, Checks};
 
-use crate::installed::{Linkage, installed, stdout};
+use crate::installed::{Linkage, installed, run, stdout};
 use crate::{goldens, repository};
 
 fn golden() -> PathBuf {
@@ -100,4 +100,24 @@ fn a_flipped_byte_gives_errors_and_crashes_nothing() {
 fn threads_share_handles() {
     let Some(program) = installed().compile("tests/c/threads.c", Linkage::Shared) else { return };
     output_of(&program, &[repository("testdata/golden/planned-small.cx")]);
+}
+
+#[test]
+fn the_header_is_valid_in_cpp() {
+    let header = repository("engines/c/include/chronoxide.h");
+    let mut command = Command::new("c++");
+    command.args(["-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-x", "c++"]).arg(header);
+    if let Some(output) = run(&mut command) {
+        stdout(&command, output);
+    }
+}
+
+#[test]
+fn the_shared_library_exports_nothing_else() {
+    let mut command = Command::new("nm");
+    command.args(["-D", "--defined-only"]).arg(installed().library());
+    let Some(output) = run(&mut command) else { return };
+    let text = String::from_utf8(stdout(&command, output)).unwrap();
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split(' ').next_back()).collect();
+    assert!(names.len() >= 40 && names.iter().all(|name| name.starts_with("cx_")), "{names:?}");
 }
