@@ -106,7 +106,7 @@ func TestSeriesAreThoseOfTheDump(t *testing.T) {
 }
 
 func TestSeriesOfSeveralBlocksComeOnce(t *testing.T) {
-	// The first two have the same series. Two layouts of one content would be copies, of which one counts.
+	// The first two have the same series, and different ids: with one id, they would be copies.
 	set := open(t, folder(t, "plain-bitpacked.cx", "read-only.cx", "planned-small.cx"))
 	series := everything(set).Select(context.Background(), Matcher{MatchNotEqual, "__name__", ""})
 	refs, joined := 0, 0

@@ -59,7 +59,7 @@ type cursor struct {
 	failure C.cx_error
 }
 
-// newSeriesSet begins to walk over a selection, of which it keeps nothing but cursors.
+// newSeriesSet begins to walk over a selection. It keeps cursors only.
 func newSeriesSet(ctx context.Context, selection *C.cx_set_selection) *SeriesSet {
 	set := &SeriesSet{ctx: ctx, warnings: failures(C.cx_set_selection_failures(selection))}
 	for part := C.size_t(0); part < C.cx_set_selection_part_count(selection); part++ {

@@ -352,13 +352,13 @@ typedef struct cx_string {
 #define CX_OPERATOR_NOT_MATCHES 3
 
 /**
- * By ref, which is the fastest.
+ * Order of refs, which is the fastest.
  */
 #define CX_ORDER_REFS 0
 
 /**
- * By labels: the first name, then the first value, then the second name, and so on, by bytes. A labelset comes before
- * those that begin with it. This is the order of Prometheus. Takes 16 bytes per selected series.
+ * Order of labels: by the first name, then the first value, then the second name, and so on, by bytes. A labelset
+ * comes before those that begin with it. This is the order of Prometheus. Takes 16 bytes per selected series.
  */
 #define CX_ORDER_LABELS 1
 
@@ -601,9 +601,9 @@ void cx_cursor_free(struct cx_cursor *cursor);
 cx_status cx_resolver_new(const struct cx_block *block, struct cx_resolver **resolver, struct cx_error *error);
 
 /**
- * Writes the address and the number of the labels of a series, in the order of their names. If the block does
- * not have the series, these are NULL and 0. The array is valid until the next call with this resolver; what the labels point to,
- * as long as the block.
+ * Writes the address and the number of the labels of a series, in the order of their names. If the block does not have
+ * the series, these are NULL and 0. The array is valid until the next call with this resolver; what the labels point
+ * to, as long as the block.
  */
 cx_status cx_resolver_labels(const struct cx_resolver *resolver,
                              uint32_t series,

@@ -20,10 +20,10 @@ use crate::status::CxStatus;
 /// Order of a cursor: one of CX_ORDER_....
 pub type CxOrder = i32;
 
-/// By ref, which is the fastest.
+/// Order of refs, which is the fastest.
 pub const CX_ORDER_REFS: CxOrder = 0;
-/// By labels: the first name, then the first value, then the second name, and so on, by bytes. A labelset comes before
-/// those that begin with it. This is the order of Prometheus. Takes 16 bytes per selected series.
+/// Order of labels: by the first name, then the first value, then the second name, and so on, by bytes. A labelset
+/// comes before those that begin with it. This is the order of Prometheus. Takes 16 bytes per selected series.
 pub const CX_ORDER_LABELS: CxOrder = 1;
 
 /// Walks over the series of a selection. One thread at a time may use it: a second one gets CX_USAGE. It stays valid

@@ -28,7 +28,7 @@ pub struct CxError {
     pub message: [c_char; CX_ERROR_MESSAGE_LEN],
 }
 
-/// Where a call reports its error: the caller's cx_error, or nowhere.
+/// Destination of a call's error: the caller's cx_error, or none.
 pub type ErrorOut<'a> = Option<&'a mut MaybeUninit<CxError>>;
 
 /// An error on its way to the caller.

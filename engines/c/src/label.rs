@@ -40,7 +40,7 @@ pub struct CxString {
     pub len: usize,
 }
 
-// SAFETY: a label holds addresses, and reads nothing. The functions that read what is there have contracts of their own.
+// SAFETY: a label holds addresses and reads nothing. Functions that read what is there have contracts of their own.
 unsafe impl Send for CxLabel {}
 // SAFETY: as above.
 unsafe impl Sync for CxLabel {}

@@ -12,8 +12,8 @@
 //!
 //! # Contract of the callers
 //!
-//! Rust cannot check it; the header states it at its top. Each pointer is null or valid for its type and direction, each
-//! handle came from this library and was not freed, and what a call writes to is used by nothing else meanwhile.
+//! Rust cannot check it; the header states it at its top. Each pointer is null or valid for its type and direction,
+//! each handle came from this library and was not freed, and what a call writes to is used by nothing else meanwhile.
 //! References among the parameters, such as `Option<&CxBlock>`, rest on it, and so does every unsafe block of this
 //! crate. Null pointers, lengths that no object can have, text that is not UTF-8, unknown constants, and a cursor that
 //! two threads use at once are detected.

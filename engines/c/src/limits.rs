@@ -29,8 +29,8 @@ pub struct CxCancel {
     flag: Arc<AtomicBool>,
 }
 
-/// Returns the limits of a query, with the deadline counted from now. `flag` is that of the limits, borrowed for as long
-/// as the query.
+/// Returns the limits of a query, with the deadline counted from now. `flag` is that of the limits, borrowed for as
+/// long as the query.
 pub(crate) fn limits<'a>(limits: Option<&CxLimits<'_>>, flag: Option<&'a AtomicBool>) -> Limits<'a> {
     let mut all = Limits::default();
     if let Some(limits) = limits {

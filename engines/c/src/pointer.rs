@@ -1,7 +1,7 @@
 //! Arguments of C as slices and text.
 //!
-//! The `unsafe` functions of this crate rest on the contract of the callers (see the crate's documentation). This module
-//! checks what can be checked: null pointers, lengths, alignment and UTF-8.
+//! The `unsafe` functions of this crate rest on the contract of the callers (see the crate's documentation). This
+//! module checks what can be checked: null pointers, lengths, alignment and UTF-8.
 
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ use std::slice;
 
 use crate::error::Failure;
 
-/// Returns an argument that must not be null. References are checked by nobody but C's caller: see the contract.
+/// Returns an argument that must not be null.
 pub(crate) fn required<T>(argument: Option<T>, name: &str) -> Result<T, Failure> {
     argument.ok_or_else(|| null(name))
 }

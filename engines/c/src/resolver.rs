@@ -80,9 +80,9 @@ pub extern "C" fn cx_resolver_new(
     })
 }
 
-/// Writes the address and the number of the labels of a series, in the order of their names. If the block does
-/// not have the series, these are NULL and 0. The array is valid until the next call with this resolver; what the labels point to,
-/// as long as the block.
+/// Writes the address and the number of the labels of a series, in the order of their names. If the block does not have
+/// the series, these are NULL and 0. The array is valid until the next call with this resolver; what the labels point
+/// to, as long as the block.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_resolver_labels(
     resolver: Option<&CxResolver>,
