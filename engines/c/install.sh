@@ -5,7 +5,7 @@
 #
 # PREFIX gets include/chronoxide.h, lib/libchronoxide.a, the shared library and lib/pkgconfig/chronoxide.pc. With
 # DESTDIR, files go below it, as packages are made. With CHRONOXIDE_LIBRARIES, a folder with built libraries, nothing is
-# built.
+# built, and these are installed as they are.
 set -eu
 
 if [ $# -ne 1 ] || [ -z "$1" ]; then
@@ -22,7 +22,9 @@ root=$(cd "$here/../.." && pwd)
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
 minor=${version%.*}
 
+built=no
 if [ -z "${CHRONOXIDE_LIBRARIES:-}" ]; then
+    built=yes
     (cd "$root" && cargo build --release --locked -p chronoxide-c)
     target=${CARGO_TARGET_DIR:-target}
     case $target in
@@ -50,6 +52,10 @@ Darwin)
     private="-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc"
     ;;
 esac
+if [ "$built" = yes ] && command -v strip >/dev/null; then
+    # Line tables take most of both files.
+    strip -S "$lib"/libchronoxide.*
+fi
 sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|@PRIVATE@|$private|" "$here/chronoxide.pc.in" \
     >"$lib/pkgconfig/chronoxide.pc"
 echo "installed chronoxide $version below ${DESTDIR:-}$prefix"
