@@ -83,3 +83,8 @@ pub use factory::{SeriesTableFactory, register, register_mapped};
 pub use functions::{LabelNames, LabelValues, Series};
 pub use location::Access;
 pub use series_table::SeriesTable;
+
+/// The examples of the document are tests of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/engines.md")]
+struct EnginesDocument;

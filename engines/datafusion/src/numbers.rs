@@ -1,6 +1,6 @@
 //! Comparisons of `series_ref` with constants, as ranges.
 
-use chronoxide_format::SeriesRef;
+use chronoxide_reader::SeriesRef;
 use chronoxide_select::Selection;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;

@@ -2,7 +2,7 @@
 
 use arrow::array::Array;
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
-use chronoxide_format::KeyId;
+use chronoxide_reader::KeyId;
 use chronoxide_select::{Searcher, Selection};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
@@ -32,7 +32,7 @@ fn of_block(
     strings: Strings,
 ) -> Result<Vec<ColumnStatistics>> {
     let view = table.block().view();
-    let locate = |error: chronoxide_format::Error| external(table.block().locate(error));
+    let locate = |error: chronoxide_reader::Error| external(table.block().locate(error));
     let row_count = series.count() as usize;
     let is_whole = series.count() == table.series_count();
     let has_labels = columns.iter().any(|column| matches!(column.content(), ColumnContent::Label(_)));
@@ -73,13 +73,13 @@ fn of_block(
 }
 
 fn of_refs(series: &Selection, row_count: usize) -> ColumnStatistics {
-    let number = |series: chronoxide_format::SeriesRef| ScalarValue::UInt64(Some(series.0.into()));
+    let number = |series: chronoxide_reader::SeriesRef| ScalarValue::UInt64(Some(series.0.into()));
     let known = ColumnStatistics::new_unknown()
         .with_null_count(Precision::Exact(0))
         .with_distinct_count(Precision::Exact(row_count));
     match (series.ranges().next(), series.ranges().next_back()) {
         (Some(first), Some(last)) => {
-            let last = chronoxide_format::SeriesRef(last.end.0 - 1);
+            let last = chronoxide_reader::SeriesRef(last.end.0 - 1);
             known.with_min_value(Precision::Exact(number(first.start))).with_max_value(Precision::Exact(number(last)))
         }
         _ => known,

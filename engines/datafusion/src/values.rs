@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, DictionaryArray, RecordBatch, StringViewArra
 use arrow::compute::take;
 use arrow::datatypes::Schema;
 use chronoxide_arrow::{BlockTable, Column, Strings};
-use chronoxide_format::KeyId;
+use chronoxide_reader::KeyId;
 use chronoxide_select::Ranges;
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::{ScalarValue, internal_err};

@@ -3,6 +3,7 @@
 mod broken;
 #[path = "../../examples/samples/data.rs"]
 mod data;
+mod documents;
 mod filters;
 mod folders;
 mod plans;
