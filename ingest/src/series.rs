@@ -1,6 +1,43 @@
 //! Sink of series: [`SeriesSink`].
 
 use chronoxide_format::metadata::MetricMetadata;
+use chronoxide_labels::LabelId;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// Maximum number of labels in [`KnownLabels`], which is emptied when it is full.
+const MAX_KNOWN_LABELS: usize = 1 << 14;
+
+/// Labels that a sink has interned, by numbers of the caller: most texts of a column recur, and comparing numbers is
+/// faster than comparing texts.
+#[derive(Debug, Default)]
+pub struct KnownLabels {
+    /// Generation of the sink's store to which the labels belong.
+    generation: u64,
+    labels: HashMap<(u128, u128), LabelId, RandomState>,
+}
+
+impl KnownLabels {
+    /// Removes all labels. Required before numbers get another meaning.
+    pub fn clear(&mut self) {
+        self.labels.clear();
+    }
+
+    /// Returns the label with this number in the current generation of a store.
+    #[inline]
+    pub(crate) fn get(&self, generation: u64, number: (u128, u128)) -> Option<LabelId> {
+        if self.generation == generation { self.labels.get(&number).copied() } else { None }
+    }
+
+    /// Adds a label of the current generation of a store.
+    pub(crate) fn insert(&mut self, generation: u64, number: (u128, u128), label: LabelId) {
+        if self.generation != generation || self.labels.len() >= MAX_KNOWN_LABELS {
+            self.labels.clear();
+            self.generation = generation;
+        }
+        self.labels.insert(number, label);
+    }
+}
 
 /// Sink of series with labels.
 ///
@@ -19,6 +56,27 @@ pub trait SeriesSink {
 
     /// Adds a label to the series.
     fn label(&mut self, name: &str, value: &str) -> Result<(), Self::Error>;
+
+    /// Adds the label that [`keep_label`](Self::keep_label) kept in `known` with this number. Returns false if there is
+    /// none; nothing was added then.
+    #[inline]
+    fn known_label(&mut self, known: &KnownLabels, number: (u128, u128)) -> bool {
+        let _ = (known, number);
+        false
+    }
+
+    /// Adds a label to the series. With a number, the sink may keep the label in `known`.
+    #[inline]
+    fn keep_label(
+        &mut self,
+        known: &mut KnownLabels,
+        number: Option<(u128, u128)>,
+        name: &str,
+        value: &str,
+    ) -> Result<(), Self::Error> {
+        let _ = (known, number);
+        self.label(name, value)
+    }
 
     /// Adds points from `first` to `last`, both inclusive, in nanoseconds since 1970. Called any number of times, and
     /// not at all if times are unknown.

@@ -71,7 +71,9 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     /// Bytes of records since the last check of memory.
     unchecked_len: usize,
     /// Attributes interned since the last check of memory.
-    work: usize,
+    pub(super) work: usize,
+    /// Number of stores before this one. Labels of another generation are invalid.
+    pub(super) generation: u64,
     blocks: B,
 }
 
@@ -102,6 +104,7 @@ impl<B: BlockSink> Assembler<B> {
             outside_memory: 0,
             unchecked_len: 0,
             work: 0,
+            generation: 0,
             options,
             blocks,
         };
@@ -288,6 +291,7 @@ impl<B: BlockSink> Assembler<B> {
     fn restart(&mut self) -> Result<(), LabelError> {
         // The memory of the cache counts, and must not remain when the rest is gone.
         self.recall = Recall::default();
+        self.generation += 1;
         let old = std::mem::take(&mut self.store);
         let store = std::cell::RefCell::new(&mut self.store);
         let key = |key: StoreKeyId| store.borrow_mut().intern_name(old.name(key).unwrap_or_default());

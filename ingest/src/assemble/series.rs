@@ -8,7 +8,7 @@ use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
 use crate::otlp::Level;
-use crate::series::SeriesSink;
+use crate::series::{KnownLabels, SeriesSink};
 
 /// Suffixes that Prometheus adds to a metric name (`_bucket`, `_sum`, `_count`).
 const SUFFIXES: [&str; 9] = ["", "_total", "_bucket", "_sum", "_count", "_created", "_info", "_gsum", "_gcount"];
@@ -34,6 +34,36 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
             self.add_type_and_unit(value)?;
         }
         Ok(self.set(Level::Point, name, value)?)
+    }
+
+    #[inline]
+    fn known_label(&mut self, known: &KnownLabels, number: (u128, u128)) -> bool {
+        let Some(label) = known.get(self.generation, number) else { return false };
+        self.set_label(Level::Point, label.key, Some(label));
+        true
+    }
+
+    fn keep_label(
+        &mut self,
+        known: &mut KnownLabels,
+        number: Option<(u128, u128)>,
+        name: &str,
+        value: &str,
+    ) -> Result<(), AssembleError> {
+        let cut = self.report.names_cut + self.report.values_cut;
+        let is_cached = !name.is_empty() && !value.is_empty() && !self.options.type_and_unit_labels;
+        let Some(number) = number.filter(|_| is_cached) else { return self.label(name, value) };
+        if self.point.refuses() {
+            return Ok(());
+        }
+        self.work += 1;
+        let label = self.intern_label(name, value)?;
+        // Truncations are counted each time, so these labels are not kept.
+        if cut == self.report.names_cut + self.report.values_cut {
+            known.insert(self.generation, number, label);
+        }
+        self.set_label(Level::Point, label.key, Some(label));
+        Ok(())
     }
 
     fn points(&mut self, first: i64, last: i64) -> Result<(), AssembleError> {
