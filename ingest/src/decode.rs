@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use chronoxide_format::metadata::MetricMetadata;
 
+use crate::columns::{MessageDecoder, RowsError};
 use crate::error::DecodeError;
 use crate::input::Format;
 use crate::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
@@ -24,6 +25,8 @@ pub(crate) struct Decoder {
     format: Format,
     /// State that lines of exposition text share.
     text: TextDecoder,
+    /// Schema and dictionaries of messages of Arrow IPC.
+    messages: MessageDecoder,
     /// Maximum length of a decompressed record.
     max_len: usize,
 }
@@ -33,7 +36,7 @@ impl Decoder {
         let unit = if format == Format::OpenMetrics { TimestampUnit::Seconds } else { TimestampUnit::ByShape };
         let text = TextDecoder::new(unit);
         let text = if keeps_float_labels { text.keep_float_labels() } else { text };
-        Self { format, text, max_len }
+        Self { format, text, messages: MessageDecoder::new(max_len), max_len }
     }
 
     /// Decodes a record. If it is malformed, the sink may have got parts of it.
@@ -49,12 +52,23 @@ impl Decoder {
             Format::PrometheusText | Format::OpenMetrics => Ok(self.text.line(bytes, sink)?),
             Format::PrometheusProto => Ok(decode_metric_family(bytes, sink.needs().buckets, sink)?),
             Format::RemoteWrite => Ok(decode_remote_write(bytes, self.max_len, sink)?),
+            Format::Arrow => self.messages.message(bytes, sink).map_err(|error| match error {
+                RowsError::Columns(error) => DecodeError::Columns(error),
+                RowsError::Sink(error) => DecodeError::Sink(error),
+            }),
+            // A part of a file has no meaning.
+            Format::Parquet => Ok(()),
         }
     }
 
     /// Gives pending metadata to the sink at the end of the input.
     pub(crate) fn finish<S: RecordSink>(&mut self, sink: &mut S) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
         Ok(self.text.finish(sink)?)
+    }
+
+    /// Returns the rows and the ignored columns of messages of Arrow IPC.
+    pub(crate) fn columns(&self) -> Option<(u64, &[String])> {
+        (self.format == Format::Arrow).then(|| (self.messages.row_count(), self.messages.ignored()))
     }
 
     /// Returns true if a truncated record may be valid with another meaning: a timestamp of exposition text may lack
@@ -68,6 +82,8 @@ impl Decoder {
         match self.format {
             // A malformed line gives nothing to the sink.
             Format::PrometheusText | Format::OpenMetrics => Ok(()),
+            // Decoding a message twice would change dictionaries. A malformed one gives nothing but whole series.
+            Format::Arrow => Ok(()),
             _ => self.record(bytes, &mut Nothing),
         }
     }
@@ -81,7 +97,7 @@ pub(crate) fn is_cut_off(error: &DecodeError<Infallible>, bytes: &[u8]) -> bool 
         // Truncated lines cannot be distinguished from malformed ones.
         DecodeError::Text(_) => true,
         DecodeError::RemoteWrite(error) => error.is_cut_off(),
-        DecodeError::Family(_) => false,
+        DecodeError::Family(_) | DecodeError::Columns(_) => false,
         DecodeError::Proto(error) => matches!(error, ProtoError::CutOff { .. }),
         // The last character is cut off. Errors before it do not matter.
         DecodeError::Utf8(error) => error.error_len().is_none() && error.valid_up_to() + 4 > bytes.len(),

@@ -7,6 +7,7 @@ use std::str::Utf8Error;
 use chronoxide_cli::human::size;
 
 use crate::assemble::AssembleError;
+use crate::columns::{ColumnsError, ParquetError};
 use crate::prometheus::proto::{ExpositionError, FamilyError};
 use crate::prometheus::remote_write::{RemoteWriteError, RequestError};
 use crate::prometheus::text::{LineError, TextError};
@@ -36,6 +37,9 @@ pub enum DecodeError<E> {
     /// The record is not JSON of the expected structure.
     #[error(transparent)]
     Json(serde_json::Error),
+    /// The record is not a valid message of Arrow IPC, or its columns are not labels.
+    #[error(transparent)]
+    Columns(ColumnsError),
     /// The sink refused a part of the record.
     #[error(transparent)]
     Sink(E),
@@ -78,6 +82,7 @@ impl<E> DecodeError<E> {
             Self::RemoteWrite(error) => DecodeError::RemoteWrite(error),
             Self::Family(error) => DecodeError::Family(error),
             Self::Json(error) => DecodeError::Json(error),
+            Self::Columns(error) => DecodeError::Columns(error),
             Self::Sink(error) => return Err(error),
         })
     }
@@ -165,6 +170,14 @@ pub enum IngestError {
         input: String,
         /// Reason.
         source: WalError,
+    },
+    /// A Parquet file cannot be read, is damaged, or has no labels.
+    #[error("{input}")]
+    Parquet {
+        /// Name of the input.
+        input: String,
+        /// Reason.
+        source: ParquetError,
     },
     /// The reader thread ended without a result.
     #[error("reader thread ended unexpectedly")]

@@ -1,7 +1,9 @@
 //! A run over inputs: [`Ingest`].
 
+mod columns;
 mod wal;
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -158,16 +160,27 @@ impl<B: BlockSink> Ingest<B> {
     pub fn read(&mut self, source: Source) -> Result<(), IngestError> {
         let is_at_hand = source.is_at_hand();
         let position = source.position();
+        let path = source.random_access().map(Path::to_owned);
         let mut records = Records::new(source, self.options.format, self.options.max_record_len)?;
         let format = records.format();
         let name = records.source().name().to_owned();
+        self.assembler.input_has_no_window()?;
+        if format == Format::Parquet
+            && let Some(path) = path
+        {
+            let file = File::open(path).map_err(|source| IngestError::Open { input: name.clone(), source })?;
+            self.read_parquet(&name, file)?;
+            self.assembler.report_mut().inputs += 1;
+            return Ok(());
+        }
         let records_before = self.seen();
         let mut decoder = Decoder::new(format, self.options.max_record_len, self.options.keep_float_labels);
-        self.assembler.input_has_no_window()?;
+        // Parquet needs random access: rows are found from the end of the file.
+        let mut copy = if format == Format::Parquet { Some(columns::Copy::new(&name)?) } else { None };
 
         let (source, blank_lines) = if is_at_hand {
             while let Some(record) = records.next_record()? {
-                self.take_timed(record, &mut decoder, &name)?;
+                self.take_or_copy(record, &mut decoder, &mut copy, &name)?;
             }
             self.report_progress(&name, &position)?;
             let blank_lines = records.blank_lines();
@@ -178,7 +191,7 @@ impl<B: BlockSink> Ingest<B> {
                 match ahead.next(POLL_INTERVAL)? {
                     Ahead::Batch(batch) => {
                         for record in batch.records() {
-                            self.take_timed(record, &mut decoder, &name)?;
+                            self.take_or_copy(record, &mut decoder, &mut copy, &name)?;
                         }
                         ahead.give_back(batch);
                     }
@@ -189,8 +202,17 @@ impl<B: BlockSink> Ingest<B> {
             }
         };
 
+        if let Some(copy) = copy {
+            self.read_parquet(&name, copy.into_file()?)?;
+            self.assembler.report_mut().inputs += 1;
+            return Ok(());
+        }
         decoder.finish(&mut self.assembler).or_else(|error| error.split().map(drop))?;
         self.assembler.input_ends();
+        if let Some((rows, ignored)) = decoder.columns() {
+            self.assembler.report_mut().rows += rows;
+            self.count_columns(&name, rows > 0, ignored);
+        }
 
         let report = self.assembler.report_mut();
         report.inputs += 1;
@@ -200,7 +222,7 @@ impl<B: BlockSink> Ingest<B> {
             report.truncated_inputs += 1;
             report.warn(Warning::TruncatedInput { input: name.clone(), offset: source.offset() });
         }
-        if self.seen() == records_before {
+        if self.seen() == records_before && format != Format::Arrow {
             self.assembler.report_mut().warn(Warning::NoRecords { input: name, format });
         }
         Ok(())
@@ -287,6 +309,20 @@ impl<B: BlockSink> Ingest<B> {
     fn seen(&self) -> u64 {
         let report = self.assembler.report();
         report.records + report.skipped.broken_records + report.torn_records
+    }
+
+    /// Takes a record, or copies it if the input is copied.
+    fn take_or_copy(
+        &mut self,
+        record: Record<'_>,
+        decoder: &mut Decoder,
+        copy: &mut Option<columns::Copy>,
+        input: &str,
+    ) -> Result<(), IngestError> {
+        match (copy, record.content) {
+            (Some(copy), RecordContent::Whole(bytes)) => copy.append(bytes),
+            _ => self.take_timed(record, decoder, input),
+        }
     }
 
     fn take_timed(&mut self, record: Record<'_>, decoder: &mut Decoder, input: &str) -> Result<(), IngestError> {

@@ -1,4 +1,4 @@
-//! Turns OTLP and Prometheus captures into blocks.
+//! Turns captures of OTLP and Prometheus, and tables of series, into blocks.
 //!
 //! A capture is a file of records, such as OTLP requests or lines of exposition text. Records are decoded to labels,
 //! which a labelset store interns; the store is sealed into blocks. Dropped, shadowed, truncated and skipped data is
@@ -14,6 +14,7 @@
 //! | [`protobuf`] | messages of protobuf, field by field |
 //! | [`series`] | the sink of series with labels |
 //! | [`series_json`] | JSON objects of label names and values |
+//! | [`columns`] | rows of Parquet files and Arrow IPC |
 //! | `decode` | decoding of records of any format |
 //! | [`assemble`] | points to labels, series to windows and blocks |
 //! | [`ingest`] | a run over inputs |
@@ -38,6 +39,7 @@
 //! ```
 
 pub mod assemble;
+pub mod columns;
 mod decode;
 pub mod error;
 pub mod ingest;

@@ -5,6 +5,7 @@ use std::fmt;
 use chronoxide_cli::human::{count_of, size};
 use serde::Serialize;
 
+use crate::columns::found;
 use crate::input::Format;
 use crate::otlp::{Level, MetricKind};
 
@@ -24,6 +25,8 @@ pub struct Report {
     pub content_bytes: u64,
     /// Records that were decoded.
     pub records: u64,
+    /// Rows of Parquet and Arrow inputs. Their records are row groups and messages.
+    pub rows: u64,
     /// Data points, including skipped ones; for series, their timestamps.
     pub points: u64,
     /// Data points by the kind of their metric.
@@ -166,9 +169,9 @@ pub enum Warning {
         /// Format of the input.
         format: Format,
     },
-    /// A block or head of Prometheus has no series.
+    /// A block or head of Prometheus, or a table, has no series.
     NoSeries {
-        /// Folder of the block or the write-ahead log.
+        /// Folder of the block or the write-ahead log, or the table.
         input: String,
     },
     /// The last file of a write-ahead log, or of head chunks, ends within a record.
@@ -207,6 +210,24 @@ pub enum Warning {
         path: String,
         /// Description of the content.
         found: String,
+    },
+    /// Columns of a table are not text, and therefore not labels.
+    IgnoredColumns {
+        /// Name of the input.
+        input: String,
+        /// Columns with their types.
+        columns: Vec<String>,
+    },
+    /// The rest of a damaged row group of a Parquet file was skipped.
+    SkippedRowGroup {
+        /// Name of the input.
+        input: String,
+        /// Number of the row group, from 1.
+        number: u64,
+        /// Rows before the damage.
+        rows: u64,
+        /// Reason.
+        reason: String,
     },
     /// Blocks are cut by time, and some series have points without one.
     NoWindow {
@@ -252,6 +273,14 @@ impl fmt::Display for Warning {
                 write!(f, "{input}: skipped {} of unknown types", count_of(*count, "record"))
             }
             Self::UnknownFile { path, found } => write!(f, "{path}: skipped: {found}"),
+            Self::IgnoredColumns { input, columns } => {
+                write!(f, "{input}: ignored columns that are not text: {}", found(columns))
+            }
+            Self::SkippedRowGroup { input, number, rows, reason } => write!(
+                f,
+                "{input}: row group {number} is damaged: {reason}; skipped all of it after {}",
+                count_of(*rows, "row")
+            ),
             Self::NoWindow { count } => write!(
                 f,
                 "--window has no effect on {count} series and points without a time: they are in a block without a \

@@ -15,7 +15,7 @@ use jiff::SignedDuration;
 ///
 /// Reads OTLP requests (JSON or protobuf, from the Collector's file exporter, object stores or queues), Prometheus
 /// exposition text and protobuf, OpenMetrics, remote-write requests, Prometheus data folders, blocks and write-ahead
-/// logs, and responses of the series API. Inputs may be compressed with zstd or gzip. Writes the labels of each
+/// logs, responses of the series API, and tables of series as Parquet files or Arrow IPC. Inputs may be compressed with zstd or gzip. Writes the labels of each
 /// distinct series to one or more blocks.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-ingest", version, after_long_help = AFTER_HELP)]
@@ -137,6 +137,10 @@ otel_scope_version and attributes of the scope, attributes of the resource. If t
 list wins. Labels with empty values are dropped. Names of more than 1,024 bytes and values of more than 2,048 bytes are \
 truncated; they end with ~s and 16 hexadecimal digits, a hash of the whole text, so that different texts stay different.
 
+The rows of Parquet files and Arrow IPC are series. Each column of text is the label of its name, and the entries of a \
+column `labels` of maps are labels too; a column wins over an entry. NULL and the empty text are no label. A column \
+`timestamp` of timestamps is the time of the row. Other columns are ignored with a warning.
+
 A data folder of Prometheus gives one block for each of its blocks, with the same window, and one block for its \
 write-ahead log and head chunks. lock, queries.active, *.tmp* and chunk_snapshot.* are skipped. Other files of a folder \
 with an unrecognized format are skipped with a warning.
@@ -177,6 +181,10 @@ pub(crate) enum FormatChoice {
     PrometheusProto,
     /// Remote-write requests
     RemoteWrite,
+    /// Parquet files: a column of text per label, or a map `labels`
+    Parquet,
+    /// Arrow IPC, files or streams: a column of text per label, or a map `labels`
+    Arrow,
     /// Folders of Prometheus's TSDB: blocks, write-ahead logs, or data folders with both
     TsdbBlock,
 }
@@ -192,6 +200,8 @@ impl FormatChoice {
             Self::Openmetrics => Some(Format::OpenMetrics),
             Self::PrometheusProto => Some(Format::PrometheusProto),
             Self::RemoteWrite => Some(Format::RemoteWrite),
+            Self::Parquet => Some(Format::Parquet),
+            Self::Arrow => Some(Format::Arrow),
         }
     }
 }

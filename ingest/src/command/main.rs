@@ -28,9 +28,12 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, FormatChoice};
 use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, run};
+use chronoxide_ingest::columns::{ParquetError, silence_guarded_panics};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
-use chronoxide_ingest::{AssembleError, AssembleOptions, Ingest, IngestError, IngestOptions};
+use chronoxide_ingest::{
+    AssembleError, AssembleOptions, BrokenRecord, DecodeError, Ingest, IngestError, IngestOptions,
+};
 use chronoxide_labels::SealError;
 use inputs::Input;
 use memory::Memory;
@@ -41,6 +44,7 @@ use report::Statistics;
 use summary::Summary;
 
 fn main() -> ExitCode {
+    silence_guarded_panics();
     run(ingest)
 }
 
@@ -265,6 +269,13 @@ fn failure(error: IngestError) -> Failure {
             WalError::File { source: WalFileError::Version { .. }, .. } => Exit::Unsupported,
             _ => Exit::Corrupt,
         },
+        IngestError::Parquet { source: ParquetError::Copy(_) | ParquetError::Read { .. }, .. } => Exit::Io,
+        IngestError::Parquet { source: ParquetError::Encrypted | ParquetError::Schema(_), .. } => Exit::Unsupported,
+        IngestError::Record { source: BrokenRecord::Decode(DecodeError::Columns(error)), .. }
+            if error.is_unsupported() =>
+        {
+            Exit::Unsupported
+        }
         IngestError::UnknownFormat { .. } => Exit::Unsupported,
         IngestError::Assemble(error) => match error {
             AssembleError::Output(_) => Exit::Io,

@@ -116,6 +116,7 @@ impl Display for TextSummary<'_> {
             [
                 list([
                     (report.records, "record", "records"),
+                    (report.rows, "row", "rows"),
                     (report.points, "data point", "data points"),
                     (report.samples, "sample", "samples"),
                     (report.blank_lines, "blank line", "blank lines"),

@@ -2,6 +2,8 @@
 
 use super::depth::Depth;
 use super::frames;
+use super::messages::looks_like_arrow;
+use crate::columns::parquet;
 use crate::otlp::looks_like_request;
 use crate::prometheus::proto::looks_like_metric_families;
 use crate::prometheus::remote_write::looks_like_remote_write;
@@ -26,6 +28,10 @@ pub enum Format {
     PrometheusProto,
     /// One remote-write request: protobuf within snappy.
     RemoteWrite,
+    /// A Parquet file, whose rows are series. As a sequence of records it is cut anywhere.
+    Parquet,
+    /// Messages of Arrow IPC, as a file or a stream. The rows of batches are series.
+    Arrow,
 }
 
 impl Format {
@@ -40,6 +46,8 @@ impl Format {
             Self::OpenMetrics => "openmetrics",
             Self::PrometheusProto => "prometheus-proto",
             Self::RemoteWrite => "remote-write",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
         }
     }
 }
@@ -61,6 +69,10 @@ pub(crate) enum Framing {
     Array,
     /// Elements of the array `data` of a JSON object.
     Response,
+    /// Messages of Arrow IPC.
+    Messages,
+    /// Parts of any length.
+    Chunks,
 }
 
 /// Description of content with an unsupported format.
@@ -75,6 +87,12 @@ pub(super) type Found = &'static str;
 /// Content of white space has no records. After `{}` the next object decides; a single `{}` is a request without
 /// resources.
 pub(super) fn detect(head: &[u8]) -> Result<(Format, Framing), Found> {
+    if head.starts_with(&parquet::MAGIC) {
+        return Ok((Format::Parquet, Framing::Chunks));
+    }
+    if looks_like_arrow(head) {
+        return Ok((Format::Arrow, Framing::Messages));
+    }
     // Before OTLP: a family of ten bytes begins like a request.
     if looks_like_metric_families(head) {
         return Ok((Format::PrometheusProto, Framing::Delimited));
@@ -114,6 +132,8 @@ pub(super) fn framing(format: Format, head: &[u8]) -> Framing {
         (Format::OtlpJson, _) if head.first().is_some_and(|&first| first <= 3) => Framing::Frames,
         (Format::RemoteWrite, _) => Framing::Whole,
         (Format::PrometheusProto, _) => Framing::Delimited,
+        (Format::Parquet, _) => Framing::Chunks,
+        (Format::Arrow, _) => Framing::Messages,
         _ => Framing::Lines,
     }
 }
@@ -271,6 +291,9 @@ mod tests {
             ("\n\n{\n\"resourceMetrics\":[\n", Ok((Format::OtlpJson, Framing::Values))),
             ("{\n  \"__name__\": \"up\"\n}\n", Ok((Format::SeriesJson, Framing::Values))),
             ("up 1\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("PAR1\u{15}\0", Ok((Format::Parquet, Framing::Chunks))),
+            ("ARROW1\0\0", Ok((Format::Arrow, Framing::Messages))),
+            ("ARROW1 is text\n", Err("unrecognized format")),
             ("up is not it\n", Err("unrecognized format")),
             ("\u{7f}ELF", Err("unrecognized format")),
         ] {

@@ -75,7 +75,7 @@ pub(super) fn whole(source: &mut Source, max_len: usize, buffer: &mut Vec<u8>) -
 }
 
 /// Appends up to `len` bytes to `buffer`. Returns the number of bytes.
-fn append(source: &mut Source, len: u64, buffer: &mut Vec<u8>) -> Result<u64, IngestError> {
+pub(super) fn append(source: &mut Source, len: u64, buffer: &mut Vec<u8>) -> Result<u64, IngestError> {
     let mut left = len;
     while left > 0 {
         let bytes = source.fill()?;
@@ -90,7 +90,7 @@ fn append(source: &mut Source, len: u64, buffer: &mut Vec<u8>) -> Result<u64, In
     Ok(len - left)
 }
 
-fn skip(source: &mut Source, len: u64) -> Result<(), IngestError> {
+pub(super) fn skip(source: &mut Source, len: u64) -> Result<(), IngestError> {
     let mut left = len;
     while left > 0 {
         let there = source.fill()?.len();

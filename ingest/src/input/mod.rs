@@ -12,17 +12,21 @@
 //! | `values` | records that are JSON values over many lines |
 //! | `elements` | records that are elements of a JSON array |
 //! | `depth` | nesting of JSON values |
+//! | `messages` | records that are messages of Arrow IPC |
+//! | `chunks` | parts of a file that needs random access |
 //!
 //! Memory is bounded by the maximum length of a record, whatever the length of an input or the ratio of its
 //! compression.
 
 mod ahead;
+mod chunks;
 mod depth;
 mod detect;
 mod elements;
 mod found;
 mod frames;
 mod lines;
+mod messages;
 mod record;
 mod source;
 mod values;

@@ -5,8 +5,9 @@ use chronoxide_format::layout::MAGIC;
 use super::detect::{self, Format, Framing};
 use super::elements::Elements;
 use super::found::Found;
+use super::messages::Messages;
 use super::source::Source;
-use super::{frames, lines, values};
+use super::{chunks, frames, lines, values};
 use crate::error::IngestError;
 
 /// Record of an input.
@@ -46,6 +47,7 @@ pub struct Records {
     format: Format,
     framing: Framing,
     elements: Elements,
+    messages: Messages,
     max_len: usize,
     number: u64,
     blank_lines: u64,
@@ -69,8 +71,8 @@ impl Records {
                 .map_err(|found| IngestError::UnknownFormat { input: source.name().to_owned(), found })?,
             Some(format) => (format, detect::framing(format, source.head())),
         };
-        let elements = Elements::default();
-        Ok(Self { source, format, framing, elements, max_len, number: 0, blank_lines: 0, buffer: Vec::new() })
+        let (elements, messages, buffer) = (Elements::default(), Messages::default(), Vec::new());
+        Ok(Self { source, format, framing, elements, messages, max_len, number: 0, blank_lines: 0, buffer })
     }
 
     /// Returns the format of the records.
@@ -120,6 +122,14 @@ impl Records {
                 Framing::Whole => {
                     let offset = self.source.offset();
                     (offset, frames::whole(&mut self.source, self.max_len, &mut self.buffer)?)
+                }
+                Framing::Messages => {
+                    let offset = self.source.offset();
+                    (offset, self.messages.next(&mut self.source, self.max_len, &mut self.buffer)?)
+                }
+                Framing::Chunks => {
+                    let offset = self.source.offset();
+                    (offset, chunks::next(&mut self.source, &mut self.buffer)?)
                 }
                 Framing::Values => values::next(&mut self.source, self.max_len, &mut self.buffer)?,
                 Framing::Array | Framing::Response => {

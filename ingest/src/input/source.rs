@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -59,6 +59,8 @@ pub struct Source {
     offset: u64,
     /// Length of the file, if the input is a file.
     file_len: Option<u64>,
+    /// Path of the file, if the input is a file that is not compressed.
+    path: Option<PathBuf>,
     watch: Arc<Watch>,
     truncated: bool,
 }
@@ -153,7 +155,10 @@ impl Source {
                 // The length of a pipe or a device is unknown.
                 let file_len =
                     file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
-                Ok(Self { file_len, ..Self::with_buffers(name, file, BUFFER_LEN, window)? })
+                let source = Self::with_buffers(name, file, BUFFER_LEN, window)?;
+                let is_plain = source.compression == Compression::None;
+                let path = file_len.filter(|_| is_plain).map(|_| path.to_owned());
+                Ok(Self { file_len, path, ..source })
             }
             Err(source) => Err(IngestError::Open { input: name, source }),
         }
@@ -207,6 +212,7 @@ impl Source {
             reader: Cursor::new(Vec::new()).chain(BufReader::with_capacity(buffer_len, content)),
             offset: 0,
             file_len: None,
+            path: None,
             watch,
             truncated: false,
         };
@@ -244,6 +250,11 @@ impl Source {
     #[must_use]
     pub fn position(&self) -> Position {
         Position { len: self.file_len, watch: self.watch.clone() }
+    }
+
+    /// Returns the path of the file if its content can be read at any position: it is a file, and not compressed.
+    pub(crate) fn random_access(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// Returns true if the next bytes are buffered.

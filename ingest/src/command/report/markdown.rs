@@ -47,7 +47,8 @@ fn read(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         [
             row("inputs", report.inputs),
             row("bytes after decompression", report.content_bytes),
-            row("records (requests, lines, series)", report.records),
+            row("records (requests, lines, series, row groups, messages)", report.records),
+            row("rows of Parquet and Arrow inputs", report.rows),
             row("occurrences of metrics", report.metrics),
             row("points", report.points),
             row("points of gauges", kinds.gauge),

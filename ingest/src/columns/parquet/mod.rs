@@ -1,0 +1,32 @@
+//! Parquet files: [`ParquetFile`].
+//!
+//! Rows are read in batches. The pages of a batch, decompressed, are what is in memory. Texts are not copied: rows
+//! refer to the pages. The crate `parquet` decodes pages and assembles batches; finding, checking and decompressing
+//! pages happens here, because the crate allocates by sizes that a page claims.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `file` | [`ParquetFile`]: footer, schema and row groups |
+//! | `group` | [`RowGroup`]: the batches of a row group |
+//! | `pages` | pages of a column in a row group |
+//! | `header` | header of a page |
+//! | `codec` | decompression of a page |
+//! | `delta` | counts of delta encodings |
+//! | `meter` | memory of the pages of a batch |
+//! | `footer` | sizes that the footer claims |
+//! | `thrift` | Thrift's compact protocol |
+
+mod codec;
+mod delta;
+mod file;
+mod footer;
+mod group;
+mod header;
+mod meter;
+mod pages;
+mod thrift;
+
+pub(crate) use file::ParquetFile;
+
+/// First and last bytes of a Parquet file.
+pub(crate) const MAGIC: [u8; 4] = *b"PAR1";

@@ -1,0 +1,121 @@
+//! Reads Parquet files.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+
+use super::{Ingest, SERIES_PER_PROGRESS_REPORT};
+use crate::assemble::BlockSink;
+use crate::columns::parquet::ParquetFile;
+use crate::columns::{ColumnsError, ParquetError, RowsError};
+use crate::error::IngestError;
+use crate::input::Position;
+use crate::report::Warning;
+
+impl<B: BlockSink> Ingest<B> {
+    /// Reads a Parquet file row group by row group.
+    pub(super) fn read_parquet(&mut self, name: &str, file: File) -> Result<(), IngestError> {
+        let broken = |source| IngestError::Parquet { input: name.to_owned(), source };
+        let mut parquet = ParquetFile::open(file, self.options.max_record_len).map_err(broken)?;
+        let position = Position::start_of(parquet.byte_len());
+        let (rows_before, mut done_len) = (self.assembler.report().rows, 0_u64);
+        for number in 0..parquet.group_count() {
+            let after = done_len.saturating_add(parquet.group_len(number));
+            self.read_row_group(name, &mut parquet, number, &position)?;
+            // The footer may claim any lengths.
+            position.advance_to(after.min(parquet.byte_len()));
+            done_len = after;
+            self.report_progress(name, &position)?;
+        }
+        let report = self.assembler.report_mut();
+        report.content_bytes += parquet.byte_len();
+        let (has_rows, ignored) = (report.rows > rows_before, parquet.ignored());
+        self.count_columns(name, has_rows, ignored);
+        Ok(())
+    }
+
+    fn read_row_group(
+        &mut self,
+        name: &str,
+        parquet: &mut ParquetFile,
+        number: usize,
+        position: &Position,
+    ) -> Result<(), IngestError> {
+        let mut group = match parquet.group(number) {
+            Ok(group) => group,
+            Err(error) => return self.broken_row_group(name, number, 0, error),
+        };
+        let mut rows_to_report = 0;
+        loop {
+            let before = group.row_count();
+            let given = parquet.give_batch(&mut group, &mut self.assembler);
+            let rows = group.row_count() - before;
+            self.assembler.report_mut().rows += rows;
+            match given {
+                Ok(true) => {}
+                Ok(false) => return Ok(self.assembler.record_ends(parquet.group_len(number) as usize)?),
+                Err(RowsError::Columns(error)) => return self.broken_row_group(name, number, before, error),
+                Err(RowsError::Sink(error)) => return Err(error.into()),
+            }
+            rows_to_report += rows;
+            if rows_to_report >= SERIES_PER_PROGRESS_REPORT {
+                rows_to_report = 0;
+                self.report_progress(name, position)?;
+            }
+        }
+    }
+
+    fn broken_row_group(
+        &mut self,
+        input: &str,
+        number: usize,
+        rows: u64,
+        source: ColumnsError,
+    ) -> Result<(), IngestError> {
+        let (input, number) = (input.to_owned(), number as u64 + 1);
+        if !self.options.skip_broken_records {
+            let source = ParquetError::RowGroup { number, rows, source };
+            return Err(IngestError::Parquet { input, source });
+        }
+        let report = self.assembler.report_mut();
+        report.skipped.broken_records += 1;
+        report.warn(Warning::SkippedRowGroup { input, number, rows, reason: source.to_string() });
+        Ok(())
+    }
+
+    /// Warns of a table without rows, and of its ignored columns.
+    pub(super) fn count_columns(&mut self, input: &str, has_rows: bool, ignored: &[String]) {
+        let report = self.assembler.report_mut();
+        if !has_rows {
+            report.warn(Warning::NoSeries { input: input.to_owned() });
+        }
+        if !ignored.is_empty() {
+            report.warn(Warning::IgnoredColumns { input: input.to_owned(), columns: ignored.to_vec() });
+        }
+    }
+}
+
+/// Temporary file with the content of an input that has no random access. It has no name, and vanishes with the
+/// process.
+pub(super) struct Copy {
+    input: String,
+    file: File,
+}
+
+impl Copy {
+    pub(super) fn new(input: &str) -> Result<Self, IngestError> {
+        let failed = |source| IngestError::Parquet { input: input.to_owned(), source: ParquetError::Copy(source) };
+        Ok(Self { input: input.to_owned(), file: tempfile::tempfile().map_err(failed)? })
+    }
+
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), IngestError> {
+        let written = self.file.write_all(bytes);
+        written.map_err(|source| IngestError::Parquet { input: self.input.clone(), source: ParquetError::Copy(source) })
+    }
+
+    pub(super) fn into_file(mut self) -> Result<File, IngestError> {
+        let rewound = self.file.rewind();
+        rewound
+            .map_err(|source| IngestError::Parquet { input: self.input.clone(), source: ParquetError::Copy(source) })?;
+        Ok(self.file)
+    }
+}
