@@ -1,0 +1,106 @@
+//! Damaged files give an error or a valid result: no panic, and no allocation of a claimed size.
+
+use std::sync::Once;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::IpcWriteOptions;
+use chronoxide_ingest::input::Format;
+use chronoxide_ingest::{IngestError, IngestOptions, columns};
+use chronoxide_testdata::random::Random;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+
+use crate::tables::{self, Shape, batch, read_with, whole};
+
+static SILENCE: Once = Once::new();
+
+/// Flips bits of each byte, and reads the result. Returns the number of errors and of results.
+fn flip_each_byte(content: &[u8], format: Format) -> (usize, usize) {
+    SILENCE.call_once(columns::silence_guarded_panics);
+    let (mut errors, mut results) = (0, 0);
+    let mut damaged = content.to_vec();
+    for at in 0..content.len() {
+        for mask in [0x01, 0x80, 0xff] {
+            damaged[at] ^= mask;
+            for skip_broken_records in [false, true] {
+                let options = IngestOptions {
+                    format: Some(format),
+                    max_record_len: 1 << 20,
+                    skip_broken_records,
+                    ..Default::default()
+                };
+                match read_with(&damaged, options) {
+                    Ok(_) => results += 1,
+                    Err(IngestError::Record { .. } | IngestError::Parquet { .. }) => errors += 1,
+                    Err(error) => panic!("byte {at}, {mask:#x}: {}", whole(&error)),
+                }
+            }
+            damaged[at] ^= mask;
+        }
+    }
+    println!("{} bytes: {errors} errors, {results} results", content.len());
+    (errors, results)
+}
+
+fn small(shape: Shape) -> Vec<RecordBatch> {
+    let rows = tables::rows(&mut Random::new(21), 12);
+    rows.chunks(6).map(|rows| batch(&rows.to_vec(), shape)).collect()
+}
+
+#[test]
+fn each_flipped_byte_of_arrow_is_an_error_or_a_result() {
+    for shape in [Shape::Utf8, Shape::Utf8View, Shape::Dictionary, Shape::Map] {
+        let (errors, _) = flip_each_byte(&tables::stream(&small(shape), IpcWriteOptions::default()), Format::Arrow);
+        assert!(errors > 500, "{shape:?}: {errors}");
+    }
+    for codec in [CompressionType::ZSTD, CompressionType::LZ4_FRAME] {
+        let options = IpcWriteOptions::default().try_with_compression(Some(codec)).unwrap();
+        assert!(flip_each_byte(&tables::file(&small(Shape::Dictionary), options), Format::Arrow).0 > 500);
+    }
+}
+
+#[test]
+fn each_flipped_byte_of_parquet_is_an_error_or_a_result() {
+    for (shape, codec, encoding) in [
+        (Shape::Utf8View, Compression::UNCOMPRESSED, None),
+        (Shape::Map, Compression::SNAPPY, None),
+        (Shape::Utf8View, Compression::UNCOMPRESSED, Some(Encoding::DELTA_BYTE_ARRAY)),
+        (Shape::Utf8View, Compression::ZSTD(ZstdLevel::default()), Some(Encoding::DELTA_LENGTH_BYTE_ARRAY)),
+        (Shape::Map, Compression::UNCOMPRESSED, Some(Encoding::DELTA_BYTE_ARRAY)),
+    ] {
+        for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+            let mut properties = WriterProperties::builder().set_compression(codec).set_writer_version(version);
+            if let Some(encoding) = encoding {
+                properties = properties.set_dictionary_enabled(false).set_encoding(encoding);
+                properties = properties.set_column_encoding("series_ref".into(), Encoding::PLAIN);
+            }
+            let content = tables::parquet(&small(shape), properties.build());
+            assert!(flip_each_byte(&content, Format::Parquet).0 > 500, "{shape:?} {codec:?} {encoding:?}");
+        }
+    }
+}
+
+#[test]
+fn random_damage_is_an_error_or_a_result() {
+    SILENCE.call_once(columns::silence_guarded_panics);
+    let seed = 22;
+    let mut random = Random::new(seed);
+    let parquet = tables::parquet(&small(Shape::Dictionary), WriterProperties::default());
+    let arrow = tables::file(&small(Shape::MapOfViews), IpcWriteOptions::default());
+    let mut errors = 0;
+    for round in 0..20_000 {
+        let (mut content, format) = match round % 2 {
+            0 => (parquet.clone(), Format::Parquet),
+            _ => (arrow.clone(), Format::Arrow),
+        };
+        for _ in 0..random.below(6) + 1 {
+            let at = random.below(content.len());
+            content[at] = random.below(256) as u8;
+        }
+        let options = IngestOptions { format: Some(format), max_record_len: 1 << 20, ..Default::default() };
+        errors += usize::from(read_with(&content, options).is_err());
+    }
+    println!("seed {seed}: {errors} errors");
+    assert!(errors > 5_000);
+}
