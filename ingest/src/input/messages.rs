@@ -15,6 +15,9 @@ const FILE_END: [u8; 6] = *b"ARROW1";
 /// Bytes of the length of the footer and the magic after it.
 const FILE_END_LEN: usize = 4 + FILE_END.len();
 
+/// Maximum position of the first message of a file.
+const MAX_PADDING: usize = 64;
+
 /// Bytes of the marker and the length of the metadata.
 const PREFIX_LEN: usize = 8;
 
@@ -49,6 +52,7 @@ impl Messages {
             self.state = if is_file { State::File } else { State::Stream };
             if is_file {
                 source.consume(FILE_MAGIC.len());
+                pass_padding(source)?;
             }
         }
         while self.state != State::End {
@@ -116,6 +120,17 @@ impl Messages {
         buffer.clear();
         Found::Torn { len, expected }
     }
+}
+
+/// Reads over zeros after the magic: some writers begin the first message at a multiple of 64.
+fn pass_padding(source: &mut Source) -> Result<(), IngestError> {
+    for _ in FILE_MAGIC.len()..MAX_PADDING {
+        if source.fill()?.first() != Some(&0) {
+            break;
+        }
+        source.consume(1);
+    }
+    Ok(())
 }
 
 /// Reads the footer of a file, which repeats the schema and lists the messages.

@@ -29,7 +29,7 @@ fn the_extension_does_not_matter_and_folders_may_be_mixed() {
     let path = |name: &str| folder.path().join("in").join(name);
     fs::create_dir(folder.path().join("in")).unwrap();
     let options = IpcWriteOptions::default;
-    fs::write(path("a.json"), tables::parquet(&part(0, Shape::Dictionary), WriterProperties::default())).unwrap();
+    fs::write(path("a.json"), tables::parquet(&part(0, Shape::SmallDictionary), WriterProperties::default())).unwrap();
     fs::write(path("b.parquet"), tables::stream(&part(100, Shape::Utf8View), options())).unwrap();
     fs::write(path("c"), tables::file(&part(200, Shape::Map), options())).unwrap();
     let lines: String = rows[300..].iter().map(|row| serde_json::to_string(row).unwrap() + "\n").collect();

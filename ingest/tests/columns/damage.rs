@@ -15,10 +15,11 @@ use crate::tables::{self, Shape, batch, read_with, whole};
 
 static SILENCE: Once = Once::new();
 
-/// Flips bits of each byte, and reads the result. Returns the number of errors and of results.
+/// Flips bits of each byte, and reads the result. Returns the number of errors and of results. Prints how many of the
+/// errors are panics of the decoder: they are why panics are caught.
 fn flip_each_byte(content: &[u8], format: Format) -> (usize, usize) {
     SILENCE.call_once(columns::silence_guarded_panics);
-    let (mut errors, mut results) = (0, 0);
+    let (mut errors, mut panics, mut results) = (0, 0, 0);
     let mut damaged = content.to_vec();
     for at in 0..content.len() {
         for mask in [0x01, 0x80, 0xff] {
@@ -32,14 +33,17 @@ fn flip_each_byte(content: &[u8], format: Format) -> (usize, usize) {
                 };
                 match read_with(&damaged, options) {
                     Ok(_) => results += 1,
-                    Err(IngestError::Record { .. } | IngestError::Parquet { .. }) => errors += 1,
+                    Err(error @ (IngestError::Record { .. } | IngestError::Parquet { .. })) => {
+                        errors += 1;
+                        panics += usize::from(whole(&error).contains("cannot be decoded"));
+                    }
                     Err(error) => panic!("byte {at}, {mask:#x}: {}", whole(&error)),
                 }
             }
             damaged[at] ^= mask;
         }
     }
-    println!("{} bytes: {errors} errors, {results} results", content.len());
+    println!("{} bytes: {errors} errors, {panics} of them panics, {results} results", content.len());
     (errors, results)
 }
 
@@ -56,7 +60,7 @@ fn each_flipped_byte_of_arrow_is_an_error_or_a_result() {
     }
     for codec in [CompressionType::ZSTD, CompressionType::LZ4_FRAME] {
         let options = IpcWriteOptions::default().try_with_compression(Some(codec)).unwrap();
-        assert!(flip_each_byte(&tables::file(&small(Shape::Dictionary), options), Format::Arrow).0 > 500);
+        assert!(flip_each_byte(&tables::file(&small(Shape::Dictionary)[..1], options), Format::Arrow).0 > 500);
     }
 }
 
@@ -86,7 +90,7 @@ fn random_damage_is_an_error_or_a_result() {
     SILENCE.call_once(columns::silence_guarded_panics);
     let seed = 22;
     let mut random = Random::new(seed);
-    let parquet = tables::parquet(&small(Shape::Dictionary), WriterProperties::default());
+    let parquet = tables::parquet(&small(Shape::SmallDictionary), WriterProperties::default());
     let arrow = tables::file(&small(Shape::MapOfViews), IpcWriteOptions::default());
     let mut errors = 0;
     for round in 0..20_000 {

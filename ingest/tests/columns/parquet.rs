@@ -11,7 +11,7 @@ use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
 
 use crate::canonical::Labels;
-use crate::tables::{self, SHAPES, Shape, batch, distinct, read, read_file, read_with, whole};
+use crate::tables::{self, PARQUET_SHAPES, Shape, batch, distinct, read, read_file, read_with, whole};
 
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
@@ -21,7 +21,7 @@ fn properties() -> WriterPropertiesBuilder {
 fn files_of_each_type_of_text_come_back() {
     let rows = tables::rows(&mut Random::new(11), 700);
     let mut tried = 0;
-    for shape in SHAPES {
+    for shape in PARQUET_SHAPES {
         let batches: Vec<RecordBatch> = rows.chunks(90).map(|rows| batch(&rows.to_vec(), shape)).collect();
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
             for codec in [
@@ -43,7 +43,7 @@ fn files_of_each_type_of_text_come_back() {
         }
     }
     println!("{tried} files");
-    assert_eq!(tried, 84);
+    assert_eq!(tried, 72);
 }
 
 #[test]
@@ -70,14 +70,14 @@ fn encodings_without_dictionaries_come_back() {
 fn row_groups_are_read_one_by_one() {
     let rows = tables::rows(&mut Random::new(13), 5_000);
     let properties = properties().set_max_row_group_row_count(Some(70)).set_statistics_enabled(EnabledStatistics::Page);
-    let content = tables::parquet(&[batch(&rows, Shape::Dictionary)], properties.build());
+    let content = tables::parquet(&[batch(&rows, Shape::SmallDictionary)], properties.build());
     let (found, report) = read(&content).unwrap();
     assert_eq!((found, report.rows, report.records), (distinct(&rows), 5_000, 72));
 }
 
 #[test]
 fn tables_without_rows_have_no_series() {
-    for shape in SHAPES {
+    for shape in PARQUET_SHAPES {
         let content = tables::parquet(&[batch(&Vec::new(), shape)], properties().build());
         let (found, report) = read(&content).unwrap();
         let warnings: Vec<String> = report.warnings.iter().map(ToString::to_string).collect();
@@ -91,8 +91,9 @@ fn a_compressed_file_or_a_pipe_is_copied() {
     let content = tables::parquet(&[batch(&rows, Shape::Utf8)], properties().build());
     let compressed = zstd::encode_all(&*content, 1).unwrap();
     assert_eq!(read_file(&compressed, IngestOptions::default()).unwrap().0, distinct(&rows));
-    let truncated = whole(&read(&compressed[..compressed.len() / 2]).unwrap_err());
-    assert!(truncated.contains("it is truncated or damaged"), "{truncated}");
+    let stored = zstd::encode_all(&content[..content.len() - 20], 1).unwrap();
+    let error = whole(&read(&stored).unwrap_err());
+    assert!(error.contains("it is truncated or damaged"), "{error}");
 }
 
 #[test]
@@ -128,7 +129,7 @@ fn pages_are_bounded() {
 #[test]
 fn metadata_of_the_writer_does_not_matter() {
     let rows = tables::rows(&mut Random::new(16), 50);
-    let table = batch(&rows, Shape::Dictionary);
+    let table = batch(&rows, Shape::SmallDictionary);
     let metadata = HashMap::from([("pandas".to_owned(), "{}".to_owned())]);
     let schema = table.schema().as_ref().clone().with_metadata(metadata);
     let table = RecordBatch::try_new(Arc::new(schema), table.columns().to_vec()).unwrap();

@@ -46,6 +46,10 @@ pub const SHAPES: [Shape; 7] = [
     Shape::MapOfViews,
 ];
 
+/// Shapes that the crate `parquet` can write: it lacks dictionaries of views.
+pub const PARQUET_SHAPES: [Shape; 6] =
+    [Shape::Utf8, Shape::LargeUtf8, Shape::Utf8View, Shape::SmallDictionary, Shape::Map, Shape::MapOfViews];
+
 /// Makes rows in which labels are missing and values recur. Some values are longer than a view holds inline.
 pub fn rows(random: &mut Random, count: usize) -> Rows {
     let row = |random: &mut Random| {

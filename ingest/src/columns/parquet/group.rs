@@ -154,7 +154,11 @@ fn parquet_error(error: parquet::errors::ParquetError) -> ColumnsError {
 
 fn arrow_error(error: arrow_schema::ArrowError) -> ColumnsError {
     ColumnsError::Data(match error {
-        arrow_schema::ArrowError::ParquetError(reason) => reason,
+        // Errors of this module arrive as text.
+        arrow_schema::ArrowError::ParquetError(reason) => match reason.strip_prefix("External: ") {
+            Some(own) => own.to_owned(),
+            None => reason,
+        },
         other => other.to_string(),
     })
 }
