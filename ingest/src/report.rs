@@ -278,7 +278,7 @@ impl fmt::Display for Warning {
             }
             Self::SkippedRowGroup { input, number, rows, reason } => write!(
                 f,
-                "{input}: row group {number} is damaged: {reason}; skipped all of it after {}",
+                "{input}: row group {number} cannot be read: {reason}; skipped all of it after {}",
                 count_of(*rows, "row")
             ),
             Self::NoWindow { count } => write!(

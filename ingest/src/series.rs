@@ -14,7 +14,7 @@ const MAX_KNOWN_LABELS: usize = 1 << 14;
 pub struct KnownLabels {
     /// Generation of the sink's store to which the labels belong.
     generation: u64,
-    labels: HashMap<(u128, u128), LabelId, RandomState>,
+    labels: HashMap<u128, LabelId, RandomState>,
 }
 
 impl KnownLabels {
@@ -25,12 +25,12 @@ impl KnownLabels {
 
     /// Returns the label with this number in the current generation of a store.
     #[inline]
-    pub(crate) fn get(&self, generation: u64, number: (u128, u128)) -> Option<LabelId> {
+    pub(crate) fn get(&self, generation: u64, number: u128) -> Option<LabelId> {
         if self.generation == generation { self.labels.get(&number).copied() } else { None }
     }
 
     /// Adds a label of the current generation of a store.
-    pub(crate) fn insert(&mut self, generation: u64, number: (u128, u128), label: LabelId) {
+    pub(crate) fn insert(&mut self, generation: u64, number: u128, label: LabelId) {
         if self.generation != generation || self.labels.len() >= MAX_KNOWN_LABELS {
             self.labels.clear();
             self.generation = generation;
@@ -60,7 +60,7 @@ pub trait SeriesSink {
     /// Adds the label that [`keep_label`](Self::keep_label) kept in `known` with this number. Returns false if there is
     /// none; nothing was added then.
     #[inline]
-    fn known_label(&mut self, known: &KnownLabels, number: (u128, u128)) -> bool {
+    fn known_label(&mut self, known: &KnownLabels, number: u128) -> bool {
         let _ = (known, number);
         false
     }
@@ -70,7 +70,7 @@ pub trait SeriesSink {
     fn keep_label(
         &mut self,
         known: &mut KnownLabels,
-        number: Option<(u128, u128)>,
+        number: Option<u128>,
         name: &str,
         value: &str,
     ) -> Result<(), Self::Error> {

@@ -6,10 +6,14 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use arrow_array::{ArrayRef, RecordBatch, StringViewArray};
+use arrow_ipc::writer::StreamWriter;
 use chronoxide_format::view::BlockView;
+use parquet::arrow::ArrowWriter;
 
 const MIB: u64 = 1 << 20;
 
@@ -65,6 +69,17 @@ fn attributes(count: u64, one: impl Fn(u64) -> String) -> String {
 
 const HOUR: u64 = 3_600_000_000_000;
 
+/// A table of two columns, with values of its own in each row.
+fn tables(rows: u64) -> impl Iterator<Item = RecordBatch> {
+    const BATCH: u64 = 2_000;
+    let column = move |name: &'static str, start: u64| {
+        let cells = (start..start + BATCH).map(move |row| Some(format!("{name}-{row}-{}", "x".repeat(250))));
+        (name, Arc::new(cells.collect::<StringViewArray>()) as ArrayRef)
+    };
+    let batch = move |start| RecordBatch::try_from_iter([column("pod", start), column("node", start)]).unwrap();
+    (0..rows / BATCH).map(move |number| batch(number * BATCH))
+}
+
 /// A name, the number of distinct series, and what writes the capture.
 type Capture = (&'static str, u64, Box<dyn Fn(&Path)>);
 
@@ -84,6 +99,28 @@ fn captures() -> Vec<Capture> {
         capture("long: 64 KiB in each", 20_000, move |n| point(HOUR, &attribute("long", &format!("{n}{long}")))),
         capture("many: a key of its own for each", 300_000, |n| point(HOUR, &attribute(&format!("key-{n}"), "v"))),
         capture("many: 300,000 of one label", 300_000, |n| point(HOUR, &attribute("pod", &format!("pod-{n}")))),
+        (
+            "table: Parquet, 500 bytes in each row",
+            100_000,
+            Box::new(|path| {
+                let mut tables = tables(100_000).peekable();
+                let schema = tables.peek().unwrap().schema();
+                let mut out = ArrowWriter::try_new(fs::File::create(path).unwrap(), schema, None).unwrap();
+                tables.for_each(|table| out.write(&table).unwrap());
+                out.close().unwrap();
+            }),
+        ),
+        (
+            "table: Arrow, 500 bytes in each row",
+            100_000,
+            Box::new(|path| {
+                let mut tables = tables(100_000).peekable();
+                let schema = tables.peek().unwrap().schema();
+                let mut out = StreamWriter::try_new(fs::File::create(path).unwrap(), &schema).unwrap();
+                tables.for_each(|table| out.write(&table).unwrap());
+                out.finish().unwrap();
+            }),
+        ),
         capture("described: 10 KB for each", 20_000, move |n| {
             format!("# HELP m{n} {n}{text}\n# TYPE m{n} gauge\nm{n} 1")
         }),

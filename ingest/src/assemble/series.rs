@@ -37,7 +37,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
     }
 
     #[inline]
-    fn known_label(&mut self, known: &KnownLabels, number: (u128, u128)) -> bool {
+    fn known_label(&mut self, known: &KnownLabels, number: u128) -> bool {
         let Some(label) = known.get(self.generation, number) else { return false };
         self.set_label(Level::Point, label.key, Some(label));
         true
@@ -46,7 +46,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
     fn keep_label(
         &mut self,
         known: &mut KnownLabels,
-        number: Option<(u128, u128)>,
+        number: Option<u128>,
         name: &str,
         value: &str,
     ) -> Result<(), AssembleError> {

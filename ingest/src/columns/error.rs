@@ -128,8 +128,8 @@ pub enum ParquetError {
     /// The columns are not labels.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// A row group is damaged.
-    #[error("row group {number} is damaged after {rows} of its rows")]
+    /// A row group is damaged, or exceeds a limit.
+    #[error("row group {number} cannot be read after {rows} of its rows")]
     RowGroup {
         /// Number of the row group, from 1.
         number: u64,

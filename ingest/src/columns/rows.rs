@@ -9,15 +9,13 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::error::ColumnsError;
 use super::schema::LabelColumns;
-use super::texts::{Texts, Token};
+use super::texts::Texts;
 use crate::series::{KnownLabels, SeriesSink};
 
 /// Reader of the rows of batches with one schema.
 pub(crate) struct Rows {
     columns: LabelColumns,
     known: Vec<Known>,
-    /// Labels of the map.
-    known_entries: KnownLabels,
 }
 
 /// Labels of a column, by tokens.
@@ -43,7 +41,7 @@ impl<E> From<ColumnsError> for RowsError<E> {
 impl Rows {
     pub(super) fn new(columns: LabelColumns) -> Self {
         let known = columns.texts.iter().map(|_| Known::default()).collect();
-        Self { columns, known, known_entries: KnownLabels::default() }
+        Self { columns, known }
     }
 
     pub(super) fn columns(&self) -> &LabelColumns {
@@ -64,11 +62,11 @@ impl Rows {
         for row in 0..batch.num_rows() {
             sink.series_begins().map_err(RowsError::Sink)?;
             if let (Some(map), Some((_, column))) = (&map, &self.columns.map) {
-                map.give(row, column, &mut self.known_entries, sink)?;
+                map.give(row, column, sink)?;
             }
             for ((texts, (_, name)), known) in texts.iter().zip(&self.columns.texts).zip(&mut self.known) {
                 let Some(value) = texts.get(row).filter(|value| !value.is_empty()) else { continue };
-                let token = texts.token(row).map(|token| (0, token));
+                let token = texts.token(row);
                 let known_value = token.is_some_and(|token| sink.known_label(&known.labels, token));
                 if !known_value {
                     let value = text(value, row, "value", name)?;
@@ -90,7 +88,6 @@ impl Rows {
 
     /// Forgets the tokens of the last batch, except for codes of a dictionary that this batch has too.
     fn forget_tokens(&mut self, texts: &[Texts]) {
-        self.known_entries.clear();
         for (texts, known) in texts.iter().zip(&mut self.known) {
             let is_same = match (texts.dictionary(), &known.dictionary) {
                 (Some(now), Some(before)) => now.to_data().ptr_eq(&before.to_data()),
@@ -119,13 +116,7 @@ impl Map {
         Ok(Self { map: map.clone(), keys, values })
     }
 
-    fn give<S: SeriesSink>(
-        &self,
-        row: usize,
-        column: &str,
-        known: &mut KnownLabels,
-        sink: &mut S,
-    ) -> Result<(), RowsError<S::Error>> {
+    fn give<S: SeriesSink>(&self, row: usize, column: &str, sink: &mut S) -> Result<(), RowsError<S::Error>> {
         let offsets = self.map.value_offsets();
         let (Some(&start), Some(&end)) = (offsets.get(row), offsets.get(row + 1)) else { return Ok(()) };
         if self.map.is_null(row) {
@@ -137,12 +128,9 @@ impl Map {
                 let (row, column) = (row as u64 + 1, column.to_owned());
                 return Err(ColumnsError::NullKey { row, column }.into());
             };
-            let token: Option<(Token, Token)> = self.keys.token(entry).zip(self.values.token(entry));
-            let known_entry = token.is_some_and(|token| sink.known_label(known, token));
-            if !known_entry {
-                let (name, value) = (text(key, row, "key", column)?, text(value, row, "value", column)?);
-                sink.keep_label(known, token, name, value).map_err(RowsError::Sink)?;
-            }
+            // Entries have no tokens: looking up pairs of them took longer than interning the texts.
+            let (name, value) = (text(key, row, "key", column)?, text(value, row, "value", column)?);
+            sink.label(name, value).map_err(RowsError::Sink)?;
         }
         Ok(())
     }

@@ -69,10 +69,10 @@ fn exit_codes_tell_what_is_wrong() {
         ("cut.arrows", stream[..stream.len() - 600].to_vec(), 6, "record 3 at byte"),
         ("cut.parquet", parquet[..parquet.len() - 600].to_vec(), 3, "cut.parquet: the file has no footer at its end"),
         ("damaged.arrows", damaged, 3, "damaged.arrows: record "),
-        ("invalid.parquet", invalid, 3, "invalid.parquet: row group 1 is damaged after 0 of its rows: "),
+        ("invalid.parquet", invalid, 3, "invalid.parquet: row group 1 cannot be read after 0 of its rows: "),
         (
             "numbers.arrows",
-            tables::stream(&[numbers.clone()], IpcWriteOptions::default()),
+            tables::stream(std::slice::from_ref(&numbers), IpcWriteOptions::default()),
             4,
             "found series_ref (UInt64)",
         ),

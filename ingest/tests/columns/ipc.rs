@@ -117,11 +117,12 @@ fn messages_and_what_they_expand_to_are_bounded() {
     let rows: tables::Rows = (0..8).map(|n| Labels::from([("pod".to_owned(), format!("{n}{text}"))])).collect();
     let table = batch(&rows, tables::Shape::Utf8);
     let limited = |max_record_len| IngestOptions { max_record_len, ..IngestOptions::default() };
-    let error = read_with(&tables::stream(&[table.clone()], compressed(None)), limited(1 << 20)).unwrap_err();
+    let error =
+        read_with(&tables::stream(std::slice::from_ref(&table), compressed(None)), limited(1 << 20)).unwrap_err();
     let expected = "is malformed: longer than 1 MiB (--max-record-size)";
     assert!(whole(&error).ends_with(expected), "{}", whole(&error));
     for codec in [CompressionType::ZSTD, CompressionType::LZ4_FRAME] {
-        let content = tables::stream(&[table.clone()], compressed(Some(codec)));
+        let content = tables::stream(std::slice::from_ref(&table), compressed(Some(codec)));
         assert!(content.len() < 1 << 20);
         let error = read_with(&content, limited(1 << 20)).unwrap_err();
         assert!(

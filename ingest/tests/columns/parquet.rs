@@ -118,7 +118,8 @@ fn pages_are_bounded() {
     let one_page = properties().set_compression(codec).set_dictionary_enabled(false).set_data_page_size_limit(1 << 30);
     let content = tables::parquet(&[batch(&rows, Shape::Utf8)], one_page.set_write_batch_size(64).build());
     let error = whole(&read_with(&content, limited(2 << 20)).unwrap_err());
-    let expected = "table: row group 1 is damaged after 0 of its rows: a page would take 64 MiB of memory, more than";
+    let expected =
+        "table: row group 1 cannot be read after 0 of its rows: a page would take 64 MiB of memory, more than";
     assert!(error.starts_with(expected), "{error}");
     // With a page for each row, a batch has few rows.
     let pages = properties().set_compression(codec).set_dictionary_enabled(false).set_data_page_row_count_limit(1);

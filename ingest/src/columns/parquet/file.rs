@@ -24,7 +24,7 @@ const END_LEN: usize = 8;
 const ENCRYPTED_MAGIC: [u8; 4] = *b"PARE";
 
 /// Memory of a batch, in pages of the maximum length. This is what records of other formats take.
-const PAGES_PER_BATCH: u64 = 4;
+const PAGES_PER_BATCH: u64 = 6;
 
 /// A Parquet file whose columns are labels.
 pub(crate) struct ParquetFile {
@@ -39,7 +39,7 @@ pub(crate) struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// Reads the footer of a file. The pages of a batch may take four times `max_page_len` bytes.
+    /// Reads the footer of a file. The pages of a batch may take six times `max_page_len` bytes.
     ///
     /// # Errors
     ///

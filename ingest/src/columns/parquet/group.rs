@@ -91,7 +91,7 @@ fn batch_rows(file: &ParquetFile, group: &RowGroupMetaData) -> usize {
         }
     }
     let by_row = file.max_batch_len / 4 / row_len.max(1);
-    let by_page = if delta_page_len > 0 { file.max_batch_len / 4 / delta_page_len } else { u64::MAX };
+    let by_page = (file.max_batch_len / 4).checked_div(delta_page_len).unwrap_or(u64::MAX);
     usize::try_from(by_row.min(by_page)).unwrap_or(usize::MAX).clamp(1, MAX_BATCH_ROWS)
 }
 
