@@ -24,4 +24,5 @@ run chronoxide-inspect values job "$blocks/week.cx" --match up
 run chronoxide-inspect cardinality "$blocks/week.cx" --first 3
 # 5: they differ.
 run chronoxide-inspect diff "$blocks/monday.cx" "$blocks/tuesday.cx" --series || [ $? -eq 5 ]
+run chronoxide-inspect export "$blocks/week.cx" -o "$blocks/week.parquet"
 run chronoxide-inspect verify "$blocks/metrics.cx" "$blocks/week.cx"

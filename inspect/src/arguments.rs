@@ -11,6 +11,7 @@ use crate::commands::arguments::{
     CARDINALITY, CardinalityArguments, DIFF, DiffArguments, LABELS, LabelsArguments, SERIES, SeriesArguments, VALUES,
     ValuesArguments,
 };
+use crate::commands::export::arguments::{EXPORT, ExportArguments};
 
 /// Shows the content of a block or a remap
 ///
@@ -78,6 +79,7 @@ Examples:
   chronoxide-inspect values pod blocks --match '{job=\"api\"}'
   chronoxide-inspect cardinality blocks
   chronoxide-inspect diff monday.cx tuesday.cx --series
+  chronoxide-inspect export week.cx -o week.parquet --match '{job=\"api\"}'
   chronoxide-inspect metrics week.cx --name http.server.request.duration
   chronoxide-inspect tables week.cx --kind shared
   chronoxide-inspect plan week.cx --first 20
@@ -148,6 +150,13 @@ pub(crate) enum Command {
     /// came. Takes 4 bytes of memory per such series.
     #[command(after_help = DIFF)]
     Diff(DiffArguments),
+    /// Write the series of a block to a Parquet, Arrow, CSV or JSON lines file, with a column per label
+    ///
+    /// The file appears complete or not at all. Use `series --json` instead for the labelsets alone, in the form that
+    /// `chronoxide-ingest` reads, or for several blocks and folders: objects of `jsonl` begin with the ref of the
+    /// series, which is not a label. Memory grows with the distinct values of labels, not with series.
+    #[command(after_help = EXPORT)]
+    Export(ExportArguments),
     /// List type, unit and description of the metrics, one per line
     Metrics(MetricsArguments),
     /// List tables and list pools: keys, rows, bytes, columns and references

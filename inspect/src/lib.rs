@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`summary`] | summary of a block: counts, times, size of each part |
 //! | [`dump`] | complete content of a block, as text that the spec defines |
+//! | [`export`] | series as a Parquet, Arrow, CSV or JSON lines file |
 //! | [`metrics`] | type, unit and description of metrics |
 //! | [`tables`] | tables and list pools: size and references |
 //! | [`plan`] | bytes that the planner saved |
@@ -28,6 +29,7 @@
 
 pub mod dump;
 mod error;
+pub mod export;
 pub mod metrics;
 pub mod name;
 pub mod plan;

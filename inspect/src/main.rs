@@ -44,6 +44,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Values(values)), _) => commands::values(&values, quiet),
         (Some(Command::Cardinality(cardinality)), _) => commands::cardinality(&cardinality, quiet),
         (Some(Command::Diff(diff)), _) => commands::diff(&diff, quiet),
+        (Some(Command::Export(export)), _) => commands::export(&export, quiet),
         (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics, quiet),
         (Some(Command::Tables(tables)), _) => print_tables(&tables),
         (Some(Command::Plan(plan)), _) => print_plan(&plan),

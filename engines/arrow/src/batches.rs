@@ -56,6 +56,9 @@ enum Pending {
     Sorted(std::vec::IntoIter<SeriesRef>),
 }
 
+/// Refs of the series of a batch, and the codes of each key.
+type RefsAndCodes = (Vec<u64>, Vec<Codes>);
+
 impl Batches {
     pub(crate) fn new(scan: &Scan) -> Result<Self, TableError> {
         let table = scan.table.clone();
@@ -96,7 +99,7 @@ impl Batches {
     }
 
     /// Returns the refs of the next batch, and the codes of each key; `None` at the end.
-    fn read(&mut self) -> Result<Option<(Vec<u64>, Vec<Codes>)>, TableError> {
+    fn read(&mut self) -> Result<Option<RefsAndCodes>, TableError> {
         let wanted = self.batch_size.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let Self { table, keys, pending, reader, .. } = self;
         let view = table.block().view();

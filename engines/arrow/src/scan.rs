@@ -70,6 +70,12 @@ impl Scan {
         Self { in_label_order: true, ..self }
     }
 
+    /// Returns the table.
+    #[must_use]
+    pub fn table(&self) -> &BlockTable {
+        &self.table
+    }
+
     /// Returns the columns.
     ///
     /// # Errors

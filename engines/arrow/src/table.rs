@@ -108,7 +108,6 @@ impl BlockTable {
     }
 
     /// Starts a scan of all series with the columns `series_ref` and all labels.
-    #[must_use]
     pub fn scan(&self) -> Scan {
         Scan::new(self.clone())
     }

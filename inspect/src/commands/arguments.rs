@@ -90,11 +90,15 @@ impl Matching {
     /// Tells which labels of the selectors no block has: the name may be a typing error. Selectors that match series
     /// without their labels are left to [`Matching::tell_wide`].
     pub(super) fn tell_unknown(&self, queries: &[&Queries<'_>], quiet: Quiet) {
-        let narrow = self.selectors.iter().filter(|selector| !selector.matches_empty());
-        let names: BTreeSet<&str> = narrow.flat_map(Selector::matchers).map(Matcher::name).collect();
-        for name in names {
+        for name in self.narrow_names() {
             tell_unknown_label(name, queries, quiet);
         }
+    }
+
+    /// Returns the names of labels of the selectors that match only series with a label.
+    pub(super) fn narrow_names(&self) -> BTreeSet<&str> {
+        let narrow = self.selectors.iter().filter(|selector| !selector.matches_empty());
+        narrow.flat_map(Selector::matchers).map(Matcher::name).collect()
     }
 }
 

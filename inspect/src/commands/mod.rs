@@ -8,15 +8,18 @@
 //! | `labels` | the commands `labels` and `values` |
 //! | `cardinality` | the command `cardinality` |
 //! | `diff` | the command `diff` |
+//! | `export` | the command `export` |
 
 pub(crate) mod arguments;
 mod cardinality;
 mod diff;
+pub(crate) mod export;
 mod inputs;
 mod labels;
 mod series;
 
 pub(crate) use cardinality::cardinality;
 pub(crate) use diff::diff;
+pub(crate) use export::export;
 pub(crate) use labels::{labels, values};
 pub(crate) use series::series;
