@@ -88,8 +88,9 @@ Examples:
   chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
 Exit codes: 0 success; 1 a file cannot be read; 2 invalid arguments; 3 a file is damaged; 4 a file has an unsupported \
-version or feature; 5 `follow` found a series in a block that is not in --blocks, or `diff` found differences. `verify` \
-and the commands that take folders read all files and exit with the worst of their codes: 3, then 4, then 1.";
+version or feature; 5 `follow` found a series in a block that is not in --blocks, or `diff` found differences; 130 \
+interrupted. `verify` and the commands that take folders read all files and exit with the worst of their codes: 3, \
+then 4, then 1.";
 
 const TABLES: &str = "\
 Examples:

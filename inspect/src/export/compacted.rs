@@ -23,11 +23,11 @@ pub(super) struct Compacted {
 
 /// How the values of a column are copied.
 enum Compaction {
-    /// They do not refer to the block.
+    /// The array does not refer to the block, and is kept.
     Unchanged,
-    /// This copy of the dictionary replaces it.
+    /// Copy of the dictionary, which replaces it.
     Dictionary(ArrayRef),
-    /// Each batch is cast to the type of the field.
+    /// Each batch is copied by a cast to the type of the field.
     Cast,
 }
 

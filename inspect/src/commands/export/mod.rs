@@ -49,10 +49,11 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
     let damaged = |error| in_table(path, error);
     let table = BlockTable::new(block).map_err(damaged)?;
     arguments.matching.tell_wide(quiet);
-    tell_unknown(arguments, &table, quiet).map_err(in_file(path))?;
+    let series_ref = series_ref(&table).map_err(damaged)?;
+    tell_unknown(arguments, &table, &series_ref, quiet).map_err(in_file(path))?;
     let selection = selection(arguments, &table).map_err(damaged)?;
     let series_count = selection.count().into();
-    let scan = scan(arguments, &table).map_err(damaged)?.with_selection(selection);
+    let scan = scan(arguments, &table, &series_ref).map_err(damaged)?.with_selection(selection);
 
     let is_bar_wanted = !quiet.is_set() && io::stderr().is_terminal() && !(file.is_none() && is_terminal);
     let bar = Bar::new(is_bar_wanted, series_count);
@@ -85,8 +86,14 @@ pub(crate) fn export(arguments: &ExportArguments, quiet: Quiet) -> Result<Exit, 
     }
 }
 
+/// Returns the column of refs, whose name differs from those of all labels.
+fn series_ref(table: &BlockTable) -> Result<Column, TableError> {
+    let labels = table.label_names()?;
+    Ok(Column::series_ref().beside(labels.iter().map(String::as_str)))
+}
+
 /// Returns the columns and the order of the export.
-fn scan(arguments: &ExportArguments, table: &BlockTable) -> Result<Scan, TableError> {
+fn scan(arguments: &ExportArguments, table: &BlockTable, series_ref: &Column) -> Result<Scan, TableError> {
     let scan = if arguments.sort { table.scan().in_label_order() } else { table.scan() };
     if arguments.map {
         return Ok(scan.with_columns([Column::series_ref(), Column::labels()]));
@@ -94,13 +101,11 @@ fn scan(arguments: &ExportArguments, table: &BlockTable) -> Result<Scan, TableEr
     if arguments.columns.is_empty() {
         return Ok(scan);
     }
-    let labels = table.label_names()?;
-    let series_ref = Column::series_ref().beside(labels.iter().map(String::as_str));
     let view = table.block().view();
     let meta = view.meta().map_err(|error| table.block().locate(error.into()))?;
-    let columns = arguments.columns.iter().map(|name| match name {
-        name if name == series_ref.name() => series_ref.clone(),
-        name => Column::label(meta.policy().name(name)).with_name(name),
+    let policy = meta.policy();
+    let columns = arguments.columns.iter().map(|name| {
+        if name == series_ref.name() { series_ref.clone() } else { Column::label(policy.name(name)).with_name(name) }
     });
     Ok(scan.with_columns(columns))
 }
@@ -119,13 +124,18 @@ fn selection(arguments: &ExportArguments, table: &BlockTable) -> Result<Selectio
 }
 
 /// Tells which labels of selectors and columns the block does not have.
-fn tell_unknown(arguments: &ExportArguments, table: &BlockTable, quiet: Quiet) -> Result<(), InspectError> {
+fn tell_unknown(
+    arguments: &ExportArguments,
+    table: &BlockTable,
+    series_ref: &Column,
+    quiet: Quiet,
+) -> Result<(), InspectError> {
     if quiet.is_set() {
         return Ok(());
     }
     let queried = Queried::new(*table.block().view(), &[])?;
     let mut names = arguments.matching.narrow_names();
-    names.extend(arguments.columns.iter().map(String::as_str).filter(|name| *name != Column::series_ref().name()));
+    names.extend(arguments.columns.iter().map(String::as_str).filter(|name| *name != series_ref.name()));
     for name in names.into_iter().filter(|name| !queried.has_label(name)) {
         tell(|out| writeln!(out, "chronoxide-inspect: note: the block has no label {}", Escaped(name)));
     }
