@@ -209,7 +209,7 @@ fn standard_output_has_text_and_arrow_streams() {
 #[test]
 fn selectors_choose_series() {
     let folder = Folder::new();
-    let block = golden("lists-bitpacked.cx");
+    let block = golden("plain-bitpacked.cx");
     let all = series_of_block(&fs::read(&block).unwrap());
     let is_wanted = |labels: &Labelset| {
         labels.get("__name__").is_some_and(|name| name == "up") || labels.get("pod").is_some_and(|pod| pod == "db-1")
