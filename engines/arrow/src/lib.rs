@@ -45,7 +45,7 @@
 //! |---|---|
 //! | `table` | [`BlockTable`]: an open block with its dictionaries |
 //! | `column` | [`Column`] and [`Strings`]: columns and their types |
-//! | `scan` | [`Scan`]: which columns of which series |
+//! | `scan` | [`Scan`]: choice of columns and series |
 //! | `batches` | [`Batches`]: the record batches of a scan |
 //! | `codes` | value codes of a key, as a column |
 //! | `label_map` | the column of all labels |

@@ -1,4 +1,4 @@
-//! [`Scan`]: which columns of which series are read.
+//! [`Scan`]: choice of columns and series.
 
 use arrow::datatypes::SchemaRef;
 use chronoxide_select::Selection;

@@ -19,7 +19,7 @@ const STORED_AS: &str = "CHRONOXIDE";
 /// Teaches a session to open blocks: `CREATE EXTERNAL TABLE name STORED AS CHRONOXIDE LOCATION 'path'`, and the table
 /// functions `series(path)`, `label_names(path)` and `label_values(path, name)`. Files are read into memory.
 ///
-/// A path is that of a block or of a folder of blocks, of which those that a compaction replaced are left out. The
+/// A path names a block, or a folder of blocks without those that a compaction replaced. The
 /// option `strings` is `view` (default) or `dictionary`: the type of the columns of labels.
 pub fn register(context: &SessionContext) {
     register_with(context, Access::READ);
