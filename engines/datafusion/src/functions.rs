@@ -103,7 +103,10 @@ fn texts<'e>(function: &str, arguments: &'e [Expr]) -> Result<Vec<&'e str>> {
 }
 
 fn parse(selector: &str) -> Result<Selector> {
-    Selector::parse_any(selector).map_err(external)
+    match Selector::parse_any(selector) {
+        Ok(parsed) => Ok(parsed),
+        Err(error) => plan_err!("invalid selector {selector:?}: {error}"),
+    }
 }
 
 /// Returns the distinct texts of all blocks as a table of one column.

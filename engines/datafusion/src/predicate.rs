@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_select::{AcceptedCodes, Searcher, Selection};
@@ -36,6 +36,8 @@ enum Condition {
     Block { column: Column, condition: Arc<dyn PhysicalExpr> },
     /// Accepted refs.
     Refs(Selection),
+    /// True if all rows are accepted; none otherwise.
+    Constant(bool),
 }
 
 /// Returns true if a condition can be answered exactly without reading series: it is on one column, and cannot fail for
@@ -70,6 +72,7 @@ fn never_fails(expr: &Expr) -> bool {
             | Expr::IsNotFalse(_)
             | Expr::IsNotUnknown(_)
             | Expr::Between(_)
+            | Expr::Case(_)
             | Expr::InList(_) => true,
             Expr::Cast(cast) => is_text(cast.field.data_type()),
             Expr::TryCast(_) => true,
@@ -126,9 +129,14 @@ impl Predicate {
         let mut conditions = Vec::with_capacity(filters.len());
         for filter in filters {
             let columns = filter.column_refs();
-            let Some((column, content)) =
-                columns.iter().find_map(|column| Some((column.name(), content(column.name())?)))
-            else {
+            // The optimizer makes a constant of a condition that no row, or each, satisfies.
+            if columns.is_empty() {
+                let condition = state.create_physical_expr(filter.clone(), &DFSchema::empty())?;
+                conditions.push(Condition::Constant(is_true(&condition)?));
+                continue;
+            }
+            let known = columns.iter().find_map(|column| Some((column.name(), content(column.name())?)));
+            let Some((column, content)) = known else {
                 return plan_err!("{filter} was pushed to a table without its columns");
             };
             let physical = || {
@@ -163,6 +171,8 @@ impl Predicate {
         let mut refs = table.all();
         for condition in &self.conditions {
             let (name, evaluated) = match condition {
+                Condition::Constant(true) => continue,
+                Condition::Constant(false) => return Ok(Selection::default()),
                 Condition::Refs(own) => {
                     refs = refs.intersection(own);
                     continue;
@@ -202,6 +212,14 @@ impl Predicate {
 fn accepts(condition: &Arc<dyn PhysicalExpr>, column: &Column, value: ArrayRef) -> Result<bool> {
     let schema = Schema::new(vec![column.field(Strings::View)]);
     let batch = RecordBatch::try_new(Arc::new(schema), vec![value])?;
+    let result = condition.evaluate(&batch)?.into_array(1)?;
+    Ok(as_boolean_array(&result)?.iter().any(|accepted| accepted == Some(true)))
+}
+
+/// Evaluates a condition without columns.
+fn is_true(condition: &Arc<dyn PhysicalExpr>) -> Result<bool> {
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
     let result = condition.evaluate(&batch)?.into_array(1)?;
     Ok(as_boolean_array(&result)?.iter().any(|accepted| accepted == Some(true)))
 }

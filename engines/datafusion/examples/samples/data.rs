@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch, TimestampMillisecondArray, UInt64Array};
+use arrow::array::{ArrayRef, Float64Array, RecordBatch, TimestampMillisecondArray, UInt64Array};
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use chronoxide_arrow::{BlockTable, Column, Strings};
@@ -95,9 +95,4 @@ fn write(path: &Path, table: &BlockTable, columns: &[Column]) {
         first += batch.num_rows() as u64;
     }
     writer.close().expect("written");
-}
-
-/// Returns the number of rows that batches have.
-pub fn row_count(batches: &[RecordBatch]) -> usize {
-    batches.iter().map(|batch| batch.column(0).len()).sum()
 }
