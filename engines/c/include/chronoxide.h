@@ -30,6 +30,54 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+/* The Arrow C data and stream interfaces, as https://arrow.apache.org/docs/format/CStreamInterface.html declares them. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+
+#endif
+
 
 /**
  * Bytes of a message, with the NUL at its end.
@@ -259,6 +307,42 @@ typedef struct cx_string {
      */
     size_t len;
 } cx_string;
+
+/**
+ * Description of a stream of Arrow record batches. Calls accept NULL, and a struct of zeros, for all defaults.
+ */
+typedef struct cx_arrow_options {
+    /**
+     * Names of the labels that become columns, each under its name; a label that the block does not have becomes a
+     * column of nulls. NULL for all labels of the block.
+     */
+    const struct cx_string *labels;
+    /**
+     * Number of `labels`.
+     */
+    size_t label_count;
+    /**
+     * True for one column `labels` with a map of all labels, instead of a column per label.
+     */
+    bool as_map;
+    /**
+     * True for columns of type `Utf8View` instead of `Dictionary(UInt32, Utf8View)`, for consumers without
+     * dictionaries.
+     */
+    bool without_dictionaries;
+    /**
+     * Order of the series: one of CX_ORDER_....
+     */
+    cx_order order;
+    /**
+     * Number of series per batch, or 0 for 8,192.
+     */
+    size_t batch_size;
+    /**
+     * Maximum number of series, or 0 for all.
+     */
+    uint64_t max_series;
+} cx_arrow_options;
 
 /**
  * Success. Outputs are written, and the error is not.
@@ -748,6 +832,18 @@ size_t cx_failures_count(const struct cx_failures *failures);
  * Writes the error at `position` to `failure`. Returns false, and writes nothing, if it is out of range.
  */
 bool cx_failures_get(const struct cx_failures *failures, size_t position, struct cx_error *failure);
+
+/**
+ * Makes a stream of Arrow record batches of a selection: a column `series_ref`, with an underscore before it if a label
+ * has this name, and a column per label, or one map of all. Strings are those of the block, without copies.
+ *
+ * The consumer releases the stream, and each schema and array that it takes from it, as the Arrow C stream interface
+ * says. They keep the block open. If the call fails, `stream` is marked as released.
+ */
+cx_status cx_selection_arrow_stream(const struct cx_selection *selection,
+                                    const struct cx_arrow_options *options,
+                                    struct ArrowArrayStream *stream,
+                                    struct cx_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -7,6 +7,7 @@
 //! cx_block_map --> cx_block --cx_block_labels--> labels of a ref, in the caller's buffer
 //!                     |-----cx_block_find------> ref of labels
 //!                     |-----cx_block_select----> cx_selection --cx_selection_cursor--> cx_cursor: refs and labels
+//!                     |                               `--cx_selection_arrow_stream--> ArrowArrayStream
 //! cx_set_map ----> cx_set --cx_set_select------> cx_set_selection: one cx_selection per block
 //! ```
 //!
@@ -40,6 +41,7 @@
 //! | `cursor` | labels of a selection, series by series |
 //! | `set` | folders of blocks |
 //! | `set_selection` | selected series of several blocks |
+//! | `arrow` | selections as streams of Arrow record batches |
 //! | `failures` | errors of single blocks of a folder |
 //! | `version` | version of the library |
 #![cfg_attr(
@@ -49,6 +51,7 @@
 // The contract is one for all functions: see above.
 #![allow(clippy::missing_safety_doc)]
 
+pub mod arrow;
 pub mod block;
 pub mod cursor;
 pub mod error;

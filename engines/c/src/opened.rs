@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
+use chronoxide_arrow::{BlockTable, TableError};
 use chronoxide_reader::{Block, View};
 use chronoxide_select::{BlockSet, Index, Limits, Searcher, SelectError};
 use self_cell::self_cell;
@@ -18,11 +19,13 @@ pub(crate) struct Owner {
     index: IndexPlace,
     /// Set after the index was made.
     has_index: OnceLock<()>,
+    /// Made by the first stream of Arrow.
+    table: OnceLock<BlockTable>,
 }
 
 /// Place of a block's index, which the first query makes.
 enum IndexPlace {
-    Own(OnceLock<Index>),
+    Own(OnceLock<Arc<Index>>),
     /// A block of a set, by its position: the set has the index.
     Set(BlockSet, usize),
 }
@@ -38,7 +41,7 @@ self_cell!(
 
 impl BlockCell {
     fn share(block: Block, index: IndexPlace) -> Arc<Self> {
-        let owner = Owner { block, index, has_index: OnceLock::new() };
+        let owner = Owner { block, index, has_index: OnceLock::new(), table: OnceLock::new() };
         Arc::new(Self::new(owner, |owner| owner.block.view()))
     }
 
@@ -62,14 +65,14 @@ impl BlockCell {
     }
 
     /// Returns the index. The first call makes it.
-    pub(crate) fn index(&self) -> Result<&Index, SelectError> {
+    pub(crate) fn index(&self) -> Result<&Arc<Index>, SelectError> {
         let Owner { index, has_index, .. } = self.borrow_owner();
         let index = match index {
             IndexPlace::Own(own) => match own.get() {
                 Some(index) => index,
                 // Two threads may both make it, which is harmless.
                 None => {
-                    let made = Index::new(self.view())?;
+                    let made = Arc::new(Index::new(self.view())?);
                     own.get_or_init(|| made)
                 }
             },
@@ -81,13 +84,24 @@ impl BlockCell {
     }
 
     /// Returns the index if it was made.
-    pub(crate) fn known_index(&self) -> Option<&Index> {
+    pub(crate) fn known_index(&self) -> Option<&Arc<Index>> {
         self.borrow_owner().has_index.get().and_then(|()| self.index().ok())
     }
 
     /// Returns a searcher. The first one makes the index.
     pub(crate) fn searcher<'a>(&'a self, limits: Limits<'a>) -> Result<Searcher<'a, 'a>, SelectError> {
         Ok(Searcher::new(self.view(), self.index()?).with_limits(limits))
+    }
+
+    /// Returns the block as a table of Arrow. The first call makes it, and the index.
+    pub(crate) fn table(&self) -> Result<&BlockTable, TableError> {
+        let Owner { block, table, .. } = self.borrow_owner();
+        if let Some(table) = table.get() {
+            return Ok(table);
+        }
+        let index = Arc::clone(self.index().map_err(|error| block.locate(error))?);
+        let made = BlockTable::with_index(block.clone(), index)?;
+        Ok(table.get_or_init(|| made))
     }
 
     /// Adds the path of the block to an error.

@@ -57,6 +57,26 @@ fn labels_are_those_of_the_reader() {
     }
 }
 
+/// Lines that `tests/c/arrow.c` prints for a block: columns of all labels, and of two labels without dictionaries.
+fn columns(path: &std::path::Path) -> String {
+    let block = Block::read(path, Checks::Eager).unwrap();
+    let names: Vec<String> =
+        block.view().label_names().map(|name| String::from_utf8(name.unwrap().to_vec()).unwrap()).collect();
+    let all: String = names.iter().map(|name| format!("{name} I of vu\n")).collect();
+    format!("series_ref L\n{all}series_ref L\njob vu\nno such label vu\n")
+}
+
+#[test]
+fn streams_of_arrow_have_all_columns_and_outlive_the_block() {
+    for linkage in [Linkage::Shared, Linkage::Static] {
+        let Some(program) = installed().compile("tests/c/arrow.c", linkage) else { return };
+        for path in goldens() {
+            let found = String::from_utf8(output_of(&program, &[&path])).unwrap();
+            assert_eq!(found, columns(&path), "{}", path.display());
+        }
+    }
+}
+
 #[test]
 fn damaged_blocks_give_errors_and_crash_nothing() {
     let Some(program) = installed().compile("tests/c/damage.c", Linkage::Shared) else { return };

@@ -96,6 +96,18 @@ static unsigned read_all(const cx_block *block, const char *path) {
             }
             cx_cursor_free(cursor);
         }
+        for (int as_map = 0; status == CX_OK && as_map <= 1; as_map++) {
+            const cx_arrow_options options = {.as_map = as_map != 0, .max_series = MOST};
+            struct ArrowArrayStream stream;
+            if (cx_selection_arrow_stream(selection, &options, &stream, &error) != CX_OK)
+                continue;
+            struct ArrowArray batch;
+            while (stream.get_next(&stream, &batch) == 0 && batch.release != NULL) {
+                all += (unsigned)batch.length;
+                batch.release(&batch);
+            }
+            stream.release(&stream);
+        }
         cx_selection_free(selection);
         damaged(cx_block_label_names(block, chosen, &limits, &strings, &error), &error, path);
         all += read_strings(strings);
