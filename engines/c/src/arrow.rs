@@ -12,7 +12,6 @@ use chronoxide_arrow::{Batches, Column, Strings, TableError};
 use crate::cursor::{CX_ORDER_LABELS, CX_ORDER_REFS, CxOrder};
 use crate::error::{CxError, Failure, guard};
 use crate::label::CxString;
-use crate::opened::BlockCell;
 use crate::pointer::{self, required};
 use crate::selection::{CxSelection, Selected};
 use crate::status::{CX_UNSUPPORTED, CX_USAGE, CxStatus, HasStatus};

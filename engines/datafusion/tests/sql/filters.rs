@@ -93,7 +93,7 @@ fn fill(condition: &str, labels: [&str; 2], values: [&str; 2]) -> String {
     let bytes = condition.as_bytes();
     for (place, character) in condition.char_indices() {
         let is_word = |place: usize| bytes.get(place).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-        let is_alone = !is_word(place + 1) && !(place > 0 && is_word(place - 1));
+        let is_alone = !is_word(place + 1) && (place == 0 || !is_word(place - 1));
         match character {
             '\'' => in_text = !in_text,
             'l' if !in_text && is_alone => {
