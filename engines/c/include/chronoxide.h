@@ -834,8 +834,8 @@ size_t cx_failures_count(const struct cx_failures *failures);
 bool cx_failures_get(const struct cx_failures *failures, size_t position, struct cx_error *failure);
 
 /**
- * Makes a stream of Arrow record batches of a selection: a column `series_ref`, with an underscore before it if a label
- * has this name, and a column per label, or one map of all. Strings are those of the block, without copies.
+ * Makes a stream of Arrow record batches of a selection: a column `series_ref`, with an underscore before it if a
+ * label has this name, and a column per label, or one map of all. Strings are those of the block, without copies.
  *
  * The consumer releases the stream, and each schema and array that it takes from it, as the Arrow C stream interface
  * says. They keep the block open. If the call fails, `stream` is marked as released.
