@@ -57,7 +57,7 @@ enum Pending {
 }
 
 /// Refs of the series of a batch, and the codes of each key.
-type RefsAndCodes = (Vec<u64>, Vec<Codes>);
+type RefsAndCodes = (UInt64Array, Vec<Codes>);
 
 impl Batches {
     pub(crate) fn new(scan: &Scan) -> Result<Self, TableError> {
@@ -130,7 +130,7 @@ impl Batches {
             }
         };
         self.left -= refs.len() as u64;
-        Ok(if refs.is_empty() { None } else { Some((refs, codes)) })
+        Ok(if refs.is_empty() { None } else { Some((refs.into(), codes)) })
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, TableError> {
@@ -140,7 +140,7 @@ impl Batches {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.sources.len());
         for (source, field) in self.sources.iter().zip(schema.fields()) {
             arrays.push(match source {
-                Source::SeriesRef => Arc::new(UInt64Array::from(refs.clone())),
+                Source::SeriesRef => Arc::new(refs.clone()),
                 Source::BlockId => {
                     let id = table.block().view().block_id().to_string();
                     Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n(id, len)))
@@ -153,7 +153,7 @@ impl Batches {
                     if !codes.are_below(values.len()) {
                         return Err(table.locate(damaged_key(*key)).into());
                     }
-                    codes.clone().into_array(values, *strings)?
+                    codes.to_array(values, *strings)?
                 }
             });
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanBufferBuilder, DictionaryArray, StringViewArray, UInt32Array};
-use arrow::buffer::NullBuffer;
+use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::compute::take;
 use arrow::error::ArrowError;
 use chronoxide_select::{CodeColumn, Projection};
@@ -13,7 +13,7 @@ use crate::Strings;
 /// One code per series; null where the label is absent.
 #[derive(Clone, Debug)]
 pub(crate) struct Codes {
-    codes: Vec<u32>,
+    codes: ScalarBuffer<u32>,
     nulls: Option<NullBuffer>,
 }
 
@@ -22,7 +22,7 @@ impl Codes {
     pub(crate) fn from_column(column: CodeColumn) -> Self {
         let (codes, absent) = column.into_parts();
         if absent.is_empty() {
-            return Self { codes, nulls: None };
+            return Self { codes: codes.into(), nulls: None };
         }
         let mut present = BooleanBufferBuilder::new(codes.len());
         for range in absent.as_slice() {
@@ -30,7 +30,7 @@ impl Codes {
             present.append_n(range.len(), false);
         }
         present.append_n(codes.len() - present.len(), true);
-        Self { codes, nulls: Some(NullBuffer::new(present.finish())) }
+        Self { codes: codes.into(), nulls: Some(NullBuffer::new(present.finish())) }
     }
 
     /// Copies the codes of a projection.
@@ -60,8 +60,8 @@ impl Codes {
     }
 
     /// Returns the column of the codes over their dictionary.
-    pub(crate) fn into_array(self, values: Arc<StringViewArray>, strings: Strings) -> Result<ArrayRef, ArrowError> {
-        let codes = UInt32Array::try_new(self.codes.into(), self.nulls)?;
+    pub(crate) fn to_array(&self, values: Arc<StringViewArray>, strings: Strings) -> Result<ArrayRef, ArrowError> {
+        let codes = UInt32Array::try_new(self.codes.clone(), self.nulls.clone())?;
         match strings {
             Strings::Dictionary => Ok(Arc::new(DictionaryArray::try_new(codes, values)?)),
             Strings::View => take(&*values, &codes, None),

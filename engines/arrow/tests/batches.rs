@@ -10,21 +10,10 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::{Block, Checks};
 use chronoxide_select::{Selection, Selector};
+use chronoxide_testdata::fuzzing::sound::series_in_order;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
-
-/// Labels of all series, in the order of their refs, by the reader.
-fn labelsets(block: &Block) -> Vec<Labelset> {
-    let view = block.view();
-    let text = view.text().expect("sound");
-    let labels = |number| {
-        let series = view.series(SeriesRef(number)).expect("sound").expect("in range");
-        let pair = |label: chronoxide_reader::TextLabel<'_>| (label.name.to_owned(), label.value.to_owned());
-        text.labels(&series).map(|label| pair(label.expect("sound"))).collect()
-    };
-    (0..view.series_count().expect("sound")).map(labels).collect()
-}
 
 /// Refs and labels of the rows of a batch, read from its columns.
 fn rows(scan: &Scan, batch: &RecordBatch) -> Vec<(u64, Labelset)> {
@@ -67,7 +56,7 @@ fn table(bytes: &[u8]) -> BlockTable {
 /// Compares scans of a block, with all settings, with its labelsets.
 fn check(bytes: &[u8], random: &mut Random) {
     let table = table(bytes);
-    let expected: Vec<(u64, Labelset)> = (0..).zip(labelsets(table.block())).collect();
+    let expected: Vec<(u64, Labelset)> = (0..).zip(series_in_order(&table.block().view())).collect();
     let part: Selection =
         expected.iter().filter(|_| random.percent(40)).map(|(number, _)| SeriesRef(*number as u32)).collect();
     let in_part = |(number, _): &&(u64, Labelset)| part.contains(SeriesRef(*number as u32));
@@ -163,7 +152,7 @@ fn strings_are_those_of_the_block_and_one_dictionary_serves_all_batches() {
 fn batches_outlive_the_table_and_the_block() {
     let golden = goldens().into_iter().find(|golden| golden.name == "plain-bitpacked").expect("it is there");
     let table = table(&golden.bytes);
-    let expected: Vec<(u64, Labelset)> = (0..).zip(labelsets(table.block())).collect();
+    let expected: Vec<(u64, Labelset)> = (0..).zip(series_in_order(&table.block().view())).collect();
     let scan = table.scan();
     let mut batches = scan.batches().expect("sound");
     drop(table);
@@ -181,7 +170,7 @@ fn a_selector_chooses_the_rows() {
     let selector: Selector = r#"{job="api",pod!=""}"#.parse().expect("a selector");
     let scan = table.scan().with_selection(table.select(selector.matchers()).expect("sound"));
     let expected: BTreeMap<u64, Labelset> = (0..)
-        .zip(labelsets(table.block()))
+        .zip(series_in_order(&table.block().view()))
         .filter(|(_, labels)| labels.get("job").is_some_and(|job| job == "api") && labels.contains_key("pod"))
         .collect();
     assert_eq!(expected.len(), 3);

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
-use chronoxide_select::{AcceptedCodes, Searcher, Selection};
+use chronoxide_reader::KeyId;
+use chronoxide_select::{AcceptedCodes, Ranges, Searcher, Selection};
 use datafusion::catalog::Session;
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, plan_err};
 use datafusion::error::Result;
+use datafusion::logical_expr::expr_rewriter::unnormalize_col;
 use datafusion::logical_expr::{Expr, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 
@@ -28,16 +30,37 @@ pub(crate) struct Predicate {
 /// A condition on one column.
 #[derive(Debug)]
 enum Condition {
-    /// Accepted values of a label, looked up.
-    Lookup { name: String, lookup: Lookup },
-    /// A condition on a label that is evaluated on each of its values.
-    Values { column: Column, name: String, condition: Arc<dyn PhysicalExpr> },
+    /// A condition on the label with a name.
+    Label { name: String, condition: LabelCondition },
     /// A condition on the id of the block.
     Block { column: Column, condition: Arc<dyn PhysicalExpr> },
     /// Accepted refs.
     Refs(Selection),
     /// True if all rows are accepted; none otherwise.
     Constant(bool),
+}
+
+/// A condition on a label.
+#[derive(Debug)]
+enum LabelCondition {
+    Lookup(Lookup),
+    /// Evaluated on each value.
+    Values {
+        column: Column,
+        condition: Arc<dyn PhysicalExpr>,
+    },
+}
+
+impl LabelCondition {
+    /// Returns the codes of the accepted values of a key, and whether absence is accepted. A key that the block does
+    /// not have (`None`) has no values.
+    fn accepted(&self, table: &BlockTable, key: Option<KeyId>, strings: Strings) -> Result<(Ranges, bool)> {
+        match (self, key) {
+            (Self::Values { column, condition }, _) => evaluate(condition, column, table, key, strings),
+            (Self::Lookup(lookup), Some(key)) => lookup.accepted(table, key),
+            (Self::Lookup(lookup), None) => Ok((Ranges::default(), *lookup == Lookup::Absent)),
+        }
+    }
 }
 
 /// Returns true if a condition can be answered exactly without reading series: it is on one column, and cannot fail for
@@ -126,13 +149,15 @@ impl Predicate {
         filters: &[Expr],
         content: impl Fn(&str) -> Option<&'c ColumnContent>,
     ) -> Result<Self> {
+        let one_row = RecordBatchOptions::new().with_row_count(Some(1));
+        let row_without_columns = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &one_row)?;
         let mut conditions = Vec::with_capacity(filters.len());
         for filter in filters {
             let columns = filter.column_refs();
             // The optimizer makes a constant of a condition that no row, or each, satisfies.
             if columns.is_empty() {
                 let condition = state.create_physical_expr(filter.clone(), &DFSchema::empty())?;
-                conditions.push(Condition::Constant(is_true(&condition)?));
+                conditions.push(Condition::Constant(accepts_row(&condition, &row_without_columns)?));
                 continue;
             }
             let known = columns.iter().find_map(|column| Some((column.name(), content(column.name())?)));
@@ -142,16 +167,19 @@ impl Predicate {
             let physical = || {
                 let field = schema.field_with_name(column)?.clone();
                 let alone = DFSchema::try_from(Schema::new(vec![field]))?;
-                state.create_physical_expr(unqualified(filter)?, &alone)
+                state.create_physical_expr(unnormalize_col(filter.clone()), &alone)
             };
             conditions.push(match content {
-                ColumnContent::Label(name) => match Lookup::from_expr(filter) {
-                    Some(lookup) => Condition::Lookup { name: name.clone(), lookup },
-                    None => {
-                        let own = Column::label(name).with_name(column);
-                        Condition::Values { column: own, name: name.clone(), condition: physical()? }
-                    }
-                },
+                ColumnContent::Label(name) => {
+                    let condition = match Lookup::from_expr(filter) {
+                        Some(lookup) => LabelCondition::Lookup(lookup),
+                        None => {
+                            let column = Column::label(name).with_name(column);
+                            LabelCondition::Values { column, condition: physical()? }
+                        }
+                    };
+                    Condition::Label { name: name.clone(), condition }
+                }
                 ColumnContent::BlockId => {
                     Condition::Block { column: Column::block_id().with_name(column), condition: physical()? }
                 }
@@ -170,36 +198,26 @@ impl Predicate {
         let mut accepted = Vec::new();
         let mut refs = table.all();
         for condition in &self.conditions {
-            let (name, evaluated) = match condition {
-                Condition::Constant(true) => continue,
+            match condition {
+                Condition::Constant(true) => {}
                 Condition::Constant(false) => return Ok(Selection::default()),
-                Condition::Refs(own) => {
-                    refs = refs.intersection(own);
-                    continue;
-                }
+                Condition::Refs(own) => refs = refs.intersection(own),
                 Condition::Block { column, condition } => {
-                    let id = StringViewArray::from_iter_values([view.block_id().to_string()]);
-                    if !accepts(condition, column, Arc::new(id))? {
+                    let id: ArrayRef = Arc::new(StringViewArray::from_iter_values([view.block_id().to_string()]));
+                    let schema = Schema::new(vec![column.field(Strings::View)]);
+                    if !accepts_row(condition, &RecordBatch::try_new(Arc::new(schema), vec![id])?)? {
                         return Ok(Selection::default());
                     }
-                    continue;
                 }
-                Condition::Lookup { name, .. } | Condition::Values { name, .. } => (name, condition),
-            };
-            let key = view.key(name).map_err(|error| external(table.block().locate(error)))?;
-            let (codes, accepts_absent) = match (evaluated, key) {
-                (Condition::Values { column, condition, .. }, _) => evaluate(condition, column, table, key, strings)?,
-                (Condition::Lookup { lookup, .. }, Some(key)) => lookup.accepted(table, key)?,
-                (condition, None) => {
-                    let is_absent = matches!(condition, Condition::Lookup { lookup: Lookup::Absent, .. });
-                    (chronoxide_select::Ranges::default(), is_absent)
+                Condition::Label { name, condition } => {
+                    let key = view.key(name).map_err(|error| external(table.block().locate(error)))?;
+                    let (codes, accepts_absent) = condition.accepted(table, key, strings)?;
+                    match key {
+                        Some(key) => accepted.push(AcceptedCodes { key, codes, accepts_absent }),
+                        None if accepts_absent => {}
+                        None => return Ok(Selection::default()),
+                    }
                 }
-                _ => continue,
-            };
-            match key {
-                Some(key) => accepted.push(AcceptedCodes { key, codes, accepts_absent }),
-                None if accepts_absent => {}
-                None => return Ok(Selection::default()),
             }
         }
         let searcher = Searcher::new(&view, table.index());
@@ -208,30 +226,8 @@ impl Predicate {
     }
 }
 
-/// Evaluates a condition on one value.
-fn accepts(condition: &Arc<dyn PhysicalExpr>, column: &Column, value: ArrayRef) -> Result<bool> {
-    let schema = Schema::new(vec![column.field(Strings::View)]);
-    let batch = RecordBatch::try_new(Arc::new(schema), vec![value])?;
-    let result = condition.evaluate(&batch)?.into_array(1)?;
+/// Evaluates a condition on a batch of one row.
+fn accepts_row(condition: &Arc<dyn PhysicalExpr>, row: &RecordBatch) -> Result<bool> {
+    let result = condition.evaluate(row)?.into_array(1)?;
     Ok(as_boolean_array(&result)?.iter().any(|accepted| accepted == Some(true)))
-}
-
-/// Evaluates a condition without columns.
-fn is_true(condition: &Arc<dyn PhysicalExpr>) -> Result<bool> {
-    let options = RecordBatchOptions::new().with_row_count(Some(1));
-    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
-    let result = condition.evaluate(&batch)?.into_array(1)?;
-    Ok(as_boolean_array(&result)?.iter().any(|accepted| accepted == Some(true)))
-}
-
-/// Removes the names of tables before those of columns.
-fn unqualified(expr: &Expr) -> Result<Expr> {
-    use datafusion::common::tree_node::Transformed;
-    let replaced = expr.clone().transform(|part| {
-        Ok(match part {
-            Expr::Column(column) => Transformed::yes(Expr::Column(datafusion::common::Column::from_name(column.name))),
-            other => Transformed::no(other),
-        })
-    });
-    Ok(replaced?.data)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use chronoxide_format::view::{Domain, Keyset};
+use chronoxide_format::view::Keyset;
 use chronoxide_format::{KeyId, Rule, SeriesRef};
 
 use super::CodeColumn;
@@ -142,9 +142,7 @@ impl ColumnReader {
                 column.push_codes(codes);
                 continue;
             }
-            let Some(stored) = table.column(indexed.number)?.filter(|column| column.domain != Domain::Arena) else {
-                continue;
-            };
+            let Some(stored) = table.column(indexed.number)? else { continue };
             codes.resize(rows.len(), 0);
             table.read_column(rows.clone(), &stored, codes)?;
             self.cache.map_rows(searcher, *key, indexed.domain, codes)?;

@@ -7,23 +7,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow::util::display::array_value_to_string;
 use chronoxide_datafusion::SeriesTable;
-use chronoxide_format::SeriesRef;
 use chronoxide_reader::{Block, Checks};
+use chronoxide_testdata::fuzzing::sound::series_in_order;
 use chronoxide_testdata::plan::Labelset;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
-
-/// Labels of all series of a block, in the order of their refs, by the reader.
-pub fn labelsets(block: &Block) -> Vec<Labelset> {
-    let view = block.view();
-    let text = view.text().expect("sound");
-    let labels = |number| {
-        let series = view.series(SeriesRef(number)).expect("sound").expect("in range");
-        let label = |label: chronoxide_reader::TextLabel<'_>| (label.name.to_owned(), label.value.to_owned());
-        text.labels(&series).map(|found| label(found.expect("sound"))).collect()
-    };
-    (0..view.series_count().expect("sound")).map(labels).collect()
-}
 
 /// Rows of several blocks as a table in memory, with plain strings. `blocks` adds the column of block ids.
 pub fn in_memory(blocks: &[(&str, Vec<Labelset>)], with_ids: bool) -> MemTable {
@@ -59,7 +47,7 @@ pub fn session(blocks: &[(&str, Vec<Labelset>)], table: &SeriesTable, with_ids: 
 /// Returns a session with one block.
 pub fn session_of_block(bytes: &[u8]) -> SessionContext {
     let block = Block::from_vec(bytes.to_vec(), Checks::Lazy).expect("sound");
-    let model = [("", labelsets(&block))];
+    let model = [("", series_in_order(&block.view()))];
     session(&model, &SeriesTable::from_block(block).expect("sound"), false)
 }
 
