@@ -18,6 +18,7 @@
 //! | `decode` | decoding of records of any format |
 //! | [`assemble`] | points to labels, series to windows and blocks |
 //! | [`ingest`] | a run over inputs |
+//! | [`publish`] | files of blocks, verified before they get their names |
 //! | [`names`] | translation of OpenTelemetry names to Prometheus names |
 //! | [`report`] | counts and warnings of a run |
 //! | [`timings`] | times of records and points |
@@ -48,6 +49,7 @@ pub mod names;
 pub mod otlp;
 pub mod prometheus;
 pub mod protobuf;
+pub mod publish;
 pub mod report;
 pub mod series;
 pub mod series_json;

@@ -7,7 +7,6 @@
 //! | [`memory`] | shares of the memory limit |
 //! | [`output`] | published blocks |
 //! | [`progress`] | progress on a terminal |
-//! | [`publish`] | blocks and reports, verified before they get their names |
 //! | [`report`] | report of a run as Markdown |
 //! | [`summary`] | summary of a run as text and as JSON |
 
@@ -16,7 +15,6 @@ mod inputs;
 mod memory;
 mod output;
 mod progress;
-mod publish;
 mod report;
 mod summary;
 
@@ -31,6 +29,7 @@ use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, ru
 use chronoxide_ingest::columns::{ParquetError, silence_guarded_panics};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
+use chronoxide_ingest::publish::publish_text;
 use chronoxide_ingest::{
     AssembleError, AssembleOptions, BrokenRecord, DecodeError, Ingest, IngestError, IngestOptions,
 };
@@ -39,7 +38,6 @@ use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};
 use progress::Bar;
-use publish::publish_text;
 use report::Statistics;
 use summary::Summary;
 

@@ -1,17 +1,16 @@
 //! Published blocks: one file, or the files of a folder.
 
 use std::error::Error;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder};
 use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_ingest::publish::Destination;
 use chronoxide_ingest::{BlockSink, SealedBlock};
-use chronoxide_publish::{Disk, Existing, make_folder, recover};
+use chronoxide_publish::Existing;
 use serde::Serialize;
 
-use crate::publish::publish_block;
 use crate::report::Statistics;
 
 /// Published block.
@@ -35,9 +34,7 @@ pub(crate) type WrittenBlocks = Arc<Mutex<Vec<Written>>>;
 /// Publishes blocks as they are sealed.
 #[derive(Debug)]
 pub(crate) struct Output {
-    path: PathBuf,
-    is_folder: bool,
-    existing: Existing,
+    destination: Destination,
     interruption: Interruption,
     pub(crate) written: WrittenBlocks,
     /// Statistics for the report, if there is one.
@@ -46,8 +43,6 @@ pub(crate) struct Output {
 
 impl Output {
     /// Checks the output path before the work, creates the folder, and removes temporary files of killed runs.
-    ///
-    /// The folder is not locked: a run only adds files, which does not disturb a compaction of the folder.
     ///
     /// # Errors
     ///
@@ -58,23 +53,13 @@ impl Output {
         statistics: Option<Statistics>,
         interruption: Interruption,
     ) -> Result<Self, Failure> {
-        let is_folder = is_folder(path);
-        let existing = if is_folder {
-            make_folder(&Disk, path).or_exit(Exit::Io)?;
-            if force { Existing::Replace } else { Existing::Refuse }
+        let destination = if is_folder(path) {
+            let existing = if force { Existing::Replace } else { Existing::Refuse };
+            Destination::folder(path, existing).or_exit(Exit::Io)?
         } else {
-            existing(path, force)?
+            Destination::file(path, existing(path, force)?)
         };
-        // Files that cannot be removed only take space.
-        let _ = recover(&Disk, if is_folder { path } else { folder_of(path) });
-        Ok(Self {
-            path: path.to_owned(),
-            is_folder,
-            existing,
-            interruption,
-            written: WrittenBlocks::default(),
-            statistics,
-        })
+        Ok(Self { destination, interruption, written: WrittenBlocks::default(), statistics })
     }
 
     /// Returns the published blocks in order.
@@ -83,32 +68,22 @@ impl Output {
     }
 }
 
-/// Returns the folder of a file.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 impl BlockSink for Output {
     /// Publishes a block, in a folder under its id. An existing file with the same bytes is kept.
     fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if !self.is_folder && self.interruption.is_set() {
+        if !self.destination.is_folder() && self.interruption.is_set() {
             return Err("interrupted".into());
         }
         let block = &sealed.block;
         let view = BlockView::open(block)?;
         let meta = view.meta()?;
-        let block_id = view.block_id().to_string();
-        let path = if self.is_folder { self.path.join(format!("{block_id}.cx")) } else { self.path.clone() };
-        let is_published = self.is_folder && fs::read(&path).is_ok_and(|found| &found == block);
-        if !is_published {
-            publish_block(&path, self.existing, block)?;
-        }
+        let path = self.destination.publish(view.block_id(), block)?;
         if let Some(statistics) = &mut self.statistics {
             statistics.add(&sealed)?;
         }
         let written = Written {
             path: path.display().to_string(),
-            block_id,
+            block_id: view.block_id().to_string(),
             bytes: block.len() as u64,
             series: meta.series_count(),
             labels: meta.label_count(),
