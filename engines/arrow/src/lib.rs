@@ -47,6 +47,7 @@
 //! | `column` | [`Column`] and [`Strings`]: columns and their types |
 //! | `scan` | [`Scan`]: choice of columns and series |
 //! | `batches` | [`Batches`]: the record batches of a scan |
+//! | `guarded` | [`Guarded`]: batches for code in another language |
 //! | `codes` | value codes of a key, as a column |
 //! | `label_map` | the column of all labels |
 //! | `dictionary` | values of a key as an array over the arena (unsafe) |
@@ -59,6 +60,7 @@ mod codes;
 mod column;
 mod dictionary;
 mod error;
+mod guarded;
 mod label_map;
 mod scan;
 mod table;
@@ -66,5 +68,6 @@ mod table;
 pub use batches::Batches;
 pub use column::{Column, ColumnContent, Strings, schema};
 pub use error::TableError;
+pub use guarded::Guarded;
 pub use scan::Scan;
 pub use table::BlockTable;

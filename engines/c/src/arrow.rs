@@ -1,13 +1,9 @@
 //! Selections as streams of Arrow record batches.
 
 use std::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use arrow::array::{RecordBatch, RecordBatchReader};
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
 use arrow::ffi_stream::FFI_ArrowArrayStream;
-use chronoxide_arrow::{Batches, Column, Strings, TableError};
+use chronoxide_arrow::{Batches, Column, Guarded, Strings, TableError};
 
 use crate::cursor::{CX_ORDER_LABELS, CX_ORDER_REFS, CxOrder};
 use crate::error::{CxError, Failure, guard};
@@ -48,33 +44,6 @@ impl HasStatus for TableError {
     }
 }
 
-/// Batches whose panics are errors of Arrow: they may not cross the stream's functions.
-struct GuardedBatches {
-    batches: Batches,
-    has_panicked: bool,
-}
-
-impl Iterator for GuardedBatches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.has_panicked {
-            return None;
-        }
-        let Self { batches, has_panicked } = self;
-        catch_unwind(AssertUnwindSafe(|| batches.next())).unwrap_or_else(|_| {
-            *has_panicked = true;
-            Some(Err(ArrowError::ComputeError("internal error, please report it".to_owned())))
-        })
-    }
-}
-
-impl RecordBatchReader for GuardedBatches {
-    fn schema(&self) -> SchemaRef {
-        self.batches.schema()
-    }
-}
-
 /// Makes a stream of Arrow record batches of a selection: a column `series_ref`, with an underscore before it if a
 /// label has this name, and a column per label, or one map of all. Strings are those of the block, without copies.
 ///
@@ -93,7 +62,7 @@ pub unsafe extern "C" fn cx_selection_arrow_stream(
         let selected = &required(selection, "selection")?.selected;
         // SAFETY: the caller's contract includes what the options point to.
         let batches = unsafe { batches(selected, options) }?;
-        stream.write(FFI_ArrowArrayStream::new(Box::new(GuardedBatches { batches, has_panicked: false })));
+        stream.write(FFI_ArrowArrayStream::new(Box::new(Guarded::new(batches))));
         Ok(())
     })
 }
