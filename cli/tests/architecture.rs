@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "chronoxide-format",
     "chronoxide-planner",
     "chronoxide-labels",
@@ -27,6 +27,7 @@ const ORDER: [&str; 16] = [
     TESTDATA,
     "chronoxide-datafusion",
     "chronoxide-c",
+    "chronoxide-python",
 ];
 
 /// Goldens and test suites: tests of any crate may use them.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Cursor;
 use std::path::Path;
@@ -15,6 +15,7 @@ use arrow::datatypes::{DataType, UInt32Type, UInt64Type};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::{FileReader, StreamReader};
 use chronoxide_format::view::BlockView;
+use chronoxide_ingest::{Ingest, IngestOptions};
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::Labelset;
 use chronoxide_testdata::requirement::skip_or_fail;
@@ -282,6 +283,30 @@ fn objects_without_refs_can_be_ingested() {
     let names: Vec<String> = names.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let lines = stdout(&["export", &block, "--format", "jsonl", "--columns", &names.join(",")]);
     assert_eq!(support::series_of(&lines), series);
+}
+
+/// Ingest reads exports: refs are no labels.
+#[test]
+fn an_export_is_a_capture() {
+    let folder = Folder::new();
+    let (awkward, _) = awkward();
+    for (name, bytes) in [("random", random_block(7).1), ("awkward", awkward)] {
+        let block = folder.write("block.cx", &bytes);
+        let expected: BTreeSet<Labelset> = series_of_block(&bytes).into_values().collect();
+        for (format, options) in
+            [("parquet", &[][..]), ("parquet", &["--map"]), ("arrow", &[]), ("arrow", &["--map", "--sort"])]
+        {
+            let file = folder.file(&format!("out.{format}"));
+            stdout(&[&["export", &block, "--force", "-o", file.to_str().unwrap()], options].concat());
+            let mut ingest = Ingest::new(IngestOptions::default(), Vec::new());
+            let source = ingest.open(&file, 1 << 20).unwrap();
+            ingest.read(source).unwrap();
+            let (report, blocks) = ingest.finish().unwrap();
+            let found: BTreeSet<Labelset> = series_of_block(&blocks[0]).into_values().collect();
+            assert_eq!(found, expected, "{name} as {format} {options:?}");
+            assert_eq!((report.rows, blocks.len()), (expected.len() as u64, 1));
+        }
+    }
 }
 
 /// Each dictionary is in the file once, and has the values of its key only.

@@ -1,4 +1,4 @@
-//! Code of `README.md` is code of the examples, which other tests compile and run.
+//! Code of the two `README.md` is code of the examples, which other tests compile and run.
 
 use crate::repository;
 
@@ -8,13 +8,20 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn code_of_the_readme_is_that_of_the_examples() {
+fn code_of_the_documents_is_that_of_the_examples() {
     let read = |path: &str| std::fs::read_to_string(repository(path)).expect("a readable file");
-    let readme = read("engines/c/README.md");
-    for (language, example) in [("c", "engines/c/examples/select.c"), ("go", "engines/c/go/example_test.go")] {
+    for (document, language, example) in [
+        ("README.md", "c", "engines/c/examples/lookup.c"),
+        ("engines/c/README.md", "c", "engines/c/examples/select.c"),
+        ("engines/c/README.md", "go", "engines/c/go/example_test.go"),
+    ] {
+        let readme = read(document);
         let (_, after) = readme.split_once(&format!("```{language}\n")).expect("code in this language");
         let (code, _) = after.split_once("```").expect("the end of the code");
         let (code, example) = (lines(code), read(example));
-        assert!(code.len() > 5 && lines(&example).windows(code.len()).any(|part| part == code), "{language}: {code:?}");
+        assert!(
+            code.len() > 5 && lines(&example).windows(code.len()).any(|part| part == code),
+            "{document}, {language}: {code:?}"
+        );
     }
 }

@@ -1,0 +1,241 @@
+//! Class `Block`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use chronoxide_arrow::BlockTable;
+use chronoxide_cli::human;
+use chronoxide_datafusion::SeriesTable;
+use chronoxide_reader::{Block, SeriesRef};
+use chronoxide_select::{Searcher, SelectError, Selection};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+
+use crate::capsules;
+use crate::counts::cardinality;
+use crate::errors::Raise;
+use crate::labels::{Labels, matchers, pairs, parse, texts};
+use crate::notebook;
+use crate::selection::PySelection;
+use crate::series::{self, PySeriesIterator};
+use crate::table::{Part, PyTable, Rows};
+
+/// A block, and its table of Arrow when it was needed.
+pub(crate) struct OpenBlock {
+    block: Block,
+    /// Made by the first query, with the index of the block.
+    table: OnceLock<BlockTable>,
+}
+
+impl OpenBlock {
+    pub(crate) fn new(block: Block) -> Arc<Self> {
+        Arc::new(Self { block, table: OnceLock::new() })
+    }
+
+    /// Returns the block of a table.
+    pub(crate) fn from_table(table: &BlockTable) -> Arc<Self> {
+        Arc::new(Self { block: table.block().clone(), table: OnceLock::from(table.clone()) })
+    }
+
+    pub(crate) fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// Returns the block as a table. The first call makes its index.
+    pub(crate) fn table(&self) -> PyResult<&BlockTable> {
+        if let Some(table) = self.table.get() {
+            return Ok(table);
+        }
+        // Two threads may both make it, which is harmless.
+        let made = BlockTable::new(self.block.clone()).map_err(Raise::raise)?;
+        Ok(self.table.get_or_init(|| made))
+    }
+
+    /// Answers a query.
+    fn ask<T>(&self, query: impl FnOnce(&Searcher<'_, '_>) -> Result<T, SelectError>) -> PyResult<T> {
+        let (table, view) = (self.table()?, self.block.view());
+        query(&Searcher::new(&view, table.index())).map_err(|error| self.block.locate(error).raise())
+    }
+
+    fn series_count(&self) -> PyResult<u32> {
+        self.block.view().series_count().map_err(|error| self.block.locate(error).raise())
+    }
+
+    /// Returns the path and the size of the block.
+    pub(crate) fn title(&self) -> PyResult<String> {
+        let view = self.block.view();
+        let path = self.block.path().map_or_else(|| view.block_id().to_string(), |path| path.display().to_string());
+        let series = format!("{} series", human::count(self.series_count()?.into()));
+        let names = human::count_of(view.key_count().into(), "label name");
+        Ok(format!("{path}: {series}, {names}, {}", human::bytes(self.block.bytes().len() as u64)))
+    }
+}
+
+impl Rows for OpenBlock {
+    fn parts(&self) -> PyResult<Vec<Part>> {
+        Ok(vec![(self.table()?.clone(), None)])
+    }
+}
+
+/// An open block: a sequence of series.
+///
+/// `len(block)` is the number of series, `block[ref]` the labels of one as a dict, and iteration yields the labels of
+/// all, in the order of their refs. A block is also a table for any library that reads Arrow, such as pyarrow, Polars,
+/// pandas and DuckDB, and for DataFusion: see the documentation of the package.
+///
+/// The file stays open as long as the block, or anything made from it, is referenced.
+#[pyclass(frozen, extends = PyTable, module = "chronoxide", name = "Block")]
+pub(crate) struct PyBlock {
+    open: Arc<OpenBlock>,
+}
+
+impl PyBlock {
+    pub(crate) fn create(py: Python<'_>, open: Arc<OpenBlock>) -> PyResult<Bound<'_, Self>> {
+        let table = PyTable::new(Arc::clone(&open) as Arc<dyn Rows>);
+        Bound::new(py, (Self { open }, table))
+    }
+
+    fn block(&self) -> &Block {
+        self.open.block()
+    }
+}
+
+#[pymethods]
+impl PyBlock {
+    /// Path of the file, as it was given.
+    #[getter]
+    fn path(&self) -> Option<PathBuf> {
+        self.block().path().map(ToOwned::to_owned)
+    }
+
+    /// Id of the block. Blocks with equal ids have equal content.
+    #[getter]
+    fn id(&self) -> String {
+        self.block().view().block_id().to_string()
+    }
+
+    /// Size of the file in bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.block().bytes().len()
+    }
+
+    /// Times of the first sample and after the last one, in nanoseconds since 1970, or None if they are not known.
+    #[getter]
+    fn time_range(&self) -> PyResult<Option<(i64, i64)>> {
+        let meta = self.block().view();
+        let meta = meta.meta().map_err(|error| self.block().locate(error).raise())?;
+        Ok(meta.time().map(|time| (time.start, time.end)))
+    }
+
+    /// External labels of the block, which belong to all its series and are not among their labels.
+    #[getter]
+    fn external_labels(&self) -> PyResult<BTreeMap<String, String>> {
+        let damaged = |error| self.block().locate(error).raise();
+        let view = self.block().view();
+        let pairs = view.meta().and_then(|meta| meta.external_labels()).map_err(damaged)?;
+        let pairs = pairs.map(|pair| pair.map_err(damaged));
+        pairs.map(|pair| pair.map(|(name, value)| (name.to_owned(), value.to_owned()))).collect()
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.open.series_count()? as usize)
+    }
+
+    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        series::get_item(index, self.open.series_count()? as usize, |position| {
+            let series = SeriesRef(u32::try_from(position)?);
+            Ok(series::labels(index.py(), self.block(), series)?.unwrap_or_else(|| PyDict::new(index.py())))
+        })
+    }
+
+    fn __iter__(&self) -> PyResult<PySeriesIterator> {
+        let all = Selection::from_range(SeriesRef(0)..SeriesRef(self.open.series_count()?));
+        Ok(PySeriesIterator::new([(self.block(), &all)]))
+    }
+
+    fn __contains__(&self, py: Python<'_>, labels: Labels) -> PyResult<bool> {
+        Ok(self.find(py, labels)?.is_some())
+    }
+
+    /// Returns the ref of the series with exactly these labels, or None. Labels with an empty value are ignored.
+    ///
+    /// >>> block = chronoxide.open("week.cx")
+    /// >>> block.find({"__name__": "up", "job": "api", "pod": "api-2"})
+    /// 5
+    fn find(&self, py: Python<'_>, labels: Labels) -> PyResult<Option<u32>> {
+        // A search takes microseconds: the index is used if it is there.
+        let found = py.detach(|| match self.open.table.get() {
+            Some(table) => Searcher::new(&self.block().view(), table.index()).find(&pairs(&labels)),
+            None => self.block().view().find(pairs(&labels)),
+        });
+        Ok(found.map_err(|error| self.block().locate(error).raise())?.map(|series| series.0))
+    }
+
+    /// Returns the series that a PromQL selector selects; all if there is none.
+    ///
+    /// >>> block = chronoxide.open("week.cx")
+    /// >>> [labels["pod"] for labels in block.select('up{pod=~"api.*"}')]
+    /// ['api-1', 'api-2']
+    #[pyo3(signature = (selector=None))]
+    fn select<'py>(&self, py: Python<'py>, selector: Option<&str>) -> PyResult<Bound<'py, PySelection>> {
+        let selector = parse(selector)?;
+        let selection = py.detach(|| self.open.ask(|searcher| searcher.select(matchers(&selector))))?;
+        PySelection::create(py, &self.open, selection)
+    }
+
+    /// Returns the names of labels, in byte order: all, or those of selected series.
+    #[pyo3(signature = (selector=None))]
+    fn label_names(&self, py: Python<'_>, selector: Option<&str>) -> PyResult<Vec<String>> {
+        let selector = parse(selector)?;
+        py.detach(|| self.open.ask(|searcher| Ok(texts(searcher.label_names(matchers(&selector))?))))?
+    }
+
+    /// Returns the distinct values of a label, in byte order: all, or those of selected series; at most `limit`.
+    #[pyo3(signature = (name, selector=None, *, limit=None))]
+    fn label_values(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        selector: Option<&str>,
+        limit: Option<usize>,
+    ) -> PyResult<Vec<String>> {
+        let selector = parse(selector)?;
+        py.detach(|| self.open.ask(|searcher| Ok(texts(searcher.label_values(name, matchers(&selector), limit)?))))?
+    }
+
+    /// Returns the numbers of series, names and values of selected series, and the largest of them: a dict with the
+    /// fields of `chronoxide-inspect cardinality --json`. Lists have at most `limit` entries.
+    ///
+    /// >>> block = chronoxide.open("week.cx")
+    /// >>> block.cardinality(limit=1)["metrics_by_series"]
+    /// [{'metric': 'up', 'series': 5}]
+    #[pyo3(signature = (selector=None, *, limit=Some(10)))]
+    fn cardinality<'py>(
+        &self,
+        py: Python<'py>,
+        selector: Option<&str>,
+        limit: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        cardinality(py, std::slice::from_ref(self.block()), parse(selector)?, limit)
+    }
+
+    /// Checks every rule of the format. Raises `CorruptBlockError` for the first that is broken.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.block().verify()).map(|_| ()).map_err(|error| self.block().locate(error).raise())
+    }
+
+    fn __datafusion_table_provider__<'py>(&self, session: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
+        let table = session.py().detach(|| self.open.table())?.clone();
+        capsules::table_provider(session, Arc::new(SeriesTable::from_block_table(table).map_err(Raise::raise)?))
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<chronoxide.Block {}>", self.open.title()?))
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        notebook::table(&self.open.title()?, std::slice::from_ref(py.detach(|| self.open.table())?))
+    }
+}

@@ -1,0 +1,198 @@
+//! Function `compact`.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chronoxide_cli::is_folder;
+use chronoxide_compactor::job::JobFolder;
+use chronoxide_compactor::{CompactOptions, Compaction, CompactionError, Observer, Phase, Rewrite, Summary};
+use chronoxide_format::view::BlockView;
+use chronoxide_publish::{Disk, Existing, FolderLock, make_folder, recover};
+use chronoxide_reader::lineage::Lineage;
+use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
+use chronoxide_select::Selector;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{CompactError, Raise, io_cause, message, os_error, raise_open};
+use crate::ingest::{Paths, existing, layout};
+use crate::labels::parse;
+use crate::watch::{self, Watch};
+
+/// Progress of a phase, as it is reported.
+struct Step {
+    phase: Phase,
+    done: u64,
+    of: u64,
+}
+
+struct Reporting(Arc<Watch<Step>>);
+
+impl Observer for Reporting {
+    fn progress(&self, phase: Phase, done: u64, of: u64) -> bool {
+        self.0.report(Step { phase, done, of })
+    }
+}
+
+/// Merges blocks. Inputs are verified first, and never changed or deleted. Returns a dict: `paths` of the blocks, and
+/// the numbers `series_in`, `series_out`, `duplicates` and `dropped`.
+///
+/// inputs: blocks, or one folder, whose live blocks are merged
+/// output: a file for one block, or a folder, in which blocks are named by their ids; end the path of a new one with `/`
+/// layout: "factored", "bitpacked" or "fixed"
+/// replan: plans factored blocks afresh instead of adopting the plan of the largest input
+/// max_series: maximum number of series per block; needs a folder
+/// keep, drop: selectors; only series that match one of `keep`, if there are any, and none of `drop` are kept
+/// drop_labels: names of labels to drop
+/// rename_labels: a dict of old and new names of labels
+/// force: replaces an existing output file
+/// progress: is called with the phase, the number of steps done, and of all
+///
+/// Ctrl-C and exceptions of `progress` end the run. Blocks are published whole or not at all.
+///
+/// >>> done = chronoxide.compact(["week.cx", "other.cx"], "both.cx")
+/// >>> done["series_in"], done["series_out"]
+/// (170, 170)
+#[pyfunction]
+#[pyo3(signature = (
+    inputs, output, *, layout="factored", replan=false, max_series=None, keep=Vec::new(), drop=Vec::new(),
+    drop_labels=Vec::new(), rename_labels=BTreeMap::new(), force=false, progress=None
+), text_signature = "(inputs, output, *, layout=\"factored\", replan=False, max_series=None, keep=(), drop=(), \
+    drop_labels=(), rename_labels={}, force=False, progress=None)")]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub(crate) fn compact<'py>(
+    py: Python<'py>,
+    inputs: Paths,
+    output: PathBuf,
+    layout: &str,
+    replan: bool,
+    max_series: Option<u32>,
+    keep: Vec<String>,
+    drop: Vec<String>,
+    drop_labels: Vec<String>,
+    rename_labels: BTreeMap<String, String>,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let is_folder = is_folder(&output);
+    if max_series.is_some() && !is_folder {
+        let path = output.display();
+        let message = format!("max_series makes several blocks: the output must be a folder, such as {path}/");
+        return Err(PyValueError::new_err(message));
+    }
+    let max_series_per_block = match max_series.map(NonZeroU32::new) {
+        Some(None) => return Err(PyValueError::new_err("max_series must be at least 1")),
+        max_series => max_series.flatten(),
+    };
+    let existing = existing(&output, force)?;
+    let options = CompactOptions {
+        layout: self::layout(layout)?,
+        replan,
+        max_series_per_block,
+        keep: selectors(&keep)?,
+        drop: selectors(&drop)?,
+        rewrite: Rewrite { drop_labels, rename_labels: rename_labels.into_iter().collect(), ..Rewrite::default() },
+        keeps_inputs: true,
+        ..CompactOptions::default()
+    };
+    let blocks = py.detach(|| open(inputs.into_vec()))?;
+    if blocks.is_empty() {
+        return Err(PyValueError::new_err("there are no blocks to merge"));
+    }
+    let on_progress = |py: Python<'_>, Step { phase, done, of }| {
+        progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (phase.name(), done, of)).map(|_| ()))
+    };
+    let merged = watch::run(py, on_progress, |watch| {
+        let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
+        let reporting = Reporting(Arc::clone(watch));
+        let compaction = Compaction { observer: &reporting, ..Compaction::new(&views, &options) };
+        let target = if is_folder { None } else { Some(existing) };
+        merge(&compaction, &output, target, &blocks)
+    })?;
+    let (summary, paths) = merged?;
+    let dict = PyDict::new(py);
+    dict.set_item("paths", paths)?;
+    dict.set_item("series_in", summary.series_in)?;
+    dict.set_item("series_out", summary.series_out)?;
+    dict.set_item("duplicates", summary.duplicates)?;
+    dict.set_item("dropped", summary.dropped)?;
+    Ok(dict)
+}
+
+fn selectors(texts: &[String]) -> PyResult<Vec<Selector>> {
+    Ok(texts.iter().map(|text| parse(Some(text))).collect::<PyResult<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// Opens blocks, or those of a folder, without checks: merging verifies them.
+fn open(paths: Vec<PathBuf>) -> PyResult<Vec<Block>> {
+    if let [folder] = paths.as_slice()
+        && folder.is_dir()
+    {
+        let folder = map_folder(folder).map_err(Raise::raise)?;
+        if let Some((_, error)) = folder.unreadable().first() {
+            return Err(raise_open(error));
+        }
+        return Ok(folder.live().iter().map(|entry| entry.block().clone()).collect());
+    }
+    paths.iter().map(|path| map(path).map_err(Raise::raise)).collect()
+}
+
+/// Merges blocks to a file, or to a folder if `existing` is `None`.
+fn merge(
+    compaction: &Compaction<'_>,
+    output: &Path,
+    existing: Option<Existing>,
+    blocks: &[Block],
+) -> PyResult<(Summary, Vec<PathBuf>)> {
+    let failed = |error| raise(error, blocks);
+    if let Some(existing) = existing {
+        let (summary, published) = compaction.merge_to_file(output, existing, &verify).map_err(failed)?;
+        return Ok((summary, vec![published.path]));
+    }
+    make_folder(&Disk, output).map_err(|error| PyOSError::new_err(message(&error)))?;
+    let lock = FolderLock::try_lock(output).map_err(|error| PyOSError::new_err(message(&error)))?;
+    recover(&Disk, output).map_err(|error| os_error(&error, output))?;
+    let folder = JobFolder { system: &Disk, lock: &lock, verify: &verify, survey: &map_folder };
+    let (summary, done) = compaction.merge_to_folder(&folder, None).map_err(failed)?;
+    Ok((summary, done.outputs.into_iter().map(|output| output.path).collect()))
+}
+
+/// Returns the exception of a compaction, with the path of the block at fault.
+fn raise(error: CompactionError<OpenError>, blocks: &[Block]) -> PyErr {
+    use chronoxide_compactor::CompactError as Cause;
+    match error {
+        CompactionError::Compact(Cause::Input { input, source }) if input < blocks.len() => {
+            blocks[input].locate(source).raise()
+        }
+        CompactionError::Compact(error @ (Cause::UnknownFeatures { input, .. } | Cause::Differs { input, .. }))
+            if input < blocks.len() =>
+        {
+            CompactError::new_err(blocks[input].locate(error.reason()).to_string())
+        }
+        error if io_cause(&error).is_some() => PyOSError::new_err(message(&error)),
+        error => CompactError::new_err(message(&error)),
+    }
+}
+
+fn map(path: &Path) -> Result<Block, OpenError> {
+    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which does not affect a map.
+    // The documentation of the package forbids changing a block in place.
+    unsafe { Block::map(path, Checks::Never) }
+}
+
+fn map_folder(path: &Path) -> Result<Folder, FolderError> {
+    // SAFETY: as above.
+    unsafe { Folder::map(path, Checks::Never) }
+}
+
+/// Verifies a written block.
+fn verify(path: &Path) -> Result<Lineage, OpenError> {
+    let damaged = |source| OpenError::Block { path: path.to_owned(), source };
+    let block = map(path)?;
+    let view = block.view();
+    chronoxide_compactor::verify(&view).map_err(damaged)?;
+    Lineage::from_view(&view).map_err(damaged)
+}

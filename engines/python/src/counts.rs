@@ -1,0 +1,35 @@
+//! Result of `cardinality`.
+
+use chronoxide_inspect::query::{Cardinality, Queried};
+use chronoxide_reader::{Block, FileError};
+use chronoxide_select::Selector;
+use pyo3::prelude::*;
+
+use crate::errors::{ChronoxideError, Raise};
+
+/// Returns the numbers of series and values of blocks as a dict, with lists of at most `limit` entries. It has the
+/// fields of `chronoxide-inspect cardinality --json`.
+pub(crate) fn cardinality<'py>(
+    py: Python<'py>,
+    blocks: &[Block],
+    selector: Option<Selector>,
+    limit: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let json = py.detach(|| {
+        let selectors: Vec<Selector> = selector.into_iter().collect();
+        let mut queried = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let queries = Queried::new(*block.view(), &selectors).map_err(|error| block.locate(error).raise())?;
+            queried.push(queries);
+        }
+        let counts = Cardinality::new(&queried, limit);
+        for (block, queries) in blocks.iter().zip(&queried) {
+            if let Some(damage) = queries.damage() {
+                let error = FileError { path: block.path().map(ToOwned::to_owned), source: damage.to_string() };
+                return Err(crate::errors::CorruptBlockError::new_err(error.to_string()));
+            }
+        }
+        serde_json::to_string(&counts).map_err(|error| ChronoxideError::new_err(error.to_string()))
+    })?;
+    py.import("json")?.call_method1("loads", (json,))
+}

@@ -1,0 +1,222 @@
+//! Function `ingest`.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chronoxide_cli::is_folder;
+use chronoxide_ingest::prometheus::tsdb::is_block;
+use chronoxide_ingest::prometheus::wal::is_wal;
+use chronoxide_ingest::publish::Destination;
+use chronoxide_ingest::{AssembleOptions, BlockSink, Ingest, IngestOptions, Progress, SealedBlock};
+use chronoxide_planner::Layout;
+use chronoxide_publish::Existing;
+use pyo3::exceptions::{PyFileExistsError, PyIsADirectoryError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{IngestError, io_cause, message, os_error};
+use crate::watch::{self, Watch};
+
+/// Memory for assembling the series of a folder's blocks, unless set: blocks are cut to stay below it.
+const FOLDER_MEMORY: usize = 1 << 30;
+
+/// Maximum window of a zstd stream: what the longest distance of the command-line tool needs.
+const ZSTD_WINDOW: usize = 128 << 20;
+
+/// Paths of an argument: one, or several.
+#[derive(FromPyObject)]
+pub(crate) enum Paths {
+    One(PathBuf),
+    Many(Vec<PathBuf>),
+}
+
+impl Paths {
+    pub(crate) fn into_vec(self) -> Vec<PathBuf> {
+        match self {
+            Self::One(path) => vec![path],
+            Self::Many(paths) => paths,
+        }
+    }
+}
+
+/// Returns the layout of a name.
+pub(crate) fn layout(name: &str) -> PyResult<Layout> {
+    match name {
+        "factored" => Ok(Layout::Factored),
+        "bitpacked" => Ok(Layout::BitPacked),
+        "fixed" => Ok(Layout::FixedWidth),
+        _ => Err(PyValueError::new_err(format!("layout: {name:?} is not one of 'factored', 'bitpacked', 'fixed'"))),
+    }
+}
+
+/// Returns how an existing output file is treated.
+pub(crate) fn existing(output: &Path, force: bool) -> PyResult<Existing> {
+    if force {
+        return Ok(Existing::Replace);
+    }
+    if output.symlink_metadata().is_ok() && !is_folder(output) {
+        return Err(PyFileExistsError::new_err(format!(
+            "{}: already exists (force=True replaces it)",
+            output.display()
+        )));
+    }
+    Ok(Existing::Refuse)
+}
+
+/// Position in the inputs, as it is reported.
+struct Read {
+    input: String,
+    bytes: u64,
+    of: Option<u64>,
+}
+
+/// Publishes blocks as they are sealed.
+struct Output {
+    destination: Destination,
+    paths: Vec<PathBuf>,
+}
+
+impl BlockSink for Output {
+    fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let id = chronoxide_format::view::BlockView::open(&sealed.block)?.block_id();
+        let path = self.destination.publish(id, &sealed.block)?;
+        if !self.paths.contains(&path) {
+            self.paths.push(path);
+        }
+        Ok(())
+    }
+}
+
+/// Turns captures into blocks. Returns a dict: `paths` of the blocks, and the `report` of `chronoxide-ingest --json`.
+///
+/// inputs: a capture or several: files of OTLP, Prometheus text, Parquet and other formats of `chronoxide-ingest`,
+///     compressed or not, and folders that are blocks or write-ahead logs of Prometheus
+/// output: a file for one block, or a folder for several, each named by its id; end the path of a new folder with `/`
+/// layout: "factored", "bitpacked" or "fixed"
+/// window: length of time windows as a timedelta, each of which gets blocks of its own; needs a folder
+/// max_series: maximum number of series per block; needs a folder
+/// external_labels, annotations: dicts that describe the blocks
+/// prometheus_names: series of OTLP get the names and labels of Prometheus's OTLP receiver
+/// skip_bad_records: skips malformed records instead of raising IngestError at the first
+/// force: replaces existing outputs
+/// progress: is called with the name of the input, the bytes that were read, and its size or None
+///
+/// Ctrl-C and exceptions of `progress` end the run. Blocks are published whole or not at all.
+///
+/// >>> done = chronoxide.ingest("metrics.prom", "metrics.cx")
+/// >>> done["report"]["series"]
+/// 2
+#[pyfunction]
+#[pyo3(signature = (
+    inputs, output, *, layout="factored", window=None, max_series=None, external_labels=None, annotations=None,
+    prometheus_names=false, skip_bad_records=false, force=false, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub(crate) fn ingest<'py>(
+    py: Python<'py>,
+    inputs: Paths,
+    output: PathBuf,
+    layout: &str,
+    window: Option<Duration>,
+    max_series: Option<u32>,
+    external_labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
+    prometheus_names: bool,
+    skip_bad_records: bool,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let is_folder = is_folder(&output);
+    if !is_folder && (window.is_some() || max_series.is_some()) {
+        let path = output.display();
+        let message =
+            format!("window and max_series make several blocks: the output must be a folder, such as {path}/");
+        return Err(PyValueError::new_err(message));
+    }
+    let window = match window.map(|window| u64::try_from(window.as_nanos()).ok().and_then(NonZeroU64::new)) {
+        Some(None) => return Err(PyValueError::new_err("window must be longer than zero and shorter than 584 years")),
+        window => window.flatten(),
+    };
+    if max_series == Some(0) {
+        return Err(PyValueError::new_err("max_series must be at least 1"));
+    }
+    let options = IngestOptions {
+        skip_broken_records: skip_bad_records,
+        assemble: AssembleOptions {
+            layout: self::layout(layout)?,
+            window,
+            separate_input_windows: is_folder,
+            max_series: max_series.unwrap_or(u32::MAX),
+            max_memory: is_folder.then_some(FOLDER_MEMORY),
+            one_block: !is_folder,
+            external_labels: external_labels.unwrap_or_default().into_iter().collect(),
+            annotations: annotations.unwrap_or_default().into_iter().collect(),
+            prometheus_names,
+            ..AssembleOptions::default()
+        },
+        ..IngestOptions::default()
+    };
+    let existing = existing(&output, force)?;
+    let inputs = inputs.into_vec();
+    for input in &inputs {
+        let metadata = input.metadata().map_err(|error| os_error(&error, input))?;
+        if metadata.is_dir() && !is_block(input) && !is_wal(input) {
+            let message = format!("{}: name the captures in this folder, such as by glob.glob", input.display());
+            return Err(PyIsADirectoryError::new_err(message));
+        }
+    }
+    let destination = if is_folder {
+        Destination::folder(&output, existing).map_err(|error| PyOSError::new_err(message(&error)))?
+    } else {
+        Destination::file(&output, existing)
+    };
+
+    let on_progress = |py: Python<'_>, Read { input, bytes, of }| {
+        progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (input, bytes, of)).map(drop))
+    };
+    let done = watch::run(py, on_progress, |watch| read(&inputs, options, destination, watch))?;
+    let (report, output) = done.map_err(|error| raise(&error))?;
+    let report = serde_json::to_string(&report).map_err(|error| IngestError::new_err(error.to_string()))?;
+    let dict = PyDict::new(py);
+    dict.set_item("paths", output.paths)?;
+    dict.set_item("report", py.import("json")?.call_method1("loads", (report,))?)?;
+    Ok(dict)
+}
+
+/// Reads all inputs.
+fn read(
+    inputs: &[PathBuf],
+    options: IngestOptions,
+    destination: Destination,
+    watch: &Arc<Watch<Read>>,
+) -> Result<(chronoxide_ingest::Report, Output), chronoxide_ingest::IngestError> {
+    let watch = Arc::clone(watch);
+    let mut ingest = Ingest::new(options, Output { destination, paths: Vec::new() }).on_progress(move |progress| {
+        let Progress { input, position, .. } = progress;
+        let read = Read { input: (*input).to_owned(), bytes: position.offset(), of: position.file_len() };
+        if watch.report(read) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    for input in inputs {
+        if input.is_dir() && is_wal(input) {
+            ingest.read_wal(input)?;
+        } else if input.is_dir() {
+            ingest.read_tsdb_block(input)?;
+        } else {
+            let source = ingest.open(input, ZSTD_WINDOW)?;
+            ingest.read(source)?;
+        }
+    }
+    ingest.finish()
+}
+
+fn raise(error: &chronoxide_ingest::IngestError) -> PyErr {
+    match io_cause(error) {
+        Some(_) => PyOSError::new_err(message(error)),
+        None => IngestError::new_err(message(error)),
+    }
+}

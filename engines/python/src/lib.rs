@@ -1,0 +1,65 @@
+//! The extension module of the Python package `chronoxide`. The package itself, with its documentation for users, is in
+//! `python/chronoxide`.
+//!
+//! Classes are frozen: several threads may use an object at once. Work that can take long releases the interpreter's
+//! lock.
+//!
+//! | module | content |
+//! |---|---|
+//! | `open` | `open`: a path as a block or a folder |
+//! | `table` | class `Table`: base of all whose rows are series |
+//! | `block` | class `Block` |
+//! | `folder` | class `Folder`: the live blocks of a folder |
+//! | `selection` | classes `Selection` and `FolderSelection` |
+//! | `series` | series as dicts, and iterators over them |
+//! | `labels` | arguments that are labels or selectors, and results that are strings |
+//! | `counts` | result of `cardinality` |
+//! | `batches` | class `Batches`: record batches for any consumer of Arrow |
+//! | `capsules` | objects of Arrow and DataFusion as capsules (unsafe) |
+//! | `notebook` | tables of HTML for notebooks |
+//! | `ingest`, `compact` | functions of the same names |
+//! | `watch` | progress and Ctrl-C during a long call |
+//! | `errors` | exceptions |
+
+mod batches;
+mod block;
+mod capsules;
+mod compact;
+mod counts;
+mod errors;
+mod folder;
+mod ingest;
+mod labels;
+mod notebook;
+mod open;
+mod selection;
+mod series;
+mod table;
+mod watch;
+
+/// The module `chronoxide._chronoxide`.
+#[pyo3::pymodule]
+mod _chronoxide {
+    #[pymodule_export]
+    use crate::batches::PyBatches;
+    #[pymodule_export]
+    use crate::block::PyBlock;
+    #[pymodule_export]
+    use crate::compact::compact;
+    #[pymodule_export]
+    use crate::errors::{
+        ChronoxideError, CompactError, CorruptBlockError, IngestError, SelectorError, UnsupportedBlockError,
+    };
+    #[pymodule_export]
+    use crate::folder::PyFolder;
+    #[pymodule_export]
+    use crate::ingest::ingest;
+    #[pymodule_export]
+    use crate::open::open;
+    #[pymodule_export]
+    use crate::selection::{PyFolderSelection, PySelection};
+    #[pymodule_export]
+    use crate::series::PySeriesIterator;
+    #[pymodule_export]
+    use crate::table::PyTable;
+}

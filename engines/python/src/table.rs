@@ -1,0 +1,87 @@
+//! Class `Table`: base class of everything whose rows are series.
+
+use std::sync::Arc;
+
+use chronoxide_arrow::BlockTable;
+use chronoxide_select::Selection;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::batches::{PyBatches, Shape};
+
+/// Selected series of a block; all if there is no selection.
+pub(crate) type Part = (BlockTable, Option<Selection>);
+
+/// Origin of the rows of a table.
+pub(crate) trait Rows: Send + Sync {
+    /// Returns the blocks with their series. May open indexes.
+    fn parts(&self) -> PyResult<Vec<Part>>;
+
+    /// True if the rows are those of a folder, and have a column of block ids.
+    fn has_block_column(&self) -> bool {
+        false
+    }
+}
+
+/// Series as rows, for libraries that read Arrow: base class of blocks, folders and selections.
+#[pyclass(frozen, subclass, module = "chronoxide", name = "Table")]
+pub(crate) struct PyTable {
+    rows: Arc<dyn Rows>,
+}
+
+impl PyTable {
+    pub(crate) fn new(rows: Arc<dyn Rows>) -> Self {
+        Self { rows }
+    }
+
+    fn shaped(&self, py: Python<'_>, shape: &Shape) -> PyResult<PyBatches> {
+        py.detach(|| PyBatches::new(self.rows.parts()?, self.rows.has_block_column(), shape))
+    }
+}
+
+#[pymethods]
+impl PyTable {
+    /// Returns the series as record batches of Arrow, which any library that reads Arrow takes.
+    ///
+    /// columns: names of labels, each a column beside `series_ref`; all labels if None
+    /// as_map: one column `labels` with a map of all labels, instead of a column per label
+    /// dictionaries: columns of type dictionary<uint32, string_view>; otherwise string_view
+    /// in_label_order: sorts the series of each block by their labels instead of their refs
+    /// batch_size: number of series per batch
+    /// limit: maximum number of series
+    ///
+    /// >>> import pyarrow
+    /// >>> block = chronoxide.open("week.cx")
+    /// >>> table = pyarrow.table(block.select('up{pod=~".+"}').batches(["pod"]))
+    /// >>> table["pod"].to_pylist()
+    /// ['api-1', 'api-2', 'db-1']
+    #[pyo3(signature = (
+        columns=None, *, as_map=false, dictionaries=true, in_label_order=false, batch_size=8192, limit=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn batches(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        as_map: bool,
+        dictionaries: bool,
+        in_label_order: bool,
+        batch_size: usize,
+        limit: Option<u64>,
+    ) -> PyResult<PyBatches> {
+        self.shaped(py, &Shape { columns, as_map, dictionaries, in_label_order, batch_size, limit })
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        self.shaped(py, &Shape::default())?.__arrow_c_stream__(py, requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        self.shaped(py, &Shape::default())?.__arrow_c_schema__(py)
+    }
+}

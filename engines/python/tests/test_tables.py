@@ -1,0 +1,182 @@
+"""Blocks as tables of pyarrow, Polars, pandas, DuckDB and DataFusion, against each other and plain loops."""
+
+import collections
+
+import datafusion
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+from conftest import GOLDEN, key
+
+import chronoxide
+
+GOLDENS = sorted(GOLDEN.glob("*.cx"))
+
+
+def labels_of(table):
+    """Returns the labelset of each row."""
+    columns = [name for name in table.column_names if name not in ("series_ref", "_series_ref", "block")]
+    return [
+        {name: value for name, value in row.items() if value is not None} for row in table.select(columns).to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
+def test_a_golden_is_a_table_of_its_series(path):
+    block = chronoxide.open(path)
+    table = pyarrow.table(block)
+    table.validate(full=True)
+    assert labels_of(table) == list(block)
+    assert table.column_names[1:] == block.label_names()
+    plain = pyarrow.table(block.batches(dictionaries=False))
+    plain.validate(full=True)
+    assert labels_of(plain) == list(block)
+    maps = pyarrow.table(block.batches(as_map=True))["labels"].to_pylist()
+    assert [dict(labels) for labels in maps] == list(block)
+
+
+def test_the_strings_of_a_table_are_those_of_the_block(block):
+    column = pyarrow.table(block)["pod"].combine_chunks()
+    views = column.dictionary if isinstance(column, pyarrow.DictionaryArray) else column.chunk(0).dictionary
+    assert views.type == pyarrow.string_view()
+    [buffer] = views.buffers()[2:]
+    assert buffer.size <= block.nbytes
+
+
+def test_batches_have_the_shape_that_was_asked_for(block, rows):
+    reader = pyarrow.RecordBatchReader.from_stream(block.batches(["pod", "absent"], batch_size=1000, limit=2100))
+    batches = list(reader)
+    assert [batch.num_rows for batch in batches] == [1000, 1000, 100]
+    assert reader.schema.names == ["series_ref", "pod", "absent"]
+    assert pyarrow.Table.from_batches(batches)["absent"].null_count == 2100
+    ordered = labels_of(pyarrow.table(block.batches(in_label_order=True)))
+    assert ordered == sorted(rows, key=lambda labels: [part.encode() for pair in key(labels) for part in pair])
+    for wrong in [{"columns": ["pod", "pod"]}, {"columns": ["pod"], "as_map": True}, {"batch_size": 0}]:
+        with pytest.raises(ValueError):
+            block.batches(**wrong)
+
+
+def test_a_table_of_a_folder_has_the_ids_of_blocks(folder):
+    table = pyarrow.table(folder)
+    assert table.num_rows == len(folder)
+    assert labels_of(table) == list(folder)
+    ids = [id for block in folder.blocks for id in [block.id] * len(block)]
+    assert table["block"].to_pylist() == ids
+    selected = pyarrow.table(folder.select("up"))
+    assert labels_of(selected) == list(folder.select("up"))
+    assert pyarrow.table(folder.batches(limit=1700)).num_rows == 1700
+
+
+def test_the_requested_schema_decides_about_dictionaries(block):
+    names = block.label_names()
+    plain = pyarrow.schema([("series_ref", pyarrow.uint64()), *((name, pyarrow.string_view()) for name in names)])
+    reader = pyarrow.RecordBatchReader.from_stream(block, schema=plain)
+    assert reader.schema.types == plain.types and reader.schema.names == plain.names
+    assert labels_of(reader.read_all()) == list(block)
+
+
+def test_an_unused_stream_is_released(block):
+    for _ in range(100):
+        block.__arrow_c_stream__()
+        block.__arrow_c_schema__()
+    pyarrow.RecordBatchReader.from_stream(block).read_next_batch()
+
+
+def expected_counts(rows):
+    counts = collections.Counter()
+    for labels in rows:
+        if labels["__name__"].startswith("http") and labels.get("zone") != "a":
+            counts[labels["service"]] += 1
+    return dict(counts)
+
+
+QUERY = """
+    SELECT service, count(*) AS n FROM series
+    WHERE __name__ LIKE 'http%' AND zone IS DISTINCT FROM 'a' GROUP BY service
+"""
+
+
+def test_polars_reads_a_block(block, rows):
+    frame = polars.DataFrame(block)
+    assert frame.height == len(rows)
+    chosen = frame.filter(
+        polars.col("__name__").cast(polars.String).str.starts_with("http"),
+        polars.col("zone").cast(polars.String).ne_missing("a"),
+    )
+    counts = chosen.group_by(polars.col("service").cast(polars.String)).len()
+    assert dict(counts.iter_rows()) == expected_counts(rows)
+    selected = polars.DataFrame(block.select("up").batches(["pod"]))
+    assert sorted(selected["pod"].cast(polars.String)) == sorted(labels["pod"] for labels in block.select("up"))
+
+
+def test_pandas_reads_a_block(block, rows):
+    frame = pyarrow.table(block).to_pandas()
+    assert len(frame) == len(rows)
+    chosen = frame[frame["__name__"].astype(str).str.startswith("http") & (frame["zone"].astype(object) != "a")]
+    counts = chosen.groupby("service", observed=True).size()
+    assert counts.to_dict() == expected_counts(rows)
+    assert isinstance(frame, pandas.DataFrame)
+
+
+def test_duckdb_queries_a_block(block, rows):
+    connection = duckdb.connect()
+    series = pyarrow.RecordBatchReader.from_stream(block)
+    connection.register("series", series)
+    assert dict(connection.execute(QUERY).fetchall()) == expected_counts(rows)
+
+
+def test_duckdb_queries_a_block_by_its_name(block, rows):
+    series = block.batches(dictionaries=False)
+    assert series is not None
+    assert dict(duckdb.sql(QUERY).fetchall()) == expected_counts(rows)
+
+
+def test_datafusion_pushes_conditions_to_a_block(block, rows):
+    session = datafusion.SessionContext()
+    session.register_table("series", block)
+    result = session.sql(QUERY).to_pydict()
+    assert dict(zip(result["service"], result["n"])) == expected_counts(rows)
+    plan = "\n".join(session.sql("EXPLAIN " + QUERY).to_pydict()["plan"])
+    assert "full_filters=[" in plan and "FilterExec" not in plan
+    up = session.sql("SELECT series_ref FROM series WHERE __name__ = 'up' AND zone IS NULL").to_pydict()
+    assert sorted(up["series_ref"]) == block.select('up{zone=""}').refs()
+    assert session.sql("SELECT count(*) AS n FROM series WHERE pod ~ '1$'").to_pydict()["n"] == [
+        sum(labels["pod"].endswith("1") for labels in rows)
+    ]
+    upper = session.sql("SELECT count(*) AS n FROM series WHERE upper(pod) = 'POD-11'").to_pydict()
+    assert upper["n"] == [sum(labels["pod"] == "pod-11" for labels in rows)]
+
+
+def test_datafusion_joins_a_folder_with_samples(folder, tmp_path):
+    by_row = [(block.id, ref, float(ref)) for block in folder.blocks for ref in range(len(block))]
+    samples = pyarrow.table(
+        {
+            "block": [block for block, _, _ in by_row],
+            "series_ref": pyarrow.array([ref for _, ref, _ in by_row], pyarrow.uint64()),
+            "value": [value for _, _, value in by_row],
+        }
+    )
+    pyarrow.parquet.write_table(samples, tmp_path / "samples.parquet")
+    session = datafusion.SessionContext()
+    session.register_table("series", folder)
+    session.register_parquet("samples", str(tmp_path / "samples.parquet"))
+    found = session.sql(
+        "SELECT service, sum(value) AS total FROM series JOIN samples USING (block, series_ref)"
+        " WHERE service <> 'cart' GROUP BY service"
+    ).to_pydict()
+    expected = collections.Counter()
+    for block in folder.blocks:
+        for ref, labels in enumerate(block):
+            if labels["service"] != "cart":
+                expected[labels["service"]] += float(ref)
+    assert dict(zip(found["service"], found["total"])) == dict(expected)
+
+
+def test_datafusion_gets_errors_of_other_sessions(block):
+    with pytest.raises(AttributeError):
+        block.__datafusion_table_provider__(object())
+    with pytest.raises(TypeError):
+        block.__datafusion_table_provider__(7 and type("S", (), {"__datafusion_logical_extension_codec__": lambda s: 7})())
