@@ -346,6 +346,21 @@ impl Index {
         Some(&self.columns[uses[place].column as usize])
     }
 
+    /// Like [`Index::keyset_column`], for keysets that are asked for in order. `place` is where the last search for this
+    /// key ended, 0 before the first. Nearly always it is next to where this one ends.
+    pub(crate) fn next_keyset_column(&self, keyset: u32, key: KeyId, place: &mut usize) -> Option<&IndexedColumn> {
+        let (_, uses) = self.split_uses(key);
+        let table = self.keyset_table(keyset).0;
+        let is_before = |place: usize| uses.get(place).is_some_and(|one| one.table < table);
+        let is_first = |place: usize| !is_before(place) && place.checked_sub(1).is_none_or(is_before);
+        *place = match [*place, *place + 1].into_iter().find(|&place| is_first(place)) {
+            Some(place) => place,
+            None => uses.partition_point(|one| one.table < table),
+        };
+        let one = uses.get(*place).filter(|one| one.table == table)?;
+        Some(&self.columns[one.column as usize])
+    }
+
     /// Returns the table of a keyset.
     pub(crate) fn keyset_table(&self, keyset: u32) -> TableId {
         TableId(self.first_keyset.saturating_add(keyset))

@@ -1,6 +1,6 @@
 //! [`Batches`]: the record batches of a scan.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub struct Batches {
     sources: Vec<Source>,
     /// Keys whose codes are read.
     keys: Vec<KeyId>,
+    /// Columns without a value, by the position of their key: batches share them.
+    all_null: HashMap<usize, ArrayRef>,
     pending: Pending,
     batch_size: usize,
     /// Number of series that are still to be read, at most.
@@ -56,8 +58,8 @@ enum Pending {
     Sorted(std::vec::IntoIter<SeriesRef>),
 }
 
-/// Refs of the series of a batch, and the codes of each key.
-type RefsAndCodes = (UInt64Array, Vec<Codes>);
+/// Number of series of a batch, their refs if a column has them, and the codes of each key.
+type Read = (usize, UInt64Array, Vec<Codes>);
 
 impl Batches {
     pub(crate) fn new(scan: &Scan) -> Result<Self, TableError> {
@@ -95,32 +97,51 @@ impl Batches {
         };
         let Scan { strings, batch_size, limit: left, .. } = *scan;
         let reader = ColumnReader::default();
-        Ok(Self { schema, strings, sources, keys, pending, batch_size, left, reader, table: scan.table.clone() })
+        let all_null = HashMap::new();
+        Ok(Self {
+            schema,
+            strings,
+            sources,
+            keys,
+            all_null,
+            pending,
+            batch_size,
+            left,
+            reader,
+            table: scan.table.clone(),
+        })
     }
 
-    /// Returns the refs of the next batch, and the codes of each key; `None` at the end.
-    fn read(&mut self) -> Result<Option<RefsAndCodes>, TableError> {
+    /// Reads the series of the next batch, or `None` at the end.
+    fn read(&mut self) -> Result<Option<Read>, TableError> {
         let wanted = self.batch_size.min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let Self { table, keys, pending, reader, .. } = self;
+        let Self { table, keys, pending, reader, sources, .. } = self;
+        let has_refs = sources.iter().any(|source| matches!(source, Source::SeriesRef));
         let view = table.block().view();
         let searcher = Searcher::new(&view, table.index());
-        let mut refs = Vec::with_capacity(wanted.min(Scan::DEFAULT_BATCH_SIZE));
+        let mut refs = Vec::with_capacity(if has_refs { wanted.min(Scan::DEFAULT_BATCH_SIZE) } else { 0 });
+        let mut len = 0;
         let codes = match pending {
             Pending::Sorted(series) => {
                 let series: Vec<SeriesRef> = series.take(wanted).collect();
-                refs.extend(series.iter().map(|series| u64::from(series.0)));
+                refs.extend(series.iter().filter(|_| has_refs).map(|series| u64::from(series.0)));
+                len = series.len();
                 let projection = searcher.project_keys(&series, keys).map_err(|error| table.locate(error))?;
                 (0..keys.len()).map(|column| Codes::from_projected(projection.codes(column))).collect()
             }
             Pending::Ranges(ranges) => {
-                let mut columns = vec![CodeColumn::default(); keys.len()];
-                while refs.len() < wanted
+                let capacity = wanted.min(Scan::DEFAULT_BATCH_SIZE) as u32;
+                let mut columns = vec![CodeColumn::with_capacity(capacity); keys.len()];
+                while len < wanted
                     && let Some(range) = ranges.front_mut()
                 {
-                    let room = u32::try_from(wanted - refs.len()).unwrap_or(u32::MAX);
+                    let room = u32::try_from(wanted - len).unwrap_or(u32::MAX);
                     let next = range.start..range.end.min(SeriesRef(range.start.0.saturating_add(room)));
                     reader.read(&searcher, next.clone(), keys, &mut columns).map_err(|error| table.locate(error))?;
-                    refs.extend((next.start.0..next.end.0).map(u64::from));
+                    if has_refs {
+                        refs.extend((next.start.0..next.end.0).map(u64::from));
+                    }
+                    len += (next.end.0 - next.start.0) as usize;
                     range.start = next.end;
                     if range.is_empty() {
                         ranges.pop_front();
@@ -129,14 +150,13 @@ impl Batches {
                 columns.into_iter().map(Codes::from_column).collect()
             }
         };
-        self.left -= refs.len() as u64;
-        Ok(if refs.is_empty() { None } else { Some((refs.into(), codes)) })
+        self.left -= len as u64;
+        Ok(if len == 0 { None } else { Some((len, refs.into(), codes)) })
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, TableError> {
-        let Some((refs, codes)) = self.read()? else { return Ok(None) };
-        let Self { table, strings, keys, schema, .. } = self;
-        let len = refs.len();
+        let Some((len, refs, codes)) = self.read()? else { return Ok(None) };
+        let Self { table, strings, keys, schema, all_null, .. } = self;
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.sources.len());
         for (source, field) in self.sources.iter().zip(schema.fields()) {
             arrays.push(match source {
@@ -149,11 +169,18 @@ impl Batches {
                 Source::Labels => label_map(table, keys, &codes, len)?,
                 Source::Key(position) => {
                     let Some((key, codes)) = keys.get(*position).zip(codes.get(*position)) else { continue };
-                    let values = table.dictionary(*key)?;
-                    if !codes.are_below(values.len()) {
-                        return Err(table.locate(damaged_key(*key)).into());
+                    let shared = all_null.get(position).filter(|array| array.len() == len);
+                    match (codes, shared) {
+                        (Codes::AllNull, Some(array)) => Arc::clone(array),
+                        _ => {
+                            let array = codes.to_array(len, table.dictionary(*key)?, *strings)?;
+                            let array = array.ok_or_else(|| TableError::from(table.locate(damaged_key(*key))))?;
+                            if matches!(codes, Codes::AllNull) {
+                                all_null.insert(*position, Arc::clone(&array));
+                            }
+                            array
+                        }
                     }
-                    codes.to_array(values, *strings)?
                 }
             });
         }

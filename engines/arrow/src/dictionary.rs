@@ -1,7 +1,10 @@
 //! Values of a key as an array over the arena, and arrays gathered from these.
 
-use arrow::array::{Array, StringViewArray, make_view};
+use std::sync::Arc;
+
+use arrow::array::{Array, DictionaryArray, StringViewArray, UInt32Array, make_view};
 use arrow::buffer::ScalarBuffer;
+use arrow::datatypes::UInt32Type;
 use chronoxide_format::error::Place;
 use chronoxide_format::{Corruption, Error, KeyId, Rule, SymbolId};
 use chronoxide_reader::View;
@@ -48,6 +51,21 @@ fn strings_of_symbols(view: &View<'_>, arena: &Arena, key: KeyId, symbols: &[u32
     // view names, at its offset: the buffers are windows of the same arena, because `arena` is made from the block of
     // `view` by the only caller.
     Ok(unsafe { StringViewArray::new_unchecked(ScalarBuffer::from(views), arena.buffers().clone(), None) })
+}
+
+/// Returns an array of values by their codes, or `None` if a code is out of range. Codes of nulls must be in range, too,
+/// unless all are null.
+pub(crate) fn dictionary_array(
+    codes: UInt32Array,
+    values: Arc<StringViewArray>,
+) -> Option<DictionaryArray<UInt32Type>> {
+    // Arrow's own check skips nulls one by one, and takes longer than everything else.
+    let largest = codes.values().iter().copied().max().unwrap_or_default();
+    if largest as usize >= values.len() && codes.null_count() < codes.len() {
+        return None;
+    }
+    // SAFETY: every code that is not null is a position in the values.
+    Some(unsafe { DictionaryArray::new_unchecked(codes, values) })
 }
 
 /// Strings of arrays over one arena, copied to one array: their views are copied, their bytes are not.

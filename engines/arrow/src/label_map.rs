@@ -22,7 +22,7 @@ pub(crate) fn label_map(
     let damaged = |key: KeyId| TableError::from(table.locate(damaged_key(key)));
     let (arena, all_names) = (table.arena(), table.key_names()?);
     let mut present = Vec::new();
-    for (&key, codes) in keys.iter().zip(codes).filter(|(_, codes)| !codes.are_all_null()) {
+    for (&key, codes) in keys.iter().zip(codes).filter(|(_, codes)| !matches!(codes, Codes::AllNull)) {
         present.push((key, codes, table.dictionary(key)?));
     }
     let (mut names, mut values) = (Gathered::new(arena), Gathered::new(arena));

@@ -20,6 +20,7 @@ const ROWS_PER_LOOKUP: u64 = 4;
 pub(super) struct Cache {
     tables: HashMap<(KeyId, u32), CachedTable>,
     pools: HashMap<u32, CachedPool>,
+    lens: HashMap<u32, CachedLens>,
     /// Number of codes and members in the cache.
     len: usize,
 }
@@ -37,6 +38,14 @@ enum CachedPool {
     /// Number of members that were asked for.
     Asked(u64),
     Decoded(Arc<DecodedPool>),
+}
+
+#[derive(Debug)]
+enum CachedLens {
+    /// Number of lists that were asked for.
+    Asked(u64),
+    /// Number of members of each list.
+    Decoded(Arc<[u32]>),
 }
 
 /// All lists of a pool.
@@ -147,11 +156,35 @@ impl Cache {
         Ok(Some(decoded))
     }
 
+    /// Returns the lengths of all lists of a pool, or `None` while too few of its lists were asked for.
+    pub(super) fn list_lens(&mut self, pool: &Pool<'_, '_>, wanted: u32) -> Result<Option<Arc<[u32]>>, SelectError> {
+        let mut asked = u64::from(wanted);
+        match self.lens.get_mut(&pool.id().0) {
+            Some(CachedLens::Decoded(lens)) => return Ok(Some(Arc::clone(lens))),
+            Some(CachedLens::Asked(before)) => asked = asked.saturating_add(*before),
+            None => {}
+        }
+        let count = pool.list_count() as usize;
+        if count > MAX_CODES || asked * ROWS_PER_LOOKUP < count as u64 {
+            self.lens.insert(pool.id().0, CachedLens::Asked(asked));
+            return Ok(None);
+        }
+        let mut lens = Vec::with_capacity(count);
+        for list in pool.lists() {
+            lens.push(list?.len());
+        }
+        let lens: Arc<[u32]> = lens.into();
+        self.make_room(count);
+        self.lens.insert(pool.id().0, CachedLens::Decoded(Arc::clone(&lens)));
+        Ok(Some(lens))
+    }
+
     /// Forgets everything if `added` more codes exceed the limit.
     fn make_room(&mut self, added: usize) {
         if self.len.saturating_add(added) > MAX_CODES {
             self.tables.clear();
             self.pools.clear();
+            self.lens.clear();
             self.len = 0;
         }
         self.len = self.len.saturating_add(added);

@@ -1,18 +1,40 @@
 //! [`CodeColumn`]: value codes of one label of consecutive series.
 
-use std::iter;
-
 use crate::Ranges;
 
 /// The value codes of one label of some series, and the places of series without the label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeColumn {
+    /// One per series, or none as long as no series has the label.
     codes: Vec<u32>,
     absent: Ranges,
+    /// Number of series.
+    len: u32,
+    /// Number of series to make room for.
+    capacity: u32,
 }
 
 impl CodeColumn {
-    /// Returns one code per series: a position in the dictionary of the key. It is 0 for a series without the label.
+    /// Creates a column that makes room for this many series when the first has the label.
+    #[must_use]
+    pub fn with_capacity(capacity: u32) -> Self {
+        Self { capacity, ..Self::default() }
+    }
+
+    /// Returns the number of series.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Returns true if the column has no series.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns one code per series: a position in the dictionary of the key. It is 0 for a series without the label. If
+    /// no series has the label, there are no codes.
     #[must_use]
     pub fn codes(&self) -> &[u32] {
         &self.codes
@@ -24,7 +46,7 @@ impl CodeColumn {
         &self.absent
     }
 
-    /// Returns the codes and the positions of the series without the label.
+    /// Returns the [codes](Self::codes) and the positions of the series without the label.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u32>, Ranges) {
         (self.codes, self.absent)
@@ -32,19 +54,35 @@ impl CodeColumn {
 
     /// Appends series without the label.
     pub(super) fn push_absent(&mut self, count: u32) {
-        let start = self.codes.len() as u32;
-        self.absent.push(start..start.saturating_add(count));
-        self.codes.extend(iter::repeat_n(0, count as usize));
+        let end = self.len.saturating_add(count);
+        self.absent.push(self.len..end);
+        self.len = end;
+        if !self.codes.is_empty() {
+            self.codes.resize(end as usize, 0);
+        }
+    }
+
+    /// Makes codes for the series so far, which do not have the label.
+    #[inline]
+    fn begin(&mut self) {
+        if self.codes.is_empty() {
+            self.codes.reserve(self.capacity as usize);
+            self.codes.resize(self.len as usize, 0);
+        }
     }
 
     /// Appends one code per series.
     pub(super) fn push_codes(&mut self, codes: &[u32]) {
+        self.begin();
         self.codes.extend_from_slice(codes);
+        self.len = self.codes.len() as u32;
     }
 
     /// Appends a code `count` times.
     #[inline]
     pub(super) fn push_run(&mut self, code: u32, count: u32) {
-        self.codes.extend(iter::repeat_n(code, count as usize));
+        self.begin();
+        self.len = self.len.saturating_add(count);
+        self.codes.resize(self.len as usize, code);
     }
 }

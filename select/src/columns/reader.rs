@@ -29,7 +29,7 @@ use crate::{Searcher, SelectError};
 /// let mut columns = [CodeColumn::default()];
 /// let all = SeriesRef(0)..SeriesRef(view.series_count()?);
 /// ColumnReader::default().read(&Searcher::new(&view, &index), all, &[job], &mut columns)?;
-/// assert_eq!(columns[0].codes().len(), view.series_count()? as usize);
+/// assert_eq!(columns[0].len(), view.series_count()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Default)]
@@ -39,12 +39,16 @@ pub struct ColumnReader {
     keyset: u32,
     /// Row of the keyset that was read last, and the number of series before it.
     row: (u32, u32),
+    /// For each key, where the last search in the index ended.
+    places: Vec<usize>,
     buffers: Buffers,
 }
 
 /// Memory that is used again.
 #[derive(Debug, Default)]
 struct Buffers {
+    /// Column of the keyset for each key.
+    indexed: Vec<Option<IndexedColumn>>,
     /// For each row, the number of its series that are read.
     runs: Vec<u32>,
     /// Codes of rows, or of members.
@@ -78,6 +82,9 @@ impl ColumnReader {
             let first = keyset.first().0;
             let end = series.end.0.min(first.saturating_add(keyset.series_count()));
             self.read_keyset(searcher, &keyset, next - first..end - first, keys, columns)?;
+            if end - first == keyset.series_count() {
+                self.open(keyset.id().saturating_add(1));
+            }
             next = end;
         }
         Ok(())
@@ -118,20 +125,29 @@ impl ColumnReader {
         keys: &[KeyId],
         columns: &mut [CodeColumn],
     ) -> Result<(), SelectError> {
+        self.places.resize(keys.len(), 0);
+        let columns_of_keys = keys.iter().zip(&mut self.places);
+        let indexed = columns_of_keys.map(|(&key, place)| searcher.index.next_keyset_column(keyset.id(), key, place));
+        self.buffers.indexed.clear();
+        self.buffers.indexed.extend(indexed.map(Option::<&_>::copied));
+        let indexed = &self.buffers.indexed;
+        if indexed.iter().all(Option::is_none) {
+            columns.iter_mut().for_each(|column| column.push_absent(places.end - places.start));
+            return Ok(());
+        }
         let table = keyset.table();
         let lists = Lists::open(keyset)?;
-        let indexed = |key: &KeyId| searcher.index.keyset_column(keyset.id(), *key);
         let is_member = |indexed: &IndexedColumn| lists.is_some() && indexed.number + 1 == table.column_count();
         let rows = match &lists {
             None => places.clone(),
             Some(lists) => {
-                let has_members = keys.iter().filter_map(indexed).any(is_member);
+                let has_members = indexed.iter().flatten().any(is_member);
                 self.read_runs(keyset, lists, places.clone(), has_members)?
             }
         };
-        let Buffers { runs, codes, members } = &mut self.buffers;
-        for (key, column) in keys.iter().zip(columns) {
-            let Some(indexed) = indexed(key) else {
+        let Buffers { indexed, runs, codes, members } = &mut self.buffers;
+        for ((key, indexed), column) in keys.iter().zip(&*indexed).zip(columns) {
+            let Some(indexed) = indexed else {
                 column.push_absent(places.end - places.start);
                 continue;
             };
@@ -170,8 +186,9 @@ impl ColumnReader {
         runs.clear();
         members.clear();
         let pool = &lists.pool;
-        let decoded = if has_members { self.cache.pool(pool, places.end - places.start)? } else { None };
         let table = keyset.table();
+        let decoded = if has_members { self.cache.pool(pool, places.end - places.start)? } else { None };
+        let lens = self.cache.list_lens(pool, table.row_count().min(places.end - places.start))?;
         let (mut row, mut before) = self.row;
         if places.start < before || places.start - before > BATCH {
             let Some((found, in_list)) = keyset.row_of(places.start)? else { return Ok(0..0) };
@@ -185,8 +202,11 @@ impl ColumnReader {
             table.read_column(row..end, &lists.column, codes)?;
             for &mut number in codes {
                 let damaged = || damaged_row(Rule::ColumnCode, table.id().0);
-                let list = pool.list(number)?.ok_or_else(damaged)?;
-                let list_end = before.saturating_add(list.len());
+                let len = match &lens {
+                    Some(lens) => *lens.get(number as usize).ok_or_else(damaged)?,
+                    None => pool.list(number)?.ok_or_else(damaged)?.len(),
+                };
+                let list_end = before.saturating_add(len);
                 if list_end > places.start {
                     first_row.get_or_insert(row);
                     let start = places.start.saturating_sub(before);
@@ -196,7 +216,10 @@ impl ColumnReader {
                         let wanted = start..start + len;
                         match decoded.as_ref().and_then(|pool| pool.members(number, wanted.clone())) {
                             Some(known) => members.extend_from_slice(known),
-                            None => list.push_some_members(wanted, members)?,
+                            None => {
+                                let list = pool.list(number)?.ok_or_else(damaged)?;
+                                list.push_some_members(wanted, members)?;
+                            }
                         }
                     }
                     if list_end >= places.end {
