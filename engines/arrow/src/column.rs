@@ -75,6 +75,15 @@ impl Column {
         Self { name: "labels".to_owned(), content: ColumnContent::Labels }
     }
 
+    /// Returns other columns, renamed where a label has their name, and then a column per label.
+    #[must_use]
+    pub fn with_labels(columns: impl IntoIterator<Item = Self>, labels: Vec<String>) -> Vec<Self> {
+        let beside = |column: Self| column.beside(labels.iter().map(String::as_str));
+        let mut all: Vec<Self> = columns.into_iter().map(beside).collect();
+        all.extend(labels.into_iter().map(Self::label));
+        all
+    }
+
     /// Sets the name.
     #[must_use]
     pub fn with_name(self, name: impl Into<String>) -> Self {

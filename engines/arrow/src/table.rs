@@ -87,9 +87,7 @@ impl BlockTable {
     /// # Errors
     /// As [`BlockTable::label_names`].
     pub fn columns(&self) -> Result<Vec<Column>, TableError> {
-        let names = self.label_names()?;
-        let series_ref = Column::series_ref().beside(names.iter().map(String::as_str));
-        Ok([series_ref].into_iter().chain(names.into_iter().map(Column::label)).collect())
+        Ok(Column::with_labels([Column::series_ref()], self.label_names()?))
     }
 
     /// Returns the series that satisfy all matchers; all series if there are none.

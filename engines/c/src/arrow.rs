@@ -83,10 +83,9 @@ unsafe fn batches(selected: &Selected, options: Option<&CxArrowOptions>) -> Resu
         let mut labels = Vec::with_capacity(names.len());
         for name in names {
             // SAFETY: this function's contract.
-            labels.push(unsafe { pointer::text(name.data, name.len, "label name") }?);
+            labels.push(unsafe { pointer::text(name.data, name.len, "label name") }?.to_owned());
         }
-        let series_ref = Column::series_ref().beside(labels.iter().copied());
-        scan = scan.with_columns([series_ref].into_iter().chain(labels.into_iter().map(Column::label)));
+        scan = scan.with_columns(Column::with_labels([Column::series_ref()], labels));
     }
     if options.without_dictionaries {
         scan = scan.with_strings(Strings::View);

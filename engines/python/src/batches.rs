@@ -1,9 +1,11 @@
 //! Class `Batches`: record batches for any consumer of Arrow.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchReader};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use chronoxide_arrow::{Batches, Column, Guarded, Scan, Strings, schema};
 use pyo3::exceptions::PyValueError;
@@ -14,12 +16,50 @@ use crate::capsules;
 use crate::errors::Raise;
 use crate::table::Part;
 
+/// Type of the strings of labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StringType {
+    Dictionary,
+    View,
+    /// Copied, for consumers without views.
+    Utf8,
+}
+
+impl StringType {
+    pub(crate) fn from_name(name: &str) -> PyResult<Self> {
+        match name {
+            "dictionary" => Ok(Self::Dictionary),
+            "view" => Ok(Self::View),
+            "utf8" => Ok(Self::Utf8),
+            _ => Err(PyValueError::new_err(format!("strings: {name:?} is not one of 'dictionary', 'view', 'utf8'"))),
+        }
+    }
+
+    /// Returns the type that a schema asks for, by its first column of strings.
+    fn requested(schema: &Schema) -> Option<Self> {
+        schema.fields().iter().find_map(|field| match field.data_type() {
+            DataType::Dictionary(..) => Some(Self::Dictionary),
+            DataType::Utf8View => Some(Self::View),
+            DataType::Utf8 | DataType::LargeUtf8 => Some(Self::Utf8),
+            _ => None,
+        })
+    }
+
+    /// Returns the type of strings that blocks hand over.
+    fn of_block(self) -> Strings {
+        match self {
+            Self::Dictionary => Strings::Dictionary,
+            Self::View | Self::Utf8 => Strings::View,
+        }
+    }
+}
+
 /// Columns, order and size of record batches.
 pub(crate) struct Shape {
     /// Names of labels; `None` for all.
-    pub(crate) columns: Option<Vec<String>>,
+    pub(crate) labels: Option<Vec<String>>,
     pub(crate) as_map: bool,
-    pub(crate) dictionaries: bool,
+    pub(crate) strings: StringType,
     pub(crate) in_label_order: bool,
     pub(crate) batch_size: usize,
     pub(crate) limit: Option<u64>,
@@ -28,9 +68,9 @@ pub(crate) struct Shape {
 impl Default for Shape {
     fn default() -> Self {
         Self {
-            columns: None,
+            labels: None,
             as_map: false,
-            dictionaries: true,
+            strings: StringType::Dictionary,
             in_label_order: false,
             batch_size: Scan::DEFAULT_BATCH_SIZE,
             limit: None,
@@ -44,42 +84,36 @@ pub(crate) struct PyBatches {
     /// Scans of one block each, read one after the other.
     scans: Vec<Scan>,
     columns: Vec<Column>,
-    strings: Strings,
+    strings: StringType,
     limit: u64,
 }
 
 impl PyBatches {
     /// Describes the batches of parts.
     pub(crate) fn new(parts: Vec<Part>, has_block_column: bool, shape: &Shape) -> PyResult<Self> {
-        if shape.as_map && shape.columns.is_some() {
-            return Err(PyValueError::new_err("as_map has all labels: leave out columns"));
+        if shape.as_map && shape.labels.is_some() {
+            return Err(PyValueError::new_err("as_map has all labels: leave out labels"));
         }
         if shape.batch_size == 0 {
             return Err(PyValueError::new_err("batch_size must be at least 1"));
         }
-        let mut labels = match &shape.columns {
-            Some(columns) => columns.clone(),
-            None => Vec::new(),
+        let mut known = BTreeSet::new();
+        for (table, _) in &parts {
+            known.extend(table.label_names().map_err(Raise::raise)?);
+        }
+        let reserved = |name: &&String| ["series_ref", "block"].contains(&name.as_str()) && !known.contains(*name);
+        if let Some(name) = shape.labels.iter().flatten().find(reserved) {
+            return Err(PyValueError::new_err(format!("{name} is not a label; its column is always there")));
+        }
+        let labels = match &shape.labels {
+            _ if shape.as_map => Vec::new(),
+            Some(labels) => labels.clone(),
+            None => known.into_iter().collect(),
         };
-        if shape.columns.is_none() && !shape.as_map {
-            let mut names = BTreeSet::new();
-            for (table, _) in &parts {
-                names.extend(table.label_names().map_err(Raise::raise)?);
-            }
-            labels.extend(names);
-        }
-        let names = || labels.iter().map(String::as_str);
-        let mut columns = Vec::with_capacity(labels.len() + 2);
-        if has_block_column {
-            columns.push(Column::block_id().beside(names()));
-        }
-        columns.push(Column::series_ref().beside(names()));
-        if shape.as_map {
-            columns.push(Column::labels());
-        }
-        columns.extend(labels.into_iter().map(Column::label));
-        let strings = if shape.dictionaries { Strings::Dictionary } else { Strings::View };
-        schema(&columns, strings).map_err(Raise::raise)?;
+        let own = has_block_column.then(Column::block_id).into_iter().chain([Column::series_ref()]);
+        let own = own.chain(shape.as_map.then(Column::labels));
+        let columns = Column::with_labels(own, labels);
+        schema(&columns, shape.strings.of_block()).map_err(Raise::raise)?;
 
         let scan = |(table, selection): Part| {
             let scan = table.scan().with_columns(columns.clone()).with_batch_size(shape.batch_size);
@@ -90,34 +124,36 @@ impl PyBatches {
             }
         };
         let scans = parts.into_iter().map(scan).collect();
-        Ok(Self { scans, columns, strings, limit: shape.limit.unwrap_or(u64::MAX) })
+        Ok(Self { scans, columns, strings: shape.strings, limit: shape.limit.unwrap_or(u64::MAX) })
     }
 
-    fn reader(&self, strings: Strings) -> PyResult<Chained> {
-        let scans = self.scans.iter().map(|scan| scan.clone().with_strings(strings)).collect();
-        let schema = schema(&self.columns, strings).map_err(Raise::raise)?;
-        Ok(Chained { schema, scans, current: None, left: self.limit })
+    fn schema(&self, strings: StringType) -> PyResult<SchemaRef> {
+        let schema = schema(&self.columns, strings.of_block()).map_err(Raise::raise)?;
+        Ok(if strings == StringType::Utf8 { Arc::new(copied_schema(&schema)) } else { schema })
+    }
+
+    fn reader(&self, strings: StringType) -> PyResult<Chained> {
+        let scans = self.scans.iter().map(|scan| scan.clone().with_strings(strings.of_block())).collect();
+        Ok(Chained { schema: self.schema(strings)?, scans, current: None, left: self.limit })
     }
 }
 
 #[pymethods]
 impl PyBatches {
-    /// Consumers that ask for a schema without dictionaries get strings.
+    /// Consumers that ask for another type of strings get it; other wishes of their schema are ignored.
     #[pyo3(signature = (requested_schema=None))]
     pub(crate) fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let strings = match requested_schema.map(capsules::requested).transpose()? {
-            Some(requested) if !has_dictionaries(&requested) => Strings::View,
-            _ => self.strings,
-        };
+        let requested = requested_schema.map(capsules::requested).transpose()?;
+        let strings = requested.as_ref().and_then(StringType::requested).unwrap_or(self.strings);
         capsules::stream(py, Box::new(Guarded::new(self.reader(strings)?)))
     }
 
     pub(crate) fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsules::schema(py, &*schema(&self.columns, self.strings).map_err(Raise::raise)?)
+        capsules::schema(py, &*self.schema(self.strings)?)
     }
 
     fn __repr__(&self) -> String {
@@ -126,8 +162,20 @@ impl PyBatches {
     }
 }
 
-fn has_dictionaries(schema: &Schema) -> bool {
-    schema.fields().iter().any(|field| matches!(field.data_type(), DataType::Dictionary(..)))
+/// Returns a schema with views of strings replaced by strings.
+fn copied_schema(schema: &Schema) -> Schema {
+    Schema::new(schema.fields().iter().map(|field| copied_field(field)).collect::<Vec<_>>())
+}
+
+fn copied_field(field: &Field) -> Field {
+    let copied = |fields: &Fields| fields.iter().map(|field| copied_field(field)).collect::<Fields>();
+    let data_type = match field.data_type() {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::Map(entries, is_sorted) => DataType::Map(Arc::new(copied_field(entries)), *is_sorted),
+        DataType::Struct(fields) => DataType::Struct(copied(fields)),
+        other => other.clone(),
+    };
+    field.clone().with_data_type(data_type)
 }
 
 /// Batches of several scans.
@@ -147,7 +195,13 @@ impl Chained {
             {
                 let batch = batch?;
                 self.left = self.left.saturating_sub(batch.num_rows() as u64);
-                return Ok(Some(batch));
+                if batch.schema() == self.schema {
+                    return Ok(Some(batch));
+                }
+                let columns = batch.columns().iter().zip(self.schema.fields());
+                let columns =
+                    columns.map(|(column, field)| cast(column, field.data_type())).collect::<Result<_, _>>()?;
+                return RecordBatch::try_new(Arc::clone(&self.schema), columns).map(Some);
             }
             self.current = None;
             let Some(scan) = self.scans.pop_front().filter(|_| self.left > 0) else { return Ok(None) };

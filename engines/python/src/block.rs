@@ -1,6 +1,7 @@
 //! Class `Block`.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -9,13 +10,14 @@ use chronoxide_cli::human;
 use chronoxide_datafusion::SeriesTable;
 use chronoxide_reader::{Block, SeriesRef};
 use chronoxide_select::{Searcher, SelectError, Selection};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
 use crate::capsules;
 use crate::counts::cardinality;
 use crate::errors::Raise;
-use crate::labels::{Labels, matchers, pairs, parse, texts};
+use crate::labels::{Labels, matchers, parse_optional, texts};
 use crate::notebook;
 use crate::selection::PySelection;
 use crate::series::{self, PySeriesIterator};
@@ -58,14 +60,18 @@ impl OpenBlock {
         query(&Searcher::new(&view, table.index())).map_err(|error| self.block.locate(error).raise())
     }
 
-    fn series_count(&self) -> PyResult<u32> {
+    pub(crate) fn series_count(&self) -> PyResult<u32> {
         self.block.view().series_count().map_err(|error| self.block.locate(error).raise())
     }
 
-    /// Returns the path and the size of the block.
+    /// Returns the path, or the id of a block without one.
+    pub(crate) fn name(&self) -> String {
+        self.block.path().map_or_else(|| self.block.view().block_id().to_string(), |path| path.display().to_string())
+    }
+
+    /// Returns the name and the size of the block.
     pub(crate) fn title(&self) -> PyResult<String> {
-        let view = self.block.view();
-        let path = self.block.path().map_or_else(|| view.block_id().to_string(), |path| path.display().to_string());
+        let (path, view) = (self.name(), self.block.view());
         let series = format!("{} series", human::count(self.series_count()?.into()));
         let names = human::count_of(view.key_count().into(), "label name");
         Ok(format!("{path}: {series}, {names}, {}", human::bytes(self.block.bytes().len() as u64)))
@@ -78,10 +84,10 @@ impl Rows for OpenBlock {
     }
 }
 
-/// An open block: a sequence of series.
+/// An open block: `len(block)` is the number of series, `block[ref]` the labels of one as a dict, `block[:9]` a list of
+/// dicts, and iteration yields the labels of all series, in the order of their refs.
 ///
-/// `len(block)` is the number of series, `block[ref]` the labels of one as a dict, and iteration yields the labels of
-/// all, in the order of their refs. A block is also a table for any library that reads Arrow, such as pyarrow, Polars,
+/// A block is also a table for any library that reads Arrow, such as pyarrow, Polars,
 /// pandas and DuckDB, and for DataFusion: see the documentation of the package.
 ///
 /// The file stays open as long as the block, or anything made from it, is referenced.
@@ -99,6 +105,12 @@ impl PyBlock {
     fn block(&self) -> &Block {
         self.open.block()
     }
+}
+
+/// Returns the call that opens a path, for pickle.
+pub(crate) fn reopened(py: Python<'_>, path: Option<PathBuf>) -> PyResult<(Bound<'_, PyAny>, (PathBuf,))> {
+    let path = path.ok_or_else(|| PyTypeError::new_err("a block without a file cannot be pickled"))?;
+    Ok((py.import("chronoxide")?.getattr("open")?, (path,)))
 }
 
 #[pymethods]
@@ -155,8 +167,25 @@ impl PyBlock {
         Ok(PySeriesIterator::new([(self.block(), &all)]))
     }
 
-    fn __contains__(&self, py: Python<'_>, labels: Labels) -> PyResult<bool> {
-        Ok(self.find(py, labels)?.is_some())
+    /// True if the block has a series with exactly these labels.
+    fn __contains__(&self, py: Python<'_>, labels: &Bound<'_, PyAny>) -> PyResult<bool> {
+        labels.extract().map_or(Ok(false), |labels| Ok(self.find(py, labels)?.is_some()))
+    }
+
+    /// Blocks with equal ids have equal content.
+    fn __eq__(&self, other: &Self) -> bool {
+        self.id() == other.id()
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.id().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Another process opens the file.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
+        reopened(py, self.path())
     }
 
     /// Returns the ref of the series with exactly these labels, or None. Labels with an empty value are ignored.
@@ -167,8 +196,8 @@ impl PyBlock {
     fn find(&self, py: Python<'_>, labels: Labels) -> PyResult<Option<u32>> {
         // A search takes microseconds: the index is used if it is there.
         let found = py.detach(|| match self.open.table.get() {
-            Some(table) => Searcher::new(&self.block().view(), table.index()).find(&pairs(&labels)),
-            None => self.block().view().find(pairs(&labels)),
+            Some(table) => Searcher::new(&self.block().view(), table.index()).find(labels.pairs()),
+            None => self.block().view().find(labels.pairs().iter().map(|(name, value)| (name, value))),
         });
         Ok(found.map_err(|error| self.block().locate(error).raise())?.map(|series| series.0))
     }
@@ -180,7 +209,7 @@ impl PyBlock {
     /// ['api-1', 'api-2']
     #[pyo3(signature = (selector=None))]
     fn select<'py>(&self, py: Python<'py>, selector: Option<&str>) -> PyResult<Bound<'py, PySelection>> {
-        let selector = parse(selector)?;
+        let selector = parse_optional(selector)?;
         let selection = py.detach(|| self.open.ask(|searcher| searcher.select(matchers(&selector))))?;
         PySelection::create(py, &self.open, selection)
     }
@@ -188,8 +217,10 @@ impl PyBlock {
     /// Returns the names of labels, in byte order: all, or those of selected series.
     #[pyo3(signature = (selector=None))]
     fn label_names(&self, py: Python<'_>, selector: Option<&str>) -> PyResult<Vec<String>> {
-        let selector = parse(selector)?;
-        py.detach(|| self.open.ask(|searcher| Ok(texts(searcher.label_names(matchers(&selector))?))))?
+        let selector = parse_optional(selector)?;
+        py.detach(|| {
+            self.open.ask(|searcher| Ok(texts(searcher.label_names(matchers(&selector))?, Some(self.block()))))
+        })?
     }
 
     /// Returns the distinct values of a label, in byte order: all, or those of selected series; at most `limit`.
@@ -201,8 +232,11 @@ impl PyBlock {
         selector: Option<&str>,
         limit: Option<usize>,
     ) -> PyResult<Vec<String>> {
-        let selector = parse(selector)?;
-        py.detach(|| self.open.ask(|searcher| Ok(texts(searcher.label_values(name, matchers(&selector), limit)?))))?
+        let selector = parse_optional(selector)?;
+        py.detach(|| {
+            self.open
+                .ask(|searcher| Ok(texts(searcher.label_values(name, matchers(&selector), limit)?, Some(self.block()))))
+        })?
     }
 
     /// Returns the numbers of series, names and values of selected series, and the largest of them: a dict with the
@@ -211,14 +245,14 @@ impl PyBlock {
     /// >>> block = chronoxide.open("week.cx")
     /// >>> block.cardinality(limit=1)["metrics_by_series"]
     /// [{'metric': 'up', 'series': 5}]
-    #[pyo3(signature = (selector=None, *, limit=Some(10)))]
+    #[pyo3(signature = (selector=None, *, limit=Some(10)), text_signature = "($self, selector=None, *, limit=10)")]
     fn cardinality<'py>(
         &self,
         py: Python<'py>,
         selector: Option<&str>,
         limit: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        cardinality(py, std::slice::from_ref(self.block()), parse(selector)?, limit)
+        cardinality(py, std::slice::from_ref(self.block()), parse_optional(selector)?, limit)
     }
 
     /// Checks every rule of the format. Raises `CorruptBlockError` for the first that is broken.

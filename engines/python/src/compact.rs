@@ -5,11 +5,10 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chronoxide_cli::is_folder;
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction, CompactionError, Observer, Phase, Rewrite, Summary};
 use chronoxide_format::view::BlockView;
-use chronoxide_publish::{Disk, Existing, FolderLock, make_folder, recover};
+use chronoxide_publish::{Disk, FolderLock, make_folder, recover};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
 use chronoxide_select::Selector;
@@ -18,38 +17,39 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{CompactError, Raise, io_cause, message, os_error, raise_open};
-use crate::ingest::{Paths, existing, layout};
-use crate::labels::parse;
+use crate::ingest::{Output, layout};
+use crate::labels::{Paths, parse};
 use crate::watch::{self, Watch};
 
 /// Progress of a phase, as it is reported.
 struct Step {
     phase: Phase,
     done: u64,
-    of: u64,
+    total: u64,
 }
 
 struct Reporting(Arc<Watch<Step>>);
 
 impl Observer for Reporting {
-    fn progress(&self, phase: Phase, done: u64, of: u64) -> bool {
-        self.0.report(Step { phase, done, of })
+    fn progress(&self, phase: Phase, done: u64, total: u64) -> bool {
+        self.0.report(Step { phase, done, total })
     }
 }
 
 /// Merges blocks. Inputs are verified first, and never changed or deleted. Returns a dict: `paths` of the blocks, and
 /// the numbers `series_in`, `series_out`, `duplicates` and `dropped`.
 ///
-/// inputs: blocks, or one folder, whose live blocks are merged
-/// output: a file for one block, or a folder, in which blocks are named by their ids; end the path of a new one with `/`
+/// inputs: paths of blocks or open blocks, or one folder, whose live blocks are merged
+/// output: a file for one block, whose name ends in `.cx`, or a folder, in which blocks are named by their ids
 /// layout: "factored", "bitpacked" or "fixed"
 /// replan: plans factored blocks afresh instead of adopting the plan of the largest input
 /// max_series: maximum number of series per block; needs a folder
-/// keep, drop: selectors; only series that match one of `keep`, if there are any, and none of `drop` are kept
+/// keep: selectors; if there are any, series that match none of them are dropped
+/// drop: selectors; series that match one of them are dropped
 /// drop_labels: names of labels to drop
 /// rename_labels: a dict of old and new names of labels
 /// force: replaces an existing output file
-/// progress: is called with the phase, the number of steps done, and of all
+/// progress: is called with the phase, the steps that are done, and their total
 ///
 /// Ctrl-C and exceptions of `progress` end the run. Blocks are published whole or not at all.
 ///
@@ -77,17 +77,12 @@ pub(crate) fn compact<'py>(
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let is_folder = is_folder(&output);
-    if max_series.is_some() && !is_folder {
-        let path = output.display();
-        let message = format!("max_series makes several blocks: the output must be a folder, such as {path}/");
-        return Err(PyValueError::new_err(message));
-    }
+    let kind = Output::new(&output, force)?;
+    kind.allow_several("max_series", max_series.is_some())?;
     let max_series_per_block = match max_series.map(NonZeroU32::new) {
         Some(None) => return Err(PyValueError::new_err("max_series must be at least 1")),
         max_series => max_series.flatten(),
     };
-    let existing = existing(&output, force)?;
     let options = CompactOptions {
         layout: self::layout(layout)?,
         replan,
@@ -98,19 +93,18 @@ pub(crate) fn compact<'py>(
         keeps_inputs: true,
         ..CompactOptions::default()
     };
-    let blocks = py.detach(|| open(inputs.into_vec()))?;
+    let blocks = py.detach(|| open(inputs.0))?;
     if blocks.is_empty() {
         return Err(PyValueError::new_err("there are no blocks to merge"));
     }
-    let on_progress = |py: Python<'_>, Step { phase, done, of }| {
-        progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (phase.name(), done, of)).map(|_| ()))
+    let on_progress = |py: Python<'_>, Step { phase, done, total }| {
+        progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (phase.name(), done, total)).map(|_| ()))
     };
     let merged = watch::run(py, on_progress, |watch| {
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
         let reporting = Reporting(Arc::clone(watch));
         let compaction = Compaction { observer: &reporting, ..Compaction::new(&views, &options) };
-        let target = if is_folder { None } else { Some(existing) };
-        merge(&compaction, &output, target, &blocks)
+        merge(&compaction, &output, kind, &blocks)
     })?;
     let (summary, paths) = merged?;
     let dict = PyDict::new(py);
@@ -123,7 +117,7 @@ pub(crate) fn compact<'py>(
 }
 
 fn selectors(texts: &[String]) -> PyResult<Vec<Selector>> {
-    Ok(texts.iter().map(|text| parse(Some(text))).collect::<PyResult<Vec<_>>>()?.into_iter().flatten().collect())
+    texts.iter().map(|text| parse(text)).collect()
 }
 
 /// Opens blocks, or those of a folder, without checks: merging verifies them.
@@ -140,15 +134,15 @@ fn open(paths: Vec<PathBuf>) -> PyResult<Vec<Block>> {
     paths.iter().map(|path| map(path).map_err(Raise::raise)).collect()
 }
 
-/// Merges blocks to a file, or to a folder if `existing` is `None`.
+/// Merges blocks to a file or a folder.
 fn merge(
     compaction: &Compaction<'_>,
     output: &Path,
-    existing: Option<Existing>,
+    kind: Output,
     blocks: &[Block],
 ) -> PyResult<(Summary, Vec<PathBuf>)> {
     let failed = |error| raise(error, blocks);
-    if let Some(existing) = existing {
+    if let Output::File(existing) = kind {
         let (summary, published) = compaction.merge_to_file(output, existing, &verify).map_err(failed)?;
         return Ok((summary, vec![published.path]));
     }
@@ -184,7 +178,7 @@ fn map(path: &Path) -> Result<Block, OpenError> {
 }
 
 fn map_folder(path: &Path) -> Result<Folder, FolderError> {
-    // SAFETY: as above.
+    // SAFETY: as for `map`: blocks are published files.
     unsafe { Folder::map(path, Checks::Never) }
 }
 

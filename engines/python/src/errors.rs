@@ -13,7 +13,7 @@ use datafusion::error::DataFusionError;
 use pyo3::exceptions::{PyException, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
-create_exception!(chronoxide, ChronoxideError, PyException, "Base class of this package's own errors.");
+create_exception!(chronoxide, ChronoxideError, PyException, "Base class of errors of blocks, captures and jobs.");
 create_exception!(
     chronoxide,
     CorruptBlockError,
@@ -37,7 +37,7 @@ create_exception!(
     chronoxide,
     SelectorError,
     PyValueError,
-    "A selector is not valid PromQL. The message says what was expected and where."
+    "A selector is not valid PromQL. The message says what was expected and where. It is a ValueError."
 );
 
 /// Error with an exception.
@@ -86,7 +86,7 @@ pub(crate) fn os_error(error: &io::Error, path: &Path) -> PyErr {
 }
 
 /// Returns the exception of a block's error, with a message of its own.
-fn of_block(error: &chronoxide_reader::Error, message: String) -> PyErr {
+fn block_exception(error: &chronoxide_reader::Error, message: String) -> PyErr {
     match error {
         chronoxide_reader::Error::UnsupportedVersion { .. }
         | chronoxide_reader::Error::UnsupportedFeatures { .. }
@@ -96,9 +96,9 @@ fn of_block(error: &chronoxide_reader::Error, message: String) -> PyErr {
 }
 
 /// Returns the exception of a query's error, with a message of its own.
-fn of_query(error: &SelectError, message: String) -> PyErr {
+fn query_exception(error: &SelectError, message: String) -> PyErr {
     match error {
-        SelectError::Block(error) => of_block(error, message),
+        SelectError::Block(error) => block_exception(error, message),
         SelectError::TooManyLabels { .. } => CorruptBlockError::new_err(message),
         SelectError::OutOfMemory { .. } => PyMemoryError::new_err(message),
         SelectError::OtherSnapshot => PyValueError::new_err(message),
@@ -108,19 +108,19 @@ fn of_query(error: &SelectError, message: String) -> PyErr {
 
 impl Raise for chronoxide_reader::Error {
     fn raise(self) -> PyErr {
-        of_block(&self, message(&self))
+        block_exception(&self, message(&self))
     }
 }
 
 impl Raise for FileError {
     fn raise(self) -> PyErr {
-        of_block(&self.source, message(&self))
+        block_exception(&self.source, message(&self))
     }
 }
 
 impl Raise for FileError<SelectError> {
     fn raise(self) -> PyErr {
-        of_query(&self.source, message(&self))
+        query_exception(&self.source, message(&self))
     }
 }
 
@@ -128,7 +128,7 @@ impl Raise for FileError<FindError> {
     fn raise(self) -> PyErr {
         let message = message(&self);
         match self.source {
-            FindError::Block(error) => of_block(&error, message),
+            FindError::Block(error) => block_exception(&error, message),
             _ => PyValueError::new_err(message),
         }
     }
@@ -138,8 +138,8 @@ impl Raise for FileError<InspectError> {
     fn raise(self) -> PyErr {
         let message = message(&self);
         match self.source {
-            InspectError::Block(error) => of_block(&error, message),
-            InspectError::Select(error) => of_query(&error, message),
+            InspectError::Block(error) => block_exception(&error, message),
+            InspectError::Select(error) => query_exception(&error, message),
             _ => ChronoxideError::new_err(message),
         }
     }
@@ -147,7 +147,7 @@ impl Raise for FileError<InspectError> {
 
 impl Raise for SelectError {
     fn raise(self) -> PyErr {
-        of_query(&self, message(&self))
+        query_exception(&self, message(&self))
     }
 }
 
@@ -161,7 +161,7 @@ impl Raise for FindError {
 pub(crate) fn raise_open(error: &OpenError) -> PyErr {
     match error {
         OpenError::Io { path, source } | OpenError::OutOfResources { path, source } => os_error(source, path),
-        OpenError::Block { source, .. } => of_block(source, message(error)),
+        OpenError::Block { source, .. } => block_exception(source, message(error)),
         _ => PyOSError::new_err(message(error)),
     }
 }

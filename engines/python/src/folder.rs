@@ -10,11 +10,11 @@ use chronoxide_select::{BlockSet, Partial, SelectError, Selection};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::block::{OpenBlock, PyBlock};
+use crate::block::{OpenBlock, PyBlock, reopened};
 use crate::capsules;
 use crate::counts::cardinality;
 use crate::errors::{Raise, raise_open};
-use crate::labels::{Labels, matchers, pairs, parse, texts};
+use crate::labels::{Labels, matchers, parse_optional, texts};
 use crate::notebook;
 use crate::selection::{PyFolderSelection, Selected};
 use crate::series::PySeriesIterator;
@@ -69,7 +69,7 @@ impl Rows for OpenFolder {
 /// The live blocks of a folder, as they were when it was opened: blocks that a compaction replaced are left out.
 ///
 /// `len(folder)` is the number of series of all blocks, and iteration yields their labels; a series that several blocks
-/// have counts once for each. Like a block, a folder is a table for libraries that read Arrow, and for DataFusion, with
+/// have appears once per block. Like a block, a folder is a table for libraries that read Arrow, and for DataFusion, with
 /// one more column `block` of block ids.
 ///
 /// A damaged block is an error: a result would silently lack its series.
@@ -129,13 +129,19 @@ impl PyFolder {
         Ok(PySeriesIterator::new(all.iter().map(|(block, selection)| (*block, selection))))
     }
 
-    fn __contains__(&self, py: Python<'_>, labels: Labels) -> PyResult<bool> {
-        Ok(!self.find(py, labels)?.is_empty())
+    /// True if a block has a series with exactly these labels.
+    fn __contains__(&self, py: Python<'_>, labels: &Bound<'_, PyAny>) -> PyResult<bool> {
+        labels.extract().map_or(Ok(false), |labels| Ok(!self.find(py, labels)?.is_empty()))
+    }
+
+    /// Another process opens the folder.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
+        reopened(py, Some(self.path()))
     }
 
     /// Returns the block ids and refs of the series with exactly these labels, one for each block that has it.
     fn find(&self, py: Python<'_>, labels: Labels) -> PyResult<Vec<(String, u32)>> {
-        let found = whole(py.detach(|| self.set().query().find(&pairs(&labels))).map_err(Raise::raise)?)?;
+        let found = whole(py.detach(|| self.set().query().find(labels.pairs())).map_err(Raise::raise)?)?;
         let blocks = self.set().blocks();
         Ok(found.iter().map(|place| (blocks[place.block].id().to_string(), place.series.0)).collect())
     }
@@ -143,7 +149,7 @@ impl PyFolder {
     /// Returns the series that a PromQL selector selects; all if there is none.
     #[pyo3(signature = (selector=None))]
     fn select<'py>(&self, py: Python<'py>, selector: Option<&str>) -> PyResult<Bound<'py, PyFolderSelection>> {
-        let selector = parse(selector)?;
+        let selector = parse_optional(selector)?;
         let parts = py.detach(|| {
             let selected = self.set().query().select(matchers(&selector)).map_err(Raise::raise)?;
             check(selected.failed())?;
@@ -161,8 +167,8 @@ impl PyFolder {
     /// Returns the names of labels, in byte order: all, or those of selected series.
     #[pyo3(signature = (selector=None))]
     fn label_names(&self, py: Python<'_>, selector: Option<&str>) -> PyResult<Vec<String>> {
-        let selector = parse(selector)?;
-        texts(whole(py.detach(|| self.set().query().label_names(matchers(&selector))).map_err(Raise::raise)?)?)
+        let selector = parse_optional(selector)?;
+        texts(whole(py.detach(|| self.set().query().label_names(matchers(&selector))).map_err(Raise::raise)?)?, None)
     }
 
     /// Returns the distinct values of a label, in byte order: all, or those of selected series; at most `limit`.
@@ -174,21 +180,21 @@ impl PyFolder {
         selector: Option<&str>,
         limit: Option<usize>,
     ) -> PyResult<Vec<String>> {
-        let selector = parse(selector)?;
+        let selector = parse_optional(selector)?;
         let values = py.detach(|| self.set().query().label_values(name, matchers(&selector), limit));
-        texts(whole(values.map_err(Raise::raise)?)?)
+        texts(whole(values.map_err(Raise::raise)?)?, None)
     }
 
     /// Returns the numbers of series, names and values, as `Block.cardinality`. A series that several blocks have counts
     /// once.
-    #[pyo3(signature = (selector=None, *, limit=Some(10)))]
+    #[pyo3(signature = (selector=None, *, limit=Some(10)), text_signature = "($self, selector=None, *, limit=10)")]
     fn cardinality<'py>(
         &self,
         py: Python<'py>,
         selector: Option<&str>,
         limit: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        cardinality(py, &self.open.blocks(), parse(selector)?, limit)
+        cardinality(py, &self.open.blocks(), parse_optional(selector)?, limit)
     }
 
     /// Checks every rule of the format, in all blocks. Raises `CorruptBlockError` for the first that is broken.

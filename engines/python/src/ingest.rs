@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chronoxide_cli::is_folder;
 use chronoxide_ingest::prometheus::tsdb::is_block;
 use chronoxide_ingest::prometheus::wal::is_wal;
 use chronoxide_ingest::publish::Destination;
@@ -20,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{IngestError, io_cause, message, os_error};
+use crate::labels::Paths;
 use crate::watch::{self, Watch};
 
 /// Memory for assembling the series of a folder's blocks, unless set: blocks are cut to stay below it.
@@ -27,22 +27,6 @@ const FOLDER_MEMORY: usize = 1 << 30;
 
 /// Maximum window of a zstd stream: what the longest distance of the command-line tool needs.
 const ZSTD_WINDOW: usize = 128 << 20;
-
-/// Paths of an argument: one, or several.
-#[derive(FromPyObject)]
-pub(crate) enum Paths {
-    One(PathBuf),
-    Many(Vec<PathBuf>),
-}
-
-impl Paths {
-    pub(crate) fn into_vec(self) -> Vec<PathBuf> {
-        match self {
-            Self::One(path) => vec![path],
-            Self::Many(paths) => paths,
-        }
-    }
-}
 
 /// Returns the layout of a name.
 pub(crate) fn layout(name: &str) -> PyResult<Layout> {
@@ -54,34 +38,57 @@ pub(crate) fn layout(name: &str) -> PyResult<Layout> {
     }
 }
 
-/// Returns how an existing output file is treated.
-pub(crate) fn existing(output: &Path, force: bool) -> PyResult<Existing> {
-    if force {
-        return Ok(Existing::Replace);
+/// Place of blocks, as an argument.
+#[derive(Clone, Copy)]
+pub(crate) enum Output {
+    /// A file that must not exist, or is replaced.
+    File(Existing),
+    Folder,
+}
+
+impl Output {
+    /// Returns the kind of a path: a file if it ends in `.cx`, and a folder otherwise.
+    pub(crate) fn new(path: &Path, force: bool) -> PyResult<Self> {
+        if path.is_dir() || path.extension().is_none_or(|extension| extension != "cx") {
+            return Ok(Self::Folder);
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        folder.metadata().map_err(|error| os_error(&error, folder))?;
+        if force {
+            return Ok(Self::File(Existing::Replace));
+        }
+        if path.symlink_metadata().is_ok() {
+            let message = format!("{}: already exists (force=True replaces it)", path.display());
+            return Err(PyFileExistsError::new_err(message));
+        }
+        Ok(Self::File(Existing::Refuse))
     }
-    if output.symlink_metadata().is_ok() && !is_folder(output) {
-        return Err(PyFileExistsError::new_err(format!(
-            "{}: already exists (force=True replaces it)",
-            output.display()
-        )));
+
+    /// Refuses an option that makes several blocks, unless they go to a folder.
+    pub(crate) fn allow_several(self, option: &str, is_given: bool) -> PyResult<()> {
+        match self {
+            Self::File(_) if is_given => {
+                Err(PyValueError::new_err(format!("{option} makes several blocks: the output must be a folder")))
+            }
+            _ => Ok(()),
+        }
     }
-    Ok(Existing::Refuse)
 }
 
 /// Position in the inputs, as it is reported.
 struct Read {
     input: String,
     bytes: u64,
-    of: Option<u64>,
+    total: Option<u64>,
 }
 
 /// Publishes blocks as they are sealed.
-struct Output {
+struct Published {
     destination: Destination,
     paths: Vec<PathBuf>,
 }
 
-impl BlockSink for Output {
+impl BlockSink for Published {
     fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
         let id = chronoxide_format::view::BlockView::open(&sealed.block)?.block_id();
         let path = self.destination.publish(id, &sealed.block)?;
@@ -96,11 +103,12 @@ impl BlockSink for Output {
 ///
 /// inputs: a capture or several: files of OTLP, Prometheus text, Parquet and other formats of `chronoxide-ingest`,
 ///     compressed or not, and folders that are blocks or write-ahead logs of Prometheus
-/// output: a file for one block, or a folder for several, each named by its id; end the path of a new folder with `/`
+/// output: a file for one block, whose name ends in `.cx`, or a folder for several, each named by its id
 /// layout: "factored", "bitpacked" or "fixed"
 /// window: length of time windows as a timedelta, each of which gets blocks of its own; needs a folder
 /// max_series: maximum number of series per block; needs a folder
-/// external_labels, annotations: dicts that describe the blocks
+/// external_labels: labels that belong to all series, stored once per block
+/// annotations: notes about the blocks
 /// prometheus_names: series of OTLP get the names and labels of Prometheus's OTLP receiver
 /// skip_bad_records: skips malformed records instead of raising IngestError at the first
 /// force: replaces existing outputs
@@ -131,13 +139,10 @@ pub(crate) fn ingest<'py>(
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let is_folder = is_folder(&output);
-    if !is_folder && (window.is_some() || max_series.is_some()) {
-        let path = output.display();
-        let message =
-            format!("window and max_series make several blocks: the output must be a folder, such as {path}/");
-        return Err(PyValueError::new_err(message));
-    }
+    let kind = Output::new(&output, force)?;
+    kind.allow_several("window", window.is_some())?;
+    kind.allow_several("max_series", max_series.is_some())?;
+    let is_folder = matches!(kind, Output::Folder);
     let window = match window.map(|window| u64::try_from(window.as_nanos()).ok().and_then(NonZeroU64::new)) {
         Some(None) => return Err(PyValueError::new_err("window must be longer than zero and shorter than 584 years")),
         window => window.flatten(),
@@ -161,8 +166,10 @@ pub(crate) fn ingest<'py>(
         },
         ..IngestOptions::default()
     };
-    let existing = existing(&output, force)?;
-    let inputs = inputs.into_vec();
+    let Paths(inputs) = inputs;
+    if inputs.is_empty() {
+        return Err(PyValueError::new_err("there are no inputs"));
+    }
     for input in &inputs {
         let metadata = input.metadata().map_err(|error| os_error(&error, input))?;
         if metadata.is_dir() && !is_block(input) && !is_wal(input) {
@@ -170,20 +177,22 @@ pub(crate) fn ingest<'py>(
             return Err(PyIsADirectoryError::new_err(message));
         }
     }
-    let destination = if is_folder {
-        Destination::folder(&output, existing).map_err(|error| PyOSError::new_err(message(&error)))?
-    } else {
-        Destination::file(&output, existing)
+    let destination = match kind {
+        Output::File(existing) => Destination::file(&output, existing),
+        Output::Folder => {
+            let existing = if force { Existing::Replace } else { Existing::Refuse };
+            Destination::folder(&output, existing).map_err(|error| PyOSError::new_err(message(&error)))?
+        }
     };
 
-    let on_progress = |py: Python<'_>, Read { input, bytes, of }| {
-        progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (input, bytes, of)).map(drop))
+    let on_progress = |py: Python<'_>, Read { input, bytes, total }| {
+        progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (input, bytes, total)).map(drop))
     };
     let done = watch::run(py, on_progress, |watch| read(&inputs, options, destination, watch))?;
-    let (report, output) = done.map_err(|error| raise(&error))?;
+    let (report, published) = done.map_err(|error| raise(&error))?;
     let report = serde_json::to_string(&report).map_err(|error| IngestError::new_err(error.to_string()))?;
     let dict = PyDict::new(py);
-    dict.set_item("paths", output.paths)?;
+    dict.set_item("paths", published.paths)?;
     dict.set_item("report", py.import("json")?.call_method1("loads", (report,))?)?;
     Ok(dict)
 }
@@ -194,11 +203,11 @@ fn read(
     options: IngestOptions,
     destination: Destination,
     watch: &Arc<Watch<Read>>,
-) -> Result<(chronoxide_ingest::Report, Output), chronoxide_ingest::IngestError> {
+) -> Result<(chronoxide_ingest::Report, Published), chronoxide_ingest::IngestError> {
     let watch = Arc::clone(watch);
-    let mut ingest = Ingest::new(options, Output { destination, paths: Vec::new() }).on_progress(move |progress| {
+    let mut ingest = Ingest::new(options, Published { destination, paths: Vec::new() }).on_progress(move |progress| {
         let Progress { input, position, .. } = progress;
-        let read = Read { input: (*input).to_owned(), bytes: position.offset(), of: position.file_len() };
+        let read = Read { input: (*input).to_owned(), bytes: position.offset(), total: position.file_len() };
         if watch.report(read) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     for input in inputs {

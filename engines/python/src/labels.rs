@@ -1,23 +1,72 @@
-//! Arguments that are labels or selectors, and results that are strings.
+//! Arguments that are labels, selectors or paths, and results that are strings.
 
-use std::collections::HashMap;
+use std::path::PathBuf;
 
+use chronoxide_reader::Block;
 use chronoxide_select::{Matcher, Selector};
-use pyo3::{PyErr, PyResult};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
 
+use crate::block::PyBlock;
 use crate::errors::{CorruptBlockError, SelectorError};
+use crate::folder::PyFolder;
 
-/// Labels of one series, as an argument.
-pub(crate) type Labels = HashMap<String, String>;
+/// Labels of one series, from any mapping of strings.
+pub(crate) struct Labels(Vec<(String, String)>);
 
-/// Returns labels as pairs.
-pub(crate) fn pairs(labels: &Labels) -> Vec<(&str, &str)> {
-    labels.iter().map(|(name, value)| (&**name, &**value)).collect()
+impl Labels {
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
 }
 
-/// Parses a selector; no selector selects all series.
-pub(crate) fn parse(selector: Option<&str>) -> PyResult<Option<Selector>> {
-    let parse = |text: &str| Selector::parse_any(text).map_err(|error| SelectorError::new_err(error.to_string()));
+impl<'py> FromPyObject<'_, 'py> for Labels {
+    type Error = PyErr;
+
+    fn extract(mapping: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let expected = |_| PyTypeError::new_err("expected a mapping of label names to values");
+        let items = mapping.call_method0("items").map_err(expected)?;
+        let items = items.try_iter()?.map(|item| item?.extract::<(String, String)>());
+        items.collect::<PyResult<_>>().map_err(expected).map(Self)
+    }
+}
+
+/// Paths of files: one or several, or those of open blocks.
+pub(crate) struct Paths(pub(crate) Vec<PathBuf>);
+
+impl<'py> FromPyObject<'_, 'py> for Paths {
+    type Error = PyErr;
+
+    fn extract(paths: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Some(path) = path(&paths)? {
+            return Ok(Self(vec![path]));
+        }
+        let expected = || PyTypeError::new_err("expected a path, an open block, or several of them");
+        let mut several = Vec::new();
+        for one in paths.try_iter().map_err(|_| expected())? {
+            several.push(path(&one?)?.ok_or_else(expected)?);
+        }
+        Ok(Self(several))
+    }
+}
+
+/// Returns the path that an object is or has, or `None` if it is not a path.
+fn path(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    if object.is_instance_of::<PyBlock>() || object.is_instance_of::<PyFolder>() {
+        return object.getattr("path")?.extract();
+    }
+    let is_path = object.is_instance_of::<PyString>() || object.hasattr("__fspath__")?;
+    if is_path && !object.is_instance_of::<PyBytes>() { object.extract().map(Some) } else { Ok(None) }
+}
+
+/// Parses a selector.
+pub(crate) fn parse(text: &str) -> PyResult<Selector> {
+    Selector::parse_any(text).map_err(|error| SelectorError::new_err(error.to_string()))
+}
+
+/// Parses a selector; `None` selects all series.
+pub(crate) fn parse_optional(selector: Option<&str>) -> PyResult<Option<Selector>> {
     selector.map(parse).transpose()
 }
 
@@ -26,13 +75,15 @@ pub(crate) fn matchers(selector: &Option<Selector>) -> &[Matcher] {
     selector.as_ref().map_or(&[], Selector::matchers)
 }
 
-/// Returns names or values of labels as text.
-pub(crate) fn texts(strings: Vec<&[u8]>) -> PyResult<Vec<String>> {
-    strings.into_iter().map(|bytes| text(bytes).map(str::to_owned)).collect()
-}
-
-/// Returns a name or value of a label as text. Only a damaged block has others.
-fn text(bytes: &[u8]) -> PyResult<&str> {
-    let damaged = |error| -> PyErr { CorruptBlockError::new_err(format!("a name or value is not text: {error}")) };
-    std::str::from_utf8(bytes).map_err(damaged)
+/// Returns names or values of labels as text. Only a damaged block has others: `block` is named then, if it is known.
+pub(crate) fn texts(strings: Vec<&[u8]>, block: Option<&Block>) -> PyResult<Vec<String>> {
+    let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(error) => {
+            let reason = format!("the name or value of a label is not text: {error}");
+            let path = block.and_then(Block::path).map(|path| format!("{}: ", path.display()));
+            Err(CorruptBlockError::new_err(path.unwrap_or_default() + &reason))
+        }
+    };
+    strings.into_iter().map(text).collect()
 }

@@ -6,13 +6,13 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `open` | `open`: a path as a block or a folder |
-//! | `table` | class `Table`: base of all whose rows are series |
+//! | `open` | `open`, `open_block`, `open_folder` |
+//! | `table` | class `Table`: base class of blocks, folders and selections |
 //! | `block` | class `Block` |
 //! | `folder` | class `Folder`: the live blocks of a folder |
 //! | `selection` | classes `Selection` and `FolderSelection` |
 //! | `series` | series as dicts, and iterators over them |
-//! | `labels` | arguments that are labels or selectors, and results that are strings |
+//! | `labels` | arguments that are labels, selectors or paths, and results that are strings |
 //! | `counts` | result of `cardinality` |
 //! | `batches` | class `Batches`: record batches for any consumer of Arrow |
 //! | `capsules` | objects of Arrow and DataFusion as capsules (unsafe) |
@@ -55,7 +55,7 @@ mod _chronoxide {
     #[pymodule_export]
     use crate::ingest::ingest;
     #[pymodule_export]
-    use crate::open::open;
+    use crate::open::{open, open_block, open_folder};
     #[pymodule_export]
     use crate::selection::{PyFolderSelection, PySelection};
     #[pymodule_export]

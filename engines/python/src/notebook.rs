@@ -1,9 +1,12 @@
 //! Tables of HTML for notebooks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
+use std::sync::Arc;
 
+use arrow::array::{Array, StringViewArray};
 use chronoxide_arrow::BlockTable;
+use chronoxide_cli::human;
 use chronoxide_reader::KeyId;
 use pyo3::prelude::*;
 
@@ -13,43 +16,58 @@ use crate::series::PySeriesIterator;
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 10;
 
-/// Returns the label names of blocks with the most values as a table, below a title.
+/// Returns the label names of blocks with the most distinct values as a table, below a title.
 ///
 /// # Errors
 /// An exception if a block is damaged in a byte that was read.
 pub(crate) fn table(title: &str, blocks: &[BlockTable]) -> PyResult<String> {
-    let mut values = BTreeMap::<String, u32>::new();
+    let mut dictionaries = BTreeMap::<String, Vec<Arc<StringViewArray>>>::new();
     for block in blocks {
-        let view = block.block().view();
-        for (key, name) in (0..).zip(block.label_names().map_err(Raise::raise)?) {
-            let dictionary = view.dictionary(KeyId(key)).map_err(|error| block.block().locate(error).raise())?;
-            let known = values.entry(name).or_default();
-            *known = (*known).max(dictionary.map_or(0, |dictionary| dictionary.row_count()));
+        for (key, name) in (0..).map(KeyId).zip(block.label_names().map_err(Raise::raise)?) {
+            dictionaries.entry(name).or_default().push(block.dictionary(key).map_err(Raise::raise)?);
         }
     }
-    let mut names: Vec<(String, u32)> = values.into_iter().collect();
+    let distinct = |dictionaries: Vec<Arc<StringViewArray>>| match dictionaries.as_slice() {
+        [one] => one.len(),
+        several => several.iter().flat_map(|values| values.iter().flatten()).collect::<HashSet<&str>>().len(),
+    };
+    let mut names: Vec<(String, usize)> =
+        dictionaries.into_iter().map(|(name, dictionaries)| (name, distinct(dictionaries))).collect();
     names.sort_by(|(left, more), (right, most)| most.cmp(more).then_with(|| left.cmp(right)));
-    let mut html = format!("<b>{}</b><table><tr><th>label</th><th>values</th></tr>", escaped(title));
-    for (name, count) in names.iter().take(MAX_ROWS) {
-        let _ = write!(html, "<tr><td>{}</td><td>{count}</td></tr>", escaped(name));
-    }
-    if let Some(more @ 1..) = names.len().checked_sub(MAX_ROWS) {
-        let _ = write!(html, "<tr><td>and {more} more</td><td></td></tr>");
-    }
-    html.push_str("</table>");
-    Ok(html)
+    let rows = names.iter().take(MAX_ROWS).map(|(name, count)| vec![Some(name.clone()), Some(count.to_string())]);
+    let header = ["label", "distinct values"].map(str::to_owned);
+    Ok(html(title, &header, rows.collect(), names.len().saturating_sub(MAX_ROWS)))
 }
 
-/// Returns the labels of the first series as a table, below a title.
-pub(crate) fn series(py: Python<'_>, title: &str, series: &PySeriesIterator) -> PyResult<String> {
+/// Returns the labels of the first series as a table, a column per label, below a title.
+pub(crate) fn series(py: Python<'_>, name: &str, count: usize, series: &PySeriesIterator) -> PyResult<String> {
+    let mut first = Vec::new();
+    while first.len() < MAX_ROWS
+        && let Some(labels) = series.__next__(py)?
+    {
+        first.push(labels.extract::<BTreeMap<String, String>>()?);
+    }
+    let names: BTreeSet<String> = first.iter().flat_map(BTreeMap::keys).cloned().collect();
+    let header: Vec<String> = names.into_iter().collect();
+    let rows = first.iter().map(|labels| header.iter().map(|name| labels.get(name).cloned()).collect()).collect();
+    Ok(html(&format!("{name}: {} series", human::count(count as u64)), &header, rows, count - first.len()))
+}
+
+fn html(title: &str, header: &[String], rows: Vec<Vec<Option<String>>>, more: usize) -> String {
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
+        cells.map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect::<String>()
+    };
     let mut html = format!("<b>{}</b><table>", escaped(title));
-    for _ in 0..MAX_ROWS {
-        let Some(labels) = series.__next__(py)? else { break };
-        let text = labels.str()?;
-        let _ = write!(html, "<tr><td>{}</td></tr>", escaped(&text.to_string_lossy()));
+    let _ = write!(html, "<tr>{}</tr>", cells("th", &mut header.iter().map(String::as_str)));
+    for row in rows {
+        let _ =
+            write!(html, "<tr>{}</tr>", cells("td", &mut row.iter().map(|cell| cell.as_deref().unwrap_or_default())));
     }
     html.push_str("</table>");
-    Ok(html)
+    if more > 0 {
+        let _ = write!(html, "and {} more", human::count(more as u64));
+    }
+    html
 }
 
 /// Escapes a text for HTML.

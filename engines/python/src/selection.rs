@@ -10,6 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::block::{OpenBlock, PyBlock};
+use crate::errors::Raise;
+use crate::labels::Labels;
 use crate::notebook;
 use crate::series::{self, PySeriesIterator};
 use crate::table::{Part, PyTable, Rows};
@@ -107,8 +109,23 @@ impl PySelection {
         self.series()
     }
 
-    /// True if a ref is selected.
-    fn __contains__(&self, series: u32) -> bool {
+    /// True if a series with exactly these labels is selected.
+    fn __contains__(&self, labels: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(labels) = labels.extract::<Labels>() else { return Ok(false) };
+        let block = self.selected.block();
+        let found = block.view().find(labels.pairs().iter().map(|(name, value)| (name, value)));
+        let found = found.map_err(|error| block.locate(error).raise())?;
+        Ok(found.is_some_and(|series| self.selected.selection.contains(series)))
+    }
+
+    /// True if the selections have the same series of equal blocks.
+    fn __eq__(&self, other: &Self) -> bool {
+        let (this, other) = (&self.selected, &other.selected);
+        this.block().view().block_id() == other.block().view().block_id() && this.selection == other.selection
+    }
+
+    /// Returns true if a ref is selected.
+    fn has_ref(&self, series: u32) -> bool {
         self.selected.selection.contains(SeriesRef(series))
     }
 
@@ -125,12 +142,12 @@ impl PySelection {
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        let count = format!("{} series", human::count(self.__len__() as u64));
-        Ok(format!("<chronoxide.Selection: {count} of {}>", self.selected.open.title()?))
+        let [selected, all] = [self.__len__() as u64, self.selected.open.series_count()?.into()].map(human::count);
+        Ok(format!("<chronoxide.Selection {}: {selected} of {all} series>", self.selected.open.name()))
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        notebook::series(py, &self.__repr__()?, &self.series())
+        notebook::series(py, &self.selected.open.name(), self.__len__(), &self.series())
     }
 }
 
@@ -149,7 +166,7 @@ impl Rows for SelectedOfFolder {
     }
 }
 
-/// Selected series of the blocks of a folder. A series that several blocks have is there once for each.
+/// Selected series of the blocks of a folder. A series that several blocks have appears once per block.
 #[pyclass(frozen, extends = PyTable, module = "chronoxide", name = "FolderSelection")]
 pub(crate) struct PyFolderSelection {
     selected: Arc<SelectedOfFolder>,
@@ -169,9 +186,9 @@ impl PyFolderSelection {
 
 #[pymethods]
 impl PyFolderSelection {
-    /// Selected series of each block, in the order of the folder's blocks. Some may be empty.
+    /// Selections of each block, in the order of the folder's blocks. Some may be empty.
     #[getter]
-    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PySelection>>> {
+    fn selections<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PySelection>>> {
         self.selected.parts.iter().map(|part| PySelection::from_selected(py, Arc::clone(part))).collect()
     }
 
@@ -190,6 +207,6 @@ impl PyFolderSelection {
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        notebook::series(py, &self.__repr__(), &self.series())
+        notebook::series(py, "folder", self.__len__(), &self.series())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use chronoxide_reader::{Block, Error, SeriesRef};
 use chronoxide_select::Selection;
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyString};
 
@@ -39,11 +39,14 @@ pub(crate) fn get_item<'py>(
         let items = positions.map(|position| item(usize::try_from(position)?)).collect::<PyResult<Vec<_>>>()?;
         return Ok(PyList::new(py, items)?.into_any());
     }
-    let number: isize = index.extract()?;
-    let position = if number < 0 { number.checked_add_unsigned(len) } else { Some(number) };
+    let number = match index.extract::<isize>() {
+        Err(error) if !error.is_instance_of::<PyOverflowError>(py) => return Err(error),
+        number => number.ok(),
+    };
+    let position = number.and_then(|number| if number < 0 { number.checked_add_unsigned(len) } else { Some(number) });
     match position.and_then(|position| usize::try_from(position).ok()).filter(|position| *position < len) {
         Some(position) => Ok(item(position)?.into_any()),
-        None => Err(PyIndexError::new_err(format!("index {number} is out of range: there are {len} series"))),
+        None => Err(PyIndexError::new_err(format!("index {index} is out of range: there are {len} series"))),
     }
 }
 

@@ -7,7 +7,7 @@ use chronoxide_select::Selection;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::batches::{PyBatches, Shape};
+use crate::batches::{PyBatches, Shape, StringType};
 
 /// Selected series of a block; all if there is no selection.
 pub(crate) type Part = (BlockTable, Option<Selection>);
@@ -43,9 +43,11 @@ impl PyTable {
 impl PyTable {
     /// Returns the series as record batches of Arrow, which any library that reads Arrow takes.
     ///
-    /// columns: names of labels, each a column beside `series_ref`; all labels if None
+    /// labels: names of labels, each a column beside `series_ref`; all labels if None. A label that no series has is a
+    ///     column of nulls
     /// as_map: one column `labels` with a map of all labels, instead of a column per label
-    /// dictionaries: columns of type dictionary<uint32, string_view>; otherwise string_view
+    /// strings: type of labels: "dictionary" (dictionary<uint32, string_view>), "view" (string_view), or "utf8"
+    ///     (string), which copies them
     /// in_label_order: sorts the series of each block by their labels instead of their refs
     /// batch_size: number of series per batch
     /// limit: maximum number of series
@@ -56,20 +58,23 @@ impl PyTable {
     /// >>> table["pod"].to_pylist()
     /// ['api-1', 'api-2', 'db-1']
     #[pyo3(signature = (
-        columns=None, *, as_map=false, dictionaries=true, in_label_order=false, batch_size=8192, limit=None
+        labels=None, *, as_map=false, strings="dictionary", in_label_order=false, batch_size=8192, limit=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn batches(
         &self,
         py: Python<'_>,
-        columns: Option<Vec<String>>,
+        labels: Option<Vec<String>>,
         as_map: bool,
-        dictionaries: bool,
+        strings: &str,
         in_label_order: bool,
         batch_size: usize,
         limit: Option<u64>,
     ) -> PyResult<PyBatches> {
-        self.shaped(py, &Shape { columns, as_map, dictionaries, in_label_order, batch_size, limit })
+        self.shaped(
+            py,
+            &Shape { labels, as_map, strings: StringType::from_name(strings)?, in_label_order, batch_size, limit },
+        )
     }
 
     #[pyo3(signature = (requested_schema=None))]

@@ -1,7 +1,11 @@
 """Blocks, selections and folders against the labelsets that they were made from."""
 
+import copy
+import multiprocessing
+import pickle
 import shutil
 import threading
+import types
 
 import pytest
 from conftest import GOLDEN, key, labels_of_dump
@@ -44,19 +48,24 @@ def test_a_block_has_all_series_once(block, rows):
 
 def test_indexes_out_of_range_are_index_errors(block):
     assert block[-1] == block[len(block) - 1]
-    for index in [len(block), -len(block) - 1, 2**70]:
-        with pytest.raises((IndexError, OverflowError)):
+    for index in [len(block), -len(block) - 1, 2**70, -(2**70)]:
+        with pytest.raises(IndexError):
             block[index]
+        with pytest.raises(IndexError):
+            block.select()[index]
     with pytest.raises(TypeError):
         block["pod"]
 
 
-def test_labelsets_that_are_not_there_are_not_found(block, rows):
+def test_labelsets_that_are_not_there_are_not_found(block, folder, rows):
     assert block.find({**rows[0], "pod": "other"}) is None
     assert block.find({}) is None
     assert block.find({**rows[0], "empty": ""}) == block.find(rows[0])
-    with pytest.raises(TypeError):
-        block.find({"pod": 7})
+    assert block.find(types.MappingProxyType(rows[0])) == block.find(rows[0])
+    assert 5 not in block and None not in folder and "up" not in block.select()
+    for wrong in [{"pod": 7}, 7, ["pod"]]:
+        with pytest.raises(TypeError):
+            block.find(wrong)
 
 
 SELECTORS = [
@@ -77,7 +86,8 @@ def test_a_selection_has_the_series_that_match(block, folder, rows, selector, ma
     assert len(selection) == len(expected)
     assert selection.refs() == sorted(block.find(labels) for labels in expected)
     assert [selection[number] for number in range(len(selection))] == list(selection)
-    assert all(ref in selection for ref in selection.refs()) and len(block) not in selection
+    assert all(map(selection.has_ref, selection.refs())) and not selection.has_ref(len(block))
+    assert all(labels in selection for labels in expected[:50]) and {"pod": "other"} not in selection
     names = sorted({name for labels in expected for name in labels})
     assert block.label_names(selector) == folder.label_names(selector) == names
     pods = sorted({labels["pod"] for labels in expected})
@@ -85,7 +95,7 @@ def test_a_selection_has_the_series_that_match(block, folder, rows, selector, ma
 
     both = folder.select(selector)
     assert {key(labels) for labels in both} == {key(labels) for labels in expected}
-    assert len(both) == len(list(both)) == sum(map(len, both.parts))
+    assert len(both) == len(list(both)) == sum(map(len, both.selections))
     counts = block.cardinality(selector)
     assert counts["series"] == len(expected) == folder.cardinality(selector)["series"]
     assert counts["labels"] == sum(map(len, expected))
@@ -106,7 +116,9 @@ def test_selections_are_sets(block):
     assert (cart & zone).refs() == block.select('{service="cart",zone="a"}').refs()
     assert (cart - zone).refs() == block.select('{service="cart",zone!="a"}').refs()
     assert set((cart | zone).refs()) == set(cart.refs()) | set(zone.refs())
+    assert cart == block.select('{service="cart"}') and cart != zone and cart != "cart"
     other = chronoxide.open(GOLDENS[0]).select()
+    assert other != cart
     with pytest.raises(ValueError, match="different blocks"):
         cart | other
 
@@ -145,13 +157,38 @@ def test_a_mapped_block_outlives_its_file(block_path, tmp_path):
         assert len(list(iterator)) > 100
 
 
+def test_equal_blocks_are_equal(block, folder, block_path):
+    again = chronoxide.open_block(block_path, mmap=False)
+    assert again == block == block.select().block and hash(again) == hash(block)
+    assert folder.blocks == folder.blocks and folder.blocks[0] != folder.blocks[1]
+    assert block != block_path and len({block, again}) == 1
+
+
+def test_other_processes_open_blocks_again(block, folder):
+    assert pickle.loads(pickle.dumps(block)) == block == copy.copy(block)
+    assert len(pickle.loads(pickle.dumps(folder))) == len(folder)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(len, [block, folder]) == [len(block), len(folder)]
+
+
+def test_a_folder_is_not_a_block(block_path):
+    assert len(chronoxide.open_folder(block_path.parent).blocks) == 1
+    for wrong in [lambda: chronoxide.open_block(block_path.parent), lambda: chronoxide.open_folder(block_path)]:
+        with pytest.raises(OSError):
+            wrong()
+
+
 def test_objects_describe_themselves(block, folder):
     assert f"{len(block):,} series" in repr(block) and "5 label names" in repr(block)
-    assert repr(block.select("up")).startswith("<chronoxide.Selection: ")
+    selected = len(block.select("up"))
+    assert repr(block.select("up")) == f"<chronoxide.Selection {block.path}: {selected} of {len(block):,} series>"
     assert "2 blocks" in repr(folder)
-    for described in [block, folder, block.select(), folder.select()]:
+    for described in [block, folder, block.select(), folder.select(), block.select("none")]:
         html = described._repr_html_()
         assert html.count("<table>") == html.count("</table>") == 1
+    assert "<td>pod</td><td>97</td>" in block._repr_html_() and "<td>pod</td><td>97</td>" in folder._repr_html_()
+    shown = block.select()._repr_html_()
+    assert "<th>pod</th>" in shown and f"and {len(block) - 10:,} more" in shown
 
 
 def test_html_is_escaped(tmp_path):

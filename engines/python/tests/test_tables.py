@@ -1,12 +1,16 @@
 """Blocks as tables of pyarrow, Polars, pandas, DuckDB and DataFusion, against each other and plain loops."""
 
 import collections
+import gc
+import pathlib
+import shutil
 
 import datafusion
 import duckdb
 import pandas
 import polars
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 import pytest
 from conftest import GOLDEN, key
@@ -31,7 +35,7 @@ def test_a_golden_is_a_table_of_its_series(path):
     table.validate(full=True)
     assert labels_of(table) == list(block)
     assert table.column_names[1:] == block.label_names()
-    plain = pyarrow.table(block.batches(dictionaries=False))
+    plain = pyarrow.table(block.batches(strings="view"))
     plain.validate(full=True)
     assert labels_of(plain) == list(block)
     maps = pyarrow.table(block.batches(as_map=True))["labels"].to_pylist()
@@ -39,11 +43,16 @@ def test_a_golden_is_a_table_of_its_series(path):
 
 
 def test_the_strings_of_a_table_are_those_of_the_block(block):
-    column = pyarrow.table(block)["pod"].combine_chunks()
-    views = column.dictionary if isinstance(column, pyarrow.DictionaryArray) else column.chunk(0).dictionary
-    assert views.type == pyarrow.string_view()
-    [buffer] = views.buffers()[2:]
-    assert buffer.size <= block.nbytes
+    for strings in ["dictionary", "view"]:
+        table = pyarrow.table(chronoxide.open_block(block.path).batches(["note"], strings=strings))
+        column = table["note"].chunk(0)
+        views = column.dictionary if strings == "dictionary" else column
+        assert views.type == pyarrow.string_view()
+        buffers = [buffer for buffer in views.buffers()[2:] if buffer is not None]
+        assert buffers
+        maps = [line.split()[0].split("-") for line in open("/proc/self/maps") if str(block.path) in line]
+        inside = [any(int(a, 16) <= buffer.address < int(b, 16) for a, b in maps) for buffer in buffers]
+        assert all(inside), strings
 
 
 def test_batches_have_the_shape_that_was_asked_for(block, rows):
@@ -54,7 +63,14 @@ def test_batches_have_the_shape_that_was_asked_for(block, rows):
     assert pyarrow.Table.from_batches(batches)["absent"].null_count == 2100
     ordered = labels_of(pyarrow.table(block.batches(in_label_order=True)))
     assert ordered == sorted(rows, key=lambda labels: [part.encode() for pair in key(labels) for part in pair])
-    for wrong in [{"columns": ["pod", "pod"]}, {"columns": ["pod"], "as_map": True}, {"batch_size": 0}]:
+    for wrong in [
+        {"labels": ["pod", "pod"]},
+        {"labels": ["series_ref"]},
+        {"labels": ["block"]},
+        {"labels": ["pod"], "as_map": True},
+        {"batch_size": 0},
+        {"strings": "text"},
+    ]:
         with pytest.raises(ValueError):
             block.batches(**wrong)
 
@@ -76,13 +92,34 @@ def test_the_requested_schema_decides_about_dictionaries(block):
     reader = pyarrow.RecordBatchReader.from_stream(block, schema=plain)
     assert reader.schema.types == plain.types and reader.schema.names == plain.names
     assert labels_of(reader.read_all()) == list(block)
+    strings = pyarrow.schema([(name, pyarrow.string()) for name in names])
+    assert pyarrow.RecordBatchReader.from_stream(block, schema=strings).schema.types[1:] == strings.types
 
 
-def test_an_unused_stream_is_released(block):
-    for _ in range(100):
-        block.__arrow_c_stream__()
-        block.__arrow_c_schema__()
-    pyarrow.RecordBatchReader.from_stream(block).read_next_batch()
+def test_copied_strings_are_for_all_of_pyarrow(block, folder, tmp_path):
+    table = pyarrow.table(block.batches(strings="utf8"))
+    table.validate(full=True)
+    assert table.schema.field("pod").type == pyarrow.string() and labels_of(table) == list(block)
+    pyarrow.parquet.write_table(table, tmp_path / "labels.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "labels.parquet").equals(table)
+    filtered = table.filter(pyarrow.compute.field("service") == "cart").sort_by("pod")
+    assert filtered.num_rows == len(block.select('{service="cart"}'))
+    maps = pyarrow.table(folder.batches(strings="utf8", as_map=True))
+    assert [dict(labels) for labels in maps["labels"].to_pylist()] == list(folder)
+
+
+def test_a_stream_that_is_not_read_to_its_end_is_released(block, tmp_path):
+    copy = shutil.copy(block.path, tmp_path / "copy.cx")
+    opened = chronoxide.open_block(copy)
+    unused = [(opened.__arrow_c_stream__(), opened.__arrow_c_schema__()) for _ in range(10)]
+    begun = pyarrow.RecordBatchReader.from_stream(opened)
+    begun.read_next_batch()
+    del opened
+    maps = pathlib.Path("/proc/self/maps")
+    assert "copy.cx" in maps.read_text()
+    del unused, begun
+    gc.collect()
+    assert "copy.cx" not in maps.read_text()
 
 
 def expected_counts(rows):
@@ -108,6 +145,10 @@ def test_polars_reads_a_block(block, rows):
     )
     counts = chosen.group_by(polars.col("service").cast(polars.String)).len()
     assert dict(counts.iter_rows()) == expected_counts(rows)
+    plain = polars.DataFrame(block.batches(["pod"], strings="view")).filter(polars.col("pod").str.ends_with("7"))
+    assert plain.height == sum(labels["pod"].endswith("7") for labels in rows)
+    structs = polars.from_arrow(block).struct.unnest()
+    assert structs.equals(frame)
     selected = polars.DataFrame(block.select("up").batches(["pod"]))
     assert sorted(selected["pod"].cast(polars.String)) == sorted(labels["pod"] for labels in block.select("up"))
 
@@ -118,7 +159,7 @@ def test_pandas_reads_a_block(block, rows):
     chosen = frame[frame["__name__"].astype(str).str.startswith("http") & (frame["zone"].astype(object) != "a")]
     counts = chosen.groupby("service", observed=True).size()
     assert counts.to_dict() == expected_counts(rows)
-    assert isinstance(frame, pandas.DataFrame)
+    assert pandas.DataFrame.from_arrow(block).equals(frame)
 
 
 def test_duckdb_queries_a_block(block, rows):
@@ -129,7 +170,7 @@ def test_duckdb_queries_a_block(block, rows):
 
 
 def test_duckdb_queries_a_block_by_its_name(block, rows):
-    series = block.batches(dictionaries=False)
+    series = block.batches(strings="view")
     assert series is not None
     assert dict(duckdb.sql(QUERY).fetchall()) == expected_counts(rows)
 
@@ -175,8 +216,18 @@ def test_datafusion_joins_a_folder_with_samples(folder, tmp_path):
     assert dict(zip(found["service"], found["total"])) == dict(expected)
 
 
+def test_datafusion_takes_selections_as_arrow(block):
+    session = datafusion.SessionContext()
+    session.from_arrow(block.select("up"), name="up")
+    assert session.sql("SELECT count(*) AS n FROM up").to_pydict()["n"] == [len(block.select("up"))]
+
+
 def test_datafusion_gets_errors_of_other_sessions(block):
+    class Wrong:
+        def __datafusion_logical_extension_codec__(self):
+            return 7
+
     with pytest.raises(AttributeError):
         block.__datafusion_table_provider__(object())
     with pytest.raises(TypeError):
-        block.__datafusion_table_provider__(7 and type("S", (), {"__datafusion_logical_extension_codec__": lambda s: 7})())
+        block.__datafusion_table_provider__(Wrong())

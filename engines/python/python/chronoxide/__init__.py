@@ -47,7 +47,10 @@ from ._chronoxide import (
     compact,
     ingest,
     open,
+    open_block,
+    open_folder,
 )
+from .types import Compacted, Ingested, Layout, Strings
 
 __version__ = _version("chronoxide")
 
@@ -56,16 +59,22 @@ __all__ = [
     "Block",
     "ChronoxideError",
     "CompactError",
+    "Compacted",
     "CorruptBlockError",
     "Folder",
     "FolderSelection",
     "IngestError",
+    "Ingested",
+    "Layout",
     "Selection",
     "SelectorError",
     "SeriesIterator",
+    "Strings",
     "Table",
     "UnsupportedBlockError",
     "compact",
     "ingest",
     "open",
+    "open_block",
+    "open_folder",
 ]

@@ -1,0 +1,30 @@
+"""Types of arguments and results."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypedDict
+
+AnyPath: TypeAlias = str | PathLike[str]
+
+Layout: TypeAlias = Literal["factored", "bitpacked", "fixed"]
+"""Layout of a block: see docs/layouts.md."""
+
+Strings: TypeAlias = Literal["dictionary", "view", "utf8"]
+"""Arrow type of the strings of labels."""
+
+
+class Ingested(TypedDict):
+    """Result of ``ingest``."""
+
+    paths: list[Path]
+    report: dict[str, Any]
+
+
+class Compacted(TypedDict):
+    """Result of ``compact``."""
+
+    paths: list[Path]
+    series_in: int
+    series_out: int
+    duplicates: int
+    dropped: int
