@@ -64,6 +64,7 @@
 //! | `values` | evaluation of a condition on the values of a label |
 //! | `numbers` | comparisons of `series_ref` as ranges |
 //! | `series_exec` | the plan that reads series |
+//! | `refs_of_joins` | [`RefsOfJoins`]: conditions on refs that follow from a join |
 //! | `statistics` | numbers of rows, nulls and distinct values |
 //! | `factory` | `CREATE EXTERNAL TABLE ... STORED AS CHRONOXIDE` |
 //! | `functions` | table functions `series`, `label_names` and `label_values` |
@@ -73,6 +74,7 @@ mod functions;
 mod location;
 mod numbers;
 mod predicate;
+mod refs_of_joins;
 mod series_exec;
 mod series_table;
 mod statistics;
@@ -82,6 +84,7 @@ pub use chronoxide_arrow::Strings;
 pub use factory::{SeriesTableFactory, register, register_mapped};
 pub use functions::{LabelNames, LabelValues, Series};
 pub use location::Access;
+pub use refs_of_joins::RefsOfJoins;
 pub use series_table::SeriesTable;
 
 /// The examples of the document are tests of this crate.

@@ -8,14 +8,15 @@ use arrow::datatypes::{DataType, Schema, SchemaRef};
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_reader::KeyId;
 use chronoxide_select::{AcceptedCodes, Ranges, Searcher, Selection};
-use datafusion::catalog::Session;
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, plan_err};
 use datafusion::error::Result;
+use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::expr_rewriter::unnormalize_col;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, Operator};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use crate::location::external;
 use crate::numbers::refs;
@@ -142,21 +143,24 @@ fn is_total(operator: Operator) -> bool {
 }
 
 impl Predicate {
-    /// Prepares conditions for which [`is_exact`] is true.
+    /// Prepares conditions for which [`is_exact`] is true. They need neither functions nor the state of a session.
     pub(crate) fn new<'c>(
-        state: &dyn Session,
         schema: &SchemaRef,
         filters: &[Expr],
         content: impl Fn(&str) -> Option<&'c ColumnContent>,
     ) -> Result<Self> {
         let one_row = RecordBatchOptions::new().with_row_count(Some(1));
         let row_without_columns = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &one_row)?;
+        let properties = ExecutionProps::new();
+        let physical = |filter: &Expr, columns: &DFSchema| {
+            create_physical_expr(filter, columns, &properties, &PhysicalPlanningContext::default())
+        };
         let mut conditions = Vec::with_capacity(filters.len());
         for filter in filters {
             let columns = filter.column_refs();
             // The optimizer makes a constant of a condition that no row, or each, satisfies.
             if columns.is_empty() {
-                let condition = state.create_physical_expr(filter.clone(), &DFSchema::empty())?;
+                let condition = physical(filter, &DFSchema::empty())?;
                 conditions.push(Condition::Constant(accepts_row(&condition, &row_without_columns)?));
                 continue;
             }
@@ -164,10 +168,10 @@ impl Predicate {
             let Some((column, content)) = known else {
                 return plan_err!("{filter} was pushed to a table without its columns");
             };
-            let physical = || {
+            let alone = || {
                 let field = schema.field_with_name(column)?.clone();
                 let alone = DFSchema::try_from(Schema::new(vec![field]))?;
-                state.create_physical_expr(unnormalize_col(filter.clone()), &alone)
+                physical(&unnormalize_col(filter.clone()), &alone)
             };
             conditions.push(match content {
                 ColumnContent::Label(name) => {
@@ -175,13 +179,13 @@ impl Predicate {
                         Some(lookup) => LabelCondition::Lookup(lookup),
                         None => {
                             let column = Column::label(name).with_name(column);
-                            LabelCondition::Values { column, condition: physical()? }
+                            LabelCondition::Values { column, condition: alone()? }
                         }
                     };
                     Condition::Label { name: name.clone(), condition }
                 }
                 ColumnContent::BlockId => {
-                    Condition::Block { column: Column::block_id().with_name(column), condition: physical()? }
+                    Condition::Block { column: Column::block_id().with_name(column), condition: alone()? }
                 }
                 _ => match refs(filter) {
                     Some(refs) => Condition::Refs(refs),

@@ -8,7 +8,7 @@ use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings, schema};
 use chronoxide_reader::Block;
-use chronoxide_select::BlockSet;
+use chronoxide_select::{BlockSet, Selection};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -68,12 +68,8 @@ impl SeriesTable {
         for block in &blocks {
             names.extend(block.label_names().map_err(external)?);
         }
-        let mut columns = Vec::with_capacity(names.len() + 2);
-        if is_folder {
-            columns.push(Column::block_id().beside(names.iter().map(String::as_str)));
-        }
-        columns.push(Column::series_ref().beside(names.iter().map(String::as_str)));
-        columns.extend(names.into_iter().map(Column::label));
+        let own = is_folder.then(Column::block_id).into_iter().chain([Column::series_ref()]);
+        let columns = Column::with_labels(own, names.into_iter().collect());
         // Most operators of DataFusion have a fast path for views, and none for dictionaries.
         let strings = Strings::View;
         let schema = schema(&columns, strings).map_err(external)?;
@@ -101,8 +97,13 @@ impl SeriesTable {
         &self.blocks
     }
 
+    /// Returns the series of a block that satisfy conditions that were pushed to this table.
+    pub(crate) fn select(&self, block: &BlockTable, filters: &[Expr]) -> Result<Selection> {
+        Predicate::new(&self.schema, filters, |name| self.content(name))?.select(block, self.strings)
+    }
+
     /// Returns the content of a column.
-    fn content(&self, name: &str) -> Option<&ColumnContent> {
+    pub(crate) fn content(&self, name: &str) -> Option<&ColumnContent> {
         self.columns.iter().find(|column| column.name() == name).map(Column::content)
     }
 }
@@ -132,7 +133,7 @@ impl TableProvider for SeriesTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let predicate = Predicate::new(state, &self.schema, filters, |name| self.content(name))?;
+        let predicate = Predicate::new(&self.schema, filters, |name| self.content(name))?;
         let mut selected = Vec::with_capacity(self.blocks.len());
         for block in &*self.blocks {
             selected.push((block.clone(), predicate.select(block, self.strings)?));
