@@ -51,7 +51,7 @@ pub struct SeriesTableFactory {
 }
 
 impl SeriesTableFactory {
-    /// Makes a factory that opens files in a way.
+    /// Makes a factory that opens files by `access`.
     #[must_use]
     pub fn new(access: Access) -> Self {
         Self { access }

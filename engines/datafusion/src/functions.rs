@@ -1,6 +1,8 @@
 //! Table functions: `series`, `label_names` and `label_values`.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::str::Utf8Error;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
@@ -109,6 +111,18 @@ fn parse(selector: &str) -> Result<Selector> {
     }
 }
 
+/// Error of a damaged block.
+#[derive(Debug)]
+struct NotText(Utf8Error);
+
+impl fmt::Display for NotText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the name or value of a label is not text: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotText {}
+
 /// Returns the distinct texts of all blocks as a table of one column.
 fn distinct(
     column: &str,
@@ -122,8 +136,10 @@ fn distinct(
         let view = table.block().view();
         let found = texts(&Searcher::new(&view, table.index()));
         let found = found.map_err(|error| external(table.block().locate(error)))?;
-        // Labels are UTF-8; in a damaged block that was not verified, a reader of text fails.
-        all.extend(found.into_iter().map(|text| String::from_utf8_lossy(text).into_owned()));
+        for text in found {
+            let text = std::str::from_utf8(text).map_err(|error| external(table.block().locate(NotText(error))))?;
+            all.insert(text.to_owned());
+        }
     }
     let values: ArrayRef = Arc::new(StringViewArray::from_iter_values(all));
     let schema = Arc::new(Schema::new(vec![Field::new(column, DataType::Utf8View, false)]));

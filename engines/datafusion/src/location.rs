@@ -21,7 +21,7 @@ impl Access {
     /// Maps files.
     ///
     /// # Safety
-    /// The contract of [`Block::map`], for all files that are opened by this access, whenever that is: they are never
+    /// The contract of [`Block::map`], for all files that are opened by this access, now or later: they are never
     /// changed or truncated while they are open, only deleted or replaced by renaming. Published blocks meet it.
     #[must_use]
     pub const unsafe fn mapped() -> Self {

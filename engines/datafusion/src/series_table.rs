@@ -79,7 +79,7 @@ impl SeriesTable {
     /// Sets the type of columns of labels.
     ///
     /// # Errors
-    /// None, in practice.
+    /// The schema cannot be made, which has no known cause: the columns are those of the table.
     pub fn with_strings(self, strings: Strings) -> Result<Self> {
         let schema = schema(&self.columns, strings).map_err(external)?;
         Ok(Self { strings, schema, ..self })

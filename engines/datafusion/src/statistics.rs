@@ -19,13 +19,13 @@ pub(crate) fn statistics(
 ) -> Result<Statistics> {
     let row_count: usize = selected.iter().map(|(_, series)| series.count() as usize).sum();
     let column_statistics = match selected {
-        [(table, series)] => of_block(table, series, columns, strings)?,
+        [(table, series)] => block_statistics(table, series, columns, strings)?,
         _ => vec![ColumnStatistics::new_unknown(); columns.len()],
     };
     Ok(Statistics { num_rows: Precision::Exact(row_count), total_byte_size: Precision::Absent, column_statistics })
 }
 
-fn of_block(
+fn block_statistics(
     table: &BlockTable,
     series: &Selection,
     columns: &[Column],
@@ -66,13 +66,13 @@ fn of_block(
     };
     let statistics = |column: &Column| match column.content() {
         ColumnContent::Label(name) => label(name),
-        ColumnContent::SeriesRef => Ok(of_refs(series, row_count)),
+        ColumnContent::SeriesRef => Ok(ref_statistics(series, row_count)),
         _ => Ok(ColumnStatistics::new_unknown()),
     };
     columns.iter().map(statistics).collect()
 }
 
-fn of_refs(series: &Selection, row_count: usize) -> ColumnStatistics {
+fn ref_statistics(series: &Selection, row_count: usize) -> ColumnStatistics {
     let number = |series: chronoxide_reader::SeriesRef| ScalarValue::UInt64(Some(series.0.into()));
     let known = ColumnStatistics::new_unknown()
         .with_null_count(Precision::Exact(0))

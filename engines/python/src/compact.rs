@@ -89,7 +89,7 @@ pub(crate) fn compact<'py>(
         max_series_per_block,
         keep: selectors(&keep)?,
         drop: selectors(&drop)?,
-        rewrite: Rewrite { drop_labels, rename_labels: rename_labels.into_iter().collect(), ..Rewrite::default() },
+        rewrite: Rewrite { drop_labels, rename_labels: rename_labels.into_iter().collect() },
         keeps_inputs: true,
         ..CompactOptions::default()
     };

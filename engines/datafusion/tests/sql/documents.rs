@@ -49,7 +49,9 @@ async fn the_statements_of_the_documents_run() {
             for name in ["week.cx", "blocks/", "samples.parquet"] {
                 placed = placed.replace(&format!("'{name}'"), &format!("'{}'", folder.path().join(name).display()));
             }
-            row_count += rows(&context, &placed).await.unwrap_or_else(|error| panic!("{statement}: {error}")).len();
+            let found = rows(&context, &placed).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+            assert!(!found.is_empty() || statement.starts_with("CREATE"), "{statement}");
+            row_count += found.len();
         }
         assert_eq!(statements.len(), expected, "statements of {document}");
         assert!(row_count > 0, "rows of {document}");

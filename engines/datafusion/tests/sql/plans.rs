@@ -39,18 +39,15 @@ async fn counts_are_known_without_reading() {
 
 #[tokio::test]
 async fn groups_and_distinct_values_agree() {
-    for name in ["plain-bitpacked", "factored-lists", "plain-fixedwidth"] {
-        let Some(golden) = goldens().into_iter().find(|golden| golden.name == name) else { continue };
-        let context = session_of_block(&golden.bytes);
+    for (name, label) in [("plain-bitpacked", "job"), ("planned-small", "host"), ("plain-fixedwidth", "job")] {
+        let context = session_of_block(&golden(name));
         for query in [
             "SELECT job, count(*), min(pod), max(series_ref) FROM {} GROUP BY job",
             "SELECT job, pod, count(*) FROM {} GROUP BY job, pod",
             "SELECT count(DISTINCT job), count(DISTINCT pod), count(pod) FROM {}",
             "SELECT a.series_ref, b.series_ref FROM {} a JOIN model b ON a.job = b.job AND a.pod = b.pod",
         ] {
-            if context.table("model").await.expect("a table").schema().has_column_with_unqualified_name("pod") {
-                agree(&context, query).await;
-            }
+            agree(&context, &query.replace("job", label)).await;
         }
     }
 }
