@@ -346,8 +346,8 @@ impl Index {
         Some(&self.columns[uses[place].column as usize])
     }
 
-    /// Like [`Index::keyset_column`], for keysets that are asked for in order. `place` is where the last search for this
-    /// key ended, 0 before the first. Nearly always it is next to where this one ends.
+    /// Like [`Index::keyset_column`], for keysets in ascending order. `place` is where the last search for this key
+    /// ended, 0 before the first. Nearly always it is next to where this one ends.
     pub(crate) fn next_keyset_column(&self, keyset: u32, key: KeyId, place: &mut usize) -> Option<&IndexedColumn> {
         let (_, uses) = self.split_uses(key);
         let table = self.keyset_table(keyset).0;

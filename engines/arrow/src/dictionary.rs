@@ -53,7 +53,7 @@ fn strings_of_symbols(view: &View<'_>, arena: &Arena, key: KeyId, symbols: &[u32
     Ok(unsafe { StringViewArray::new_unchecked(ScalarBuffer::from(views), arena.buffers().clone(), None) })
 }
 
-/// Returns an array of values by their codes, or `None` if a code is out of range. Codes of nulls must be in range, too,
+/// Returns an array of values by their codes, or `None` if a code is out of range. Codes of nulls must be in range too,
 /// unless all are null.
 pub(crate) fn dictionary_array(
     codes: UInt32Array,

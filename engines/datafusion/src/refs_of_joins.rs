@@ -25,8 +25,8 @@ const MAX_RANGES: usize = 16;
 const MIN_SKIPPED: u64 = 4;
 
 /// Optimizer rule for `series JOIN samples ON series.series_ref = samples.series_ref WHERE series.job = 'api'`: the
-/// conditions on labels give ranges of refs, which become a condition on the samples. A file that is sorted by refs then
-/// skips most of its pages.
+/// conditions on labels give ranges of refs, which become a condition on the samples. Of a file that is sorted by refs,
+/// most pages are skipped then.
 ///
 /// Applies to inner joins with a table of one block. [`register`](crate::register) adds it to a session.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,8 +62,8 @@ impl OptimizerRule for RefsOfJoins {
     }
 }
 
-/// Returns the condition that a join with `series.refs` lays on `other.column`, or `None` if there is no such condition,
-/// it would not help, or `other` has it already.
+/// Returns the condition on `other.column` that follows from a join with `series.refs`. Returns `None` if nothing
+/// follows, the condition would not help, or `other` has it already.
 fn condition(series: &LogicalPlan, refs: &Column, other: &LogicalPlan, column: &Column) -> Result<Option<Expr>> {
     let data_type = other.schema().field_from_column(column)?.data_type();
     if !data_type.is_integer() {
@@ -122,8 +122,8 @@ fn merged(selection: &Selection, most: usize) -> Vec<Range<SeriesRef>> {
     first_and_last.map(|(first, last)| first.start..last.end).collect()
 }
 
-/// Returns the condition that a column of integers lies in one of several ranges, or `None` if its type is too small for
-/// a ref.
+/// Returns the condition that a column of integers lies in one of several ranges, or `None` if its type is too small
+/// for a ref.
 fn within(ranges: &[Range<SeriesRef>], column: &Column, data_type: &DataType) -> Result<Option<Expr>> {
     let mut conditions = Vec::with_capacity(ranges.len());
     for range in ranges {

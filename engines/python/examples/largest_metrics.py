@@ -1,4 +1,4 @@
-"""Draws the ten metrics with the most series, and the labels that make them so many.
+"""Draws the ten metrics with the most series, and the label of each with the most values.
 
 Usage: python largest_metrics.py BLOCK_OR_FOLDER [largest.png]
 

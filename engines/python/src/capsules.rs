@@ -22,7 +22,7 @@ const SCHEMA: &CStr = c"arrow_schema";
 const CODEC: &CStr = c"datafusion_logical_extension_codec";
 const TABLE_PROVIDER: &CStr = c"datafusion_table_provider";
 
-/// Returns a stream of batches as a capsule. A stream that nobody takes is released with the capsule.
+/// Returns a stream of batches as a capsule. An unused stream is released with the capsule.
 pub(crate) fn stream(py: Python<'_>, reader: Box<dyn RecordBatchReader + Send>) -> PyResult<Bound<'_, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
 }

@@ -69,8 +69,8 @@ impl Rows for OpenFolder {
 /// The live blocks of a folder, as they were when it was opened: blocks that a compaction replaced are left out.
 ///
 /// `len(folder)` is the number of series of all blocks, and iteration yields their labels; a series that several blocks
-/// have appears once per block. Like a block, a folder is a table for libraries that read Arrow, and for DataFusion, with
-/// one more column `block` of block ids.
+/// have appears once per block. Like a block, a folder is a table for libraries that read Arrow, and for DataFusion. It
+/// has one more column `block` of block ids.
 ///
 /// A damaged block is an error: a result would silently lack its series.
 #[pyclass(frozen, extends = PyTable, module = "chronoxide", name = "Folder")]
@@ -185,8 +185,8 @@ impl PyFolder {
         texts(whole(values.map_err(Raise::raise)?)?, None)
     }
 
-    /// Returns the numbers of series, names and values, as `Block.cardinality`. A series that several blocks have counts
-    /// once.
+    /// Returns the numbers of series, names and values, as `Block.cardinality`. A series that several blocks have is
+    /// counted once.
     #[pyo3(signature = (selector=None, *, limit=Some(10)), text_signature = "($self, selector=None, *, limit=10)")]
     fn cardinality<'py>(
         &self,

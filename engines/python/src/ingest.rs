@@ -105,7 +105,7 @@ impl BlockSink for Published {
 ///     compressed or not, and folders that are blocks or write-ahead logs of Prometheus
 /// output: a file for one block, whose name ends in `.cx`, or a folder for several, each named by its id
 /// layout: "factored", "bitpacked" or "fixed"
-/// window: length of time windows as a timedelta, each of which gets blocks of its own; needs a folder
+/// window: length of time windows as a timedelta; each window gets its own blocks; needs a folder
 /// max_series: maximum number of series per block; needs a folder
 /// external_labels: labels that belong to all series, stored once per block
 /// annotations: notes about the blocks

@@ -63,7 +63,7 @@ def block(block_path):
 
 @pytest.fixture(scope="session")
 def folder(rows, tmp_path_factory):
-    """A folder of two blocks, of which each has half of the labelsets, and some are in both."""
+    """A folder of two blocks. Each has half of the labelsets, and some are in both."""
     folder = tmp_path_factory.mktemp("folder")
     for name, part in [("a", rows[:1600]), ("b", rows[1400:])]:
         capture = folder / f"{name}.jsonl"
