@@ -1,18 +1,18 @@
 //! [`Batches`]: the record batches of a scan.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringViewArray, UInt64Array, new_null_array,
+    ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringViewArray, UInt64Array, new_null_array,
 };
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{CodeColumn, ColumnReader, Searcher};
 
-use crate::codes::Codes;
+use crate::codes::{Codes, Nulls};
 use crate::column::{ColumnContent, schema};
 use crate::dictionary::damaged_key;
 use crate::label_map::label_map;
@@ -29,8 +29,8 @@ pub struct Batches {
     sources: Vec<Source>,
     /// Keys whose codes are read.
     keys: Vec<KeyId>,
-    /// Columns without a value, by the position of their key: batches share them.
-    all_null: HashMap<usize, ArrayRef>,
+    /// Columns without a value: batches share them.
+    nulls: Nulls,
     pending: Pending,
     batch_size: usize,
     /// Number of series that are still to be read, at most.
@@ -97,19 +97,8 @@ impl Batches {
         };
         let Scan { strings, batch_size, limit: left, .. } = *scan;
         let reader = ColumnReader::default();
-        let all_null = HashMap::new();
-        Ok(Self {
-            schema,
-            strings,
-            sources,
-            keys,
-            all_null,
-            pending,
-            batch_size,
-            left,
-            reader,
-            table: scan.table.clone(),
-        })
+        let nulls = Nulls::new(0);
+        Ok(Self { schema, strings, sources, keys, nulls, pending, batch_size, left, reader, table: scan.table.clone() })
     }
 
     /// Reads the series of the next batch, or `None` at the end.
@@ -156,7 +145,10 @@ impl Batches {
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, TableError> {
         let Some((len, refs, codes)) = self.read()? else { return Ok(None) };
-        let Self { table, strings, keys, schema, all_null, .. } = self;
+        let Self { table, strings, keys, schema, nulls, .. } = self;
+        if nulls.len() != len {
+            *nulls = Nulls::new(len);
+        }
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.sources.len());
         for (source, field) in self.sources.iter().zip(schema.fields()) {
             arrays.push(match source {
@@ -169,18 +161,8 @@ impl Batches {
                 Source::Labels => label_map(table, keys, &codes, len)?,
                 Source::Key(position) => {
                     let Some((key, codes)) = keys.get(*position).zip(codes.get(*position)) else { continue };
-                    let shared = all_null.get(position).filter(|array| array.len() == len);
-                    match (codes, shared) {
-                        (Codes::AllNull, Some(array)) => Arc::clone(array),
-                        _ => {
-                            let array = codes.to_array(len, table.dictionary(*key)?, *strings)?;
-                            let array = array.ok_or_else(|| TableError::from(table.locate(damaged_key(*key))))?;
-                            if matches!(codes, Codes::AllNull) {
-                                all_null.insert(*position, Arc::clone(&array));
-                            }
-                            array
-                        }
-                    }
+                    let array = codes.to_array(nulls, table.dictionary(*key)?, *strings)?;
+                    array.ok_or_else(|| TableError::from(table.locate(damaged_key(*key))))?
                 }
             });
         }

@@ -59,16 +59,17 @@ impl Codes {
         (!is_absent).then_some(code)
     }
 
-    /// Returns the column of `len` series over their dictionary, or `None` if a code is beyond it, as it may be in a
+    /// Returns the column of the codes over their dictionary, or `None` if a code is beyond it, as it may be in a
     /// damaged block.
     pub(crate) fn to_array(
         &self,
-        len: usize,
+        nulls: &Nulls,
         values: Arc<StringViewArray>,
         strings: Strings,
     ) -> Result<Option<ArrayRef>, ArrowError> {
         let codes = match self {
-            Self::AllNull => UInt32Array::new_null(len),
+            Self::AllNull if strings == Strings::View => return Ok(Some(Arc::clone(&nulls.views))),
+            Self::AllNull => nulls.codes.clone(),
             Self::Some(codes, nulls) => UInt32Array::try_new(codes.clone(), nulls.clone())?,
         };
         Ok(match strings {
@@ -76,10 +77,27 @@ impl Codes {
             Strings::View => {
                 // Codes of absent labels are 0.
                 let are_below = codes.values().iter().all(|&code| (code as usize) < values.len());
-                let are_sound = are_below || matches!(self, Self::AllNull);
-                if are_sound { Some(take(&*values, &codes, None)?) } else { None }
+                if are_below { Some(take(&*values, &codes, None)?) } else { None }
             }
         })
+    }
+}
+
+/// Columns of some length without a value. They share their memory: a block can have very many labels.
+#[derive(Clone, Debug)]
+pub(crate) struct Nulls {
+    codes: UInt32Array,
+    views: ArrayRef,
+}
+
+impl Nulls {
+    pub(crate) fn new(len: usize) -> Self {
+        Self { codes: UInt32Array::new_null(len), views: Arc::new(StringViewArray::new_null(len)) }
+    }
+
+    /// Returns the length of the columns.
+    pub(crate) fn len(&self) -> usize {
+        self.codes.len()
     }
 }
 
@@ -100,7 +118,7 @@ mod tests {
         for strings in [Strings::Dictionary, Strings::View] {
             let array = |codes: &[u32], values: usize| {
                 let values = StringViewArray::from_iter_values((0..values).map(|value| value.to_string()));
-                Codes::from_projected(codes).to_array(codes.len(), Arc::new(values), strings).unwrap()
+                Codes::from_projected(codes).to_array(&Nulls::new(codes.len()), Arc::new(values), strings).unwrap()
             };
             assert!(array(&[3, Projection::ABSENT, 0], 3).is_none(), "{strings:?}");
             assert_eq!(array(&[3, Projection::ABSENT, 0], 4).unwrap().null_count(), 1);

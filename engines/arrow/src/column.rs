@@ -99,6 +99,13 @@ impl Column {
         self
     }
 
+    /// Replaces each NUL in the name by `␀` (U+2400): names of Arrow's C data interface end at a NUL.
+    #[must_use]
+    pub fn without_nul(self) -> Self {
+        let name = self.name.replace('\0', "\u{2400}");
+        self.with_name(name)
+    }
+
     /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {

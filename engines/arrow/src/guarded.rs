@@ -1,22 +1,25 @@
 //! [`Guarded`]: batches for code in another language.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
-/// A reader whose panics are errors: they must not cross the functions of Arrow's C stream interface.
+/// A reader whose panics are errors: they must not cross the functions of Arrow's C stream interface. Batches are read
+/// one at a time, even if a consumer calls from several threads at once, as it must not.
 #[derive(Debug)]
 pub struct Guarded<R> {
-    reader: R,
-    has_panicked: bool,
+    schema: SchemaRef,
+    /// `None` after a panic.
+    reader: Mutex<Option<R>>,
 }
 
 impl<R: RecordBatchReader> Guarded<R> {
     /// Guards a reader.
     pub fn new(reader: R) -> Self {
-        Self { reader, has_panicked: false }
+        Self { schema: reader.schema(), reader: Mutex::new(Some(reader)) }
     }
 }
 
@@ -24,12 +27,10 @@ impl<R: RecordBatchReader> Iterator for Guarded<R> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.has_panicked {
-            return None;
-        }
-        let Self { reader, has_panicked } = self;
+        let mut guarded = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = guarded.as_mut()?;
         catch_unwind(AssertUnwindSafe(|| reader.next())).unwrap_or_else(|_| {
-            *has_panicked = true;
+            *guarded = None;
             Some(Err(ArrowError::ComputeError("internal error, please report it".to_owned())))
         })
     }
@@ -37,7 +38,7 @@ impl<R: RecordBatchReader> Iterator for Guarded<R> {
 
 impl<R: RecordBatchReader> RecordBatchReader for Guarded<R> {
     fn schema(&self) -> SchemaRef {
-        self.reader.schema()
+        SchemaRef::clone(&self.schema)
     }
 }
 

@@ -73,7 +73,8 @@ pub unsafe extern "C" fn cx_selection_arrow_stream(
 /// The labels of the options are those that these count, and each points to its bytes.
 unsafe fn batches(selected: &Selected, options: Option<&CxArrowOptions>) -> Result<Batches, Failure> {
     let table = selected.cell.table()?;
-    let mut scan = table.scan().with_selection(selected.selection.clone());
+    let columns = table.columns()?.into_iter().map(Column::without_nul);
+    let mut scan = table.scan().with_selection(selected.selection.clone()).with_columns(columns);
     let Some(options) = options else { return Ok(scan.batches()?) };
     if options.as_map {
         scan = scan.with_columns([Column::series_ref(), Column::labels()]);
@@ -85,7 +86,8 @@ unsafe fn batches(selected: &Selected, options: Option<&CxArrowOptions>) -> Resu
             // SAFETY: this function's contract.
             labels.push(unsafe { pointer::text(name.data, name.len, "label name") }?.to_owned());
         }
-        scan = scan.with_columns(Column::with_labels([Column::series_ref()], labels));
+        let columns = Column::with_labels([Column::series_ref()], labels);
+        scan = scan.with_columns(columns.into_iter().map(Column::without_nul));
     }
     if options.without_dictionaries {
         scan = scan.with_strings(Strings::View);

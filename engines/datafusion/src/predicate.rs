@@ -85,7 +85,6 @@ fn never_fails(expr: &Expr) -> bool {
             Expr::Column(_)
             | Expr::Literal(..)
             | Expr::Like(_)
-            | Expr::SimilarTo(_)
             | Expr::Not(_)
             | Expr::IsNull(_)
             | Expr::IsNotNull(_)
@@ -100,12 +99,26 @@ fn never_fails(expr: &Expr) -> bool {
             | Expr::InList(_) => true,
             Expr::Cast(cast) => is_text(cast.field.data_type()),
             Expr::TryCast(_) => true,
+            Expr::SimilarTo(similar) => is_literal(&similar.pattern),
+            Expr::BinaryExpr(binary) if is_regex(binary.op) => is_literal(&binary.right),
             Expr::BinaryExpr(binary) => is_total(binary.op),
             _ => false,
         };
         Ok(if is_known { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
     });
     visited.is_ok() && is_known
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(..))
+}
+
+/// Returns true for an operator whose right side is a pattern, which fails if it is not valid.
+fn is_regex(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::RegexMatch | Operator::RegexIMatch | Operator::RegexNotMatch | Operator::RegexNotIMatch
+    )
 }
 
 fn is_text(data_type: &DataType) -> bool {
@@ -130,10 +143,6 @@ fn is_total(operator: Operator) -> bool {
             | Operator::Or
             | Operator::IsDistinctFrom
             | Operator::IsNotDistinctFrom
-            | Operator::RegexMatch
-            | Operator::RegexIMatch
-            | Operator::RegexNotMatch
-            | Operator::RegexNotIMatch
             | Operator::LikeMatch
             | Operator::ILikeMatch
             | Operator::NotLikeMatch

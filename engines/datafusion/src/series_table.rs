@@ -70,6 +70,8 @@ impl SeriesTable {
         }
         let own = is_folder.then(Column::block_id).into_iter().chain([Column::series_ref()]);
         let columns = Column::with_labels(own, names.into_iter().collect());
+        // Tables are handed to DataFusion of other languages, too.
+        let columns: Vec<Column> = columns.into_iter().map(Column::without_nul).collect();
         // Most operators of DataFusion have a fast path for views, and none for dictionaries.
         let strings = Strings::View;
         let schema = schema(&columns, strings).map_err(external)?;

@@ -10,8 +10,9 @@ use datafusion::error::Result;
 
 use crate::location::external;
 
-/// Returns statistics of columns of selected series. The number of rows is exact. The other numbers are exact for all
-/// series of one block, and bounds otherwise.
+/// Returns statistics of columns of selected series. The numbers of rows and of nulls are exact. The number of distinct
+/// values, and their ends, are bounds: a dictionary should have used values only, but a reader must not rely on it
+/// (spec, section 1).
 pub(crate) fn statistics(
     selected: &[(BlockTable, Selection)],
     columns: &[Column],
@@ -60,7 +61,7 @@ fn block_statistics(
         let (least, greatest) = ends(table, key, strings)?;
         Ok(ColumnStatistics::new_unknown()
             .with_null_count(Precision::Exact(row_count.saturating_sub(with_key)))
-            .with_distinct_count(Precision::Exact(cardinality))
+            .with_distinct_count(Precision::Inexact(cardinality))
             .with_min_value(least)
             .with_max_value(greatest))
     };
@@ -91,7 +92,7 @@ fn ends(table: &BlockTable, key: KeyId, strings: Strings) -> Result<(Precision<S
     let values = table.dictionary(key).map_err(external)?;
     let scalar = |place: usize| {
         let text = ScalarValue::Utf8View(Some(values.value(place).to_owned()));
-        Precision::Exact(match strings {
+        Precision::Inexact(match strings {
             Strings::View => text,
             Strings::Dictionary => {
                 ScalarValue::Dictionary(Box::new(arrow::datatypes::DataType::UInt32), Box::new(text))

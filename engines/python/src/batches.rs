@@ -35,16 +35,6 @@ impl StringType {
         }
     }
 
-    /// Returns the type that a schema asks for, by its first column of strings.
-    fn requested(schema: &Schema) -> Option<Self> {
-        schema.fields().iter().find_map(|field| match field.data_type() {
-            DataType::Dictionary(..) => Some(Self::Dictionary),
-            DataType::Utf8View => Some(Self::View),
-            DataType::Utf8 | DataType::LargeUtf8 => Some(Self::Utf8),
-            _ => None,
-        })
-    }
-
     /// Returns the type of strings that blocks hand over.
     fn of_block(self) -> Strings {
         match self {
@@ -112,7 +102,7 @@ impl PyBatches {
         };
         let own = has_block_column.then(Column::block_id).into_iter().chain([Column::series_ref()]);
         let own = own.chain(shape.as_map.then(Column::labels));
-        let columns = Column::with_labels(own, labels);
+        let columns: Vec<Column> = Column::with_labels(own, labels).into_iter().map(Column::without_nul).collect();
         schema(&columns, shape.strings.of_block()).map_err(Raise::raise)?;
 
         let scan = |(table, selection): Part| {
@@ -147,8 +137,8 @@ impl PyBatches {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let requested = requested_schema.map(capsules::requested).transpose()?;
-        let strings = requested.as_ref().and_then(StringType::requested).unwrap_or(self.strings);
+        let requested = requested_schema.map(capsules::requested_strings).transpose()?;
+        let strings = requested.flatten().unwrap_or(self.strings);
         capsules::stream(py, Box::new(Guarded::new(self.reader(strings)?)))
     }
 
@@ -157,7 +147,7 @@ impl PyBatches {
     }
 
     fn __repr__(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(Column::name).collect();
+        let names: Vec<String> = self.columns.iter().map(|column| column.name().escape_debug().collect()).collect();
         format!("<chronoxide.Batches: {}>", names.join(", "))
     }
 }

@@ -1,7 +1,8 @@
 //! Objects of Arrow and DataFusion as capsules, by the protocols of their Python packages.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
+use std::slice;
 use std::sync::Arc;
 
 use arrow::array::RecordBatchReader;
@@ -15,6 +16,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::batches::StringType;
 use crate::errors::Raise;
 
 const STREAM: &CStr = c"arrow_array_stream";
@@ -32,12 +34,48 @@ pub(crate) fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'p
     PyCapsule::new_with_value(py, FFI_ArrowSchema::try_from(schema).map_err(Raise::raise)?, SCHEMA)
 }
 
-/// Returns the schema of a capsule that a consumer passed.
-pub(crate) fn requested(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
-    let schema: NonNull<FFI_ArrowSchema> = capsule.pointer_checked(Some(SCHEMA))?.cast();
-    // SAFETY: by its name, the capsule points to such a structure, which lives as long as the capsule.
+/// A schema of Arrow's C data interface. Only what is needed is read: names, metadata and nested types come from a
+/// consumer, and may be anything.
+#[repr(C)]
+struct RequestedSchema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    child_count: i64,
+    children: *const *const RequestedSchema,
+    dictionary: *const RequestedSchema,
+    /// Null once the schema was released: what it pointed to is gone.
+    release: Option<unsafe extern "C" fn(*mut RequestedSchema)>,
+    private_data: *mut c_void,
+}
+
+/// Returns the type of strings that a consumer asks for: that of the first column of strings in its schema.
+pub(crate) fn requested_strings(capsule: &Bound<'_, PyCapsule>) -> PyResult<Option<StringType>> {
+    let schema: NonNull<RequestedSchema> = capsule.pointer_checked(Some(SCHEMA))?.cast();
+    // SAFETY: by its name, the capsule points to such a structure, which lives as long as the capsule, released or not.
     let schema = unsafe { schema.as_ref() };
-    Schema::try_from(schema).map_err(|error| PyValueError::new_err(format!("requested_schema: {error}")))
+    if schema.release.is_none() {
+        return Err(PyValueError::new_err("requested_schema was released"));
+    }
+    let count = usize::try_from(schema.child_count).unwrap_or_default();
+    if count == 0 || schema.children.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: a schema that was not released has as many children as it says, which are schemas too, and formats that
+    // end with a NUL. The interpreter's lock is held, so that no other consumer releases it meanwhile.
+    unsafe {
+        for &child in slice::from_raw_parts(schema.children, count) {
+            let Some(child) = child.as_ref().filter(|child| !child.format.is_null()) else { continue };
+            match CStr::from_ptr(child.format).to_bytes() {
+                _ if !child.dictionary.is_null() => return Ok(Some(StringType::Dictionary)),
+                b"vu" => return Ok(Some(StringType::View)),
+                b"u" | b"U" => return Ok(Some(StringType::Utf8)),
+                _ => {}
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Returns a table as a capsule for a session of DataFusion's Python package.

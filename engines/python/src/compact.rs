@@ -93,6 +93,7 @@ pub(crate) fn compact<'py>(
         keeps_inputs: true,
         ..CompactOptions::default()
     };
+    kind.refuse_inputs(&output, &inputs.0)?;
     let blocks = py.detach(|| open(inputs.0))?;
     if blocks.is_empty() {
         return Err(PyValueError::new_err("there are no blocks to merge"));

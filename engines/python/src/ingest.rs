@@ -64,6 +64,18 @@ impl Output {
         Ok(Self::File(Existing::Refuse))
     }
 
+    /// Refuses to replace an input.
+    pub(crate) fn refuse_inputs(self, output: &Path, inputs: &[PathBuf]) -> PyResult<()> {
+        let Ok(output) = output.canonicalize() else { return Ok(()) };
+        let is_output = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| input == output);
+        match (self, inputs.iter().find(is_output)) {
+            (Self::File(_), Some(input)) => {
+                Err(PyValueError::new_err(format!("{}: an input cannot be the output", input.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses an option that makes several blocks, unless they go to a folder.
     pub(crate) fn allow_several(self, option: &str, is_given: bool) -> PyResult<()> {
         match self {
@@ -170,6 +182,7 @@ pub(crate) fn ingest<'py>(
     if inputs.is_empty() {
         return Err(PyValueError::new_err("there are no inputs"));
     }
+    kind.refuse_inputs(&output, &inputs)?;
     for input in &inputs {
         let metadata = input.metadata().map_err(|error| os_error(&error, input))?;
         if metadata.is_dir() && !is_block(input) && !is_wal(input) {

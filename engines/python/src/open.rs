@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use chronoxide_reader::{Block, Checks};
 use chronoxide_select::BlockSet;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::block::{OpenBlock, PyBlock};
@@ -31,6 +32,10 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, mmap: bool) -> PyResult<Bound<
 #[pyfunction]
 #[pyo3(signature = (path, *, mmap=true), text_signature = "(path, *, mmap=True)")]
 pub(crate) fn open_block(py: Python<'_>, path: PathBuf, mmap: bool) -> PyResult<Bound<'_, PyBlock>> {
+    // Reading a pipe would wait, and a device may have no end.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Err(PyOSError::new_err(format!("{}: not a file", path.display())));
+    }
     let block = py.detach(|| match mmap {
         // SAFETY: the documentation of this function passes the contract on to its caller.
         true => unsafe { Block::map(path, Checks::Lazy) },

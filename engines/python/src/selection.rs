@@ -71,7 +71,9 @@ impl PySelection {
         if this.block().view().block_id() != other.block().view().block_id() {
             return Err(PyValueError::new_err("the selections are of different blocks"));
         }
-        Self::create(py, &this.open, combine(&this.selection, &other.selection))
+        // Damaged blocks of one id can have different numbers of series.
+        let all = Selection::from_range(SeriesRef(0)..SeriesRef(this.open.series_count()?));
+        Self::create(py, &this.open, combine(&this.selection, &other.selection).intersection(&all))
     }
 
     fn series(&self) -> PySeriesIterator {

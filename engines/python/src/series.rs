@@ -26,6 +26,9 @@ pub(crate) fn labels<'py>(py: Python<'py>, block: &Block, series: SeriesRef) -> 
     Ok(Some(dict))
 }
 
+/// Number of items between two looks for Ctrl-C.
+const ITEMS_PER_LOOK: usize = 4096;
+
 /// Returns item `index` of a sequence of series, or the items of a slice. `item` returns one by its position.
 pub(crate) fn get_item<'py>(
     index: &Bound<'py, PyAny>,
@@ -36,7 +39,13 @@ pub(crate) fn get_item<'py>(
     if let Ok(slice) = index.cast::<PySlice>() {
         let indices = slice.indices(isize::try_from(len)?)?;
         let positions = (0..indices.slicelength).map(|number| indices.start + number as isize * indices.step);
-        let items = positions.map(|position| item(usize::try_from(position)?)).collect::<PyResult<Vec<_>>>()?;
+        let mut items = Vec::new();
+        for position in positions {
+            if items.len() % ITEMS_PER_LOOK == 0 {
+                py.check_signals()?;
+            }
+            items.push(item(usize::try_from(position)?)?);
+        }
         return Ok(PyList::new(py, items)?.into_any());
     }
     let number = match index.extract::<isize>() {

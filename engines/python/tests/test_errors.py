@@ -1,5 +1,6 @@
 """Damaged files, wrong arguments and interruptions give exceptions, and never end the interpreter."""
 
+import os
 import random
 
 import datafusion
@@ -94,6 +95,14 @@ def test_missing_files_are_os_errors(tmp_path):
     assert raised.value.filename == str(tmp_path / "none.cx")
     with pytest.raises(TypeError):
         chronoxide.open(7)
+
+
+def test_pipes_and_devices_are_os_errors(tmp_path):
+    os.mkfifo(tmp_path / "pipe.cx")
+    for path in [tmp_path / "pipe.cx", "/dev/zero", "/dev/null"]:
+        for mmap in [True, False]:
+            with pytest.raises(OSError, match=str(path)):
+                chronoxide.open(path, mmap=mmap)
 
 
 def test_a_folder_with_a_damaged_block_is_an_exception(tmp_path):

@@ -104,6 +104,20 @@ def test_existing_files_are_kept(rows, tmp_path, block_path):
     assert len(chronoxide.open(tmp_path / "a.cx")) == 20
 
 
+def test_an_input_is_never_the_output(rows, tmp_path, block_path):
+    source = capture(tmp_path / "rows.cx", rows)
+    before = source.read_bytes()
+    (tmp_path / "link.cx").symlink_to(source)
+    for output in [source, tmp_path / "link.cx", tmp_path / ".." / tmp_path.name / "rows.cx"]:
+        with pytest.raises(ValueError, match="input"):
+            chronoxide.ingest(source, output, force=True)
+    copy = tmp_path / "copy.cx"
+    copy.write_bytes(block_path.read_bytes())
+    with pytest.raises(ValueError, match="input"):
+        chronoxide.compact(copy, copy, force=True, keep=["none"])
+    assert source.read_bytes() == before and copy.read_bytes() == block_path.read_bytes()
+
+
 def test_wrong_arguments_are_value_errors(rows, tmp_path, block_path):
     source, target = capture(tmp_path / "a.jsonl", rows), tmp_path / "a.cx"
     with pytest.raises(ValueError, match="layout"):

@@ -4,6 +4,7 @@ import collections
 import gc
 import pathlib
 import shutil
+import threading
 
 import datafusion
 import duckdb
@@ -94,6 +95,64 @@ def test_the_requested_schema_decides_about_dictionaries(block):
     assert labels_of(reader.read_all()) == list(block)
     strings = pyarrow.schema([(name, pyarrow.string()) for name in names])
     assert pyarrow.RecordBatchReader.from_stream(block, schema=strings).schema.types[1:] == strings.types
+
+
+def test_a_schema_that_was_released_is_refused(block):
+    for schema in [pyarrow.schema([("pod", pyarrow.string())]), block]:
+        capsule = schema.__arrow_c_schema__()
+        pyarrow.Schema._import_from_c_capsule(capsule)
+        with pytest.raises(ValueError, match="released"):
+            block.__arrow_c_stream__(capsule)
+    with pytest.raises((ValueError, TypeError)):
+        block.__arrow_c_stream__(block.__arrow_c_stream__())
+    # Only the types of columns matter.
+    nested = pyarrow.int8()
+    for _ in range(1000):
+        nested = pyarrow.list_(nested)
+    odd = pyarrow.schema([pyarrow.field("a", nested), pyarrow.field(b"\xff", pyarrow.string_view())])
+    stream = pyarrow.RecordBatchReader._import_from_c_capsule(block.__arrow_c_stream__(odd.__arrow_c_schema__()))
+    assert stream.schema.field("pod").type == pyarrow.string_view()
+
+
+def test_names_with_nul_have_a_column(tmp_path):
+    capture = tmp_path / "nul.jsonl"
+    capture.write_text('{"a\\u0000b": "1", "job": "x\\u0000y"}\n', encoding="utf-8")
+    chronoxide.ingest(capture, tmp_path / "nul.cx")
+    block = chronoxide.open(tmp_path / "nul.cx")
+    assert block[0] == {"a\0b": "1", "job": "x\0y"}
+    row = {"series_ref": 0, "a\u2400b": "1", "job": "x\0y"}
+    assert pyarrow.table(block).to_pylist() == [row] and polars.DataFrame(block).height == 1
+    session = datafusion.SessionContext()
+    session.register_table("series", block)
+    assert session.sql("SELECT * FROM series WHERE job IS NOT NULL").to_pylist() == [row]
+
+
+def test_patterns_that_are_labels_are_not_pushed(tmp_path):
+    capture = tmp_path / "patterns.jsonl"
+    capture.write_text('{"c": "a.c"}\n{"c": "("}\n', encoding="utf-8")
+    chronoxide.ingest(capture, tmp_path / "patterns.cx")
+    block = chronoxide.open(tmp_path / "patterns.cx")
+    session = datafusion.SessionContext()
+    session.register_table("series", block)
+    ref = block.find({"c": "a.c"})
+    found = session.sql(f"SELECT c FROM series WHERE series_ref = {ref} AND 'abc' ~ c").to_pydict()
+    assert found["c"] == ["a.c"]
+
+
+def test_threads_share_a_table(block):
+    session = datafusion.SessionContext()
+    session.register_table("series", block)
+    counts = []
+
+    def count():
+        counts.append(session.sql("SELECT count(pod) AS n FROM series").to_pydict()["n"][0])
+
+    threads = [threading.Thread(target=count) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [len(block)] * 8
 
 
 def test_copied_strings_are_for_all_of_pyarrow(block, folder, tmp_path):

@@ -7,7 +7,21 @@ use chronoxide_reader::{Block, Checks};
 use chronoxide_testdata::broken::broken;
 use datafusion::prelude::SessionContext;
 
-use crate::rows::rows;
+use crate::rows::{agree, rows, session_of_block};
+
+/// A dictionary may have values that no series has: readers must not rely on the rule against it.
+#[tokio::test]
+async fn unused_values_are_not_in_results() {
+    let broken = broken().into_iter().find(|broken| broken.name == "rows-used").expect("it is there");
+    let context = session_of_block(&broken.bytes);
+    for query in [
+        "SELECT min(k), max(k), count(k), count(DISTINCT k) FROM {}",
+        "SELECT max(k) FROM {} WHERE k IS NOT NULL",
+        "SELECT DISTINCT k FROM {}",
+    ] {
+        agree(&context, query).await;
+    }
+}
 
 #[tokio::test]
 async fn broken_blocks_are_errors_or_rows() {

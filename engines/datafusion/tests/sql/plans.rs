@@ -29,7 +29,7 @@ async fn counts_are_known_without_reading() {
         "SELECT count(*) FROM series",
         "SELECT count(*) FROM series WHERE job = 'api'",
         "SELECT count(pod) FROM series",
-        "SELECT min(job), max(job), min(series_ref), max(series_ref) FROM series",
+        "SELECT min(series_ref), max(series_ref) FROM series",
     ] {
         let plan = plan(&context, query).await;
         assert!(plan.contains("PlaceholderRowExec") && !plan.contains("SeriesExec"), "{query}\n{plan}");
