@@ -60,6 +60,15 @@ impl OpenBlock {
         query(&Searcher::new(&view, table.index())).map_err(|error| self.block.locate(error).raise())
     }
 
+    /// Returns the series with exactly these labels. A search takes microseconds: the index is used if it is there.
+    pub(crate) fn find(&self, labels: &Labels) -> PyResult<Option<SeriesRef>> {
+        let found = match self.table.get() {
+            Some(table) => Searcher::new(&self.block.view(), table.index()).find(labels.pairs()),
+            None => self.block.view().find(labels.pairs().iter().map(|(name, value)| (name, value))),
+        };
+        found.map_err(|error| self.block.locate(error).raise())
+    }
+
     pub(crate) fn series_count(&self) -> PyResult<u32> {
         self.block.view().series_count().map_err(|error| self.block.locate(error).raise())
     }
@@ -87,8 +96,8 @@ impl Rows for OpenBlock {
 /// An open block: `len(block)` is the number of series, `block[ref]` the labels of one as a dict, `block[:9]` a list of
 /// dicts, and iteration yields the labels of all series, in the order of their refs.
 ///
-/// A block is also a table for any library that reads Arrow, such as pyarrow, Polars,
-/// pandas and DuckDB, and for DataFusion: see the documentation of the package.
+/// A block is also a table for any library that reads Arrow, such as pyarrow, Polars, pandas and DuckDB, and for
+/// DataFusion: see the documentation of the package.
 ///
 /// The file stays open as long as the block, or anything made from it, is referenced.
 #[pyclass(frozen, extends = PyTable, module = "chronoxide", name = "Block")]
@@ -194,12 +203,7 @@ impl PyBlock {
     /// >>> block.find({"__name__": "up", "job": "api", "pod": "api-2"})
     /// 5
     fn find(&self, py: Python<'_>, labels: Labels) -> PyResult<Option<u32>> {
-        // A search takes microseconds: the index is used if it is there.
-        let found = py.detach(|| match self.open.table.get() {
-            Some(table) => Searcher::new(&self.block().view(), table.index()).find(labels.pairs()),
-            None => self.block().view().find(labels.pairs().iter().map(|(name, value)| (name, value))),
-        });
-        Ok(found.map_err(|error| self.block().locate(error).raise())?.map(|series| series.0))
+        Ok(py.detach(|| self.open.find(&labels))?.map(|series| series.0))
     }
 
     /// Returns the series that a PromQL selector selects; all if there is none.

@@ -106,12 +106,6 @@ fn query_exception(error: &SelectError, message: String) -> PyErr {
     }
 }
 
-impl Raise for chronoxide_reader::Error {
-    fn raise(self) -> PyErr {
-        block_exception(&self, message(&self))
-    }
-}
-
 impl Raise for FileError {
     fn raise(self) -> PyErr {
         block_exception(&self.source, message(&self))

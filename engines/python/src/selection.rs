@@ -10,7 +10,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::block::{OpenBlock, PyBlock};
-use crate::errors::Raise;
 use crate::labels::Labels;
 use crate::notebook;
 use crate::series::{self, PySeriesIterator};
@@ -75,10 +74,6 @@ impl PySelection {
         let all = Selection::from_range(SeriesRef(0)..SeriesRef(this.open.series_count()?));
         Self::create(py, &this.open, combine(&this.selection, &other.selection).intersection(&all))
     }
-
-    fn series(&self) -> PySeriesIterator {
-        PySeriesIterator::new([(self.selected.block(), &self.selected.selection)])
-    }
 }
 
 #[pymethods]
@@ -108,16 +103,13 @@ impl PySelection {
     }
 
     fn __iter__(&self) -> PySeriesIterator {
-        self.series()
+        PySeriesIterator::new([(self.selected.block(), &self.selected.selection)])
     }
 
     /// True if a series with exactly these labels is selected.
     fn __contains__(&self, labels: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(labels) = labels.extract::<Labels>() else { return Ok(false) };
-        let block = self.selected.block();
-        let found = block.view().find(labels.pairs().iter().map(|(name, value)| (name, value)));
-        let found = found.map_err(|error| block.locate(error).raise())?;
-        Ok(found.is_some_and(|series| self.selected.selection.contains(series)))
+        Ok(self.selected.open.find(&labels)?.is_some_and(|series| self.selected.selection.contains(series)))
     }
 
     /// True if the selections have the same series of equal blocks.
@@ -149,7 +141,7 @@ impl PySelection {
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        notebook::series(py, &self.selected.open.name(), self.__len__(), &self.series())
+        notebook::series(py, &self.selected.open.name(), self.__len__(), &self.__iter__())
     }
 }
 
@@ -180,10 +172,6 @@ impl PyFolderSelection {
         let table = PyTable::new(Arc::clone(&selected) as Arc<dyn Rows>);
         Bound::new(py, (Self { selected }, table))
     }
-
-    fn series(&self) -> PySeriesIterator {
-        PySeriesIterator::new(self.selected.parts.iter().map(|part| (part.block(), &part.selection)))
-    }
 }
 
 #[pymethods]
@@ -199,7 +187,7 @@ impl PyFolderSelection {
     }
 
     fn __iter__(&self) -> PySeriesIterator {
-        self.series()
+        PySeriesIterator::new(self.selected.parts.iter().map(|part| (part.block(), &part.selection)))
     }
 
     fn __repr__(&self) -> String {
@@ -209,6 +197,6 @@ impl PyFolderSelection {
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        notebook::series(py, "folder", self.__len__(), &self.series())
+        notebook::series(py, "folder", self.__len__(), &self.__iter__())
     }
 }
