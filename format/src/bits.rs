@@ -116,6 +116,19 @@ impl<'a> Bits<'a> {
         Some(Window { bytes, start: bit % 8 })
     }
 
+    /// Appends `count` fields of `width` bits each, one behind the other, to `fields`. Returns `None`, and appends
+    /// nothing, if a part of them is outside or damaged; see [`Bits::peek`].
+    #[inline]
+    pub(crate) fn push_fields(&self, first_bit: u64, width: u32, count: u64, fields: &mut Vec<u32>) -> Option<()> {
+        let width = u64::from(width);
+        let window = self.window(first_bit, count.checked_mul(width)?)?;
+        let mask = mask(u32::try_from(width).ok()?);
+        // The window covers all of them.
+        let field = |place: u64| low32(window.word(place * width).unwrap_or_default() & mask);
+        fields.extend((0..usize::try_from(count).ok()?).map(|place| field(place as u64)));
+        Some(())
+    }
+
     /// Returns the 64 bits that start at the byte of bit `bit`.
     #[inline(always)]
     fn word(&self, bit: u64) -> Result<u64> {

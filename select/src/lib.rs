@@ -135,7 +135,7 @@ pub use block_set::{
     BlockSelection, BlockSet, BlockSetError, JoinedSeries, Occurrence, Partial, SetBlock, SetGroups, SetQuery,
     SetSelection,
 };
-pub use columns::{CodeColumn, ColumnReader};
+pub use columns::{CodeColumn, CodeCounts, ColumnReader};
 pub use condition::AcceptedCodes;
 pub use error::SelectError;
 pub use find_many::FindManyError;

@@ -7,8 +7,8 @@ use chronoxide_format::identity::{Fingerprint, SymbolHash};
 use chronoxide_format::view::{BlockView, FindError};
 use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{
-    AcceptedCodes, CodeColumn, ColumnReader, FindManyError, Index, Labels, Limits, Matcher, Operator, Searcher,
-    SelectError, Selection,
+    AcceptedCodes, CodeColumn, CodeCounts, ColumnReader, FindManyError, Index, Labels, Limits, Matcher, Operator,
+    Searcher, SelectError, Selection,
 };
 
 use crate::plan::Labelset;
@@ -272,19 +272,27 @@ fn check_columns(searcher: &Searcher<'_, '_>, series: &[Labelset], selection: &S
     let view = searcher.view();
     let keys: Vec<KeyId> = names.iter().filter_map(|name| view.key(name).expect("sound")).collect();
     let count = series.len() as u32;
-    let mut reader = ColumnReader::default();
+    let (mut reader, mut counter) = (ColumnReader::default(), ColumnReader::default());
     let mut check = |ranges: Vec<Range<u32>>| {
         let mut columns = vec![CodeColumn::default(); keys.len()];
+        let cardinality = |key| view.cardinality(key).expect("sound").expect("in range");
+        let mut counts: Vec<CodeCounts> = keys.iter().map(|&key| CodeCounts::new(cardinality(key))).collect();
         for range in &ranges {
             let range = SeriesRef(range.start)..SeriesRef(range.end);
-            reader.read(searcher, range, &keys, &mut columns).expect("sound");
+            reader.read(searcher, range.clone(), &keys, &mut columns).expect("sound");
+            counter.count(searcher, range, &keys, &mut counts).expect("sound");
         }
         let refs: Vec<u32> = ranges.into_iter().flat_map(|range| range.start..range.end.min(count)).collect();
-        for (key, column) in keys.iter().zip(&columns) {
+        for ((key, column), counts) in keys.iter().zip(&columns).zip(counts) {
             let name = text(view.key_name(*key).expect("sound").expect("in range"));
             let values: Vec<&[u8]> =
                 view.label_values(*key).expect("sound").expect("in range").collect::<Result<_, _>>().expect("sound");
             assert_eq!(column.len() as usize, refs.len());
+            let labels = || refs.iter().map(|series_ref| series[*series_ref as usize].get(name));
+            let expected =
+                values.iter().map(|value| labels().flatten().filter(|other| other.as_bytes() == *value).count());
+            assert_eq!(counts.counts(), expected.map(|count| count as u64).collect::<Vec<_>>(), "{name}");
+            assert_eq!(counts.absent() as usize, labels().filter(Option::is_none).count(), "{name}");
             for (position, series_ref) in refs.iter().enumerate() {
                 let is_absent = column.absent().contains(position as u32);
                 let code = column.codes().get(position).copied().unwrap_or_default();

@@ -159,6 +159,40 @@ impl<'data, 'view> Pool<'data, 'view> {
         Ok(end - start)
     }
 
+    /// Appends the end of each list: the number of members of all lists up to it. All at once is faster than list by
+    /// list.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn push_ends(&self, ends: &mut Vec<u32>) -> Result<()> {
+        let known = ends.len();
+        let count = u64::from(self.list_count);
+        let is_read = self.view.members.push_fields(self.first_bit, self.end_width, count, ends).is_some();
+        let new = ends.get(known..).unwrap_or_default();
+        let are_rising = new.first() > Some(&0) && new.windows(2).all(|pair| pair[0] < pair[1]);
+        if !is_read || !are_rising || new.last() > Some(&self.member_count) {
+            // The slow way finds the place of the damage.
+            ends.truncate(known);
+            for list in 0..self.list_count {
+                ends.push(self.ends(list)?.1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the members of all lists, list by list. All at once is faster than list by list.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte that was read is damaged.
+    pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
+        let count = u64::from(self.member_count);
+        match self.view.members.push_fields(self.members_bit, self.member_width, count, members) {
+            Some(()) => Ok(()),
+            // The slow way finds the place of the damage.
+            None => self.lists().try_for_each(|list| list?.push_members(members)),
+        }
+    }
+
     /// Returns the lists, in order. After an error the iterator ends.
     #[must_use]
     pub fn lists(&self) -> impl FusedIterator<Item = Result<List<'data, 'view>>> {
@@ -242,22 +276,13 @@ impl List<'_, '_> {
     /// `Corrupt` if a byte that was read is damaged.
     pub fn push_some_members(&self, places: Range<u32>, members: &mut Vec<u32>) -> Result<()> {
         let places = places.start..places.end.min(self.len);
-        let width = u64::from(self.width);
-        let first_bit = self.first_bit + u64::from(places.start) * width;
+        let first_bit = self.first_bit + u64::from(places.start) * u64::from(self.width);
         let count = u64::from(places.end.saturating_sub(places.start));
-        let Some(window) = self.view.members.window(first_bit, count * width) else {
+        if self.view.members.push_fields(first_bit, self.width, count, members).is_none() {
             // The slow way finds the place of the damage.
             for place in places {
                 members.push(self.stored_member(place)?);
             }
-            return Ok(());
-        };
-        let mask = mask(self.width);
-        let mut bit = 0;
-        for _ in places {
-            // The window covers all of them.
-            members.push(low32(window.word(bit).unwrap_or_default() & mask));
-            bit += width;
         }
         Ok(())
     }

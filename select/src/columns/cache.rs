@@ -59,10 +59,8 @@ pub(super) struct DecodedPool {
 impl DecodedPool {
     fn new(pool: &Pool<'_, '_>) -> Result<Self, SelectError> {
         let mut decoded = Self { ends: Vec::new(), members: Vec::new() };
-        for list in pool.lists() {
-            list?.push_members(&mut decoded.members)?;
-            decoded.ends.push(decoded.members.len() as u32);
-        }
+        pool.push_ends(&mut decoded.ends)?;
+        pool.push_members(&mut decoded.members)?;
         Ok(decoded)
     }
 
@@ -169,11 +167,10 @@ impl Cache {
             self.lens.insert(pool.id().0, CachedLens::Asked(asked));
             return Ok(None);
         }
-        let mut lens = Vec::with_capacity(count);
-        for list in pool.lists() {
-            lens.push(list?.len());
-        }
-        let lens: Arc<[u32]> = lens.into();
+        let mut ends = Vec::new();
+        pool.push_ends(&mut ends)?;
+        let starts = [0].into_iter().chain(ends.iter().copied());
+        let lens: Arc<[u32]> = ends.iter().zip(starts).map(|(end, start)| end - start).collect();
         self.make_room(count);
         self.lens.insert(pool.id().0, CachedLens::Decoded(Arc::clone(&lens)));
         Ok(Some(lens))

@@ -1,5 +1,6 @@
 //! [`CodeColumn`]: value codes of one label of consecutive series.
 
+use super::CodeSink;
 use crate::Ranges;
 
 /// The value codes of one label of some series, and the places of series without the label.
@@ -52,16 +53,6 @@ impl CodeColumn {
         (self.codes, self.absent)
     }
 
-    /// Appends series without the label.
-    pub(super) fn push_absent(&mut self, count: u32) {
-        let end = self.len.saturating_add(count);
-        self.absent.push(self.len..end);
-        self.len = end;
-        if !self.codes.is_empty() {
-            self.codes.resize(end as usize, 0);
-        }
-    }
-
     /// Makes codes for the series so far, which do not have the label.
     #[inline]
     fn begin(&mut self) {
@@ -70,19 +61,40 @@ impl CodeColumn {
             self.codes.resize(self.len as usize, 0);
         }
     }
+}
 
-    /// Appends one code per series.
-    pub(super) fn push_codes(&mut self, codes: &[u32]) {
+impl CodeSink for CodeColumn {
+    fn push_absent(&mut self, count: u32) {
+        let end = self.len.saturating_add(count);
+        self.absent.push(self.len..end);
+        self.len = end;
+        if !self.codes.is_empty() {
+            self.codes.resize(end as usize, 0);
+        }
+    }
+
+    fn push_codes(&mut self, codes: &[u32]) {
         self.begin();
         self.codes.extend_from_slice(codes);
         self.len = self.codes.len() as u32;
     }
 
-    /// Appends a code `count` times.
-    #[inline]
-    pub(super) fn push_run(&mut self, code: u32, count: u32) {
+    fn push_runs(&mut self, runs: &[u32], codes: &[u32]) {
+        /// Most runs are short: writing this many codes, of which the next run replaces some, needs no loop.
+        const SHORT: usize = 8;
         self.begin();
-        self.len = self.len.saturating_add(count);
-        self.codes.resize(self.len as usize, code);
+        let start = self.codes.len();
+        let added: usize = runs.iter().map(|&run| run as usize).sum();
+        self.codes.resize(start + added, 0);
+        let mut rest = self.codes.get_mut(start..).unwrap_or_default();
+        for (&run, &code) in runs.iter().zip(codes) {
+            let run = run as usize;
+            match rest.first_chunk_mut::<SHORT>() {
+                Some(chunk) if run <= SHORT => *chunk = [code; SHORT],
+                _ => rest.get_mut(..run).unwrap_or_default().fill(code),
+            }
+            rest = rest.get_mut(run..).unwrap_or_default();
+        }
+        self.len = self.codes.len() as u32;
     }
 }

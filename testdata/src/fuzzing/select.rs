@@ -4,7 +4,7 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{KeyId, SeriesRef};
-use chronoxide_select::{CodeColumn, ColumnReader, Index, Labels, Limits, Matcher, Searcher, Selection};
+use chronoxide_select::{CodeColumn, CodeCounts, ColumnReader, Index, Labels, Limits, Matcher, Searcher, Selection};
 
 use super::mutation::mutated;
 use super::program::Program;
@@ -63,7 +63,8 @@ fn ask_damaged(view: &BlockView<'_>, matchers: &[Matcher]) {
         let keys: Vec<KeyId> = (0..view.key_count().min(5)).map(KeyId).collect();
         let mut reader = ColumnReader::default();
         for range in selection.ranges() {
-            let _ = reader.read(&searcher, range, &keys, &mut vec![CodeColumn::default(); keys.len()]);
+            let _ = reader.read(&searcher, range.clone(), &keys, &mut vec![CodeColumn::default(); keys.len()]);
+            let _ = reader.count(&searcher, range, &keys, &mut vec![CodeCounts::new(5); keys.len()]);
         }
         for labels in [Labels::All, Labels::By(&names), Labels::Without(&names)] {
             let _ = (searcher.group(&selection, labels), searcher.fingerprints(&selection, labels));
