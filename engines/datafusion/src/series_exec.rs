@@ -205,15 +205,9 @@ impl ExecutionPlan for SeriesExec {
         Ok(Arc::new(statistics(selected, &self.columns, self.strings)?))
     }
 
-    fn supports_limit_pushdown(&self) -> bool {
-        true
-    }
-
+    /// A limit is on all partitions together, which have the series in order.
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        match limit {
-            Some(limit) => Some(Arc::new(self.limited_to(limit).ok()?)),
-            None => Some(Arc::new(self.clone())),
-        }
+        Some(Arc::new(self.limited_to(limit?).ok()?))
     }
 
     fn fetch(&self) -> Option<usize> {

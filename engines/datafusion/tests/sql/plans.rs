@@ -68,6 +68,31 @@ async fn a_limit_stops_early() {
 }
 
 #[tokio::test]
+async fn limits_hold_in_ordered_tables() {
+    let mut some = 0;
+    // The last has several partitions.
+    for block in [golden("plain-bitpacked"), golden("planned-small"), many()] {
+        let context = session_of_block(&block);
+        for query in [
+            "SELECT * FROM {} ORDER BY series_ref LIMIT 3",
+            "SELECT series_ref FROM {} ORDER BY series_ref LIMIT 3 OFFSET 2",
+            "SELECT series_ref FROM {} ORDER BY series_ref DESC LIMIT 3 OFFSET 1",
+            "SELECT sum(series_ref), count(*) FROM (SELECT series_ref FROM {} ORDER BY series_ref LIMIT 5)",
+            "SELECT count(*) FROM (SELECT series_ref FROM {} ORDER BY series_ref LIMIT 5 OFFSET 3)",
+            "SELECT count(*) FROM (SELECT series_ref FROM {} ORDER BY series_ref LIMIT 50000 OFFSET 40000)",
+            "SELECT sum(n) FROM (SELECT series_ref AS n FROM {} WHERE series_ref > 3 ORDER BY series_ref LIMIT 4)",
+            "SELECT count(*) FROM (SELECT * FROM {} LIMIT 5)",
+            "SELECT sum(r) FROM (SELECT series_ref + 0 AS r FROM {} WHERE series_ref % 2 = 1 ORDER BY series_ref LIMIT 4)",
+            "SELECT count(*) FROM ((SELECT series_ref FROM {} ORDER BY series_ref LIMIT 2) UNION ALL SELECT 1)",
+            "SELECT a.series_ref FROM (SELECT series_ref FROM {} ORDER BY series_ref LIMIT 2) a JOIN model m USING (series_ref)",
+        ] {
+            some += agree(&context, query).await.len();
+        }
+    }
+    assert!(some > 30, "{some} rows");
+}
+
+#[tokio::test]
 async fn refs_are_in_order() {
     let context = session_of_block(&golden("plain-bitpacked"));
     let plan = plan(&context, "SELECT series_ref, job FROM series ORDER BY series_ref").await;
