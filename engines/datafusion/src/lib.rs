@@ -65,6 +65,7 @@
 //! | `numbers` | comparisons of `series_ref` as ranges |
 //! | `series_exec` | the plan that reads series |
 //! | `refs_of_joins` | [`RefsOfJoins`]: conditions on refs that follow from a join |
+//! | `scan_of` | the table that a column of a plan comes from |
 //! | `statistics` | numbers of rows, nulls and distinct values |
 //! | `factory` | `CREATE EXTERNAL TABLE ... STORED AS CHRONOXIDE` |
 //! | `functions` | table functions `series`, `label_names` and `label_values` |
@@ -75,6 +76,7 @@ mod location;
 mod numbers;
 mod predicate;
 mod refs_of_joins;
+mod scan_of;
 mod series_exec;
 mod series_table;
 mod statistics;

@@ -12,14 +12,19 @@ use datafusion::datasource::source_as_provider;
 use datafusion::error::Result;
 use datafusion::logical_expr::expr_rewriter::unnormalize_col;
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan, TableScan};
+use datafusion::logical_expr::{Expr, Filter, Join, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use crate::SeriesTable;
+use crate::scan_of::{Through, scan_of};
 
 /// Maximum number of ranges of a condition. More cost time for each row, and fewer select more rows.
 const MAX_RANGES: usize = 16;
+
+/// Ranges are merged if less than one of this many refs lies between them: skipping these saves less than planning with
+/// another range costs.
+const MIN_GAP: u32 = 256;
 
 /// Ranges that have more than one of this many refs are not worth a condition: most rows would pass it.
 const MIN_SKIPPED: u64 = 4;
@@ -69,7 +74,7 @@ fn condition(series: &LogicalPlan, refs: &Column, other: &LogicalPlan, column: &
     if !data_type.is_integer() {
         return Ok(None);
     }
-    let Some((scan, name)) = scan_of(series, refs) else { return Ok(None) };
+    let Some((scan, name)) = scan_of(series, refs, Through::Filters) else { return Ok(None) };
     if scan.filters.is_empty() {
         return Ok(None);
     }
@@ -80,7 +85,7 @@ fn condition(series: &LogicalPlan, refs: &Column, other: &LogicalPlan, column: &
         return Ok(None);
     }
     let selection = table.select(block, &scan.filters)?;
-    let ranges = merged(&selection, MAX_RANGES);
+    let ranges = merged(&selection, block.series_count() / MIN_GAP, MAX_RANGES);
     let covered: u64 = ranges.iter().map(|range| u64::from(range.end.0 - range.start.0)).sum();
     if covered.saturating_mul(MIN_SKIPPED) > u64::from(block.series_count()) {
         return Ok(None);
@@ -89,28 +94,13 @@ fn condition(series: &LogicalPlan, refs: &Column, other: &LogicalPlan, column: &
     Ok(if has_condition(other, &condition)? { None } else { Some(condition) })
 }
 
-/// Returns the scan that a column comes from unchanged, and the column's name there.
-fn scan_of<'p>(plan: &'p LogicalPlan, column: &Column) -> Option<(&'p TableScan, String)> {
-    match plan {
-        LogicalPlan::TableScan(scan) => Some((scan, column.name.clone())),
-        LogicalPlan::Filter(filter) => scan_of(&filter.input, column),
-        LogicalPlan::SubqueryAlias(alias) => scan_of(&alias.input, &Column::from_name(column.name.clone())),
-        LogicalPlan::Projection(projection) => {
-            let place = projection.schema.maybe_index_of_column(column)?;
-            match projection.expr.get(place)?.clone().unalias() {
-                Expr::Column(inner) => scan_of(&projection.input, &inner),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-/// Returns ranges that have all selected refs. Of more than `most`, those with the smallest gaps are merged.
-fn merged(selection: &Selection, most: usize) -> Vec<Range<SeriesRef>> {
+/// Returns ranges that have all selected refs. Those with gaps below `least_gap` are merged, and of more than `most`
+/// those with the smallest gaps.
+fn merged(selection: &Selection, least_gap: u32, most: usize) -> Vec<Range<SeriesRef>> {
     let ranges: Vec<Range<SeriesRef>> = selection.ranges().collect();
     let mut gaps: Vec<(u32, usize)> =
         ranges.windows(2).zip(1..).map(|(pair, place)| (pair[1].start.0 - pair[0].end.0, place)).collect();
+    gaps.retain(|(gap, _)| *gap >= least_gap);
     let kept = most.saturating_sub(1).min(gaps.len());
     gaps.sort_unstable_by(|left, right| right.cmp(left));
     gaps.truncate(kept);
@@ -131,27 +121,36 @@ fn within(ranges: &[Range<SeriesRef>], column: &Column, data_type: &DataType) ->
         let [Ok(first), Ok(last)] = ends else { return Ok(None) };
         let literal = |value| Expr::Literal(value, None);
         let column = || Expr::Column(column.clone());
-        conditions.push(column().gt_eq(literal(first)).and(column().lt_eq(literal(last))));
+        // The optimizer writes an equality so, and the condition must be found again as it is.
+        conditions.push(match first == last {
+            true => column().eq(literal(first)),
+            false => column().gt_eq(literal(first)).and(column().lt_eq(literal(last))),
+        });
     }
     Ok(Some(conditions.into_iter().reduce(Expr::or).unwrap_or_else(|| Expr::Literal(ScalarValue::from(false), None))))
 }
 
 /// Returns true if a plan has a condition already: the optimizer asks several times.
 fn has_condition(plan: &LogicalPlan, condition: &Expr) -> Result<bool> {
-    let wanted = unnormalize_col(condition.clone());
-    let is_wanted =
-        |known: &Expr| split_conjunction(known).iter().any(|&known| unnormalize_col(known.clone()) == wanted);
-    let mut is_found = false;
+    let condition = unnormalize_col(condition.clone());
+    // A single range is a conjunction, whose parts the optimizer moves one by one.
+    let mut missing = split_conjunction(&condition);
     plan.apply(|node| {
-        is_found = match node {
-            LogicalPlan::Filter(filter) => is_wanted(&filter.predicate),
-            LogicalPlan::TableScan(scan) => scan.filters.iter().any(is_wanted),
-            LogicalPlan::EmptyRelation(_) => true,
-            _ => false,
+        let known = match node {
+            LogicalPlan::Filter(filter) => std::slice::from_ref(&filter.predicate),
+            LogicalPlan::TableScan(scan) => &scan.filters,
+            LogicalPlan::EmptyRelation(_) => {
+                missing.clear();
+                return Ok(TreeNodeRecursion::Stop);
+            }
+            _ => return Ok(TreeNodeRecursion::Continue),
         };
-        Ok(if is_found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        let known: Vec<Expr> =
+            known.iter().flat_map(split_conjunction).map(|known| unnormalize_col(known.clone())).collect();
+        missing.retain(|wanted| !known.contains(wanted));
+        Ok(if missing.is_empty() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
-    Ok(is_found)
+    Ok(missing.is_empty())
 }
 
 #[cfg(test)]
@@ -161,12 +160,18 @@ mod tests {
     #[test]
     fn the_smallest_gaps_are_closed() {
         let selection: Selection = [1, 2, 5, 9, 10, 20].into_iter().map(SeriesRef).collect();
-        let merged =
-            |most| merged(&selection, most).into_iter().map(|range| range.start.0..range.end.0).collect::<Vec<_>>();
-        assert_eq!(merged(9), [1..3, 5..6, 9..11, 20..21]);
-        assert_eq!(merged(3), [1..6, 9..11, 20..21]);
-        assert_eq!(merged(2), [1..11, 20..21]);
-        assert_eq!(merged(1), vec![1..21]);
-        assert!(super::merged(&Selection::default(), 3).is_empty());
+        let merged = |least_gap, most| {
+            let ranges = merged(&selection, least_gap, most).into_iter();
+            ranges.map(|range| range.start.0..range.end.0).collect::<Vec<_>>()
+        };
+        assert_eq!(merged(0, 9), [1..3, 5..6, 9..11, 20..21]);
+        assert_eq!(merged(2, 9), [1..3, 5..6, 9..11, 20..21]);
+        assert_eq!(merged(3, 9), [1..6, 9..11, 20..21]);
+        assert_eq!(merged(4, 9), [1..11, 20..21]);
+        assert_eq!(merged(10, 9), vec![1..21]);
+        assert_eq!(merged(0, 3), [1..6, 9..11, 20..21]);
+        assert_eq!(merged(0, 2), [1..11, 20..21]);
+        assert_eq!(merged(0, 1), vec![1..21]);
+        assert!(super::merged(&Selection::default(), 0, 3).is_empty());
     }
 }
