@@ -47,6 +47,7 @@
 //! | `column` | [`Column`] and [`Strings`]: columns and their types |
 //! | `scan` | [`Scan`]: choice of columns and series |
 //! | `batches` | [`Batches`]: the record batches of a scan |
+//! | `value_counts` | [`Scan::value_counts`]: the number of series of each value of a label |
 //! | `guarded` | [`Guarded`]: batches for code in another language |
 //! | `codes` | value codes of a key, as a column |
 //! | `label_map` | the column of all labels |
@@ -64,6 +65,7 @@ mod guarded;
 mod label_map;
 mod scan;
 mod table;
+mod value_counts;
 
 pub use batches::Batches;
 pub use column::{Column, ColumnContent, Strings, schema};

@@ -76,6 +76,26 @@ fn check(bytes: &[u8], random: &mut Random) {
         assert_eq!(sorted, by_labels);
     }
     check_maps(&table, &expected);
+    let few: Selection = part.iter().take(random.below(4)).collect();
+    for series in [table.all(), part, few] {
+        check_counts(&table, &expected, series);
+    }
+}
+
+/// The numbers of series of values of each label, and of one that the block does not have.
+fn check_counts(table: &BlockTable, all: &[(u64, Labelset)], series: Selection) {
+    for label in table.label_names().expect("sound").iter().map(String::as_str).chain(["no such label"]) {
+        // Values come in their order, and null behind them.
+        let mut expected: BTreeMap<(bool, Option<&str>), i64> = BTreeMap::new();
+        for series_ref in series.iter() {
+            let value = all[series_ref.0 as usize].1.get(label).map(String::as_str);
+            *expected.entry((value.is_none(), value)).or_default() += 1;
+        }
+        let (values, counts) = table.scan().with_selection(series.clone()).value_counts(label).expect("sound");
+        let found: Vec<_> = values.iter().zip(counts.values().iter().copied()).collect();
+        let expected: Vec<_> = expected.into_iter().map(|((_, value), count)| (value, count)).collect();
+        assert_eq!(found, expected, "{label}");
+    }
 }
 
 /// The column of all labels, alone and beside others.

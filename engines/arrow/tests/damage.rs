@@ -22,6 +22,11 @@ fn read_all(bytes: Vec<u8>, checks: Checks) -> Result<usize, String> {
                 validate(&batch);
                 series += batch.num_rows();
             }
+            for label in table.label_names()?.iter().take(20) {
+                let (values, counts) = scan.value_counts(label)?;
+                values.to_data().validate_full().unwrap_or_else(|error| panic!("{label}: {error}"));
+                assert_eq!(values.len(), counts.len());
+            }
             for batch in scan.with_limit(2_000).in_label_order().batches()? {
                 validate(&batch?);
             }

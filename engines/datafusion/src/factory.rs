@@ -11,14 +11,14 @@ use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
 
 use crate::location::path_of;
-use crate::{Access, LabelNames, LabelValues, RefsOfJoins, Series, SeriesTable};
+use crate::{Access, CountsOfGroups, LabelNames, LabelValues, RefsOfJoins, Series, SeriesTable};
 
 /// Name of the format in SQL.
 const STORED_AS: &str = "CHRONOXIDE";
 
 /// Teaches a session to open blocks: `CREATE EXTERNAL TABLE name STORED AS CHRONOXIDE LOCATION 'path'`, and the table
 /// functions `series(path)`, `label_names(path)` and `label_values(path, name)`. Files are read into memory. Joins on
-/// refs get [conditions](RefsOfJoins) on the other table.
+/// refs get [conditions](RefsOfJoins) on the other table, and groups by a label are [counted in codes](CountsOfGroups).
 ///
 /// A path names a block, or a folder of blocks without those that a compaction replaced. The option `strings` is `view`
 /// (default) or `dictionary`: the type of the columns of labels.
@@ -38,6 +38,7 @@ pub unsafe fn register_mapped(context: &SessionContext) {
 fn register_with(context: &SessionContext, access: Access) {
     let factory = Arc::new(SeriesTableFactory::new(access));
     context.state_ref().write().table_factories_mut().insert(STORED_AS.to_owned(), factory);
+    context.add_optimizer_rule(Arc::new(CountsOfGroups));
     context.add_optimizer_rule(Arc::new(RefsOfJoins));
     context.register_udtf("series", Arc::new(Series::new(access)));
     context.register_udtf("label_names", Arc::new(LabelNames::new(access)));

@@ -65,13 +65,17 @@
 //! | `numbers` | comparisons of `series_ref` as ranges |
 //! | `series_exec` | the plan that reads series |
 //! | `refs_of_joins` | [`RefsOfJoins`]: conditions on refs that follow from a join |
+//! | `counts_of_groups` | [`CountsOfGroups`]: groups by a label, counted in the codes of rows |
+//! | `label_counts` | the number of series of each value of a label, as a table |
 //! | `scan_of` | the table that a column of a plan comes from |
 //! | `statistics` | numbers of rows, nulls and distinct values |
 //! | `factory` | `CREATE EXTERNAL TABLE ... STORED AS CHRONOXIDE` |
 //! | `functions` | table functions `series`, `label_names` and `label_values` |
 
+mod counts_of_groups;
 mod factory;
 mod functions;
+mod label_counts;
 mod location;
 mod numbers;
 mod predicate;
@@ -83,6 +87,7 @@ mod statistics;
 mod values;
 
 pub use chronoxide_arrow::Strings;
+pub use counts_of_groups::CountsOfGroups;
 pub use factory::{SeriesTableFactory, register, register_mapped};
 pub use functions::{LabelNames, LabelValues, Series};
 pub use location::Access;

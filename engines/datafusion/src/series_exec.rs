@@ -70,6 +70,11 @@ impl SeriesExec {
         Ok(Self { limit: Some(self.limit.map_or(limit, |known| known.min(limit))), ..limited })
     }
 
+    /// Returns the selected series of each partition, by block.
+    pub(crate) fn partitions(&self) -> &[Vec<(BlockTable, Selection)>] {
+        &self.partitions
+    }
+
     /// Returns the number of selected series, and of all series of the blocks.
     fn counts(&self) -> (u64, u64) {
         let selected = self.selected.iter().map(|(_, series)| u64::from(series.count())).sum();
@@ -119,8 +124,9 @@ fn properties(
     PlanProperties::new(equivalence, partitioning, EmissionType::Incremental, Boundedness::Bounded)
 }
 
-impl DisplayAs for SeriesExec {
-    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl SeriesExec {
+    /// Describes the series and columns, without a name of the plan.
+    pub(crate) fn describe(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (selected, all) = self.counts();
         let pushed = self.pushed.join(" AND ");
         let blocks = self.selected.len();
@@ -128,7 +134,7 @@ impl DisplayAs for SeriesExec {
             writeln!(f, "blocks={blocks}\nseries={selected}\nskipped={}", all - selected)?;
             return if pushed.is_empty() { Ok(()) } else { writeln!(f, "pushed={pushed}") };
         }
-        write!(f, "SeriesExec: blocks={blocks}, series={selected}, skipped={}", all - selected)?;
+        write!(f, "blocks={blocks}, series={selected}, skipped={}", all - selected)?;
         if !pushed.is_empty() {
             write!(f, ", pushed=[{pushed}]")?;
         }
@@ -137,6 +143,15 @@ impl DisplayAs for SeriesExec {
         }
         let names: Vec<&str> = self.columns.iter().map(Column::name).collect();
         write!(f, ", columns=[{}]", names.join(", "))
+    }
+}
+
+impl DisplayAs for SeriesExec {
+    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if format != DisplayFormatType::TreeRender {
+            write!(f, "SeriesExec: ")?;
+        }
+        self.describe(format, f)
     }
 }
 

@@ -99,6 +99,17 @@ impl SeriesTable {
         &self.blocks
     }
 
+    /// Returns the plan that reads columns of the series that satisfy conditions that were pushed to this table.
+    pub(crate) fn read(&self, columns: Vec<Column>, filters: &[Expr], state: &dyn Session) -> Result<SeriesExec> {
+        let predicate = Predicate::new(&self.schema, filters, |name| self.content(name))?;
+        let mut selected = Vec::with_capacity(self.blocks.len());
+        for block in &*self.blocks {
+            selected.push((block.clone(), predicate.select(block, self.strings)?));
+        }
+        let pushed = filters.iter().map(ToString::to_string).collect();
+        SeriesExec::new(selected, columns, self.strings, pushed, state.config().target_partitions())
+    }
+
     /// Returns the series of a block that satisfy conditions that were pushed to this table.
     pub(crate) fn select(&self, block: &BlockTable, filters: &[Expr]) -> Result<Selection> {
         Predicate::new(&self.schema, filters, |name| self.content(name))?.select(block, self.strings)
@@ -106,7 +117,16 @@ impl SeriesTable {
 
     /// Returns the content of a column.
     pub(crate) fn content(&self, name: &str) -> Option<&ColumnContent> {
-        self.columns.iter().find(|column| column.name() == name).map(Column::content)
+        self.column(name).map(Column::content)
+    }
+
+    pub(crate) fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name() == name)
+    }
+
+    /// Returns the type of columns of labels.
+    pub(crate) fn strings(&self) -> Strings {
+        self.strings
     }
 }
 
@@ -135,17 +155,11 @@ impl TableProvider for SeriesTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let predicate = Predicate::new(&self.schema, filters, |name| self.content(name))?;
-        let mut selected = Vec::with_capacity(self.blocks.len());
-        for block in &*self.blocks {
-            selected.push((block.clone(), predicate.select(block, self.strings)?));
-        }
         let columns = match projection {
             None => self.columns.to_vec(),
             Some(projection) => projection.iter().filter_map(|&place| self.columns.get(place).cloned()).collect(),
         };
-        let pushed = filters.iter().map(ToString::to_string).collect();
-        let exec = SeriesExec::new(selected, columns, self.strings, pushed, state.config().target_partitions())?;
+        let exec = self.read(columns, filters, state)?;
         Ok(match limit {
             Some(limit) => Arc::new(exec.limited_to(limit)?),
             None => Arc::new(exec),

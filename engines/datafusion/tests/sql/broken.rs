@@ -31,6 +31,7 @@ async fn broken_blocks_are_errors_or_rows() {
         let Ok(table) = SeriesTable::from_block(block) else { continue };
         opened += 1;
         let context = SessionContext::new();
+        chronoxide_datafusion::register(&context);
         context.register_table("series", Arc::new(table)).expect("a new name");
         for query in [
             "SELECT * FROM series LIMIT 1000",

@@ -181,6 +181,9 @@ async fn conditions_agree_on_random_blocks() {
                 }
                 let condition = fill(condition, [name, name], [value, value]);
                 some += agree(&context, &format!("SELECT series_ref FROM {{}} WHERE {condition}")).await.len();
+                let group = labels[random.below(labels.len())].keys().next_back().expect("a label");
+                let groups = fill("SELECT l, count(*) FROM {} WHERE ", [group, group], ["", ""]) + &condition;
+                agree(&context, &(groups + " GROUP BY 1")).await;
             }
         }
     }

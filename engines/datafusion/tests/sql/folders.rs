@@ -30,6 +30,8 @@ async fn a_folder_has_a_row_per_block_and_series() {
         agree(&context, &format!("SELECT * FROM {{}} WHERE {condition}")).await;
         agree(&context, &format!("SELECT count(*), count(job), min(stadt), max(block) FROM {{}} WHERE {condition}"))
             .await;
+        agree(&context, &format!("SELECT job, count(*) FROM {{}} WHERE {condition} GROUP BY job")).await;
+        agree(&context, &format!("SELECT DISTINCT stadt FROM {{}} WHERE {condition}")).await;
     }
     agree(&context, "SELECT block, series_ref, job FROM {} ORDER BY block, series_ref").await;
 }

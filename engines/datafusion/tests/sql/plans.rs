@@ -53,6 +53,39 @@ async fn groups_and_distinct_values_agree() {
 }
 
 #[tokio::test]
+async fn groups_by_one_label_are_counted_in_codes() {
+    let context = session_of_block(&golden("plain-bitpacked"));
+    for (query, is_counted) in [
+        ("SELECT pod, count(*) FROM {} GROUP BY pod", true),
+        ("SELECT count(*) AS n FROM {} GROUP BY pod", true),
+        ("SELECT s.pod AS p, count(*) + 1, count(1) FROM {} s GROUP BY s.pod", true),
+        ("SELECT pod, count(*) FROM {} WHERE job = 'api' AND pod IS NOT NULL GROUP BY pod", true),
+        ("SELECT pod, count(*) FROM {} WHERE job = 'none' GROUP BY pod", true),
+        ("SELECT pod FROM {} GROUP BY pod HAVING count(*) > 1", true),
+        ("SELECT pod, count(*) FROM {} GROUP BY pod ORDER BY count(*) DESC, pod LIMIT 2", true),
+        ("SELECT DISTINCT pod FROM {}", true),
+        ("SELECT count(DISTINCT pod) FROM {}", true),
+        ("SELECT p, n FROM (SELECT pod AS p, count(*) AS n FROM {} GROUP BY 1) WHERE p > 'api-1'", true),
+        ("SELECT a.pod, a.n FROM (SELECT pod, count(*) n FROM {} GROUP BY 1) a JOIN model m ON a.pod = m.pod", true),
+        ("SELECT pod, count(*) FROM {} WHERE job || pod <> 'x' GROUP BY pod", false),
+        ("SELECT pod, count(job) FROM {} GROUP BY pod", false),
+        ("SELECT pod, count(*) FILTER (WHERE job = 'api') FROM {} GROUP BY pod", false),
+        ("SELECT pod, count(NULL) FROM {} GROUP BY pod", false),
+        ("SELECT pod, count(*), max(series_ref) FROM {} GROUP BY pod", false),
+        ("SELECT pod, job, count(*) FROM {} GROUP BY pod, job", false),
+        ("SELECT pod, count(*) FROM (SELECT pod FROM {} ORDER BY series_ref LIMIT 3) GROUP BY pod", false),
+        ("SELECT series_ref, count(*) FROM {} GROUP BY series_ref", false),
+    ] {
+        let plan = plan(&context, &query.replace("{}", "series")).await;
+        assert_eq!(plan.contains("LabelCountsExec"), is_counted, "{query}\n{plan}");
+        eprintln!("{plan}");
+        agree(&context, query).await;
+    }
+    let plan = plan(&context, "SELECT pod, count(*) FROM series WHERE job = 'api' GROUP BY pod").await;
+    assert!(plan.contains("LabelCountsExec: blocks=1, series=7, skipped=3, pushed=[job = "), "{plan}");
+}
+
+#[tokio::test]
 async fn a_limit_stops_early() {
     let context = session_of_block(&golden("plain-bitpacked"));
     for (query, count) in [

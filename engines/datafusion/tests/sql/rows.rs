@@ -37,6 +37,7 @@ pub fn in_memory(blocks: &[(&str, Vec<Labelset>)], with_ids: bool) -> MemTable {
 /// columns of dictionaries.
 pub fn session(blocks: &[(&str, Vec<Labelset>)], table: &SeriesTable, with_ids: bool) -> SessionContext {
     let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(3));
+    chronoxide_datafusion::register(&context);
     context.register_table("model", Arc::new(in_memory(blocks, with_ids))).expect("a new name");
     context.register_table("series", Arc::new(table.clone())).expect("a new name");
     let dictionaries = table.clone().with_strings(chronoxide_datafusion::Strings::Dictionary).expect("a type");
