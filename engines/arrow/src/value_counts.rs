@@ -66,7 +66,7 @@ fn count(table: &BlockTable, key: KeyId, cardinality: usize, series: &Selection)
     Ok(Counts { values: values.collect(), absent: counts.absent() })
 }
 
-/// Counts the series of each value by sorting the codes, of which there are few.
+/// Counts the series of each value by sorting the codes: there are fewer series than values.
 fn sort(table: &BlockTable, key: KeyId, series: &Selection) -> Result<Counts, SelectError> {
     let view = table.block().view();
     let searcher = Searcher::new(&view, table.index());

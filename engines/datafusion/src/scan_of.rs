@@ -6,9 +6,9 @@ use datafusion::logical_expr::{Expr, LogicalPlan, TableScan};
 /// Plans between a column and its table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Through {
-    /// Those that keep all rows.
+    /// Plans that keep all rows.
     AllRows,
-    /// Those that keep some rows, too.
+    /// Also plans that keep some rows.
     Filters,
 }
 

@@ -80,7 +80,7 @@ impl CodeSink for CodeColumn {
     }
 
     fn push_runs(&mut self, runs: &[u32], codes: &[u32]) {
-        /// Most runs are short: writing this many codes, of which the next run replaces some, needs no loop.
+        /// Most runs are short. Writing this many codes needs no loop; the next run replaces those that are too many.
         const SHORT: usize = 8;
         self.begin();
         let start = self.codes.len();

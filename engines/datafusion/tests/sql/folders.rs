@@ -34,6 +34,10 @@ async fn a_folder_has_a_row_per_block_and_series() {
         agree(&context, &format!("SELECT DISTINCT stadt FROM {{}} WHERE {condition}")).await;
     }
     agree(&context, "SELECT block, series_ref, job FROM {} ORDER BY block, series_ref").await;
+    for limit in 0..all.len() + 2 {
+        agree(&context, &format!("SELECT count(*), count(job) FROM (SELECT job FROM {{}} LIMIT {limit})")).await;
+        agree(&context, &format!("SELECT count(*) FROM (SELECT job FROM {{}} WHERE job <> '' LIMIT {limit})")).await;
+    }
 }
 
 #[tokio::test]

@@ -65,12 +65,14 @@ async fn groups_by_one_label_are_counted_in_codes() {
         ("SELECT pod, count(*) FROM {} GROUP BY pod ORDER BY count(*) DESC, pod LIMIT 2", true),
         ("SELECT DISTINCT pod FROM {}", true),
         ("SELECT count(DISTINCT pod) FROM {}", true),
+        ("SELECT pod, count(DISTINCT 1) FROM {} GROUP BY pod", true),
         ("SELECT p, n FROM (SELECT pod AS p, count(*) AS n FROM {} GROUP BY 1) WHERE p > 'api-1'", true),
         ("SELECT a.pod, a.n FROM (SELECT pod, count(*) n FROM {} GROUP BY 1) a JOIN model m ON a.pod = m.pod", true),
         ("SELECT pod, count(*) FROM {} WHERE job || pod <> 'x' GROUP BY pod", false),
         ("SELECT pod, count(job) FROM {} GROUP BY pod", false),
         ("SELECT pod, count(*) FILTER (WHERE job = 'api') FROM {} GROUP BY pod", false),
         ("SELECT pod, count(NULL) FROM {} GROUP BY pod", false),
+        ("SELECT pod, count(DISTINCT 1), count(*) FROM {} GROUP BY pod", false),
         ("SELECT pod, count(*), max(series_ref) FROM {} GROUP BY pod", false),
         ("SELECT pod, job, count(*) FROM {} GROUP BY pod, job", false),
         ("SELECT pod, count(*) FROM (SELECT pod FROM {} ORDER BY series_ref LIMIT 3) GROUP BY pod", false),
@@ -130,6 +132,16 @@ async fn refs_are_in_order() {
     let context = session_of_block(&golden("plain-bitpacked"));
     let plan = plan(&context, "SELECT series_ref, job FROM series ORDER BY series_ref").await;
     assert!(!plan.contains("SortExec"), "{plan}");
+}
+
+#[tokio::test]
+async fn a_label_may_be_named_like_the_column_of_counts() {
+    let labels = |value: &str| Labelset::from([("count".to_owned(), value.to_owned())]);
+    let series = ["1", "2", "3"].map(labels).into();
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).expect("the plan is valid");
+    let context = session_of_block(&block);
+    let rows = agree(&context, "SELECT count, count(*) FROM {} WHERE count <> '2' GROUP BY count").await;
+    assert_eq!(rows, [["1", "1"], ["3", "1"]]);
 }
 
 /// A block of enough series to be divided.

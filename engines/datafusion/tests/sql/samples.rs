@@ -45,7 +45,7 @@ async fn samples_of_series_that_are_not_selected_are_skipped() {
     for line in scans_of_samples(&context, &all).await {
         assert!(!line.contains("series_ref@0 >= "), "{line}");
     }
-    // It is there once, and a range of one ref is an equality.
+    // A condition is there once; that of a range of one ref is an equality.
     let mut equalities = 0;
     for pod in pods.iter().step_by(pods.len() / 20) {
         let query = refs(&format!("{key} AND \"k8s.pod.name\" = '{pod}' AND __name__ LIKE '%e'"));
