@@ -125,7 +125,7 @@ impl<'a> Bits<'a> {
         let mask = mask(u32::try_from(width).ok()?);
         // The window covers all of them.
         let field = |place: u64| low32(window.word(place * width).unwrap_or_default() & mask);
-        fields.extend((0..usize::try_from(count).ok()?).map(|place| field(place as u64)));
+        fields.extend((0..count).map(field));
         Some(())
     }
 

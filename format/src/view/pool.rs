@@ -169,7 +169,7 @@ impl<'data, 'view> Pool<'data, 'view> {
         let count = u64::from(self.list_count);
         let is_read = self.view.members.push_fields(self.first_bit, self.end_width, count, ends).is_some();
         let new = ends.get(known..).unwrap_or_default();
-        let are_rising = new.first() > Some(&0) && new.windows(2).all(|pair| pair[0] < pair[1]);
+        let are_rising = new.first() > Some(&0) && new.is_sorted_by(|left, right| left < right);
         if !is_read || !are_rising || new.last() > Some(&self.member_count) {
             // The slow way finds the place of the damage.
             ends.truncate(known);
