@@ -17,8 +17,8 @@
 //! | `write` | writing of factored content into a block builder |
 //! | `layout` | [`Layout`], the layouts of a block |
 //!
-//! Planning is greedy and need not find the optimum. It makes tables of dictionaries, no tables of tables, and maps
-//! where they save bits. It uses no files, threads or strings: all input is codes.
+//! Planning is a local search and need not find the optimum. It makes tables of dictionaries, no tables of tables, and
+//! maps where they save bits. It uses no files, threads or strings: all input is codes.
 //!
 //! ```
 //! use chronoxide_planner::{Content, KeysetRows, Part, plan};
@@ -63,4 +63,4 @@ pub use plan::{KeysetPlan, Part, Plan, TablePlan};
 pub use planning::{factor, plan};
 
 /// Version of the planner, which blocks record.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;

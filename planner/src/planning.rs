@@ -11,8 +11,8 @@ const MAX_ROUNDS: usize = 8;
 /// Chooses tables and lists for content, so that neither the block nor the own rows of a keyset take noticeably more
 /// bytes than plain rows.
 ///
-/// The result depends only on the content and [`VERSION`](crate::VERSION). Costs a few passes over all rows, and at
-/// most some ten thousand operations per key and keyset over samples.
+/// The result depends only on the content and [`VERSION`](crate::VERSION). Costs a few passes over all rows, and some
+/// hundred passes over samples: at most 2^24 rows, and 256 rows of each keyset.
 #[must_use]
 pub fn plan(content: &Content) -> (Plan, Factored) {
     let (plan, factored) = drop_what_is_worse(content, learn(content));

@@ -23,6 +23,6 @@ mod tables;
 pub use factored::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
 pub use interned::{InternedLists, InternedRows};
 pub use maps::ColumnCodes;
-pub(crate) use shape::row_bits;
+pub(crate) use shape::column_ranges;
 pub(crate) use size::{dictionary_bytes, plain_bytes};
 pub(crate) use tables::factor;

@@ -42,7 +42,7 @@ pub(super) struct Shape {
 impl Shape {
     /// Computes the shape of a table with these rows, domains and leaves of columns.
     pub(super) fn from_rows(rows: &[u32], domains: &[u64], leaves: &[Leaves]) -> Self {
-        let ranges = ranges(rows, domains.len());
+        let ranges = column_ranges(rows, domains.len());
         Self {
             rows: (rows.len() / domains.len()) as u64,
             columns: domains.len() as u64,
@@ -78,19 +78,21 @@ pub(super) fn row_bytes(rows: &[u32], columns: usize) -> u64 {
 }
 
 /// Returns the bits of a row among rows with this number of columns.
-pub(crate) fn row_bits(rows: &[u32], columns: usize) -> u64 {
-    range_bits(&ranges(rows, columns))
+pub(super) fn row_bits(rows: &[u32], columns: usize) -> u64 {
+    range_bits(&column_ranges(rows, columns))
 }
 
 /// Returns the smallest and the largest code of each column.
-fn ranges(rows: &[u32], columns: usize) -> Vec<(u32, u32)> {
-    let mut ranges = vec![(u32::MAX, 0); columns];
+pub(crate) fn column_ranges(rows: &[u32], columns: usize) -> Vec<(u32, u32)> {
+    // Separate lists, so that several columns are compared at once.
+    let (mut least, mut most) = (vec![u32::MAX; columns], vec![0; columns]);
     for row in rows.chunks_exact(columns) {
-        for (range, &code) in ranges.iter_mut().zip(row) {
-            *range = (range.0.min(code), range.1.max(code));
+        for ((least, most), &code) in least.iter_mut().zip(&mut most).zip(row) {
+            *least = code.min(*least);
+            *most = code.max(*most);
         }
     }
-    ranges
+    least.into_iter().zip(most).collect()
 }
 
 fn range_bits(ranges: &[(u32, u32)]) -> u64 {

@@ -4,13 +4,20 @@ use super::affinity::Affinity;
 use super::cost::{Split, plain_bits};
 use super::found::found_splits;
 use super::known::Known;
+use super::moves::neighbours;
 use super::sample::Sample;
-use crate::content::KeysetRows;
+use crate::content::{KeysetRows, Origin};
 
 /// Maximum number of known groups that are tried on a keyset.
-const MAX_KNOWN: usize = 3;
+const MAX_KNOWN: usize = 4;
 
-/// A split that leaves this share of the plain bits is good enough.
+/// Maximum number of moves that improve a split.
+const MAX_MOVES: usize = 8;
+
+/// Minimum share of the bits that a move saves.
+const MIN_SAVING: f64 = 0.001;
+
+/// A split that leaves this share of the plain bits is good enough to be improved, without a search for others.
 const GOOD_SHARE: f64 = 0.2;
 
 /// Split of a keyset, and its cost.
@@ -26,6 +33,14 @@ pub(crate) struct Learned<'a> {
     pub known: &'a Known,
     pub affinity: &'a Affinity<'a>,
     pub entities: &'a [Vec<u32>],
+    pub origins: &'a [Origin],
+}
+
+impl Learned<'_> {
+    /// Returns true if a key of a keyset describes a resource.
+    fn has_resource(&self, keyset: &KeysetRows) -> bool {
+        keyset.keys.iter().any(|&key| self.origins.get(key as usize) == Some(&Origin::Resource))
+    }
 }
 
 impl Choice {
@@ -35,27 +50,45 @@ impl Choice {
             *self = Self { split: Some(split), bits };
         }
     }
+
+    /// Moves columns as long as it saves bits.
+    fn improve(&mut self, sample: &mut Sample<'_>, learned: &Learned<'_>) {
+        for _ in 0..MAX_MOVES {
+            let (Some(split), before) = (self.split.clone(), self.bits) else { return };
+            neighbours(&split, sample.keyset, learned.entities, |moved| self.offer(moved, sample, learned));
+            if self.bits >= before * (1.0 - MIN_SAVING) {
+                return;
+            }
+        }
+    }
 }
 
-/// Chooses a split. If entities and known groups leave a small share of the plain bits, no others are tried.
-pub(crate) fn choose(sample: &mut Sample<'_>, learned: &Learned<'_>) -> Choice {
+/// Chooses a split, where `before` is the split of the last pass.
+pub(crate) fn choose(sample: &mut Sample<'_>, learned: &Learned<'_>, before: Option<&Split>) -> Choice {
     let plain = plain_bits(sample);
-    let mut choice = Choice { split: None, bits: plain };
+    let mut choice = Choice { split: None, bits: f64::INFINITY };
+    if let Some(before) = before {
+        choice.offer(before.clone(), sample, learned);
+    }
     for split in entity_splits(sample.keyset, learned.entities) {
         choice.offer(split, sample, learned);
-    }
-    if choice.bits <= plain * GOOD_SHARE {
-        return choice;
     }
     for split in known_splits(sample, learned) {
         choice.offer(split, sample, learned);
     }
-    if choice.bits > plain * GOOD_SHARE {
-        for split in found_splits(sample, learned.affinity) {
+    // The rows of a keyset do not show better what describes a resource than the input does.
+    let is_searched = !learned.known.is_complete && !learned.has_resource(sample.keyset);
+    if is_searched && choice.bits > plain * GOOD_SHARE {
+        let found = match &mut sample.searched() {
+            Some(searched) => found_splits(searched, learned.affinity),
+            None => found_splits(sample, learned.affinity),
+        };
+        for split in found {
             choice.offer(split, sample, learned);
         }
     }
-    choice
+    choice.improve(sample, learned);
+    if choice.bits < plain { choice } else { Choice { split: None, bits: plain } }
 }
 
 /// Returns splits into entities and the rest.

@@ -1,12 +1,13 @@
 //! Cost of a split of a keyset, in bits.
 
-use std::rc::Rc;
+use std::collections::BTreeMap;
+
+use chronoxide_format::layout::ANCHOR_ROWS;
 
 use super::group::Group;
-use super::known::{Known, KnownGroup};
+use super::items::{Items, OwnItems};
+use super::known::Known;
 use super::sample::{Sample, bits};
-use crate::content::KeysetRows;
-use crate::factor::row_bits;
 
 /// Approximate bits of the records of a table. The exact widths are known only at the end.
 pub(crate) const TABLE_BITS: f64 = 60.0;
@@ -15,7 +16,9 @@ pub(crate) const COLUMN_BITS: f64 = 32.0;
 /// Approximate bits of a leaf record.
 pub(crate) const LEAF_BITS: f64 = 2.0;
 /// Approximate bits of the end of a list.
-const LIST_BITS: f64 = 12.0;
+const LIST_BITS: f64 = 16.0;
+/// Approximate bits of the records of a map.
+const MAP_BITS: f64 = 72.0;
 
 /// Split of a keyset: sets of columns in increasing order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,23 +29,105 @@ pub(crate) struct Split {
     pub list: Vec<usize>,
 }
 
-/// Group with the cost of its table.
-fn table_bits(sample: &Sample<'_>, group: &Group, known: Option<&KnownGroup>) -> f64 {
-    if group.columns.len() < 2 {
-        return 0.0;
+/// Costs of parts of splits of one keyset, as long as nothing changes in what is known of others.
+#[derive(Debug, Default)]
+pub(crate) struct Costs {
+    parts: BTreeMap<Vec<usize>, PartCost>,
+    lists: BTreeMap<Vec<usize>, ListCost>,
+}
+
+/// Cost of columns as one part.
+#[derive(Debug, Clone, Copy)]
+struct PartCost {
+    /// Estimated number of its rows in the keyset.
+    distinct: f64,
+    /// Bits of new rows of its table, and of records.
+    table: f64,
+    /// Bits of a code of a row in its table.
+    code_bits: u32,
+}
+
+impl PartCost {
+    fn new(sample: &mut Sample<'_>, columns: &[usize], known: &Known) -> Self {
+        let group = sample.group(columns);
+        let own = sample.rows_of(&group);
+        let distinct = own.count;
+        if let [column] = *columns {
+            return Self { distinct, table: 0.0, code_bits: sample.code_bits[column] };
+        }
+        let row_bits: u32 = columns.iter().map(|&column| sample.code_bits[column]).sum();
+        let row_bits = f64::from(row_bits);
+        let all_records = TABLE_BITS + columns.len() as f64 * (COLUMN_BITS + LEAF_BITS);
+        let Some(table) = known.get(&sample.keys_of(columns)) else {
+            let table = distinct * row_bits + all_records;
+            return Self { distinct, table, code_bits: bits(distinct as usize) };
+        };
+        let (new_rows, _) = table.rows.new_items(&own, sample.is_exact());
+        let code_bits = bits((table.rows.count() + new_rows).max(distinct) as usize);
+        let records = if table.users > 0 { 0.0 } else { all_records };
+        if known.is_complete {
+            return Self { distinct, table: new_rows * row_bits + records, code_bits };
+        }
+        // Keysets that share a table share its cost.
+        let users = table.users_expected.saturating_sub(table.users).max(1);
+        let table = new_rows * row_bits / table.sharing() + records / f64::from(users);
+        Self { distinct, table, code_bits }
     }
-    let row_bits: u32 = group.columns.iter().map(|&column| sample.code_bits[column]).sum();
-    let new = |name: &u64| known.is_none_or(|known| !known.rows.contains(name));
-    let new_rows = group.names.iter().filter(|name| new(name)).count();
-    let new_rows = new_rows as f64 * sample.growth(group);
-    let users = known.map_or(1, |known| known.users_expected.saturating_sub(known.users).max(1));
-    let records = match known {
-        Some(known) if known.users > 0 => 0.0,
-        _ => TABLE_BITS + group.columns.len() as f64 * (COLUMN_BITS + LEAF_BITS),
-    };
-    // Keysets that share a table share its cost.
-    let sharing = known.map_or(1.0, KnownGroup::sharing);
-    new_rows * f64::from(row_bits) / sharing + records / f64::from(users)
+
+    /// Returns the bits of a column of `rows` codes: codes of the table, or shorter ones through a map.
+    fn column_bits(&self, rows: f64) -> f64 {
+        let direct = f64::from(self.code_bits);
+        let mapped = rows * f64::from(bits(self.distinct as usize)) + self.distinct * direct + MAP_BITS;
+        mapped.min(rows * direct)
+    }
+}
+
+/// Cost of columns as the part behind lists.
+#[derive(Debug, Clone, Copy)]
+struct ListCost {
+    /// Estimated number of prefix rows.
+    rows: f64,
+    /// Bits of the table, of new lists, of the column of lists, and of anchors.
+    bits: f64,
+}
+
+impl ListCost {
+    fn new(sample: &mut Sample<'_>, columns: &[usize], part: PartCost, known: &Known) -> Self {
+        let list = sample.group(columns);
+        let prefixes = sample.complement(&list);
+        let rows = sample.count(&prefixes);
+        let own = lists(sample, &prefixes, &list);
+        let pool = known.get(&sample.keys_of(columns)).map(|known| &known.lists);
+        let (new_lists, new_members) =
+            pool.map_or((own.count, own.weight), |lists| lists.new_items(&own, sample.is_exact()));
+        let list_count = pool.map_or(0.0, Items::count) + new_lists;
+        let mut total = part.table + COLUMN_BITS;
+        total += new_lists * LIST_BITS + new_members * f64::from(part.code_bits);
+        total += rows * f64::from(bits(list_count as usize));
+        total += rows / f64::from(ANCHOR_ROWS) * f64::from(bits(sample.keyset.len()));
+        Self { rows, bits: total }
+    }
+}
+
+impl Costs {
+    fn part(&mut self, sample: &mut Sample<'_>, columns: &[usize], known: &Known) -> PartCost {
+        if let Some(&cost) = self.parts.get(columns) {
+            return cost;
+        }
+        let cost = PartCost::new(sample, columns, known);
+        self.parts.insert(columns.to_vec(), cost);
+        cost
+    }
+
+    fn list(&mut self, sample: &mut Sample<'_>, columns: &[usize], known: &Known) -> ListCost {
+        if let Some(&cost) = self.lists.get(columns) {
+            return cost;
+        }
+        let part = self.part(sample, columns, known);
+        let cost = ListCost::new(sample, columns, part, known);
+        self.lists.insert(columns.to_vec(), cost);
+        cost
+    }
 }
 
 impl Split {
@@ -53,76 +138,67 @@ impl Split {
 
     /// Returns the cost: rows, anchors, lists, new entries of shared tables, and records.
     pub(crate) fn bits(&self, sample: &mut Sample<'_>, known: &Known) -> f64 {
+        let mut costs = std::mem::take(&mut sample.costs);
         let keys = sample.keyset.keys.len() as f64;
         let mut total = TABLE_BITS + keys * LEAF_BITS + (self.prefix.len() as f64) * COLUMN_BITS;
-        let prefix: Vec<Rc<Group>> = self.prefix.iter().map(|columns| sample.group(columns)).collect();
-        let mut row_bits: u32 = prefix.iter().map(|group| bits(group.distinct())).sum();
-        for group in &prefix {
-            total += table_bits(sample, group, known.get(&sample.keys_of(&group.columns)));
-        }
         let mut rows = sample.keyset.len() as f64;
         if !self.list.is_empty() {
-            let list = sample.group(&self.list);
-            let of_list = known.get(&sample.keys_of(&self.list));
-            total += table_bits(sample, &list, of_list) + COLUMN_BITS;
-            let prefixes = sample.complement(&list);
-            let (lists, members) = lists(&prefixes, &list);
-            let new = |name: &&u64| of_list.is_none_or(|known| !known.lists.contains(name));
-            let list_count = of_list.map_or(0, |known| known.lists.len()) + lists.len();
-            let table_rows = of_list.map_or(0, |known| known.rows.len()).max(list.distinct());
-            row_bits += bits(list_count);
-            let growth = sample.growth(&prefixes);
-            rows = prefixes.distinct() as f64 * growth;
-            let average = members as f64 / lists.len().max(1) as f64;
-            let new_lists = lists.iter().filter(new).count() as f64 * growth;
-            total += new_lists * (average * f64::from(bits(table_rows)) + LIST_BITS);
-            total += rows / 16.0 * f64::from(bits(sample.keyset.len()));
+            let list = costs.list(sample, &self.list, known);
+            total += list.bits;
+            rows = list.rows;
         }
-        total + rows * f64::from(row_bits)
+        for columns in &self.prefix {
+            let part = costs.part(sample, columns, known);
+            total += part.table + part.column_bits(rows);
+        }
+        sample.costs = costs;
+        total
     }
 
-    /// Records the contents of its tables and lists.
-    pub(crate) fn register(&self, sample: &mut Sample<'_>, known: &mut Known) {
-        let prefix: Vec<Rc<Group>> = self.prefix.iter().map(|columns| sample.group(columns)).collect();
-        for group in prefix.iter().filter(|group| group.columns.len() > 1) {
-            enter(sample, group, known);
+    /// Adds the contents of its tables and lists to what is known, or removes them.
+    pub(crate) fn register(&self, sample: &mut Sample<'_>, known: &mut Known, is_added: bool) {
+        let change = |items: &mut Items, own: &OwnItems| if is_added { items.add(own) } else { items.remove(own) };
+        for columns in self.tables() {
+            let group = sample.group(columns);
+            let number = known.number(&sample.keys_of(columns));
+            let entry = known.group_mut(number);
+            entry.users = if is_added { entry.users + 1 } else { entry.users - 1 };
+            change(&mut entry.rows, &sample.rows_of(&group));
         }
         if !self.list.is_empty() {
             let list = sample.group(&self.list);
-            let number = enter(sample, &list, known);
-            let (lists, _) = lists(&sample.complement(&list), &list);
-            known.group_mut(number).lists.extend(lists);
+            let prefixes = sample.complement(&list);
+            let number = known.number(&sample.keys_of(&self.list));
+            change(&mut known.group_mut(number).lists, &lists(sample, &prefixes, &list));
         }
     }
 }
 
-fn enter(sample: &Sample<'_>, group: &Group, known: &mut Known) -> usize {
-    let number = known.number(&sample.keys_of(&group.columns));
-    let entry = known.group_mut(number);
-    entry.users += 1;
-    entry.rows.extend(group.names.iter().copied());
-    number
-}
-
-/// Returns the names of the distinct lists of prefixes, and the number of their members.
-fn lists(prefixes: &Group, list: &Group) -> (Vec<u64>, usize) {
-    let mut names = vec![(0u64, 0usize); prefixes.distinct()];
-    for (&prefix, &member) in prefixes.codes.iter().zip(&list.codes) {
-        let name = &mut names[prefix as usize];
+/// Returns the distinct lists of the prefixes of a keyset.
+fn lists(sample: &Sample<'_>, prefixes: &Group, list: &Group) -> OwnItems {
+    // Name of all sampled members of each prefix, of those that the samples of all keysets have, and their number.
+    let mut found = vec![(0u64, 0u64, 0u32); prefixes.distinct()];
+    for (row, (&prefix, &member)) in prefixes.codes.iter().zip(&list.codes).enumerate() {
         // Independent of the order, and unlike the sums that name rows.
         let member = list.names[member as usize];
-        name.0 = name.0.wrapping_add((member ^ member >> 31).wrapping_mul(0x2545_f491_4f6c_dd1d));
-        name.1 += 1;
+        let member = (member ^ member >> 31).wrapping_mul(0x2545_f491_4f6c_dd1d);
+        let of_prefix = &mut found[prefix as usize];
+        of_prefix.0 = of_prefix.0.wrapping_add(member);
+        of_prefix.1 = of_prefix.1.wrapping_add(if sample.is_shared(row) { member } else { 0 });
+        of_prefix.2 += 1;
     }
-    names.sort_unstable();
-    names.dedup();
-    let members = names.iter().map(|name| name.1).sum();
-    (names.into_iter().map(|name| name.0).collect(), members)
+    let mut distinct = found.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let numbers: Vec<u32> =
+        found.iter().map(|found| distinct.binary_search(found).unwrap_or_default() as u32).collect();
+    let rows: Vec<u32> = prefixes.codes.iter().map(|&prefix| numbers[prefix as usize]).collect();
+    let named: Vec<(u64, u32)> = distinct.iter().map(|&(_, name, members)| (name, members)).collect();
+    sample.items(&rows, &named, sample.is_chosen_by(&list.columns))
 }
 
 /// Returns the cost of the keyset without shared tables and lists.
 pub(crate) fn plain_bits(sample: &Sample<'_>) -> f64 {
-    let KeysetRows { keys, rows } = sample.keyset;
-    let row_bits = row_bits(rows, keys.len());
-    TABLE_BITS + keys.len() as f64 * COLUMN_BITS + sample.keyset.len() as f64 * row_bits as f64
+    let row_bits: u32 = sample.code_bits.iter().sum();
+    TABLE_BITS + sample.code_bits.len() as f64 * COLUMN_BITS + sample.keyset.len() as f64 * f64::from(row_bits)
 }

@@ -2,42 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use foldhash::HashSet;
+use super::items::{Items, OwnItems};
 
 /// Groups of keys, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     numbers: BTreeMap<Vec<u32>, usize>,
     groups: Vec<KnownGroup>,
+    /// True once all keysets have a split. Costs are marginal then, and nothing is expected.
+    pub is_complete: bool,
 }
 
 /// Keys that keysets have in common, which one table describes.
 #[derive(Debug, Default)]
 pub(crate) struct KnownGroup {
     pub keys: Vec<u32>,
-    /// Names of the rows of its table.
-    pub rows: HashSet<u64>,
-    /// Names of the lists over its table.
-    pub lists: HashSet<u64>,
+    /// Rows of its table.
+    pub rows: Items,
+    /// Lists over its table.
+    pub lists: Items,
     /// Number of keysets that use it or are expected to.
     pub users: u32,
     pub users_expected: u32,
-    /// Number of distinct rows of these keysets, and the sum of the rows of each.
-    rows_expected: HashSet<u64>,
-    own_rows_expected: usize,
+    /// Rows of the keysets that are expected to use it.
+    rows_expected: Items,
 }
 
 impl KnownGroup {
     /// Expects a keyset with these rows to use it.
-    pub(crate) fn expect(&mut self, rows: &[u64]) {
+    pub(crate) fn expect(&mut self, rows: &OwnItems) {
         self.users_expected += 1;
-        self.own_rows_expected += rows.len();
-        self.rows_expected.extend(rows.iter().copied());
+        self.rows_expected.add(rows);
     }
 
-    /// Returns the average number of keysets per row.
+    /// Returns the average number of keysets per expected row.
     pub(crate) fn sharing(&self) -> f64 {
-        self.own_rows_expected.max(1) as f64 / self.rows_expected.len().max(1) as f64
+        self.rows_expected.sharing()
     }
 }
 

@@ -1,15 +1,62 @@
 //! Sampled rows of a keyset, column by column: [`Sample`].
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::cost::Costs;
 use super::group::{Group, Numbering, label_name};
-use crate::content::KeysetRows;
+use super::items::{OwnItem, OwnItems, Spread, unseen};
+use crate::content::{Content, KeysetRows};
+use crate::factor::column_ranges;
 
-/// Maximum number of sampled rows.
-const MAX_ROWS: usize = 1 << 13;
-/// Maximum number of sampled codes: wide keysets have fewer sampled rows.
-const MAX_CODES: usize = 1 << 18;
+/// Maximum number of sampled rows of all keysets, except for those of small ones.
+const MAX_ROWS: u64 = 1 << 24;
+/// Minimum number of sampled rows of a keyset that has more.
+const MIN_ROWS: usize = 256;
+/// Maximum number of sampled codes of a keyset: those with many keys have fewer sampled rows.
+const MAX_CODES: usize = 1 << 22;
+/// Minimum number of sampled values of a key that chooses rows.
+const MIN_VALUES: u64 = 64;
+/// Maximum number of codes of a sample in which groups of columns are searched.
+const MAX_SEARCHED_CODES: usize = 1 << 18;
+/// Maximum number of codes of groups that are cached for one keyset.
+const MAX_CACHED_CODES: usize = 1 << 19;
+
+/// Choice of the sampled rows: all rows with some values of a key. Keysets with the same key have rows of the same
+/// values, so that their samples show what they share.
+#[derive(Debug, Default)]
+pub(crate) struct Sampling {
+    /// Keys that choose rows, the best first.
+    keys: Vec<u32>,
+    /// Values have levels: half of them 0, a quarter 1, and so on. The samples of all keysets have the rows whose
+    /// values have this level or more.
+    level: u32,
+}
+
+impl Sampling {
+    /// Chooses keys of entities, those with most values first: if whole entities are sampled, what their series have
+    /// in common stays.
+    pub(crate) fn new(content: &Content, entities: &[Vec<u32>]) -> Self {
+        let mut series = vec![0u64; content.value_counts.len()];
+        for keyset in &content.keysets {
+            keyset.keys.iter().for_each(|&key| series[key as usize] += keyset.len() as u64);
+        }
+        let total: u64 = content.keysets.iter().map(|keyset| keyset.len() as u64).sum();
+        let level = (0..u64::BITS).find(|level| total >> level <= MAX_ROWS).unwrap_or_default();
+        let values = |key: u32| u64::from(content.value_counts[key as usize]);
+        let mut keys = Vec::new();
+        for entity in entities {
+            let most = entity.iter().map(|&key| series[key as usize]).max().unwrap_or_default();
+            let mut named: Vec<u32> =
+                entity.iter().copied().filter(|&key| values(key) >= MIN_VALUES << level).collect();
+            // Keys of most series come first.
+            named.sort_by_key(|&key| (series[key as usize] < most / 4 * 3, Reverse(values(key))));
+            keys.extend(named);
+        }
+        Self { keys, level }
+    }
+}
 
 /// Sampled rows of a keyset.
 #[derive(Debug)]
@@ -17,98 +64,168 @@ pub(crate) struct Sample<'c> {
     pub keyset: &'c KeysetRows,
     /// Numbers of the sampled rows in increasing order, or `None` if all rows are sampled.
     rows: Option<Vec<u32>>,
-    /// Bits of a code of each column in its dictionary.
+    /// Column that chose the rows, or `None` if each row was chosen by its number.
+    chosen_by: Option<usize>,
+    /// Name of the value that chose each sampled row, and its level.
+    chosen: Vec<(u32, u32)>,
+    /// Level of the rows that the samples of all keysets have.
+    shared_level: u32,
+    /// Bits of the code of each column in its range.
     pub code_bits: Vec<u32>,
-    /// Number of series per sampled row.
-    pub scale: f64,
-    /// Cache of groups.
+    /// Number of series per sampled row, and per row that the samples of all keysets have.
+    scale: f64,
+    shared_scale: f64,
+    /// Cache of groups, and of costs.
     groups: BTreeMap<Vec<usize>, Rc<Group>>,
+    pub costs: Costs,
     /// Name of each row, once it was needed.
     whole_names: Vec<u64>,
     numbering: Numbering,
 }
 
 impl<'c> Sample<'c> {
-    /// Samples whole prefixes: all rows in which one column has one of some codes. That column has the most values of
-    /// those that leave several rows per value.
-    pub(crate) fn new(keyset: &'c KeysetRows, value_counts: &[u32]) -> Self {
-        let code_bits = keyset.keys.iter().map(|&key| bits(value_counts[key as usize] as usize)).collect();
-        let limit = MAX_ROWS.min((MAX_CODES / keyset.keys.len().max(1)).max(256));
-        let mut sample = Self {
+    pub(crate) fn new(keyset: &'c KeysetRows, sampling: &Sampling) -> Self {
+        let chosen_by = sampling.keys.iter().find_map(|key| keyset.keys.binary_search(key).ok());
+        let (mut rows, mut chosen): (Vec<u32>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
+        for (number, row) in (0u32..).zip(keyset.series()) {
+            let name = match chosen_by {
+                Some(column) => label_name(keyset.keys[column], row[column]),
+                None => label_name(u32::MAX, number),
+            };
+            // The name of a value is independent of its level.
+            chosen.push(((name >> 32) as u32, name.wrapping_mul(0x9e37_79b9_7f4a_7c15).leading_zeros()));
+        }
+        let rows_from = |level: u32| chosen.iter().filter(|chosen| chosen.1 >= level).count();
+        // The highest level that leaves enough rows.
+        let mut level = (0..=sampling.level).rev().find(|&level| rows_from(level) >= MIN_ROWS).unwrap_or(0);
+        while rows_from(level) * keyset.keys.len() > MAX_CODES && rows_from(level + 1) >= MIN_ROWS {
+            level += 1;
+        }
+        let shared_scale = keyset.len() as f64 / rows_from(sampling.level).max(1) as f64;
+        if level > 0 {
+            rows = (0u32..).zip(&chosen).filter(|(_, chosen)| chosen.1 >= level).map(|(number, _)| number).collect();
+            chosen.retain(|chosen| chosen.1 >= level);
+        }
+        Self {
             keyset,
-            rows: None,
-            code_bits,
-            scale: 1.0,
+            chosen_by,
+            shared_level: sampling.level,
+            code_bits: range_bits(keyset),
+            scale: keyset.len() as f64 / chosen.len() as f64,
+            shared_scale,
+            rows: (level > 0).then_some(rows),
+            chosen,
             groups: BTreeMap::new(),
+            costs: Costs::default(),
             whole_names: Vec::new(),
             numbering: Numbering::default(),
-        };
-        if keyset.len() > limit {
-            let rows = sample.whole_prefixes(limit, value_counts);
-            sample.scale = keyset.len() as f64 / rows.len() as f64;
-            sample.rows = Some(rows);
         }
-        sample
     }
 
-    fn whole_prefixes(&self, limit: usize, value_counts: &[u32]) -> Vec<u32> {
-        let total = self.keyset.len();
-        let column = self.sampling_column(value_counts);
-        let share = u64::MAX / total as u64 * limit as u64;
-        let picked = |row: &[u32], number: u32| {
-            let name = column.map_or_else(|| label_name(u32::MAX, number), |column| label_name(0, row[column]));
-            name.wrapping_mul(0x9e37_79b9_7f4a_7c15) <= share
-        };
-        let rows: Vec<u32> = (0u32..)
-            .zip(self.keyset.series())
-            .filter(|&(number, row)| picked(row, number))
-            .map(|(number, _)| number)
-            .collect();
-        if rows.len() >= limit / 4 && rows.len() <= limit * 2 {
-            return rows;
+    /// Returns a sample of this one in which groups of columns can be searched, or `None` if this one is small.
+    pub(crate) fn searched(&self) -> Option<Self> {
+        let limit = (MAX_SEARCHED_CODES / self.keyset.keys.len().max(1)).max(MIN_ROWS);
+        if self.len() <= limit {
+            return None;
         }
-        let step = total.div_ceil(limit);
-        (0..total as u32).step_by(step).collect()
+        let rows_from = |level: u32| self.chosen.iter().filter(|chosen| chosen.1 >= level).count();
+        // If few values choose many rows, no level leaves few rows, and not none.
+        let level = (0..u64::BITS).find(|&level| rows_from(level) <= limit).unwrap_or_default();
+        let is_chosen = |place: usize| self.chosen[place].1 >= level;
+        let step = self.len().div_ceil(limit);
+        let mut places: Vec<usize> = (0..self.len()).filter(|&place| is_chosen(place)).collect();
+        if places.len() < limit / 4 {
+            places = (0..self.len()).step_by(step).collect();
+        }
+        let row = |&place: &usize| self.rows.as_ref().map_or(place as u32, |rows| rows[place]);
+        Some(Self {
+            keyset: self.keyset,
+            rows: Some(places.iter().map(row).collect()),
+            chosen: places.iter().map(|&place| self.chosen[place]).collect(),
+            code_bits: self.code_bits.clone(),
+            scale: self.keyset.len() as f64 / places.len() as f64,
+            groups: BTreeMap::new(),
+            costs: Costs::default(),
+            whole_names: Vec::new(),
+            numbering: Numbering::default(),
+            ..*self
+        })
     }
 
-    /// Returns the column with the most values that has at least four rows per value.
-    fn sampling_column(&self, value_counts: &[u32]) -> Option<usize> {
-        let mut seen = Vec::new();
-        let mut best: Option<(usize, usize)> = None;
-        for (column, &key) in self.keyset.keys.iter().enumerate() {
-            seen.clear();
-            seen.resize(value_counts[key as usize] as usize, false);
-            let mut distinct = 0;
-            for row in self.keyset.series() {
-                let seen = &mut seen[row[column] as usize];
-                distinct += usize::from(!*seen);
-                *seen = true;
-            }
-            if distinct * 4 <= self.keyset.len() && best.is_none_or(|(most, _)| distinct > most) {
-                best = Some((distinct, column));
-            }
-        }
-        best.filter(|&(distinct, _)| distinct > 64).map(|(_, column)| column)
+    /// Forgets groups and costs.
+    pub(crate) fn forget(&mut self) {
+        self.groups.clear();
+        self.costs = Costs::default();
+        self.whole_names = Vec::new();
+        self.numbering = Numbering::default();
     }
 
     /// Returns the number of sampled rows.
     pub(crate) fn len(&self) -> usize {
-        self.rows.as_ref().map_or(self.keyset.len(), Vec::len)
+        self.chosen.len()
     }
 
-    /// Estimates the combinations of a group in all rows per combination in the sample, if combinations that occur once
-    /// in the sample are a sample of others like them.
-    pub(crate) fn growth(&self, group: &Group) -> f64 {
-        if self.rows.is_none() || group.distinct() == 0 {
-            return 1.0;
+    /// Returns the items of the keyset: `numbers` has the item of each sampled row, and `named` the name and the weight
+    /// of each item. If `has_sampled_members`, items with several sampled values lack weight.
+    pub(crate) fn items(&self, numbers: &[u32], named: &[(u64, u32)], has_sampled_members: bool) -> OwnItems {
+        let mut found = vec![(Spread::default(), false); named.len()];
+        for (&number, &(value, level)) in numbers.iter().zip(&self.chosen) {
+            let found = &mut found[number as usize];
+            found.0.add(value);
+            found.1 |= level >= self.shared_level;
         }
-        let mut rows = vec![0u32; group.distinct()];
-        group.codes.iter().for_each(|&code| rows[code as usize] += 1);
-        let single = rows.iter().filter(|&&rows| rows == 1).count();
-        1.0 + (self.scale - 1.0) * single as f64 / group.distinct() as f64
+        let (mut once, mut twice) = (0, 0);
+        let (mut once_weight, mut weight) = (0.0, 0.0);
+        let mut shared = Vec::with_capacity(named.len());
+        for (&(name, item_weight), &(spread, is_shared)) in named.iter().zip(&found) {
+            once += usize::from(spread.is_once());
+            twice += usize::from(spread.is_twice());
+            let sum = if spread.is_once() { &mut once_weight } else { &mut weight };
+            *sum += f64::from(item_weight);
+            if is_shared {
+                shared.push(OwnItem { name, weight: item_weight, spread });
+            }
+        }
+        let unseen = unseen(once, twice, self.scale);
+        let scale = if has_sampled_members { self.scale } else { 1.0 };
+        OwnItems {
+            shared,
+            count: named.len() as f64 + unseen,
+            weight: weight * scale + once_weight * (1.0 + unseen / once.max(1) as f64),
+            scale: self.shared_scale,
+        }
     }
 
-    fn rows(&self) -> impl Iterator<Item = &'c [u32]> {
+    /// Returns the combinations of a group as rows of a table.
+    pub(crate) fn rows_of(&self, group: &Group) -> OwnItems {
+        let named: Vec<(u64, u32)> = group.names.iter().map(|&name| (name, 1)).collect();
+        self.items(&group.codes, &named, false)
+    }
+
+    /// Estimates the number of combinations in all rows.
+    pub(crate) fn count(&self, group: &Group) -> f64 {
+        if self.rows.is_none() {
+            return group.distinct() as f64;
+        }
+        self.rows_of(group).count
+    }
+
+    /// Returns true if the column that chose the rows is one of these.
+    pub(crate) fn is_chosen_by(&self, columns: &[usize]) -> bool {
+        self.rows.is_some() && self.chosen_by.is_some_and(|column| columns.contains(&column))
+    }
+
+    /// Returns true if the samples of all keysets have a sampled row.
+    pub(crate) fn is_shared(&self, row: usize) -> bool {
+        self.chosen[row].1 >= self.shared_level
+    }
+
+    /// Returns true if the sample has all rows, as those of other keysets.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.shared_level == 0 && self.rows.is_none()
+    }
+
+    fn sampled_rows(&self) -> impl Iterator<Item = &'c [u32]> {
         let width = self.keyset.keys.len();
         let keyset = self.keyset;
         let all = self.rows.is_none().then(|| keyset.series());
@@ -117,19 +234,33 @@ impl<'c> Sample<'c> {
         all.into_iter().flatten().chain(some)
     }
 
+    /// Returns the name of each row.
+    fn names(&self, name: impl Fn(&[u32]) -> u64) -> Vec<u64> {
+        let mut names = Vec::with_capacity(self.len());
+        // `collect` would ask the chain for each row which part it is in.
+        self.sampled_rows().for_each(|row| names.push(name(row)));
+        names
+    }
+
     /// Returns the group of these columns.
     pub(crate) fn group(&mut self, columns: &[usize]) -> Rc<Group> {
         if let Some(group) = self.groups.get(columns) {
             return Rc::clone(group);
         }
         let keys = &self.keyset.keys;
-        let names: Vec<u64> = (self.rows())
-            .map(|row| {
-                columns.iter().fold(0u64, |sum, &column| sum.wrapping_add(label_name(keys[column], row[column])))
-            })
-            .collect();
-        let group = Rc::new(Group::from_names(columns.to_vec(), &names, &mut self.numbering));
-        self.groups.insert(columns.to_vec(), Rc::clone(&group));
+        let name = |row: &[u32]| {
+            columns.iter().fold(0u64, |sum, &column| sum.wrapping_add(label_name(keys[column], row[column])))
+        };
+        let names = self.names(name);
+        self.insert(columns.to_vec(), &names)
+    }
+
+    fn insert(&mut self, columns: Vec<usize>, names: &[u64]) -> Rc<Group> {
+        if self.groups.len() * self.len() > MAX_CACHED_CODES {
+            self.groups.retain(|columns, _| columns.len() == 1);
+        }
+        let group = Rc::new(Group::from_names(columns.clone(), names, &mut self.numbering));
+        self.groups.insert(columns, Rc::clone(&group));
         group
     }
 
@@ -144,14 +275,12 @@ impl<'c> Sample<'c> {
             let name = |row: &[u32]| {
                 keys.iter().zip(row).fold(0u64, |sum, (&key, &code)| sum.wrapping_add(label_name(key, code)))
             };
-            self.whole_names = self.rows().map(name).collect();
+            self.whole_names = self.names(name);
         }
         let names: Vec<u64> = (self.whole_names.iter().zip(&group.codes))
             .map(|(whole, &code)| whole.wrapping_sub(group.names[code as usize]))
             .collect();
-        let group = Rc::new(Group::from_names(columns.clone(), &names, &mut self.numbering));
-        self.groups.insert(columns, Rc::clone(&group));
-        group
+        self.insert(columns, &names)
     }
 
     /// Returns the keys of these columns.
@@ -170,7 +299,71 @@ impl<'c> Sample<'c> {
     }
 }
 
+/// Returns the bits of the codes of each column, from the smallest to the largest.
+fn range_bits(keyset: &KeysetRows) -> Vec<u32> {
+    let ranges = column_ranges(&keyset.rows, keyset.keys.len());
+    ranges.into_iter().map(|(least, most)| bits((most - least) as usize + 1)).collect()
+}
+
 /// Returns the bits that distinguish `count` items.
 pub(crate) fn bits(count: usize) -> u32 {
     usize::BITS - count.saturating_sub(1).leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns 200 pods with `points` points each. Keys: pod, point.
+    fn pods(keys: [u32; 2], points: u32) -> KeysetRows {
+        let rows = (0..200).flat_map(|pod| (0..points).flat_map(move |point| [pod, point])).collect();
+        KeysetRows { keys: keys.to_vec(), rows }
+    }
+
+    fn sampled_pods(sample: &Sample<'_>) -> Vec<u32> {
+        let mut pods: Vec<u32> = sample.sampled_rows().map(|row| row[0]).collect();
+        pods.dedup();
+        pods
+    }
+
+    #[test]
+    fn keysets_have_rows_of_the_same_values_and_small_ones_have_more() {
+        let sampling = Sampling { keys: vec![0], level: 2 };
+        let (first, second, small) = (pods([0, 1], 50), pods([0, 2], 80), pods([0, 3], 2));
+        let [first, second, small] = [&first, &second, &small].map(|keyset| Sample::new(keyset, &sampling));
+        let pods = sampled_pods(&first);
+        assert!((25..=75).contains(&pods.len()), "a quarter of 200 pods, but {}", pods.len());
+        assert_eq!(first.len(), pods.len() * 50, "all rows of each pod");
+        assert_eq!(sampled_pods(&second), pods);
+        assert!(small.len() >= MIN_ROWS, "{}", small.len());
+        let shared: Vec<u32> = (0..small.len())
+            .zip(small.sampled_rows())
+            .filter(|(row, _)| small.is_shared(*row))
+            .map(|(_, row)| row[0])
+            .collect();
+        assert_eq!(shared, pods.iter().flat_map(|&pod| [pod; 2]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn pods_are_estimated_and_points_are_known() {
+        let sampling = Sampling { keys: vec![0], level: 2 };
+        let keyset = pods([0, 1], 50);
+        let mut sample = Sample::new(&keyset, &sampling);
+        let (pod, point) = (sample.group(&[0]), sample.group(&[1]));
+        // Each sampled pod stands for others; all pods have the same points.
+        assert!((sample.count(&pod) - 200.0).abs() < 1.0, "{}", sample.count(&pod));
+        assert_eq!(sample.count(&point), 50.0);
+    }
+
+    #[test]
+    fn a_search_has_few_rows_of_a_keyset_with_many_codes() {
+        let wide = KeysetRows { keys: (0..1000).collect(), rows: (0..4_000_000).map(|code| code / 4000).collect() };
+        let sample = Sample::new(&wide, &Sampling::default());
+        assert_eq!(sample.len(), 4000);
+        let searched = sample.searched().map_or(0, |searched| searched.len());
+        let limit = MAX_SEARCHED_CODES / 1000;
+        assert!((limit / 4..=limit).contains(&searched), "{searched}");
+        let narrow = pods([0, 1], 50);
+        assert!(Sample::new(&narrow, &Sampling::default()).searched().is_none());
+    }
 }
