@@ -115,6 +115,34 @@ impl<'a> Fields<'a> {
         self.offset
     }
 
+    /// Returns the bytes of the next field, and of the fields that directly follow it with the same key, if the key has
+    /// one byte and the fields hold bytes. Stops before a malformed field.
+    #[inline]
+    pub(crate) fn run(&self) -> &'a [u8] {
+        let Some(&key) = self.rest.first().filter(|&&key| key & 0x87 == 2) else { return &[] };
+        let mut rest = *self;
+        let mut end = 0;
+        while rest.rest.first() == Some(&key) && rest.next_of_run().is_some() {
+            end = rest.offset - self.offset;
+        }
+        self.rest.get(..end).unwrap_or_default()
+    }
+
+    /// Returns the bytes of the next field of a [`run`](Self::run). A whole [`Field`] would be copied.
+    #[inline]
+    pub(crate) fn next_of_run(&mut self) -> Option<&'a [u8]> {
+        self.take(1, 0).ok()?;
+        let len = usize::try_from(self.varint(0).ok()?).ok()?;
+        self.take(len, 0).ok()
+    }
+
+    /// Returns the fields from an offset in the record on, which must be the start of one of these fields.
+    #[inline]
+    pub(crate) fn after(&self, offset: usize) -> Self {
+        let skipped = offset.saturating_sub(self.offset);
+        Self { rest: self.rest.get(skipped..).unwrap_or_default(), offset: self.offset + skipped }
+    }
+
     /// Calls `each` with the number of each remaining field, which are still there afterwards.
     pub(crate) fn each_number(mut self, mut each: impl FnMut(u32)) -> Result<(), ProtoError> {
         while let Some(field) = self.next()? {
@@ -136,8 +164,36 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns the next field, or `None` at the end of the message.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<Field<'a>>, ProtoError> {
+        // Most keys and lengths have one byte.
+        if let [key @ 8..0x80, after @ ..] = self.rest {
+            let number = u32::from(key >> 3);
+            match key & 7 {
+                1 => {
+                    if let Some((bytes, rest)) = after.split_first_chunk() {
+                        self.rest = rest;
+                        self.offset += 9;
+                        let content = Content::Fixed64(u64::from_le_bytes(*bytes));
+                        return Ok(Some(Field { number, content, end: self.offset }));
+                    }
+                }
+                2 => {
+                    if let [len @ ..0x80, after @ ..] = after
+                        && let Some((bytes, rest)) = after.split_at_checked(usize::from(*len))
+                    {
+                        self.rest = rest;
+                        self.offset += 2 + bytes.len();
+                        return Ok(Some(Field { number, content: Content::Bytes(bytes), end: self.offset }));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.next_of_any_form()
+    }
+
+    fn next_of_any_form(&mut self) -> Result<Option<Field<'a>>, ProtoError> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -421,6 +477,33 @@ mod tests {
         assert_eq!(numbers(b"\x0a\x00"), Ok(vec![]));
         assert_eq!(numbers(b"\x0a\x02\x01\x96"), Err(ProtoError::EndsEarly { offset: 3 }));
         assert!(matches!(numbers(b"\x0d\0\0\0\0"), Err(ProtoError::Form { number: 1, .. })));
+    }
+
+    #[test]
+    fn a_run_ends_before_another_key_and_before_a_malformed_field() {
+        fn run(bytes: &[u8]) -> usize {
+            Fields::new(bytes, 7).run().len()
+        }
+        assert_eq!(run(b""), 0);
+        assert_eq!(run(b"\x0a\x01x"), 3);
+        assert_eq!(run(b"\x0a\x01x\x0a\0\x12\x01y"), 5);
+        assert_eq!(run(b"\x0a\x01x\x8a\0\x01y"), 3, "a key of two bytes");
+        assert_eq!(run(b"\x8a\0\x01y"), 0);
+        assert_eq!(run(b"\x08\x01\x08\x01"), 0, "no bytes");
+        for end in [&b"\x0a"[..], b"\x0a\x80", b"\x0a\x02y", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"] {
+            assert_eq!(run(&[b"\x0a\x01x", end].concat()), 3, "{end:x?}");
+        }
+        let long = [&b"\x0a\xc8\x01"[..], &[b'x'; 200]].concat();
+        assert_eq!(run(&long.repeat(2)), 2 * long.len());
+    }
+
+    #[test]
+    fn fields_after_an_offset_keep_their_offsets() {
+        let fields = Fields::new(b"\x0a\x01x\x12\0", 7);
+        let mut rest = fields.after(10);
+        let field = rest.next().unwrap().unwrap();
+        assert_eq!((field.number, field.end(), rest.offset()), (2, 12, 12));
+        assert!(fields.after(99).next().unwrap().is_none());
     }
 
     #[test]

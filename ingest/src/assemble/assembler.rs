@@ -8,15 +8,18 @@ use bitvec::vec::BitVec;
 use chronoxide_format::metadata::{MetricMetadata, OwnedMetricMetadata};
 use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, Origin, StoreKeyId};
+use chronoxide_labels::{KeysetStore, LabelError, LabelId, LabelSets, Layout, Origin, StoreKeyId, StoreRef};
 
 use super::attributes::Attributes;
 use super::blocks::{BlockSink, SealedBlock};
 use super::error::AssembleError;
 use super::input_window::InputWindow;
+use super::lists::{List, Lists};
 use super::metrics::Metrics;
+use super::neighbours::Neighbours;
 use super::options::AssembleOptions;
 use super::recall::Recall;
+use super::template::Template;
 use super::untranslated::Untranslated;
 use super::windows::{Times, TooManyWindows, Windows};
 use crate::names;
@@ -56,6 +59,15 @@ pub struct Assembler<B = Vec<Vec<u8>>> {
     pub(super) names: names::Cache,
     pub(super) untranslated: Untranslated,
     pub(super) recall: Recall,
+    neighbours: Neighbours,
+    pub(super) lists: Lists,
+    /// Cached list that is all attributes of the current point.
+    pub(super) point_list: Option<List>,
+    /// True if the attributes of `point_list` are not in `point`.
+    pub(super) point_is_deferred: bool,
+    /// Number of attributes, and counts of the report, before a list that is not cached.
+    pub(super) list_begins: (usize, u64),
+    pub(super) template: Template,
     /// Metadata of metrics of the current input by their names, for labels of the series that follow.
     pub(super) metadata_by_name: HashMap<Box<str>, OwnedMetricMetadata>,
     /// Upper bound of its memory in bytes.
@@ -96,6 +108,12 @@ impl<B: BlockSink> Assembler<B> {
             names: names::Cache::default(),
             untranslated: Untranslated::default(),
             recall: Recall::default(),
+            neighbours: Neighbours::default(),
+            lists: Lists::new(options.max_memory),
+            point_list: None,
+            point_is_deferred: false,
+            list_begins: (0, 0),
+            template: Template::default(),
             metadata_by_name: HashMap::new(),
             metadata_bytes: 0,
             last_metadata: OwnedMetricMetadata::default(),
@@ -157,9 +175,10 @@ impl<B: BlockSink> Assembler<B> {
         if self.unchecked_len >= BYTES_PER_MEMORY_CHECK {
             self.unchecked_len = 0;
             if self.is_memory_exhausted() {
-                for attributes in [&mut self.resource, &mut self.scope, &mut self.point] {
+                for attributes in [&mut self.resource, &mut self.scope] {
                     attributes.clear();
                 }
+                self.clear_point();
                 for labels in [&mut self.base, &mut self.metric, &mut self.labels] {
                     labels.clear();
                 }
@@ -214,7 +233,7 @@ impl<B: BlockSink> Assembler<B> {
     }
 
     /// Returns true if the last series exceeds a limit.
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         let count = self.store.len();
         count > self.options.max_series as usize
             || count.is_multiple_of(SERIES_PER_MEMORY_CHECK) && self.is_memory_exhausted()
@@ -291,6 +310,11 @@ impl<B: BlockSink> Assembler<B> {
     fn restart(&mut self) -> Result<(), LabelError> {
         // The memory of the cache counts, and must not remain when the rest is gone.
         self.recall = Recall::default();
+        self.neighbours = Neighbours::default();
+        self.put_point_attributes();
+        self.point_list = None;
+        self.lists.clear();
+        self.template.discard();
         self.generation += 1;
         let old = std::mem::take(&mut self.store);
         let store = std::cell::RefCell::new(&mut self.store);
@@ -323,16 +347,29 @@ impl<B: BlockSink> Assembler<B> {
         }
         self.work += 1;
         let cut = self.report.names_cut + self.report.values_cut;
-        let key = self.intern_name(name)?;
-        let label = if value.is_empty() {
-            self.report.empty_values.add(level);
-            None
-        } else {
-            Some(self.intern_value(key, value)?)
+        let position = self.level(level).list.len();
+        let neighbour = self.neighbours.get(level, position).filter(|neighbour| neighbour.name == name);
+        let known = neighbour.filter(|neighbour| neighbour.value == value).map(|neighbour| neighbour.label);
+        let key = match neighbour {
+            Some(neighbour) => neighbour.label.key,
+            None => self.intern_name(name)?,
+        };
+        let label = match known {
+            Some(_) => known,
+            None if value.is_empty() => {
+                self.report.empty_values.add(level);
+                None
+            }
+            None => Some(self.intern_value(key, value)?),
         };
         match label {
             // Truncations are counted each time, so these attributes are not cached.
-            Some(label) if cut == self.report.names_cut + self.report.values_cut => self.recall.keep(label),
+            Some(label) if cut == self.report.names_cut + self.report.values_cut => {
+                self.recall.keep(label);
+                if known.is_none() {
+                    self.neighbours.set(level, position, name, value, label);
+                }
+            }
             _ => self.recall.drop_pending(),
         }
         self.set_label(level, key, label);
@@ -350,8 +387,28 @@ impl<B: BlockSink> Assembler<B> {
         }
     }
 
+    /// Removes the attributes of the current point.
     #[inline]
-    fn level(&mut self, level: Level) -> &mut Attributes {
+    pub(super) fn clear_point(&mut self) {
+        self.point.clear();
+        self.point_list = None;
+        self.point_is_deferred = false;
+    }
+
+    /// Puts the attributes of a cached list into the current point, if they are not there yet.
+    pub(super) fn put_point_attributes(&mut self) {
+        if !std::mem::take(&mut self.point_is_deferred) {
+            return;
+        }
+        let Some(list) = self.point_list else { return };
+        // Lists without duplicate keys are cached only. Their origins were noted when they were decoded.
+        for &label in self.lists.labels(list) {
+            self.point.set(label.key, Some(label));
+        }
+    }
+
+    #[inline]
+    pub(super) fn level(&mut self, level: Level) -> &mut Attributes {
         match level {
             Level::Resource => &mut self.resource,
             Level::Scope => &mut self.scope,
@@ -394,10 +451,24 @@ impl<B: BlockSink> Assembler<B> {
     pub(super) fn insert(&mut self, times: impl IntoIterator<Item = Option<Times>>) -> Result<(), AssembleError> {
         let mut inserted = self.store.insert_ids(&self.labels);
         if matches!(inserted, Ok((_, true))) && self.is_full() {
-            // The new series is in no window yet, and therefore not in the blocks that are sealed now.
-            self.cut_and_restart()?;
-            inserted = self.store.insert_ids(&self.labels);
+            inserted = self.cut_before_last()?;
         }
+        self.add_points(inserted, times)
+    }
+
+    /// Cuts after the series of the current labels is inserted, which exceeds a limit, and inserts it again.
+    pub(super) fn cut_before_last(&mut self) -> Result<Result<(StoreRef, bool), LabelError>, AssembleError> {
+        // The new series is in no window yet, and therefore not in the blocks that are sealed now.
+        self.cut_and_restart()?;
+        Ok(self.store.insert_ids(&self.labels))
+    }
+
+    /// Adds points at these times to a series that was just inserted.
+    pub(super) fn add_points(
+        &mut self,
+        inserted: Result<(StoreRef, bool), LabelError>,
+        times: impl IntoIterator<Item = Option<Times>>,
+    ) -> Result<(), AssembleError> {
         match inserted {
             Ok((mut series, is_new)) => {
                 self.report.series += u64::from(is_new);

@@ -26,6 +26,7 @@ impl<B> Assembler<B> {
             + self.metrics.estimated_bytes() * METADATA_COPIES
             + self.metadata_bytes
             + self.recall.estimated_bytes()
+            + self.lists.estimated_bytes()
             + self.outside_memory
             + levels.map(|level| level.estimated_bytes()).into_iter().sum::<usize>()
     }

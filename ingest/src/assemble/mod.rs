@@ -48,6 +48,9 @@
 //! | `blocks` | sealed blocks and their sink |
 //! | `attributes` | the attributes of one level |
 //! | `recall` | cache of encoded attributes |
+//! | `neighbours` | attributes of the last resource, scope and point |
+//! | `lists` | cache of encoded lists of attributes |
+//! | `template` | row that the points of a metric share |
 //! | `windows` | the series of each window |
 //! | `input_window` | the window of the inputs |
 //! | `memory` | memory of assembling and sealing |
@@ -64,13 +67,16 @@ mod attributes;
 mod blocks;
 mod error;
 mod input_window;
+mod lists;
 mod memory;
 mod metrics;
+mod neighbours;
 mod options;
 mod otlp;
 mod prometheus_labels;
 mod recall;
 mod series;
+mod template;
 #[cfg(test)]
 mod tests;
 mod untranslated;

@@ -1,14 +1,16 @@
 //! Sink of OTLP.
 
 use chronoxide_format::metadata::MetricMetadata;
-use chronoxide_labels::{LabelError, StoreKeyId};
+use chronoxide_labels::{LabelError, MAX_LABELS, StoreKeyId};
 
 use super::assembler::Assembler;
 use super::blocks::BlockSink;
 use super::error::AssembleError;
+use super::lists::List;
 use super::windows::Times;
 use crate::names;
 use crate::otlp::{Level, MetricKind, NO_RECORDED_VALUE, Needs, OtlpSink, Point};
+use crate::report::Report;
 
 impl<B: BlockSink> OtlpSink for Assembler<B> {
     type Error = AssembleError;
@@ -27,7 +29,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         self.end_resource()?;
         self.resource.clear();
         self.scope()?;
-        self.point.clear();
+        self.clear_point();
         self.check_memory_of_work()
     }
 
@@ -35,6 +37,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         self.scope.clear();
         self.untranslated.scope_begins();
         self.base_is_current = false;
+        self.template.discard();
         Ok(())
     }
 
@@ -59,6 +62,56 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         Ok(known.is_some())
     }
 
+    #[inline]
+    fn encoded_attributes(&mut self, level: Level, bytes: &[u8]) -> Result<bool, AssembleError> {
+        if self.options.prometheus_names {
+            return Ok(false);
+        }
+        match level {
+            Level::Resource | Level::Scope => self.clear_point(),
+            Level::Point => {
+                self.put_point_attributes();
+                self.point_list = None;
+            }
+        }
+        let Some(list) = self.lists.get(level, bytes) else {
+            self.list_begins = self.list_state(level);
+            return Ok(false);
+        };
+        if level == Level::Point && self.point.list.is_empty() && !self.point.is_overfull {
+            self.point_list = Some(list);
+            self.point_is_deferred = true;
+            return Ok(true);
+        }
+        for position in 0..self.lists.labels(list).len() {
+            if let Some(&label) = self.lists.labels(list).get(position) {
+                self.set_label(level, label.key, Some(label));
+            }
+        }
+        Ok(true)
+    }
+
+    fn encoded_attributes_end(&mut self, level: Level, bytes: &[u8]) -> Result<(), AssembleError> {
+        let (before, problems) = self.list_begins;
+        let (after, problems_now) = self.list_state(level);
+        // Lists whose attributes are counted, truncated or left out are decoded each time.
+        if self.options.prometheus_names || problems != problems_now || after > MAX_LABELS || bytes.is_empty() {
+            return Ok(());
+        }
+        let Self { lists, resource, scope, point, .. } = self;
+        let attributes = match level {
+            Level::Resource => resource,
+            Level::Scope => scope,
+            Level::Point => point,
+        };
+        let labels = attributes.list.get(before..).unwrap_or_default().iter().filter_map(|&(_, label)| label);
+        let list = lists.insert(level, bytes, labels);
+        if level == Level::Point && before == 0 {
+            self.point_list = list;
+        }
+        Ok(())
+    }
+
     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), AssembleError> {
         self.windows.metric_begins();
         self.metric.clear();
@@ -80,8 +133,9 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
         Ok(())
     }
 
+    #[inline]
     fn point_begins(&mut self) -> Result<(), AssembleError> {
-        self.point.clear();
+        self.clear_point();
         self.untranslated.point_begins();
         self.check_memory_of_work()
     }
@@ -121,6 +175,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
 
         match point.kind {
             MetricKind::Histogram if self.options.classic_histograms => {
+                self.put_point_attributes();
                 if point.has_sum {
                     self.insert_part("_sum", None, times)?;
                 }
@@ -131,6 +186,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
                 self.insert_part("_bucket", Some(("le", "+Inf")), times)
             }
             MetricKind::Summary if self.options.classic_histograms => {
+                self.put_point_attributes();
                 self.insert_part("_sum", None, times)?;
                 self.insert_part("_count", None, times)?;
                 for quantile in point.quantiles {
@@ -138,10 +194,7 @@ impl<B: BlockSink> OtlpSink for Assembler<B> {
                 }
                 Ok(())
             }
-            _ => {
-                self.compose(None);
-                self.insert([times])
-            }
+            _ => self.insert_point(times),
         }
     }
 
@@ -181,6 +234,56 @@ impl<B: BlockSink> Assembler<B> {
             }
         }
         self.base_is_current = true;
+    }
+
+    /// Returns the number of attributes of a level, and a number that increases with each attribute that is counted in
+    /// the report, truncated or left out.
+    fn list_state(&mut self, level: Level) -> (usize, u64) {
+        let Report { names_cut, values_cut, empty_keys, empty_values, duplicate_keys, .. } = self.report;
+        let counts = [empty_values, duplicate_keys].map(|counts| counts.resource + counts.scope + counts.point);
+        let attributes = self.level(level);
+        let problems = names_cut + values_cut + empty_keys + counts.into_iter().sum::<u64>();
+        (attributes.list.len(), problems + u64::from(attributes.is_overfull))
+    }
+
+    /// Stores the series of the current point, which is not expanded.
+    fn insert_point(&mut self, times: Option<Times>) -> Result<(), AssembleError> {
+        // A point over a time may be inserted again for each of its windows, by its labels.
+        let is_instant = times.is_none_or(|(first, last)| first == last);
+        // Points without attributes are points with an empty list.
+        let is_empty = !self.options.prometheus_names && self.point.list.is_empty();
+        let list = self.point_list.or(is_empty.then_some(List::EMPTY));
+        let Some(list) = list.filter(|_| is_instant) else {
+            self.put_point_attributes();
+            self.compose(None);
+            return self.insert([times]);
+        };
+        if self.template.set(&self.metric, self.lists.labels(list)) {
+            let mut inserted = self.template.insert(&mut self.store);
+            if matches!(inserted, Ok((_, true))) && self.is_full() {
+                self.put_point_attributes();
+                self.compose(None);
+                inserted = self.cut_before_last()?;
+            } else {
+                self.report.shadowed.by_point += self.template.shadowed();
+            }
+            return self.add_points(inserted, [times]);
+        }
+        self.put_point_attributes();
+        let before = self.report.shadowed;
+        self.compose(None);
+        let shadowed = self.report.shadowed;
+        if shadowed.by_metric_name > before.by_metric_name {
+            return self.insert([times]);
+        }
+        let Self { template, store, labels, .. } = self;
+        let changing_count = self.metric.len() + self.lists.labels(list).len();
+        let made = template.make(store, labels, changing_count, shadowed.by_point - before.by_point);
+        let mut inserted = made.and_then(|()| template.insert(store));
+        if matches!(inserted, Ok((_, true))) && self.is_full() {
+            inserted = self.cut_before_last()?;
+        }
+        self.add_points(inserted, [times])
     }
 
     pub(super) fn push_type_and_unit(&mut self, metadata: &MetricMetadata<'_>, unit: &str) -> Result<(), LabelError> {

@@ -56,6 +56,7 @@ impl Recall {
     }
 
     /// Adds the last unknown attribute with its label.
+    #[inline]
     pub(super) fn keep(&mut self, label: LabelId) {
         let Some(start) = self.pending.take() else {
             return;

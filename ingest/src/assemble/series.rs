@@ -21,7 +21,7 @@ impl<B: BlockSink> SeriesSink for Assembler<B> {
 
     fn series_begins(&mut self) -> Result<(), AssembleError> {
         self.recall.drop_pending();
-        self.point.clear();
+        self.clear_point();
         self.metric.clear();
         self.series_times.clear();
         self.windows.metric_begins();

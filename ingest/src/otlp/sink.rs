@@ -83,6 +83,22 @@ pub trait OtlpSink {
         Ok(false)
     }
 
+    /// Adds neighbouring attributes as the bytes of their protobuf fields, keys included. Returns true if they were
+    /// taken. Otherwise each of them is given again, and then
+    /// [`encoded_attributes_end`](Self::encoded_attributes_end) is called with the same bytes.
+    ///
+    /// The bytes may be empty: then one attribute follows whose field does not have the usual key.
+    fn encoded_attributes(&mut self, level: Level, bytes: &[u8]) -> Result<bool, Self::Error> {
+        let _ = (level, bytes);
+        Ok(false)
+    }
+
+    /// Ends neighbouring attributes that were not taken as bytes.
+    fn encoded_attributes_end(&mut self, level: Level, bytes: &[u8]) -> Result<(), Self::Error> {
+        let _ = (level, bytes);
+        Ok(())
+    }
+
     /// Begins a metric. The name may be empty. The other metadata is what is known so far, or all of it if
     /// [needed](Needs::metadata_first).
     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), Self::Error>;

@@ -10,7 +10,7 @@ use super::super::kind::MetricKind;
 use super::super::sink::{Level, Needs, OtlpSink, Point};
 use super::value::key_value;
 use crate::error::DecodeError;
-use crate::protobuf::{Field, Fields, ProtoError};
+use crate::protobuf::{Fields, ProtoError};
 
 /// Decodes one `ExportMetricsServiceRequest` and gives its parts to `sink`.
 ///
@@ -76,10 +76,14 @@ impl<S: OtlpSink> Walk<'_, S> {
         let mut description = fields;
         while let Some(field) = description.next()? {
             if field.number == 1 {
-                let mut resource = field.message()?;
-                while let Some(field) = resource.next()? {
+                let message = field.message()?;
+                let mut resource = message;
+                loop {
+                    let start = resource.offset();
+                    let Some(field) = resource.next()? else { break };
                     if field.number == 1 {
-                        self.attribute(Level::Resource, field)?;
+                        resource =
+                            self.attributes(Level::Resource, (field.bytes()?, field.end()), message.after(start))?;
                     }
                 }
             }
@@ -100,12 +104,18 @@ impl<S: OtlpSink> Walk<'_, S> {
         let mut description = fields;
         while let Some(field) = description.next()? {
             if field.number == 1 {
-                let mut scope = field.message()?;
-                while let Some(field) = scope.next()? {
+                let message = field.message()?;
+                let mut scope = message;
+                loop {
+                    let start = scope.offset();
+                    let Some(field) = scope.next()? else { break };
                     match field.number {
                         1 => name = field.text()?,
                         2 => version = field.text()?,
-                        3 => self.attribute(Level::Scope, field)?,
+                        3 => {
+                            scope =
+                                self.attributes(Level::Scope, (field.bytes()?, field.end()), message.after(start))?
+                        }
                         _ => {}
                     }
                 }
@@ -182,10 +192,14 @@ impl<S: OtlpSink> Walk<'_, S> {
         self.bucket_bounds.clear();
         self.quantiles.clear();
         let (mut time_unix_nano, mut flags, mut has_sum, mut bucket_count) = (0, 0, false, 0);
-        while let Some(field) = fields.next()? {
+        let message = fields;
+        loop {
+            // A copy of the remaining fields would cost more than that of their offset.
+            let start = fields.offset();
+            let Some(field) = fields.next()? else { break };
             match (kind, field.number) {
                 (Gauge | Sum | Summary, 7) | (Histogram, 9) | (ExponentialHistogram, 1) => {
-                    self.attribute(Level::Point, field)?;
+                    fields = self.attributes(Level::Point, (field.bytes()?, field.end()), message.after(start))?;
                 }
                 (_, 3) => time_unix_nano = field.fixed64()?,
                 (Gauge | Sum | Summary, 8) | (Histogram | ExponentialHistogram, 10) => flags = field.varint()?,
@@ -214,12 +228,41 @@ impl<S: OtlpSink> Walk<'_, S> {
         self.sink.point(&point).map_err(DecodeError::Sink)
     }
 
+    /// Gives an attribute, the first of `fields` with its end, and those that directly follow it, to the sink. Returns
+    /// the fields after them.
     #[inline]
-    fn attribute(&mut self, level: Level, field: Field<'_>) -> Result<(), DecodeError<S::Error>> {
-        if self.sink.encoded_attribute(level, field.bytes()?).map_err(DecodeError::Sink)? {
+    fn attributes<'a>(
+        &mut self,
+        level: Level,
+        (bytes, end): (&'a [u8], usize),
+        fields: Fields<'a>,
+    ) -> Result<Fields<'a>, DecodeError<S::Error>> {
+        let run = fields.run();
+        let after = fields.after(end.max(fields.offset() + run.len()));
+        if self.sink.encoded_attributes(level, run).map_err(DecodeError::Sink)? {
+            return Ok(after);
+        }
+        if run.is_empty() {
+            self.attribute(level, bytes, end)?;
+        } else {
+            let mut rest = fields;
+            while rest.offset() < after.offset()
+                && let Some(bytes) = rest.next_of_run()
+            {
+                self.attribute(level, bytes, rest.offset())?;
+            }
+        }
+        self.sink.encoded_attributes_end(level, run).map_err(DecodeError::Sink)?;
+        Ok(after)
+    }
+
+    /// Gives an attribute, whose bytes end at `end`, to the sink.
+    #[inline]
+    fn attribute(&mut self, level: Level, bytes: &[u8], end: usize) -> Result<(), DecodeError<S::Error>> {
+        if self.sink.encoded_attribute(level, bytes).map_err(DecodeError::Sink)? {
             return Ok(());
         }
-        let (key, value) = key_value(field.message()?)?;
+        let (key, value) = key_value(Fields::new(bytes, end - bytes.len()))?;
         self.sink.attribute(level, &key, &value.into_text()).map_err(DecodeError::Sink)
     }
 }

@@ -9,13 +9,33 @@ const SHOWN_LEN: usize = 24;
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     line: &'a [u8],
+    /// Line as text, if all of it is valid: then its parts need no check.
+    text: Option<&'a str>,
     offset: usize,
+}
+
+/// Quoted string.
+pub(super) struct Quoted<'a> {
+    /// Position in the line.
+    pub(super) start: usize,
+    /// Bytes between the quotes, with escapes as written.
+    pub(super) bytes: &'a [u8],
+    /// True if there is a backslash.
+    pub(super) has_escapes: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// Creates a position at the start of a line without its line break.
     pub(super) fn new(line: &'a [u8]) -> Self {
-        Self { line, offset: 0 }
+        Self { line, text: std::str::from_utf8(line).ok(), offset: 0 }
+    }
+
+    /// Returns some bytes of the line, which begin at `start`, as text.
+    pub(super) fn utf8(&self, start: usize, bytes: &'a [u8]) -> Result<&'a str, LineError> {
+        if let Some(text) = self.text.and_then(|text| text.get(start..start + bytes.len())) {
+            return Ok(text);
+        }
+        std::str::from_utf8(bytes).map_err(|error| LineError::Utf8 { offset: start + error.valid_up_to() })
     }
 
     /// Returns the number of bytes before the position.
@@ -69,14 +89,14 @@ impl<'a> Cursor<'a> {
         self.take_while(|byte| !is_blank(byte))
     }
 
-    /// Consumes a quoted string. Returns its start, and the bytes between the quotes with escapes as written.
-    pub(super) fn take_quoted(&mut self, expected: &'static str) -> Result<(usize, &'a [u8]), LineError> {
+    /// Consumes a quoted string.
+    pub(super) fn take_quoted(&mut self, expected: &'static str) -> Result<Quoted<'a>, LineError> {
         if !self.take(b'"') {
             return Err(self.expected(expected));
         }
         let start = self.offset;
         let rest = self.rest();
-        let mut len = 0;
+        let (mut len, mut has_escapes) = (0, false);
         loop {
             let part = rest.get(len..).unwrap_or_default();
             match memchr::memchr2(b'"', b'\\', part).map(|at| (at, part.get(at))) {
@@ -85,7 +105,10 @@ impl<'a> Cursor<'a> {
                     break;
                 }
                 // The byte after a backslash does not end the string.
-                Some((at, _)) => len += at + 2,
+                Some((at, _)) => {
+                    len += at + 2;
+                    has_escapes = true;
+                }
                 None => {
                     self.offset = self.line.len();
                     return Err(self.expected("a closing quote"));
@@ -93,7 +116,7 @@ impl<'a> Cursor<'a> {
             }
         }
         self.offset += len + 1;
-        Ok((start, rest.get(..len).unwrap_or_default()))
+        Ok(Quoted { start, bytes: rest.get(..len).unwrap_or_default(), has_escapes })
     }
 
     /// Creates the error of another token at the position.

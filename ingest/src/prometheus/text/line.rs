@@ -3,11 +3,20 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::cursor::{Cursor, is_blank, shown};
+use super::cursor::{Cursor, Quoted, is_blank, shown};
 use super::error::LineError;
 use super::number::is_value;
 use super::timestamp::TimestampUnit;
 use crate::prometheus::{FamilyType, NAME};
+
+/// Maximum number of labels whose names are compared with each other.
+const MAX_COMPARED: usize = 24;
+
+/// Bytes of label names.
+const LABEL_NAME_PARTS: [bool; 256] = name_parts(false);
+
+/// Bytes of metric names.
+const METRIC_NAME_PARTS: [bool; 256] = name_parts(true);
 
 /// Kind of a line.
 pub(super) enum Line<'a> {
@@ -82,9 +91,25 @@ impl Sample {
         self.labels.rotate_right(1);
     }
 
-    /// Checks for duplicate names. Names are sorted, because a line may have very many labels.
+    /// Checks for duplicate names.
     fn check_names(&mut self) -> Result<(), LineError> {
         let Self { text, labels, order, .. } = self;
+        // Most pairs of names differ in their lengths already.
+        let name_of = |label: &Label| text.get(label.name.clone());
+        let is_equal =
+            |left: &Label, right: &Label| left.name.len() == right.name.len() && name_of(left) == name_of(right);
+        let mut others = labels.as_slice();
+        let mut has_equal = labels.len() > MAX_COMPARED;
+        while let Some((first, rest)) = others.split_first()
+            && !has_equal
+        {
+            has_equal = rest.iter().any(|label| is_equal(first, label));
+            others = rest;
+        }
+        if !has_equal {
+            return Ok(());
+        }
+        // A line may have very many labels: then they are sorted.
         let name = |&at: &usize| labels.get(at).and_then(|label| text.get(label.name.clone()));
         order.clear();
         order.extend(0..labels.len());
@@ -132,7 +157,7 @@ fn comment(mut cursor: Cursor<'_>) -> Result<Line<'_>, LineError> {
         let name = family_name(&mut cursor)?;
         // One blank separates; more blanks belong to the text.
         let start = cursor.offset() + usize::from(!cursor.rest().is_empty());
-        let text = utf8(cursor.rest().get(1..).unwrap_or_default(), start)?;
+        let text = cursor.utf8(start, cursor.rest().get(1..).unwrap_or_default())?;
         return Ok(Line::Metadata(name, Fact::Help(unescaped(text))));
     }
     if cursor.take_word(b"TYPE") {
@@ -146,7 +171,7 @@ fn comment(mut cursor: Cursor<'_>) -> Result<Line<'_>, LineError> {
     if cursor.take_word(b"UNIT") {
         let name = family_name(&mut cursor)?;
         cursor.skip_blanks();
-        let unit = utf8(cursor.rest().trim_ascii_end(), cursor.offset())?;
+        let unit = cursor.utf8(cursor.offset(), cursor.rest().trim_ascii_end())?;
         return Ok(Line::Metadata(name, Fact::Unit(unit)));
     }
     Ok(Line::Comment)
@@ -158,7 +183,7 @@ fn family_name<'a>(cursor: &mut Cursor<'a>) -> Result<Cow<'a, str>, LineError> {
     let name = if cursor.peek() == Some(b'"') {
         quoted(cursor, EXPECTED)?
     } else {
-        Cow::Borrowed(plain_name(cursor, is_metric_name_part, EXPECTED)?)
+        Cow::Borrowed(plain_name(cursor, &METRIC_NAME_PARTS, EXPECTED)?)
     };
     match cursor.peek() {
         None => Ok(name),
@@ -172,7 +197,7 @@ fn parse_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sampl
     let mut has_name = false;
     if cursor.peek() != Some(b'{') {
         let offset = cursor.offset();
-        let name = plain_name(cursor, is_metric_name_part, "the name of a metric")?;
+        let name = plain_name(cursor, &METRIC_NAME_PARTS, "the name of a metric")?;
         sample.set_name(offset, name);
         has_name = true;
         if cursor.skip_blanks() && is_composite(cursor) {
@@ -206,7 +231,9 @@ fn parse_sample(cursor: &mut Cursor<'_>, unit: TimestampUnit, sample: &mut Sampl
 /// Returns true if the brace after a metric name opens a composite value (`foo {count:1,...}`) rather than labels.
 fn is_composite(cursor: &Cursor<'_>) -> bool {
     let mut cursor = cursor.clone();
-    cursor.take(b'{') && !cursor.take_while(is_label_name_part).is_empty() && cursor.peek() == Some(b':')
+    cursor.take(b'{')
+        && !cursor.take_while(|byte| byte == b'_' || byte.is_ascii_alphanumeric()).is_empty()
+        && cursor.peek() == Some(b':')
 }
 
 /// Parses labels up to the closing brace, and gives them to `each` with their position in the line. A string without a
@@ -226,14 +253,14 @@ fn labels(
         let name = if is_quoted {
             quoted(cursor, "the name of a label")?
         } else {
-            Cow::Borrowed(plain_name(cursor, is_label_name_part, "the name of a label or a closing brace")?)
+            Cow::Borrowed(plain_name(cursor, &LABEL_NAME_PARTS, "the name of a label or a closing brace")?)
         };
         cursor.skip_blanks();
         let no_name = |()| before.expected("the name of a label, because the metric has its name");
         if cursor.take(b'=') {
             cursor.skip_blanks();
-            let (start, value) = cursor.take_quoted("the value of a label in quotes")?;
-            let value = unescaped(utf8(value, start)?);
+            let value = cursor.take_quoted("the value of a label in quotes")?;
+            let value = text_of(cursor, &value)?;
             each(offset, &name, Some(&value)).map_err(no_name)?;
             cursor.skip_blanks();
         } else if is_quoted && matches!(cursor.peek(), Some(b',' | b'}')) {
@@ -255,7 +282,7 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(), LineError> {
     }
     let before = cursor.clone();
     let token = cursor.take_token();
-    if std::str::from_utf8(token).is_ok_and(is_value) { Ok(()) } else { Err(before.expected("a value")) }
+    if cursor.utf8(before.offset(), token).is_ok_and(is_value) { Ok(()) } else { Err(before.expected("a value")) }
 }
 
 /// Parses the rest after the value: `[timestamp] [st@start] {# {labels} value [timestamp]}`.
@@ -297,12 +324,12 @@ fn timestamp(cursor: &mut Cursor<'_>, unit: TimestampUnit) -> Result<Option<i64>
 /// Parses an unquoted name.
 fn plain_name<'a>(
     cursor: &mut Cursor<'a>,
-    is_part: impl Fn(u8) -> bool,
+    is_part: &[bool; 256],
     expected: &'static str,
 ) -> Result<&'a str, LineError> {
     let before = cursor.clone();
-    let name = cursor.take_while(is_part);
-    match std::str::from_utf8(name) {
+    let name = cursor.take_while(|byte| is_part.get(usize::from(byte)) == Some(&true));
+    match cursor.utf8(before.offset(), name) {
         Ok(text) if name.first().is_some_and(|first| !first.is_ascii_digit()) => Ok(text),
         _ => Err(before.expected(expected)),
     }
@@ -311,20 +338,25 @@ fn plain_name<'a>(
 /// Parses a quoted name, which must not be empty.
 fn quoted<'a>(cursor: &mut Cursor<'a>, expected: &'static str) -> Result<Cow<'a, str>, LineError> {
     let before = cursor.clone();
-    let (start, name) = cursor.take_quoted(expected)?;
-    if name.is_empty() { Err(before.expected(expected)) } else { Ok(unescaped(utf8(name, start)?)) }
+    let name = cursor.take_quoted(expected)?;
+    if name.bytes.is_empty() { Err(before.expected(expected)) } else { text_of(cursor, &name) }
 }
 
-fn is_label_name_part(byte: u8) -> bool {
-    byte == b'_' || byte.is_ascii_alphanumeric()
+/// Returns the text of a quoted string, without escapes.
+fn text_of<'a>(cursor: &Cursor<'a>, quoted: &Quoted<'a>) -> Result<Cow<'a, str>, LineError> {
+    let text = cursor.utf8(quoted.start, quoted.bytes)?;
+    Ok(if quoted.has_escapes { unescaped(text) } else { Cow::Borrowed(text) })
 }
 
-fn is_metric_name_part(byte: u8) -> bool {
-    byte == b':' || is_label_name_part(byte)
-}
-
-fn utf8(bytes: &[u8], start: usize) -> Result<&str, LineError> {
-    std::str::from_utf8(bytes).map_err(|error| LineError::Utf8 { offset: start + error.valid_up_to() })
+/// Returns for each byte whether it may be part of a name. A table, because names are most of the bytes of a line.
+const fn name_parts(has_colons: bool) -> [bool; 256] {
+    let mut parts = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        parts[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_' || (has_colons && byte == b':');
+        byte += 1;
+    }
+    parts
 }
 
 /// Replaces the escapes `\\`, `\"` and `\n`. Other backslashes are not changed, as in Prometheus.

@@ -6,6 +6,7 @@
 //! | `cursor` | position in a line |
 //! | `number` | values, and decimal text as nanoseconds |
 //! | `timestamp` | [`TimestampUnit`], the unit of timestamps |
+//! | `floats` | values of `le` and `quantile` as Prometheus formats them |
 //! | `family` | metadata of the current metric family |
 //! | `detect` | detection of this text by content |
 //! | `error` | errors of malformed lines |
@@ -66,6 +67,7 @@ mod cursor;
 mod detect;
 mod error;
 mod family;
+mod floats;
 mod line;
 mod number;
 mod timestamp;
@@ -73,11 +75,11 @@ mod timestamp;
 pub use detect::looks_like_text;
 pub use error::{LineError, TextError};
 use family::Family;
+use floats::Floats;
 use line::{Fact, Line, Sample};
-use number::is_value;
 pub use timestamp::TimestampUnit;
 
-use super::{FamilyType, open_metrics_float};
+use super::FamilyType;
 use crate::series::SeriesSink;
 
 /// Decoder of exposition text, line by line. It collects the metadata of the current metric family from the lines
@@ -90,6 +92,7 @@ pub struct TextDecoder {
     sample: Sample,
     /// Type of the last `TYPE` line of any family, by which Prometheus decides which labels are floats.
     last_type: FamilyType,
+    floats: Floats,
     keeps_float_labels: bool,
     is_at_end: bool,
 }
@@ -146,7 +149,7 @@ impl TextDecoder {
                     FamilyType::Summary => "quantile",
                     _ => "",
                 };
-                give(&self.sample, float_label, sink).map_err(TextError::Sink)
+                give(&self.sample, float_label, &mut self.floats, sink).map_err(TextError::Sink)
             }
         }
     }
@@ -177,14 +180,11 @@ impl TextDecoder {
 }
 
 /// Gives a sample to `sink`. The value of `float_label` is formatted like in Prometheus, if it is a float.
-fn give<S: SeriesSink>(sample: &Sample, float_label: &str, sink: &mut S) -> Result<(), S::Error> {
+fn give<S: SeriesSink>(sample: &Sample, float_label: &str, floats: &mut Floats, sink: &mut S) -> Result<(), S::Error> {
     sink.series_begins()?;
     for (name, value) in sample.labels() {
-        let float = (name == float_label && is_value(value)).then(|| value.parse().ok()).flatten();
-        match float {
-            Some(float) => sink.label(name, &open_metrics_float(float))?,
-            None => sink.label(name, value)?,
-        }
+        let value = if name == float_label { floats.formatted(value) } else { value };
+        sink.label(name, value)?;
     }
     if let Some(time) = sample.time {
         sink.points(time, time)?;

@@ -3,6 +3,11 @@
 /// Returns true if text is a value: decimal with fraction and exponent, `NaN`, or an infinity. As in Prometheus there
 /// are no hexadecimal numbers, underscores or signs of `NaN`, and numbers that are too large for a double are invalid.
 pub(super) fn is_value(text: &str) -> bool {
+    /// Number of digits that are always a finite double.
+    const MAX_FINITE_DIGITS: usize = 300;
+    if (1..=MAX_FINITE_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
     let Ok(value) = text.parse::<f64>() else { return false };
     let unsigned = text.strip_prefix(['+', '-']);
     let is_word = unsigned.unwrap_or(text).starts_with(|first: char| first.is_ascii_alphabetic());
