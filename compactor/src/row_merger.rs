@@ -154,7 +154,7 @@ impl<'a> RowMerger<'a> {
         let outputs = &mut self.outputs[shard as usize];
         if outputs.last().is_some_and(|output| output.series + chunk.uses.series > most) {
             if self.max_series.is_none() {
-                return Err(BuildError::TooMany { what: "series" }.into());
+                return Err(BuildError::TooMany { what: "series", limit: u32::MAX }.into());
             }
             outputs.push(OutputRows::default());
         }

@@ -139,11 +139,12 @@ fn fleet(of_pods: std::ops::Range<usize>, first: usize) -> Vec<u8> {
 
 #[test]
 fn prefixes_that_agree_take_bits_and_not_bytes_a_series() {
-    let blocks = [fleet(0..30, 0), fleet(10..40, 100)];
+    // So few points are missing in the second block that both are factored alike.
+    let blocks = [fleet(0..30, 0), fleet(10..40, 20)];
     let shards = Shards { count: NonZeroU32::new(4).unwrap(), by: "__name__".to_owned(), only: None };
     for shards in [None, Some(shards)] {
         let options = CompactOptions { layout: Layout::Factored, shards, ..CompactOptions::default() };
-        assert_eq!(follow_all(&blocks, &options), (30 * 300 + 30 * 200, 0));
+        assert_eq!(follow_all(&blocks, &options), (30 * 300 + 30 * 280, 0));
         for remap in merge(&blocks, &options).remaps {
             let series = RemapView::open(&remap).unwrap().series_count().unwrap() as usize;
             assert!(remap.len() * 2 < series, "{} bytes for {series} series", remap.len());

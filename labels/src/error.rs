@@ -124,13 +124,60 @@ impl Counted {
     /// [`LabelError::Full`] if there are 2^32 - 1 items.
     pub fn next(self, count: usize) -> Result<u32, LabelError> {
         // The largest number stays free: there are at most 2^32 - 1 items (spec section 2).
-        u32::try_from(count).ok().filter(|&number| number < u32::MAX).ok_or(LabelError::Full { what: self })
+        u32::try_from(count).ok().filter(|&number| number < self.limit()).ok_or(LabelError::Full { what: self })
+    }
+
+    #[cfg(not(test))]
+    const fn limit(self) -> u32 {
+        u32::MAX
+    }
+
+    /// Returns the limit, which a test can lower: no test can insert 2^32 series.
+    #[cfg(test)]
+    fn limit(self) -> u32 {
+        tests::LOWERED.get().filter(|&(what, _)| what == self).map_or(u32::MAX, |(_, limit)| limit)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::{KeysetStore, LabelSetStore, LabelSets, StoreRef};
+
+    thread_local! {
+        /// A kind with a lower limit than 2^32 - 1.
+        pub(super) static LOWERED: Cell<Option<(Counted, u32)>> = const { Cell::new(None) };
+    }
+
+    /// A full store refuses what is new, has what it had, and takes what needs no number of the kind.
+    #[test]
+    fn a_full_store_is_an_error_and_keeps_its_series() {
+        let first = [("a", "1"), ("b", "1")];
+        // A series that needs one more of the kind than fits, and one that does not.
+        type Labels<'l> = &'l [(&'l str, &'l str)];
+        let cases: [(Counted, u32, Labels<'_>, Labels<'_>); 5] = [
+            (Counted::Symbol, 3, &[("a", "2")], &[("b", "1")]),
+            (Counted::Key, 2, &[("c", "1")], &[("b", "1")]),
+            (Counted::Value, 1, &[("a", "2")], &[("b", "1")]),
+            (Counted::Keyset, 1, &[("a", "1")], &[("a", "1"), ("b", "2")]),
+            (Counted::Series, 1, &[("a", "1"), ("b", "2")], &first),
+        ];
+        for (what, limit, refused, accepted) in cases {
+            let mut store = KeysetStore::new();
+            store.insert(&first).expect("nothing is full");
+            LOWERED.set(Some((what, limit)));
+            assert_eq!(store.insert(refused), Err(LabelError::Full { what }));
+            assert_eq!(store.len(), 1, "{what}");
+            let (series, _) = store.insert(accepted).expect("needs no number of this kind");
+            assert_eq!(store.insert(accepted), Ok((series, false)), "{what}");
+            assert_eq!(store.insert(&first), Ok((StoreRef(0), false)), "{what}");
+            LOWERED.set(None);
+            let count = store.len() as u32;
+            assert_eq!(store.insert(refused), Ok((StoreRef(count), true)), "{what}");
+        }
+    }
 
     #[test]
     fn the_last_number_is_two_below_the_power() {

@@ -40,7 +40,7 @@ pub mod symbols;
 pub use arena::ArenaSymbolTable;
 pub use chronoxide_planner::{Layout, Origin};
 pub use error::{Counted, LabelError};
-pub use keyset::{KeysetStore, LabelId, StoreKeyId, ValueCode};
+pub use keyset::{KeysetStore, LabelId, RowShape, StoreKeyId, ValueCode};
 pub use labelset::{MAX_LABELS, MAX_SYMBOL_LEN};
 pub use seal::{SealError, Sealed};
 pub use store::{LabelSetStore, LabelSets, StoreRef};

@@ -1,7 +1,7 @@
 //! Inserting series as lists of label ids equals inserting them as strings.
 
 use chronoxide_labels::{
-    Counted, KeysetStore, LabelError, LabelId, LabelSetStore, LabelSets, StoreKeyId, StoreRef, ValueCode,
+    Counted, KeysetStore, LabelError, LabelId, LabelSetStore, LabelSets, RowShape, StoreKeyId, StoreRef, ValueCode,
 };
 use chronoxide_testdata::random::Random;
 use proptest::prelude::*;
@@ -77,4 +77,28 @@ proptest! {
             prop_assert_eq!(by_ids.find(&strings), by_strings.find(&strings));
         }
     }
+}
+
+#[test]
+fn rows_are_the_series_of_their_labels() {
+    let mut store = KeysetStore::new();
+    let [a1, a2] = ["1", "2"].map(|value| store.intern_label("a", value).unwrap());
+    let b1 = store.intern_label("b", "1").unwrap();
+    let (mut shape, mut row) = (RowShape::default(), Vec::new());
+    assert_eq!(store.make_row(&[b1, a1], &mut shape, &mut row), Ok(()));
+    assert_eq!((shape.slots(), row.as_slice()), (&[1, 0][..], &[a1.code.0, b1.code.0][..]));
+    assert_eq!(store.insert_row(&shape, &row), Ok((StoreRef(0), true)));
+    assert_eq!(store.insert_ids(&[a1, b1]), Ok((StoreRef(0), false)));
+    row[usize::from(shape.slots()[1])] = a2.code.0;
+    assert_eq!(store.insert_row(&shape, &row), Ok((StoreRef(1), true)));
+    assert_eq!(store.find(&[("a", "2"), ("b", "1")]), Ok(Some(StoreRef(1))));
+
+    row[0] = 2;
+    let unknown = |what, number| Err(LabelError::Unknown { what, number });
+    assert_eq!(store.insert_row(&shape, &row), unknown(Counted::Value, 2));
+    assert_eq!(store.insert_row(&shape, &[0]), unknown(Counted::Keyset, 0), "a row without all its codes");
+    assert_eq!(KeysetStore::new().insert_row(&shape, &[0, 0]), unknown(Counted::Keyset, 0), "a shape of another store");
+    assert_eq!(store.len(), 2);
+    assert_eq!(store.make_row(&[a1, a2], &mut shape, &mut row), Err(LabelError::DuplicateName { position: 1 }));
+    assert_eq!(store.make_row(&[], &mut shape, &mut row), Err(LabelError::NoLabels));
 }

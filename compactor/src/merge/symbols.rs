@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use chronoxide_format::SymbolId;
 use chronoxide_format::view::{BlockView, Text};
+use chronoxide_format::write::{BuildError, Limits};
 use rayon::prelude::*;
 
 use crate::CompactError;
@@ -17,6 +18,15 @@ pub(crate) struct MergedSymbols<'a> {
 
 /// Merges the sorted arenas of all inputs, and additional symbols.
 pub(crate) fn merge<'a>(inputs: &'a [BlockView<'a>], more: &[&'a str]) -> Result<MergedSymbols<'a>, CompactError> {
+    merge_within(inputs, more, Limits::FORMAT.count)
+}
+
+/// Like [`merge`], with at most `limit` symbols.
+fn merge_within<'a>(
+    inputs: &'a [BlockView<'a>],
+    more: &[&'a str],
+    limit: u32,
+) -> Result<MergedSymbols<'a>, CompactError> {
     let mut arenas = (inputs.par_iter().enumerate())
         .map(|(input, view)| arena(view).map_err(|source| CompactError::Input { input, source }))
         .collect::<Result<Vec<Vec<&str>>, _>>()?;
@@ -25,11 +35,13 @@ pub(crate) fn merge<'a>(inputs: &'a [BlockView<'a>], more: &[&'a str]) -> Result
     more.dedup();
     arenas.push(more);
     let mut merged = union(arenas);
-    if u32::try_from(merged.symbols.len()).is_err() {
-        return Err(chronoxide_format::write::BuildError::TooMany { what: "symbols" }.into());
+    // Numbers beyond 32 bits wrapped around, but they were only stored.
+    if u32::try_from(merged.symbols.len()).is_ok_and(|count| count <= limit) {
+        merged.maps.pop();
+        Ok(merged)
+    } else {
+        Err(BuildError::TooMany { what: "symbols", limit }.into())
     }
-    merged.maps.pop();
-    Ok(merged)
 }
 
 fn arena<'a>(view: &'a BlockView<'a>) -> chronoxide_format::Result<Vec<&'a str>> {
@@ -76,6 +88,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn more_symbols_than_a_block_holds_are_an_error() {
+        let more = ["b", "a", "c", "b"];
+        assert_eq!(merge_within(&[], &more, 3).expect("as many as fit").symbols, ["a", "b", "c"]);
+        let error = merge_within(&[], &more, 2).err().expect("one too many");
+        assert_eq!(error.to_string(), "a block holds at most 2 symbols; use shorter time windows or more shards");
+    }
 
     #[test]
     fn each_symbol_stands_once_and_is_found_from_each_arena() {

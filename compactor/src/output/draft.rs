@@ -135,7 +135,7 @@ impl<'a> Draft<'a> {
             let outline = KeysetOutline {
                 domains: &keyset.domains(key_count, &pools),
                 row_count: u32::try_from(uses.rows)
-                    .map_err(|_| chronoxide_format::write::BuildError::TooMany { what: "rows" })?,
+                    .map_err(|_| chronoxide_format::write::BuildError::TooMany { what: "rows", limit: u32::MAX })?,
                 ranges: &ranges,
                 series_count: uses.series,
                 fingerprint: uses.fingerprint,

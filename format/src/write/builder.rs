@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::graph::{BuiltList, BuiltPool, BuiltTable, Graph, Shape, counted};
+use super::graph::{BuiltList, BuiltPool, BuiltTable, Graph, Shape};
 use super::members::Anchors;
 use super::prepared::{LaterRows, LaterTables, PreparedBlock};
 use super::symbols::SymbolsBuilder;
 use super::table::{KeysetOutline, RowPacker, check_codes, ranges};
-use super::{BlockMeta, BuildError, Records, ShapeRecord};
+use super::{BlockMeta, BuildError, Limits, Records, ShapeRecord};
 use crate::bits::BitWriter;
 use crate::identity::Fingerprint;
 use crate::layout::{ANCHOR_ROWS, MAX_DEPTH, RowForm};
@@ -23,6 +23,7 @@ use crate::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
 pub struct BlockBuilder {
     pub(super) form: RowForm,
     max_depth: u32,
+    pub(super) limits: Limits,
     pub(super) symbols: SymbolsBuilder,
     pub(super) records: Records,
     pub(super) graph: Graph,
@@ -43,6 +44,7 @@ impl BlockBuilder {
         Self {
             form,
             max_depth: MAX_DEPTH,
+            limits: Limits::FORMAT,
             symbols: SymbolsBuilder::new(),
             records: Records::default(),
             graph: Graph::default(),
@@ -65,6 +67,14 @@ impl BlockBuilder {
         self
     }
 
+    /// Replaces the limits, for tests of writers.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Adds a symbol. Symbols must be added in byte order.
     ///
     /// # Errors
@@ -73,7 +83,7 @@ impl BlockBuilder {
         if !self.records.keys.is_empty() {
             return Err(BuildError::Phase { what: "symbols", before: "keys" });
         }
-        self.symbols.push(symbol)
+        self.symbols.push(symbol, &self.limits)
     }
 
     /// Adds a key and its value dictionary. Names must increase from key to key, values in the dictionary.
@@ -88,7 +98,7 @@ impl BlockBuilder {
         if self.records.keys.last().is_some_and(|&[last, ..]| last >= u64::from(name.0)) {
             return Err(BuildError::Order { what: "key", number: length(number) });
         }
-        let key = KeyId(counted("keys", number)?);
+        let key = KeyId(self.limits.next("keys", number)?);
         let name_hash = self.symbols.hash(name)?;
         let codes: Vec<u32> = values.iter().map(|value| value.0).collect();
         let fingerprints = (values.iter())
@@ -115,10 +125,10 @@ impl BlockBuilder {
             return Err(BuildError::ListColumn);
         }
         let shape = self.graph.shape(domains, self.max_depth)?;
+        let id = self.limits.next("tables", self.graph.tables.len())?;
         self.write_table(domains, rows, &shape.counts, &shape.written)?;
         let fingerprints =
             rows.chunks_exact(domains.len()).map(|row| self.graph.row_fingerprint(domains, row)).collect();
-        let id = counted("tables", self.graph.tables.len())?;
         self.graph.tables.push(BuiltTable { keys: shape.keys, depth: shape.depth, fingerprints });
         Ok(TableId(id))
     }
@@ -132,7 +142,7 @@ impl BlockBuilder {
         if self.keyset_tables > 0 {
             return Err(BuildError::Phase { what: "pools", before: "keysets" });
         }
-        let id = counted("pools", self.graph.pools.len())?;
+        let id = self.limits.next("pools", self.graph.pools.len())?;
         if self.graph.pools.last().is_some_and(|last| last.table >= table) {
             return Err(BuildError::Order { what: "pool", number: id.into() });
         }
@@ -140,6 +150,7 @@ impl BlockBuilder {
         if lists.is_empty() {
             return Err(BuildError::Empty { what: "a pool" });
         }
+        self.limits.count("lists", lists.len())?;
         let mut pool = BuiltPool { table, lists: Vec::new(), ends: Vec::new(), members: Vec::new() };
         for (number, list) in lists.iter().enumerate() {
             let before = number.checked_sub(1).and_then(|before| lists.get(before));
@@ -160,8 +171,8 @@ impl BlockBuilder {
                     })?;
             }
             pool.members.extend_from_slice(list);
-            pool.lists.push(BuiltList { len: counted("members", list.len())?, fingerprint });
-            pool.ends.push(counted("members", pool.members.len())?);
+            pool.lists.push(BuiltList { len: self.limits.count("members", list.len())?, fingerprint });
+            pool.ends.push(self.limits.count("members", pool.members.len())?);
         }
         self.graph.pools.push(pool);
         Ok(PoolId(id))
@@ -226,8 +237,11 @@ impl BlockBuilder {
             return Err(BuildError::Shape { codes: ranges.len(), columns: domains.len() });
         }
         check_codes(ranges, &shape.counts)?;
+        self.limits.count_long("rows", row_count.into())?;
+        self.limits.count_long("series", u64::from(self.series_count).saturating_add(series_count))?;
         let packer = RowPacker::new(ranges, self.form);
         let offset = self.rows.aligned_len() + self.later.len;
+        self.limits.bytes("rows", offset, packer.len(row_count))?;
         self.later.tables.push(LaterRows { row_count, row_bits: packer.row_bits() });
         self.later.len += packer.len(row_count);
         let written = Written { row_count, offset, packer };
@@ -272,6 +286,8 @@ impl BlockBuilder {
         if self.keyset_tables > 0 && self.last_keys >= shape.keys {
             return Err(BuildError::Order { what: "keyset", number: self.keyset_tables.into() });
         }
+        // Tables are numbered together: dictionaries, inner tables, keysets.
+        self.limits.next("tables", self.graph.tables.len() + index(self.keyset_tables))?;
         Ok(shape)
     }
 
@@ -284,8 +300,8 @@ impl BlockBuilder {
         anchors: Option<Anchors>,
     ) -> Result<SeriesRef, BuildError> {
         let first = self.series_count;
-        let end = u64::from(first) + series_count;
-        self.series_count = u32::try_from(end).map_err(|_| BuildError::TooMany { what: "series" })?;
+        let end = u64::from(first).saturating_add(series_count);
+        self.series_count = self.limits.count_long("series", end)?;
         self.keyset_tables += 1;
         self.label_count += series_count * length(keys.len());
         self.fingerprint = self.fingerprint + fingerprint;
@@ -334,12 +350,13 @@ impl BlockBuilder {
         if !rows.len().is_multiple_of(columns) {
             return Err(BuildError::Shape { codes: rows.len(), columns });
         }
-        let row_count = counted("rows", rows.len() / columns)?;
+        let row_count = self.limits.count("rows", rows.len() / columns)?;
         check_order(rows, columns, ordered_columns(domains))?;
         let ranges = ranges(rows, columns);
         check_codes(&ranges, counts)?;
         let packer = RowPacker::new(&ranges, self.form);
         let offset = self.rows.aligned_len();
+        self.limits.bytes("rows", offset, packer.len(row_count))?;
         packer.pack(rows, &mut self.rows)?;
         self.rows.align();
         Ok(Written { row_count, offset, packer })

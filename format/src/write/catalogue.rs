@@ -4,7 +4,7 @@ use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::BuildError;
-use super::graph::counted;
+use super::limits::Limits;
 use crate::bits::{BitWriter, width};
 use crate::layout::{BASE_WIDTH_BITS, CatalogueHeader, END_WIDTH_BITS};
 use crate::number::length;
@@ -85,7 +85,7 @@ impl Records {
         ];
         let mut header = CatalogueHeader {
             key_count: count("keys", &self.keys)?,
-            table_count: U32::new(counted("tables", tables)?),
+            table_count: U32::new(Limits::FORMAT.count("tables", tables)?),
             pool_count: count("pools", &self.pools)?,
             keyset_count: count("keysets", &self.keysets)?,
             shape_bits: U64::new(0),
@@ -172,7 +172,7 @@ fn pack_shape(writer: &mut BitWriter, shape: &ShapeRecord, [column_count, leaf_c
 }
 
 pub(super) fn count<T>(what: &'static str, records: &[T]) -> Result<U32, BuildError> {
-    u32::try_from(records.len()).map(U32::new).map_err(|_| BuildError::TooMany { what })
+    u32::try_from(records.len()).map(U32::new).map_err(|_| BuildError::TooMany { what, limit: u32::MAX })
 }
 
 pub(super) fn widths<const N: usize>(records: &[[u64; N]]) -> [u8; N] {

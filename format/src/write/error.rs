@@ -76,11 +76,23 @@ pub enum BuildError {
     /// A list column where none may be.
     #[error("only the last of several columns of a keyset's table may hold lists")]
     ListColumn,
-    /// There are more of something than a number of 32 bits counts.
-    #[error("there are more than 4,294,967,295 {what}; cut the series into several blocks")]
+    /// There are more items of a kind than a block holds.
+    #[error("a block holds at most {limit} {what}; use shorter time windows or more shards")]
     TooMany {
         /// Kind of the item.
         what: &'static str,
+        /// Largest number of them.
+        limit: u32,
+    },
+    /// A section or the file is longer than its offsets can address.
+    #[error("{what} of {len} bytes: a block holds at most {limit}; use shorter time windows or more shards")]
+    TooLong {
+        /// Section: `symbols`, `rows`, or `file`.
+        what: &'static str,
+        /// Length in bytes.
+        len: u64,
+        /// Largest length in bytes.
+        limit: u64,
     },
     /// External labels, annotations or origins are not in order, or too long.
     #[error("{what} must be in increasing order, without repetition, with keys of 1 to {MAX_SYMBOL_LEN} bytes")]

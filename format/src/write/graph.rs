@@ -139,8 +139,3 @@ impl Graph {
         Ok(shape)
     }
 }
-
-/// Returns a count as a number of 32 bits.
-pub(super) fn counted(what: &'static str, count: usize) -> Result<u32, BuildError> {
-    u32::try_from(count).ok().filter(|&count| count < u32::MAX).ok_or(BuildError::TooMany { what })
-}

@@ -119,7 +119,7 @@ impl BlockMeta {
 }
 
 fn count(what: &'static str, count: usize) -> Result<U32, BuildError> {
-    u32::try_from(count).map(U32::new).map_err(|_| BuildError::TooMany { what })
+    u32::try_from(count).map(U32::new).map_err(|_| BuildError::TooMany { what, limit: u32::MAX })
 }
 
 fn increasing<T: Ord>(what: &'static str, items: &[T]) -> Result<(), BuildError> {

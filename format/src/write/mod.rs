@@ -7,6 +7,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `builder` | [`BlockBuilder`] |
+//! | `limits` | [`Limits`]: largest counts and lengths |
 //! | `symbols` | the arena and the starts of its symbols |
 //! | `graph` | tables and pools that were pushed, as later tables need them |
 //! | `members` | lists and anchors |
@@ -24,6 +25,7 @@ mod catalogue;
 mod error;
 mod file;
 mod graph;
+mod limits;
 mod members;
 mod meta;
 mod metrics;
@@ -35,6 +37,7 @@ pub use assemble::{SectionBytes, assemble, derive_id};
 pub use builder::BlockBuilder;
 pub use catalogue::{Records, ShapeRecord};
 pub use error::BuildError;
+pub use limits::Limits;
 pub use meta::BlockMeta;
 pub use metrics::MetricRecords;
 pub use prepared::{PackedRows, PreparedBlock, RowSink};

@@ -84,6 +84,7 @@ impl PreparedBlock {
             SectionOutline { kind: kind.code(), id: 0, len }
         });
         let file = FileOutline::new(block_id, features, outlines.collect());
+        builder.limits.bytes("file", 0, file.byte_len())?;
         let Content { series_count, fingerprint, .. } = content;
         Ok(Self { file, sections, later: builder.later, anchors: builder.anchors, series_count, fingerprint })
     }

@@ -3,8 +3,7 @@
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::little_endian::{U16, U32};
 
-use super::BuildError;
-use super::graph::counted;
+use super::{BuildError, Limits};
 use crate::SymbolId;
 use crate::bits::{BitWriter, width};
 use crate::identity::SymbolHash;
@@ -30,7 +29,7 @@ impl SymbolsBuilder {
     }
 
     /// Adds a symbol, which must come after the one before it.
-    pub(super) fn push(&mut self, symbol: &str) -> Result<SymbolId, BuildError> {
+    pub(super) fn push(&mut self, symbol: &str, limits: &Limits) -> Result<SymbolId, BuildError> {
         let len = symbol.len();
         if len == 0 || length(len) > u64::from(MAX_SYMBOL_LEN) {
             return Err(BuildError::SymbolLen { len });
@@ -39,7 +38,8 @@ impl SymbolsBuilder {
         if self.symbol(id.wrapping_sub(1)).is_some_and(|last| last >= symbol.as_bytes()) {
             return Err(BuildError::Order { what: "symbol", number: length(id) });
         }
-        let id = counted("symbols", id)?;
+        let id = limits.next("symbols", id)?;
+        limits.bytes("symbols", length(self.arena.len()), length(len))?;
         self.arena.extend_from_slice(symbol.as_bytes());
         self.starts.push(length(self.arena.len()));
         self.hashes.push(SymbolHash::new(symbol.as_bytes()));

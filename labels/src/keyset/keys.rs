@@ -148,6 +148,12 @@ impl Keys {
         symbols.resolve(*key.values.get(label.code.0 as usize)?)
     }
 
+    /// Returns true if this is the code of a value of the key.
+    #[inline]
+    pub(crate) fn has_value(&self, key: StoreKeyId, code: ValueCode) -> bool {
+        self.keys.get(key.index()).is_some_and(|key| (code.0 as usize) < key.values.len())
+    }
+
     pub(crate) fn estimated_bytes(&self) -> usize {
         self.keys.capacity() * size_of::<Key>() + self.index.estimated_bytes() + self.dictionary_bytes
     }

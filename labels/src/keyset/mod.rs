@@ -14,5 +14,5 @@ mod store;
 
 pub use keys::{LabelId, StoreKeyId, ValueCode};
 pub(crate) use rows::Keyset;
-pub use store::KeysetStore;
 pub(crate) use store::StoreCounts;
+pub use store::{KeysetStore, RowShape};

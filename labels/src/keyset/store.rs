@@ -65,6 +65,21 @@ struct Place {
     row: u32,
 }
 
+/// Keyset of a row, and the position of each label in it: see [`KeysetStore::make_row`].
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct RowShape {
+    keyset: u32,
+    slots: Vec<u16>,
+}
+
+impl RowShape {
+    /// Returns the position in the row of each label, in order of the list that made it.
+    #[must_use]
+    pub fn slots(&self) -> &[u16] {
+        &self.slots
+    }
+}
+
 /// Counts of a store, which determine the memory of sealing it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoreCounts {
@@ -152,15 +167,23 @@ impl<H: BuildHasher> KeysetStore<H> {
         keys: &mut Vec<u32>,
         codes: &mut Vec<u32>,
     ) -> Result<(StoreRef, bool), LabelError> {
+        let (keyset, _) = self.arrange_labels(labels, keys, codes)?;
+        self.insert_codes(keyset, codes)
+    }
+
+    /// Puts the codes of labels into the order of their keyset. Returns the keyset and the slot of each label.
+    fn arrange_labels(
+        &mut self,
+        labels: &[LabelId],
+        keys: &mut Vec<u32>,
+        codes: &mut Vec<u32>,
+    ) -> Result<(u32, &[u16]), LabelError> {
         keys.clear();
         keys.extend(labels.iter().map(|label| label.key.0));
-        let (keyset_id, slots) = match self.arrangements.get(keys) {
-            Some(found) => found,
-            None => {
-                self.arrange(keys)?;
-                self.arrangements.get(keys).ok_or(LabelError::NoLabels)?
-            }
-        };
+        if self.arrangements.get(keys).is_none() {
+            self.arrange(keys)?;
+        }
+        let (keyset, slots) = self.arrangements.get(keys).ok_or(LabelError::NoLabels)?;
         codes.clear();
         codes.resize(labels.len(), 0);
         for (label, &slot) in labels.iter().zip(slots) {
@@ -168,6 +191,41 @@ impl<H: BuildHasher> KeysetStore<H> {
                 *code = label.code.0;
             }
         }
+        Ok((keyset, slots))
+    }
+
+    /// Makes the row of a labelset, with labels in any order, without inserting it. Replaces `shape` and `row`.
+    ///
+    /// To insert neighbours with the same keys by [`insert_row`](Self::insert_row), change the codes that differ.
+    ///
+    /// # Errors
+    ///
+    /// There are no labels or too many, two have the same key, a key is not of this store, or there are 2^32 - 1
+    /// keysets.
+    pub fn make_row(&mut self, labels: &[LabelId], shape: &mut RowShape, row: &mut Vec<u32>) -> Result<(), LabelError> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let result = self.arrange_labels(labels, &mut scratch.keys, row);
+        let result = result.map(|(keyset, slots)| {
+            shape.keyset = keyset;
+            shape.slots.clear();
+            shape.slots.extend_from_slice(slots);
+        });
+        self.scratch = scratch;
+        result
+    }
+
+    /// Inserts a series as a row of this store: the codes of its values, each at the [slot](RowShape::slots) of its
+    /// key. Returns its ref, and true if it is new.
+    ///
+    /// # Errors
+    ///
+    /// The shape is not of this store, the row has another length than its list of keys, a code is not of this store,
+    /// or a count is exhausted.
+    pub fn insert_row(&mut self, shape: &RowShape, row: &[u32]) -> Result<(StoreRef, bool), LabelError> {
+        self.insert_codes(shape.keyset, row)
+    }
+
+    fn insert_codes(&mut self, keyset_id: u32, codes: &[u32]) -> Result<(StoreRef, bool), LabelError> {
         let unknown = LabelError::Unknown { what: Counted::Keyset, number: keyset_id };
         let keyset = self.keysets.get_mut(keyset_id as usize).ok_or(unknown)?;
         let expected = self.expected;
@@ -184,9 +242,12 @@ impl<H: BuildHasher> KeysetStore<H> {
             return Ok((series, false));
         }
         // Only new rows are checked: the codes of a known row are valid.
-        for label in labels {
-            if self.keys.value(&self.symbols, *label).is_none() {
-                return Err(LabelError::Unknown { what: Counted::Value, number: label.code.0 });
+        if codes.len() != keyset.keys().len() {
+            return Err(unknown);
+        }
+        for (&key, &code) in keyset.keys().iter().zip(codes) {
+            if !self.keys.has_value(key, ValueCode(code)) {
+                return Err(LabelError::Unknown { what: Counted::Value, number: code });
             }
         }
         let series = StoreRef(Counted::Series.next(self.places.len())?);
@@ -195,7 +256,7 @@ impl<H: BuildHasher> KeysetStore<H> {
         let row = keyset.push(&self.hasher, hash, codes, series)?;
         self.keyset_bytes += keyset.estimated_bytes() - before;
         self.places.push(Place { keyset: keyset_id, row });
-        self.code_count += labels.len();
+        self.code_count += codes.len();
         Ok((series, true))
     }
 

@@ -178,7 +178,7 @@ impl BlockTarget for Target {
         let keyset = KeysetRows { keys: keys.to_vec(), rows: rows.to_vec() };
         let first = self.series;
         let series = u32::try_from(keyset.len()).ok().and_then(|series| first.checked_add(series));
-        self.series = series.ok_or(BuildError::TooMany { what: "series" })?;
+        self.series = series.ok_or(BuildError::TooMany { what: "series", limit: u32::MAX })?;
         content.keysets.push(keyset);
         Ok(first)
     }

@@ -87,14 +87,19 @@ impl BlockOrder {
 fn used_codes(store: &KeysetStore, selection: &Selection) -> Vec<Vec<u32>> {
     let mut used: Vec<Vec<u32>> = store.keys().as_slice().iter().map(|key| vec![UNUSED; key.values.len()]).collect();
     for (number, keyset) in store.keysets().iter().enumerate() {
-        for (column, key) in keyset.keys().iter().enumerate() {
-            let Some(used_codes) = used.get_mut(key.index()) else {
-                continue;
-            };
-            for (_, codes) in selection.rows(number, keyset) {
-                if let Some(code) = codes.get(column).and_then(|&code| used_codes.get_mut(code as usize)) {
+        // Row by row, because the columns of a row are neighbours in memory.
+        let of_key = |key: &crate::StoreKeyId| used.get_mut(key.index()).map(std::mem::take).unwrap_or_default();
+        let mut columns: Vec<Vec<u32>> = keyset.keys().iter().map(of_key).collect();
+        selection.rows(number, keyset).for_each(|(_, codes)| {
+            for (&code, used) in codes.iter().zip(&mut columns) {
+                if let Some(code) = used.get_mut(code as usize) {
                     *code = 0;
                 }
+            }
+        });
+        for (key, column) in keyset.keys().iter().zip(columns) {
+            if let Some(place) = used.get_mut(key.index()) {
+                *place = column;
             }
         }
     }

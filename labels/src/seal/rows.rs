@@ -51,15 +51,16 @@ impl SortedRows {
         self.remapped.clear();
         self.remapped.reserve(selection.count(number, keyset) * ranks.len());
         self.series.clear();
-        for (series, codes) in selection.rows(number, keyset) {
-            self.series.push(series);
-            for ((&code, ranks), column) in codes.iter().zip(&ranks).zip(&mut self.columns) {
+        let Self { series: all, columns, remapped, .. } = self;
+        selection.rows(number, keyset).for_each(|(series, codes)| {
+            all.push(series);
+            remapped.extend(codes.iter().zip(&ranks).zip(&mut *columns).map(|((&code, ranks), column)| {
                 let rank = ranks.get(code as usize).copied().unwrap_or_default();
                 column.least = column.least.min(rank);
                 column.most = column.most.max(rank);
-                self.remapped.push(rank);
-            }
-        }
+                rank
+            }));
+        });
     }
 
     /// Fills `order` with the rows in increasing order. The 64 most significant bits of each row, without constant
