@@ -82,14 +82,16 @@ impl<'a> Bits<'a> {
     }
 
     /// Returns at least 57 bits starting at `bit`; higher bits are unspecified. Returns `None` where [`Bits::get`]
-    /// would return an error. Errors are large: where thousands of fields are read in a row, reserving space for an
-    /// error costs more than the fields. The caller can call [`Bits::get`] for the error.
+    /// would return an error, and in a chunk that was not checked yet: checking it here would cost space for an error,
+    /// which is large, at each of thousands of reads. The caller then calls [`Bits::get`], which checks it.
     #[inline(always)]
     pub(crate) fn peek(&self, bit: u64) -> Option<u64> {
         let byte = bit / 8;
         let word = self.bytes.get(usize::try_from(byte).ok()?..)?.first_chunk()?;
-        if let Some(proofs) = &self.proofs {
-            proofs.touch(byte, 8).ok()?;
+        if let Some(proofs) = &self.proofs
+            && !proofs.is_proved(byte, 8)
+        {
+            return None;
         }
         Some(u64::from_le_bytes(*word) >> (bit % 8))
     }

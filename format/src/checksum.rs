@@ -1,7 +1,7 @@
 //! The grid of chunks, their checksums, and a record of chunks that were checked (spec, section 4).
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crc32fast::Hasher;
 use zerocopy::byteorder::little_endian::U32;
@@ -143,38 +143,38 @@ fn damaged(chunk: u64, found: u32, expected: u32) -> Error {
     })
 }
 
-/// A record of the chunks of a block or remap whose checksums were checked: one bit per chunk, set once.
+/// A record of the chunks of a block or remap whose checksums were checked: one byte per chunk, set once.
 ///
 /// It is shared by threads without locks. Two threads that read a chunk at once may both check it.
 #[derive(Debug)]
 pub struct ChunkProofs {
-    words: Box<[AtomicU64]>,
+    is_proved: Box<[AtomicBool]>,
 }
 
 impl ChunkProofs {
-    /// Returns an empty record for a block of `block_len` bytes. It takes one bit per 8 KiB.
+    /// Returns an empty record for a block of `block_len` bytes. It takes one byte per 8 KiB: a bit would need two more
+    /// instructions, at each read.
     #[must_use]
     pub fn new(block_len: usize) -> Self {
-        // One bit per chunk of the file. A chunk without a bit is checked each time.
-        let words = (block_len / (8192 * 64)) + 1;
-        Self { words: (0..words).map(|_| AtomicU64::new(0)).collect() }
+        // A chunk that is not recorded is checked each time.
+        Self { is_proved: (0..=block_len / 8192).map(|_| AtomicBool::new(false)).collect() }
     }
 
-    #[inline]
-    fn word(&self, chunk: u64) -> Option<(&AtomicU64, u64)> {
-        let word = usize::try_from(chunk / 64).ok().and_then(|word| self.words.get(word))?;
-        Some((word, 1 << (chunk % 64)))
-    }
-
-    #[inline]
+    #[inline(always)]
     fn is_proved(&self, chunk: u64) -> bool {
-        // Relaxed: the bit is about immutable bytes and orders no other access.
-        self.word(chunk).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
+        let is_proved = usize::try_from(chunk).ok().and_then(|chunk| self.is_proved.get(chunk));
+        // Relaxed: the record is about immutable bytes and orders no other access.
+        is_proved.is_some_and(|is_proved| is_proved.load(Ordering::Relaxed))
+    }
+
+    #[inline(never)]
+    fn are_proved(&self, first: u64, last: u64) -> bool {
+        (first..=last).all(|chunk| self.is_proved(chunk))
     }
 
     fn set_proved(&self, chunk: u64) {
-        if let Some((word, bit)) = self.word(chunk) {
-            word.fetch_or(bit, Ordering::Relaxed);
+        if let Some(is_proved) = usize::try_from(chunk).ok().and_then(|chunk| self.is_proved.get(chunk)) {
+            is_proved.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -195,15 +195,21 @@ impl SectionProofs<'_> {
     /// before.
     #[inline]
     pub(crate) fn touch(&self, start: u64, len: u64) -> Result<()> {
-        // Does not wrap: callers have these bytes at hand. If it did, other chunks would be checked.
-        let start = self.offset.wrapping_add(start);
-        let end = start.wrapping_add(len).min(self.end);
-        let (first, last) = (start / CHUNK_LEN, end.wrapping_sub(1) / CHUNK_LEN);
-        // Almost all reads are of a few bytes of a chunk that was read before.
-        if first == last && self.proofs.is_proved(first) {
+        if self.is_proved(start, len) {
             return Ok(());
         }
-        self.prove_range(start, end)
+        // Does not wrap: callers have these bytes at hand. If it did, other chunks would be checked.
+        let start = self.offset.wrapping_add(start);
+        self.prove_range(start, start.wrapping_add(len).min(self.end))
+    }
+
+    /// Returns true if the chunks of the `len` bytes from byte `start` of the section were checked before.
+    #[inline(always)]
+    pub(crate) fn is_proved(&self, start: u64, len: u64) -> bool {
+        let first = self.offset.wrapping_add(start);
+        let (first, last) = (first / CHUNK_LEN, first.wrapping_add(len).wrapping_sub(1) / CHUNK_LEN);
+        // Almost all reads are of a few bytes of one chunk.
+        self.proofs.is_proved(first) && (first == last || self.proofs.are_proved(first, last))
     }
 
     /// Checks the chunks from byte `start` of the file to before byte `end`, unless they were checked before.

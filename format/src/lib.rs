@@ -43,7 +43,8 @@
 //! | [`rule`] | ids of the rules of the spec |
 //! | `number` | conversions of numbers |
 //!
-//! The crate opens no file, starts no thread and contains no unsafe code. Views do not allocate.
+//! The crate opens no file, starts no thread and contains no unsafe code. Views do not allocate, except for the
+//! order of refs that are resolved at once.
 //!
 //! ```
 //! use chronoxide_format::{write::{BlockBuilder, BlockMeta}, layout::RowForm, view::BlockView, SeriesRef};

@@ -190,6 +190,10 @@ impl Reader<'_> {
                 tally.labels += labels.len() as u64;
             }
         }
+        let refs: Vec<SeriesRef> = self.some(count).chain([u32::MAX, 0, 0]).map(SeriesRef).collect();
+        resolver.resolve_many(&refs, |_, labels| {
+            tally.labels += tally.note(labels).flatten().map_or(0, <[_]>::len) as u64;
+        });
         let scattered = (0..self.first).map(|n| (u64::from(n) * 2_654_435_761 % (u64::from(count) + 1)) as u32);
         for series in self.some(count).chain(scattered).chain([u32::MAX]) {
             if let Some(Some(series)) = tally.note(view.series(SeriesRef(series))) {

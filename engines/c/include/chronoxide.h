@@ -680,7 +680,7 @@ cx_status cx_cursor_next(const struct cx_cursor *cursor,
 void cx_cursor_free(struct cx_cursor *cursor);
 
 /**
- * Makes a resolver. It takes about 80 KiB and caches what neighbours share: read series in the order of their refs.
+ * Makes a resolver. It takes about 190 KiB and caches what neighbours share: read series in the order of their refs.
  */
 cx_status cx_resolver_new(const struct cx_block *block, struct cx_resolver **resolver, struct cx_error *error);
 

@@ -65,7 +65,7 @@ pub(crate) fn lock<'a, T>(state: &'a Mutex<T>, name: &str) -> Result<MutexGuard<
     })
 }
 
-/// Makes a resolver. It takes about 80 KiB and caches what neighbours share: read series in the order of their refs.
+/// Makes a resolver. It takes about 190 KiB and caches what neighbours share: read series in the order of their refs.
 #[unsafe(no_mangle)]
 pub extern "C" fn cx_resolver_new(
     block: Option<&CxBlock>,

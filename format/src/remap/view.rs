@@ -222,16 +222,19 @@ impl<'a> RemapView<'a> {
     /// Returns a field of the rows.
     pub(super) fn field(&self, bit: u64, width: u32, keyset: u32) -> Result<u64, RemapError> {
         let absolute = self.frame.rows_bit.saturating_add(bit);
-        self.bits.peek_field(absolute, width).ok_or_else(|| self.no_field(absolute, keyset))
+        match self.bits.peek_field(absolute, width) {
+            Some(field) => Ok(field),
+            None => self.unchecked_field(absolute, width, keyset),
+        }
     }
 
-    /// Returns the error for a field that cannot be read.
+    /// Returns a field in a chunk that was not checked yet, or the error of a field that cannot be read.
     #[cold]
-    fn no_field(&self, bit: u64, keyset: u32) -> RemapError {
-        match self.bits.get(bit, 1) {
-            Err(error) if error.rule() == Rule::ChunkChecksum => damaged_chunk(error),
+    fn unchecked_field(&self, bit: u64, width: u32, keyset: u32) -> Result<u64, RemapError> {
+        self.bits.get(bit, width).map_err(|error| match error {
+            error if error.rule() == Rule::ChunkChecksum => damaged_chunk(error),
             _ => corrupt(RemapRule::KeysetRows, AtKeyset(keyset.into()), bit, self.frame.header.row_bits.get()),
-        }
+        })
     }
 
     /// Series of a keyset before a slice of its rows.

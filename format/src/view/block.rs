@@ -348,6 +348,11 @@ impl<'data> BlockView<'data> {
         (keyset < self.keyset_count()).then(|| Keyset::open(self, keyset)).transpose()
     }
 
+    /// Returns the table of keyset `keyset`, which the block must have.
+    pub(crate) fn keyset_table(&self, keyset: u32) -> Result<Table<'data, '_>> {
+        Table::open(self, self.frame.catalogue.inner_end().saturating_add(keyset))
+    }
+
     pub(crate) fn keyset_record(&self, keyset: u32) -> Result<[u64; 2]> {
         let keysets = &self.frame.catalogue.keysets;
         keysets.get(&self.catalogue, keyset).unwrap_or_else(|| {
@@ -380,7 +385,24 @@ impl<'data> BlockView<'data> {
 
     /// Returns the keyset that has this series, or `None` if the series is out of range. Costs a binary search.
     pub(crate) fn keyset_with(&self, series: SeriesRef) -> Result<Option<Keyset<'data, '_>>> {
-        // The first keyset that ends after the series.
+        let number = self.keyset_number(series)?;
+        if number == self.keyset_count() {
+            return Ok(None);
+        }
+        let keyset = Keyset::open(self, number)?;
+        match series.0.checked_sub(keyset.first().0) {
+            Some(_) => Ok(Some(keyset)),
+            None => {
+                let (found, expected) = (series.0.into(), keyset.first().0.into());
+                Err(corrupt(Rule::KeysetSeries, Place::Keyset(number.into()), found, expected))
+            }
+        }
+    }
+
+    /// Returns the number of the first keyset that ends after the series; that of keysets if the series is out of
+    /// range. Costs a binary search.
+    #[inline]
+    pub(crate) fn keyset_number(&self, series: SeriesRef) -> Result<u32> {
         let (mut low, mut high) = (0, self.keyset_count());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -390,16 +412,7 @@ impl<'data> BlockView<'data> {
             };
             if end <= u64::from(series.0) { low = middle + 1 } else { high = middle }
         }
-        if low == self.keyset_count() {
-            return Ok(None);
-        }
-        let keyset = Keyset::open(self, low)?;
-        match series.0.checked_sub(keyset.first().0) {
-            Some(_) => Ok(Some(keyset)),
-            None => {
-                Err(corrupt(Rule::KeysetSeries, Place::Keyset(low.into()), series.0.into(), keyset.first().0.into()))
-            }
-        }
+        Ok(low)
     }
 
     /// Returns a cache that resolves many series faster than [`BlockView::series`] does one by one.

@@ -189,7 +189,7 @@ impl<'data> BlockView<'data> {
     /// `Corrupt` if the catalogue is damaged.
     pub fn keyset_with_keys(&self, keys: impl Iterator<Item = KeyId> + Clone) -> Result<Option<Keyset<'data, '_>>> {
         let found =
-            binary_search(self.keyset_count(), |keyset| compare_keys(&Keyset::open(self, keyset)?, keys.clone()))?;
+            binary_search(self.keyset_count(), |keyset| compare_keys(&self.keyset_table(keyset)?, keys.clone()))?;
         found.ok().map(|keyset| Keyset::open(self, keyset)).transpose()
     }
 }

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 
 use super::symbol::binary_search;
 use super::until_error::until_error;
-use super::{BlockView, Table};
+use super::{BlockView, Label, Table};
 use crate::error::{Place, corrupt};
 use crate::number::low32;
 use crate::{Error, KeyId, Result, Rule, SymbolId};
@@ -107,12 +107,51 @@ impl<'data> BlockView<'data> {
     /// `Corrupt` if a byte that was read is damaged.
     pub fn value_code(&self, key: KeyId, value: impl AsRef<[u8]>) -> Result<Option<u32>> {
         let value = value.as_ref();
+        if let Some(code) = self.try_value_code(key, value) {
+            return Ok(code);
+        }
+        // The slow way finds the place of the damage.
         let Some(dictionary) = self.dictionary(key)? else { return Ok(None) };
         let column = dictionary.stored_column(0)?;
         let found = binary_search(dictionary.row_count(), |code| {
             Ok(self.referenced_symbol(SymbolId(dictionary.stored_code(code, &column)?))?.cmp(value))
         })?;
         Ok(found.ok())
+    }
+
+    /// Returns the position of a value in its key's dictionary, or `Some(None)` if the value is not there. Returns
+    /// `None` if the key is not there or the block is damaged.
+    #[inline]
+    fn try_value_code(&self, key: KeyId, value: &[u8]) -> Option<Option<u32>> {
+        let [_, row_count, rows_offset, base, width] = self.frame.catalogue.keys.peek(&self.catalogue, key.0)?;
+        let first_bit = rows_offset * 8;
+        let is_distinct = row_count == 1 || (row_count > 1 && width > 0);
+        if !is_distinct || width > 32 || first_bit + row_count * width > self.rows.field_bits() {
+            return None;
+        }
+        let (mut low, mut high) = (0, row_count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let symbol = base + self.rows.peek_field(first_bit + middle * width, low32(width))?;
+            match self.symbols().peek(u32::try_from(symbol).ok()?)?.cmp(value) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some(Some(low32(middle))),
+            }
+        }
+        Some(None)
+    }
+
+    /// Returns the key of a table that is a map, or `None` for any other table and if the block is damaged.
+    #[inline]
+    pub(super) fn try_mapped_key(&self, table: u32) -> Option<u32> {
+        let catalogue = &self.frame.catalogue;
+        let number = table.checked_sub(catalogue.keys.count)?;
+        let [_, _, shape] = catalogue.tables.peek(&self.catalogue, number)?;
+        let shape = catalogue.shapes.get(&self.catalogue, 0, shape).ok()?;
+        let [domain, _, _] = shape.walk()?.next(&self.catalogue)?;
+        let key = u32::try_from(domain.checked_sub(1)?).ok()?;
+        (shape.column_count == 1 && key < catalogue.keys.count).then_some(key)
     }
 
     /// Returns the value dictionary of a key, or `None` if `key` is out of range.
@@ -163,12 +202,25 @@ impl<'data> BlockView<'data> {
             .map_err(|_| corrupt(Rule::ColumnCode, Place::Row(key.0, code), base + field, u32::MAX.into()))
     }
 
+    /// Returns the label of a key with the value at position `code` of its dictionary. Returns `None` if the code is
+    /// out of range or a byte is damaged; see [`Bits::peek`](crate::bits::Bits::peek).
+    #[inline(always)]
+    pub(crate) fn try_label(&self, key: u32, code: u32) -> Option<Label<'data>> {
+        let [name, row_count, rows_offset, base, width] = self.frame.catalogue.keys.peek(&self.catalogue, key)?;
+        if u64::from(code) >= row_count || width > 32 {
+            return None;
+        }
+        let field = self.rows.peek_field(rows_offset * 8 + u64::from(code) * width, low32(width))?;
+        let value = u32::try_from(base + field).ok()?;
+        Some(Label { name: self.symbols().peek(low32(name))?, value: self.symbols().peek(value)? })
+    }
+
     /// Returns the key and the value's position in its dictionary for a row of a map. Returns `None` if the table is
     /// not a map or is damaged; see [`Bits::peek`](crate::bits::Bits::peek).
     #[inline]
-    pub(crate) fn try_mapped_value(&self, table: u64, row: u32) -> Option<(u32, u32)> {
+    pub(crate) fn try_mapped_value(&self, table: u32, row: u32) -> Option<(u32, u32)> {
         let catalogue = &self.frame.catalogue;
-        let number = u32::try_from(table.checked_sub(catalogue.keys.count.into())?).ok()?;
+        let number = table.checked_sub(catalogue.keys.count)?;
         let [row_count, rows_offset, shape] = catalogue.tables.get(&self.catalogue, number)?.ok()?;
         let shape = catalogue.shapes.get(&self.catalogue, 0, shape).ok()?;
         let [domain, base, width] = shape.walk()?.next(&self.catalogue)?;

@@ -3,12 +3,12 @@
 use std::iter::FusedIterator;
 
 use super::until_error::until_error;
-use super::{BlockView, Domain, KeysetSeries, List, Pool, Table};
+use super::{BlockView, Domain, KeysetSeries, Leaves, List, Pool, Table};
 use crate::bits::width;
 use crate::error::{Place, corrupt};
 use crate::layout::ANCHOR_ROWS;
 use crate::number::low32;
-use crate::{KeyId, Result, Rule, SeriesRef};
+use crate::{Error, Result, Rule, SeriesRef};
 
 /// A keyset: all series that have the same label names.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ impl<'data, 'view> Keyset<'data, 'view> {
     pub(crate) fn open(view: &'view BlockView<'data>, id: u32) -> Result<Self> {
         // Checked first: the sum below must not exceed the number of tables.
         view.keyset_record(id)?;
-        Self::with_table(view, id, Table::open(view, view.frame.catalogue.inner_end().saturating_add(id))?)
+        Self::with_table(view, id, view.keyset_table(id)?)
     }
 
     /// Like [`Keyset::open`], with the keyset's table already open.
@@ -185,8 +185,14 @@ impl<'data, 'view> Keyset<'data, 'view> {
 
     /// Returns the row of a series that the keyset must have; see [`Keyset::row_of`].
     pub(crate) fn locate(&self, place: u32) -> Result<(u32, u32)> {
-        if self.lists.is_none() {
+        let Some((column, pool)) = &self.lists else {
             return Ok((place, 0));
+        };
+        if column.width == 0 {
+            // All rows have one list.
+            let len = pool.stored_list_len(column.base)?;
+            let row = place / len.max(1);
+            return if row < self.table.row_count() { Ok((row, place % len.max(1))) } else { Err(self.no_row(place)) };
         }
         // The last anchor that does not exceed `place`.
         let (mut low, mut high) = (0, self.anchor_count());
@@ -204,7 +210,13 @@ impl<'data, 'view> Keyset<'data, 'view> {
                 _ => before = before.saturating_add(len),
             }
         }
-        Err(corrupt(Rule::Anchors, Place::Keyset(self.id.into()), place.into(), before.into()))
+        Err(self.no_row(place))
+    }
+
+    /// Returns the error of a series that no row has.
+    #[cold]
+    fn no_row(&self, place: u32) -> Error {
+        corrupt(Rule::Anchors, Place::Keyset(self.id.into()), place.into(), self.series_count.into())
     }
 
     /// Returns the number of series of the keyset before row `row`, or `None` if the row is out of range. Costs the
@@ -235,34 +247,5 @@ impl<'data, 'view> Keyset<'data, 'view> {
             Some((column, pool)) => pool.stored_list_len(self.table.stored_code(row, column)?),
             None => Ok(0),
         }
-    }
-}
-
-/// Iterator over the keys of a table, in order. After an error it ends.
-#[derive(Clone, Copy, Debug)]
-pub struct Leaves<'data, 'view> {
-    pub(super) table: Table<'data, 'view>,
-    pub(super) next: u32,
-    pub(super) count: u32,
-}
-
-impl FusedIterator for Leaves<'_, '_> {}
-
-impl Iterator for Leaves<'_, '_> {
-    type Item = Result<KeyId>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.next >= self.count {
-            return None;
-        }
-        let key = self.table.stored_leaf_key(self.next);
-        // The iterator ends after an error.
-        self.next = if key.is_ok() { self.next + 1 } else { self.count };
-        Some(key)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = crate::number::index(self.count - self.next);
-        (0, Some(left))
     }
 }

@@ -1,7 +1,8 @@
 //! Reading of blocks: symbols, tables, keysets, series, lookups.
 //!
 //! [`BlockView::open`] checks header, directory and the extent of each section. Every later access is checked against
-//! its section, for any bytes, and nothing is allocated. [`BlockView::verify`] checks every rule of the spec.
+//! its section, for any bytes. Nothing is allocated, except for the order of refs in [`Resolver::resolve_many`].
+//! [`BlockView::verify`] checks every rule of the spec.
 //!
 //! | module | contents |
 //! |---|---|
@@ -9,10 +10,14 @@
 //! | `key` | label keys and their dictionaries |
 //! | `find` | search for the series with given labels |
 //! | `series` | [`Series`]: labels of a series |
+//! | `labels` | [`Labels`]: the labels of a series as bytes |
 //! | `resolver` | [`Resolver`]: labels of many series |
+//! | `fields` | where the codes of labels are stored, cached |
+//! | `values` | names and values of labels, cached |
 //! | `label` | labels as ids, bytes and text |
 //! | `text` | [`Text`]: labels as `&str` |
-//! | `keyset` | keysets, their keys and their anchors |
+//! | `keyset` | keysets and their anchors |
+//! | `leaves` | [`Leaves`]: the keys of a table |
 //! | `table` | [`Table`]: rows of codes |
 //! | `rows` | codes of many rows at once |
 //! | `pool` | lists of rows |
@@ -26,11 +31,14 @@
 //! | `until_error` | iteration that ends after an error |
 
 mod block;
+mod fields;
 mod find;
 mod frame;
 mod key;
 mod keyset;
 mod label;
+mod labels;
+mod leaves;
 mod meta;
 mod metrics;
 mod owned_meta;
@@ -44,12 +52,15 @@ mod symbol;
 mod table;
 mod text;
 mod until_error;
+mod values;
 
 pub use block::{BlockView, Section, Sections};
 pub use find::FindError;
 pub use frame::Frame;
-pub use keyset::{Keyset, Leaves};
+pub use keyset::Keyset;
 pub use label::{Label, LabelIds, TextLabel};
+pub use labels::Labels;
+pub use leaves::Leaves;
 pub use meta::{Job, Meta, Pairs, TimeRange};
 pub use metrics::{MetricRows, Metrics};
 pub use owned_meta::OwnedMeta;
@@ -57,7 +68,7 @@ pub use pool::{List, Pool};
 pub(crate) use record::Records;
 pub use resolver::Resolver;
 pub(crate) use rows::BLOCK_ROWS;
-pub use series::{KeysetSeries, LabelIdsIter, Labels, Series, SeriesIter};
+pub use series::{KeysetSeries, LabelIdsIter, Series, SeriesIter};
 pub use symbol::Symbols;
 pub use table::{Column, Domain, Table};
 pub use text::{Text, TextLabels};

@@ -1,7 +1,7 @@
 //! Arrays of bit-packed records (spec, sections 5 and 10).
 
 use super::shape::Shapes;
-use crate::bits::{Bits, bytes_for};
+use crate::bits::{Bits, bytes_for, mask};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{CatalogueHeader, MAX_CODE_WIDTH, MAX_OFFSET_WIDTH, MAX_SMALL_WIDTH, STREAM_TAIL};
 use crate::number::length;
@@ -15,11 +15,79 @@ pub(crate) struct Records<const N: usize> {
     pub count: u32,
     /// End of each field in a record.
     ends: [u32; N],
+    words: Words<N>,
+}
+
+/// Places of the fields of a record in one or two words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words<const N: usize> {
+    /// True if each field is in one of the words.
+    is_usable: bool,
+    /// First bit of the second word in a record; 0 without one.
+    second: u32,
+    /// True for each field that is in the second word.
+    is_second: [bool; N],
+    shifts: [u8; N],
+    masks: [u64; N],
+}
+
+/// Bits of a word that [`Bits::peek`] returns.
+const WORD_BITS: u32 = 57;
+
+impl<const N: usize> Words<N> {
+    const NONE: Self = Self { is_usable: false, second: 0, is_second: [false; N], shifts: [0; N], masks: [0; N] };
+
+    pub(super) fn new(ends: [u32; N]) -> Self {
+        let stride = ends.last().copied().unwrap_or(0);
+        let second = stride.saturating_sub(WORD_BITS);
+        let mut words = Self { is_usable: second <= WORD_BITS, second, ..Self::NONE };
+        let places = words.is_second.iter_mut().zip(&mut words.shifts).zip(&mut words.masks);
+        let mut start = 0_u32;
+        for (((is_second, shift), field_mask), end) in places.zip(ends) {
+            *is_second = end > WORD_BITS;
+            let first_bit = if *is_second { start.checked_sub(second) } else { Some(start) };
+            match first_bit.map(u8::try_from) {
+                Some(Ok(bit)) => *shift = bit,
+                _ => words.is_usable = false,
+            }
+            *field_mask = mask(end - start);
+            start = end;
+        }
+        words
+    }
+
+    /// Returns the fields of the record that starts at bit `bit`, or `None` instead of an error.
+    #[inline(always)]
+    pub(super) fn peek(&self, bits: &Bits<'_>, bit: u64, ends: &[u32; N]) -> Option<[u64; N]> {
+        if !self.is_usable {
+            return Self::peek_each(bits, bit, ends);
+        }
+        let first = bits.peek(bit)?;
+        let second = if self.second == 0 { first } else { bits.peek(bit + u64::from(self.second))? };
+        let mut fields = [0; N];
+        let places = self.is_second.iter().zip(&self.shifts).zip(&self.masks);
+        for (field, ((&is_second, &shift), mask)) in fields.iter_mut().zip(places) {
+            *field = (if is_second { second } else { first } >> (shift % 64)) & mask;
+        }
+        Some(fields)
+    }
+
+    /// Returns the fields of a long record, each with a load of its own.
+    #[inline(never)]
+    fn peek_each(bits: &Bits<'_>, bit: u64, ends: &[u32; N]) -> Option<[u64; N]> {
+        let mut fields = [0; N];
+        let mut start = 0;
+        for (field, &end) in fields.iter_mut().zip(ends) {
+            *field = bits.peek_field(bit + u64::from(start), end - start)?;
+            start = end;
+        }
+        Some(fields)
+    }
 }
 
 impl<const N: usize> Records<N> {
     /// An empty array.
-    pub(crate) const NONE: Self = Self { start: 0, count: 0, ends: [0; N] };
+    pub(crate) const NONE: Self = Self { start: 0, count: 0, ends: [0; N], words: Words::NONE };
 
     /// Returns an array of `count` records that starts at bit `start` of its section.
     pub(crate) fn new(start: u64, count: u32, widths: [u8; N]) -> Self {
@@ -28,7 +96,7 @@ impl<const N: usize> Records<N> {
             end += u32::from(width);
             end
         });
-        Self { start, count, ends }
+        Self { start, count, ends, words: Words::new(ends) }
     }
 
     fn stride(&self) -> u64 {
@@ -47,7 +115,29 @@ impl<const N: usize> Records<N> {
     /// Returns the fields of record `number`, or `None` if it is out of range.
     #[inline(always)]
     pub(crate) fn get(&self, bits: &Bits<'_>, number: u32) -> Option<Result<[u64; N]>> {
-        (number < self.count).then(|| bits.record(self.start + u64::from(number) * self.stride(), self.ends))
+        if number >= self.count {
+            return None;
+        }
+        let bit = self.start + u64::from(number) * self.stride();
+        match self.words.peek(bits, bit, &self.ends) {
+            Some(fields) => Some(Ok(fields)),
+            None => Some(self.get_slowly(bits, bit)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_slowly(&self, bits: &Bits<'_>, bit: u64) -> Result<[u64; N]> {
+        bits.record(bit, self.ends)
+    }
+
+    /// Like [`Records::get`], but returns `None` instead of an error; see [`Bits::peek`].
+    #[inline(always)]
+    pub(crate) fn peek(&self, bits: &Bits<'_>, number: u32) -> Option<[u64; N]> {
+        if number >= self.count {
+            return None;
+        }
+        self.words.peek(bits, self.start + u64::from(number) * self.stride(), &self.ends)
     }
 
     /// Returns the first field of record `number`, or `None` if it is out of range. Reads less than [`Records::get`].

@@ -4,21 +4,23 @@ use std::cmp::Ordering;
 use std::iter::FusedIterator;
 
 use super::symbol::binary_search;
-use super::{BlockView, Column, Domain, Keyset, Label, LabelIds, Pool, Table};
+use super::{BlockView, Column, Domain, Keyset, LabelIds, Labels, Table};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::MAX_DEPTH;
-use crate::{KeyId, Result, Rule, SeriesRef};
+use crate::{KeyId, Result, Rule, SeriesRef, TableId};
 
 /// A series of a block, from which its labels are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Series<'data, 'view> {
     series: SeriesRef,
     keyset: u32,
-    table: Table<'data, 'view>,
-    row: u32,
+    pub(super) table: Table<'data, 'view>,
+    pub(super) row: u32,
     /// Row of the pool's table, for a keyset with lists.
     member: u32,
-    leaf_count: u32,
+    /// Number of the pool's table.
+    list_table: u32,
+    pub(super) leaf_count: u32,
 }
 
 impl<'data, 'view> Series<'data, 'view> {
@@ -30,11 +32,11 @@ impl<'data, 'view> Series<'data, 'view> {
         in_list: u32,
         leaf_count: u32,
     ) -> Result<Self> {
-        let member = match keyset.stored_list(row)? {
-            Some(list) => list.stored_member(in_list)?,
-            None => 0,
+        let (member, list_table) = match keyset.stored_list(row)? {
+            Some(list) => (list.stored_member(in_list)?, keyset.pool().map_or(0, |pool| pool.table_id().0)),
+            None => (0, 0),
         };
-        Ok(Self { series, keyset: keyset.id(), table: keyset.table(), row, member, leaf_count })
+        Ok(Self { series, keyset: keyset.id(), table: keyset.table(), row, member, list_table, leaf_count })
     }
 
     /// Returns the ref of the series.
@@ -67,7 +69,7 @@ impl<'data, 'view> Series<'data, 'view> {
 
     /// Returns a label that the series must have; a label out of range is corruption.
     #[inline]
-    fn stored_ids(&self, leaf: u32) -> Result<LabelIds> {
+    pub(super) fn stored_ids(&self, leaf: u32) -> Result<LabelIds> {
         let (column, position) = self.table.stored_leaf_place(leaf)?;
         self.follow(&self.table.stored_column(column)?, position)
     }
@@ -97,7 +99,7 @@ impl<'data, 'view> Series<'data, 'view> {
     /// Returns the labels in the order of their names, as bytes of the arena. Nothing is allocated.
     #[must_use]
     pub fn labels(&self) -> Labels<'data, 'view> {
-        Labels { ids: self.label_ids() }
+        Labels::new(self)
     }
 
     /// Returns the value of the label `name`, or `None` if the series does not have it. Costs a binary search over the
@@ -160,7 +162,7 @@ pub struct LabelIdsIter<'data, 'view> {
 
 /// Target of a column: a row that is read leaf by leaf.
 #[derive(Clone, Copy, Debug)]
-enum Behind<'data, 'view> {
+pub(super) enum Behind<'data, 'view> {
     /// A value of a key.
     Value(KeyId, u32),
     /// A row of a table, and the first bit of its next column's field.
@@ -169,10 +171,10 @@ enum Behind<'data, 'view> {
 
 impl<'data, 'view> Behind<'data, 'view> {
     /// Returns the target of a series' column.
-    fn open(series: &Series<'data, 'view>, number: u32) -> Result<Self> {
+    pub(super) fn open(series: &Series<'data, 'view>, number: u32) -> Result<Self> {
         let column = series.table.stored_column(number)?;
         let (mut domain, mut row) = match column.domain {
-            Domain::Pool(pool) => (Domain::Table(Pool::open(series.table.view, pool.0)?.table_id()), series.member),
+            Domain::Pool(_) => (Domain::Table(TableId(series.list_table)), series.member),
             domain => (domain, series.table.stored_code(series.row, &column)?),
         };
         // A map, and the table behind it.
@@ -282,35 +284,6 @@ impl Iterator for LabelIdsIter<'_, '_> {
 
 impl FusedIterator for LabelIdsIter<'_, '_> {}
 
-/// Iterator over the labels of a series, in the order of their names. After an error it ends.
-#[derive(Clone, Debug)]
-pub struct Labels<'data, 'view> {
-    ids: LabelIdsIter<'data, 'view>,
-}
-
-impl<'data, 'view> Labels<'data, 'view> {
-    #[inline(always)]
-    fn label(&self, ids: LabelIds) -> Result<Label<'data>> {
-        let view = self.ids.series.table.view;
-        Ok(Label { name: view.referenced_key_name(ids.key)?, value: view.referenced_symbol(ids.value)? })
-    }
-}
-
-impl<'data, 'view> Iterator for Labels<'data, 'view> {
-    type Item = Result<Label<'data>>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let label = self.ids.next()?.and_then(|ids| self.label(ids));
-        if label.is_err() {
-            self.ids.stop();
-        }
-        Some(label)
-    }
-}
-
-impl FusedIterator for Labels<'_, '_> {}
-
 /// Iterator over the series of a keyset, in the order of their refs. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct KeysetSeries<'data, 'view> {
@@ -411,10 +384,10 @@ impl<'data, 'view> Iterator for SeriesIter<'data, 'view> {
 
 impl FusedIterator for SeriesIter<'_, '_> {}
 
-/// Compares the keys of a keyset with a sorted list of keys. A list is greater than its own prefixes.
-pub(crate) fn compare_keys(keyset: &Keyset<'_, '_>, keys: impl Iterator<Item = KeyId>) -> Result<Ordering> {
+/// Compares the keys of a keyset's table with a sorted list of keys. A list is greater than its own prefixes.
+pub(crate) fn compare_keys(table: &Table<'_, '_>, keys: impl Iterator<Item = KeyId>) -> Result<Ordering> {
     let mut wanted = keys;
-    for key in keyset.keys()? {
+    for key in table.keys()? {
         match wanted.next() {
             None => return Ok(Ordering::Greater),
             Some(want) => match key?.cmp(&want) {

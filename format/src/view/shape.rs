@@ -1,5 +1,6 @@
 //! Shapes: the columns of a table, and the column of each of its leaves (spec, section 5).
 
+use super::record::Words;
 use crate::bits::{Bits, mask, width};
 use crate::error::{Place, corrupt};
 use crate::layout::{BASE_WIDTH_BITS, END_WIDTH_BITS, MAX_COLUMNS, MAX_LABELS};
@@ -14,6 +15,7 @@ pub(crate) struct Shapes {
     bits: u64,
     /// End of each field before the columns.
     head_ends: [u32; 4],
+    head: Words<4>,
     domain_width: u32,
 }
 
@@ -24,7 +26,7 @@ impl Shapes {
             end += width;
             end
         });
-        Self { start, bits, head_ends, domain_width: domain.into() }
+        Self { start, bits, head_ends, head: Words::new(head_ends), domain_width: domain.into() }
     }
 
     /// Returns the first bit after the last shape.
@@ -42,7 +44,11 @@ impl Shapes {
     pub(crate) fn get(&self, catalogue: &Bits<'_>, table: u32, offset: u64) -> Result<Shape> {
         let place = Place::Table(table.into());
         let start = self.start + offset;
-        let [column_count, leaf_count, base_width, end_width] = catalogue.record(start, self.head_ends)?;
+        let [column_count, leaf_count, base_width, end_width] = match self.head.peek(catalogue, start, &self.head_ends)
+        {
+            Some(fields) => fields,
+            None => catalogue.record(start, self.head_ends)?,
+        };
         if column_count == 0 || column_count > u64::from(MAX_COLUMNS) {
             return Err(corrupt(Rule::TableColumns, place, column_count, MAX_COLUMNS.into()));
         }
@@ -127,6 +133,11 @@ impl Shape {
         catalogue.record(self.columns_bit + u64::from(column) * u64::from(stride), self.column_ends)
     }
 
+    /// Returns a reader of the column of each leaf that is written out, in order.
+    pub(crate) const fn leaf_walk(&self) -> LeafWalk {
+        LeafWalk { bit: self.leaves_bit, width: self.leaf_width, word: 0, left: 0 }
+    }
+
     /// Calls `each` with the column of each leaf that is written out. Reads as many as possible per load.
     pub(crate) fn for_each_leaf(&self, catalogue: &Bits<'_>, mut each: impl FnMut(u32)) -> Result<()> {
         let (mut bit, mut left) = (self.leaves_bit, self.leaf_count);
@@ -175,5 +186,32 @@ impl ColumnWalk {
             (word >> self.base_shift) & self.base_mask,
             (word >> self.end_shift) & self.end_mask,
         ])
+    }
+}
+
+/// Reads the columns of the leaves of a table in order, many with one load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafWalk {
+    /// First bit that was not loaded.
+    bit: u64,
+    width: u32,
+    word: u64,
+    /// Leaves in `word`.
+    left: u32,
+}
+
+impl LeafWalk {
+    /// Returns the column of the next leaf, which the table must have.
+    #[inline(always)]
+    pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Option<u32> {
+        if self.left == 0 {
+            self.left = 57_u32.checked_div(self.width)?;
+            self.word = catalogue.peek(self.bit)?;
+            self.bit += u64::from(self.left * self.width);
+        }
+        let column = low32(self.word & mask(self.width));
+        self.word >>= self.width;
+        self.left -= 1;
+        Some(column)
     }
 }

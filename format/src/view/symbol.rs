@@ -174,10 +174,17 @@ impl<'a> Symbols<'a> {
     /// Like [`Symbols::get`], but returns `None` instead of an error; see [`Bits::peek`].
     #[inline(always)]
     pub(crate) fn peek(&self, id: u32) -> Option<&'a [u8]> {
+        self.arena.get(self.peek_range(id)?)
+    }
+
+    /// Returns the range of the arena that symbol `id` occupies, after a check of its bytes, or `None` instead of an
+    /// error.
+    #[inline(always)]
+    pub(crate) fn peek_range(&self, id: u32) -> Option<Range<usize>> {
         let Starts { base_width, difference_width, symbol_count } = self.starts;
         let member = id % SYMBOL_GROUP;
         if id >= symbol_count || member == SYMBOL_GROUP - 1 {
-            return self.get(SymbolId(id)).ok()?;
+            return self.range(SymbolId(id)).ok()?;
         }
         let (base_bit, _) = self.starts.entry(id - member);
         let base = self.bits.peek_field(base_bit, base_width)?;
@@ -188,10 +195,12 @@ impl<'a> Symbols<'a> {
             0 => (base, base + first),
             _ => (base + first, base + ((pair >> difference_width) & mask(difference_width))),
         };
-        if let Some(proofs) = &self.proofs {
-            proofs.touch(start, end.saturating_sub(start)).ok()?;
+        if let Some(proofs) = &self.proofs
+            && !proofs.is_proved(start, end.saturating_sub(start).max(1))
+        {
+            return None;
         }
-        self.arena.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+        Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
     /// Returns the id of a symbol, or `None` if it is not there. Costs about log2(count) string comparisons.

@@ -1,6 +1,6 @@
 //! [`Table`]: sorted, distinct rows of codes (spec, section 7).
 
-use super::shape::Shape;
+use super::shape::{ColumnWalk, LeafWalk, Shape};
 use super::{BlockView, Leaves};
 use crate::error::{Place, corrupt, corrupt_at};
 use crate::layout::{MAX_DEPTH, MAX_LABELS};
@@ -362,30 +362,32 @@ impl<'data, 'view> Table<'data, 'view> {
         Ok((column, position))
     }
 
-    /// Calls `each` with the domain's number and the code of each column in a row, in order. Returns `None` where
-    /// [`Table::column`] or [`Table::code`] would return an error, and if `each` returns `None`; see
-    /// [`Bits::peek`](crate::bits::Bits::peek).
-    #[inline(always)]
-    pub(crate) fn try_each_code(&self, row: u32, mut each: impl FnMut(u64, u32) -> Option<()>) -> Option<()> {
+    /// Returns a reader of the columns of the leaves that are written out, or `None` for a dictionary.
+    pub(super) fn leaf_walk(&self) -> Option<LeafWalk> {
+        self.shape.as_ref().map(Shape::leaf_walk)
+    }
+
+    /// Returns a reader of its columns, or `None` for a dictionary and if a column's record is too long.
+    pub(super) fn column_walk(&self) -> Option<ColumnWalk> {
+        self.shape.as_ref()?.walk()
+    }
+
+    /// Returns a reader of the codes of a row, column by column. Returns `None` where [`Table::code`] would return an
+    /// error.
+    #[inline]
+    pub(super) fn row_walk(&self, row: u32) -> Option<RowWalk> {
         let shape = self.shape.as_ref()?;
-        let mut walk = shape.walk()?;
         if row >= self.row_count {
             return None;
         }
-        let (catalogue, rows) = (&self.view.catalogue, &self.view.rows);
-        let row_bit = self.first_bit + u64::from(row) * u64::from(self.row_bits);
-        let mut start_bit = 0;
-        for _ in 0..shape.column_count {
-            let [domain, base, end_bit] = walk.next(catalogue)?;
-            let width = end_bit.wrapping_sub(start_bit);
-            if width > 32 || end_bit > u64::from(self.row_bits) {
-                return None;
-            }
-            let field = rows.peek_field(row_bit + start_bit, low32(width))?;
-            start_bit = end_bit;
-            each(domain, u32::try_from(base + field).ok()?)?;
-        }
-        Some(())
+        Some(RowWalk {
+            columns: shape.walk()?,
+            left: shape.column_count,
+            row_bit: self.first_bit + u64::from(row) * u64::from(self.row_bits),
+            start_bit: 0,
+            row_bits: self.row_bits.into(),
+            tables: self.id.min(self.view.frame.catalogue.inner_end()).into(),
+        })
     }
 
     /// Calls `each` with the column of each leaf that is written out.
@@ -419,7 +421,7 @@ impl<'data, 'view> Table<'data, 'view> {
     /// # Errors
     /// `Corrupt` if the catalogue is damaged.
     pub fn keys(&self) -> Result<Leaves<'data, 'view>> {
-        Ok(Leaves { table: *self, next: 0, count: self.leaf_count()? })
+        Leaves::new(self)
     }
 
     /// Returns the key of leaf `leaf`, or `None` if the leaf is out of range.
@@ -448,5 +450,36 @@ impl<'data, 'view> Table<'data, 'view> {
             }
         }
         Err(corrupt_at(Rule::TableDepth, Place::Table(self.id.into())))
+    }
+}
+
+/// Reads the codes of a row in the order of columns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowWalk {
+    columns: ColumnWalk,
+    /// Columns that were not read.
+    left: u32,
+    row_bit: u64,
+    start_bit: u64,
+    row_bits: u64,
+    /// Tables that columns may refer to.
+    tables: u64,
+}
+
+impl RowWalk {
+    /// Returns the domain of the next column, which must be a table, and the code. Returns `None` where [`Table::code`]
+    /// would return an error, and if no column is left; see [`Bits::peek`](crate::bits::Bits::peek).
+    #[inline(always)]
+    pub(super) fn next(&mut self, view: &BlockView<'_>) -> Option<(u32, u32)> {
+        self.left = self.left.checked_sub(1)?;
+        let [domain, base, end_bit] = self.columns.next(&view.catalogue)?;
+        let table = domain.checked_sub(1)?;
+        let width = end_bit.wrapping_sub(self.start_bit);
+        if table >= self.tables || width > 32 || end_bit > self.row_bits {
+            return None;
+        }
+        let field = view.rows.peek_field(self.row_bit + self.start_bit, low32(width))?;
+        self.start_bit = end_bit;
+        Some((low32(table), u32::try_from(base + field).ok()?))
     }
 }

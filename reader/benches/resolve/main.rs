@@ -10,7 +10,7 @@ mod workload;
 use std::hint::black_box;
 
 use chronoxide_format::view::BlockView;
-use chronoxide_reader::{Block, Checks, SeriesRef};
+use chronoxide_reader::{Block, Checks, Label, SeriesRef};
 use chronoxide_testdata::flat::{FlatPairs, touch};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use workload::{SERIES, blocks, scatter};
@@ -31,6 +31,16 @@ fn touch_all(view: &BlockView<'_>, series: impl Iterator<Item = u32>) -> u64 {
         let labels = resolver.labels(SeriesRef(series)).expect("sound").expect("a series");
         sum += labels.iter().map(|label| touch(label.name) + touch(label.value)).sum::<u64>();
     }
+    sum
+}
+
+/// Like [`touch_all`], for refs that are sorted first.
+fn touch_many(view: &BlockView<'_>, refs: &[SeriesRef]) -> u64 {
+    let mut sum = 0;
+    view.resolver().resolve_many(refs, |_, labels| {
+        let labels = labels.expect("sound").expect("a series");
+        sum += labels.iter().map(|label| touch(label.name) + touch(label.value)).sum::<u64>();
+    });
     sum
 }
 
@@ -91,8 +101,21 @@ fn resolve(criterion: &mut Criterion) {
     group.bench_function("at random/flat pairs", |b| {
         b.iter(|| at_random().map(|series| flat.touch(series)).sum::<u64>())
     });
+    // The least that any layout can cost: labels that were resolved before.
+    let resolved = |refs: &mut dyn Iterator<Item = u32>| -> Vec<Label<'_>> {
+        refs.flat_map(|n| view.series(SeriesRef(n)).expect("sound").expect("a series").labels())
+            .collect::<Result<_, _>>()
+            .expect("sound")
+    };
+    for (order, labels) in [("in order", resolved(&mut in_order())), ("at random", resolved(&mut at_random()))] {
+        group.bench_function(format!("{order}/labels resolved before"), |b| {
+            b.iter(|| labels.iter().map(|label| touch(label.name) + touch(label.value)).sum::<u64>());
+        });
+    }
+    let refs: Vec<SeriesRef> = at_random().map(SeriesRef).collect();
     for (name, bytes) in &blocks {
         let view = BlockView::open(bytes).expect("sound");
+        assert_eq!(touch_many(&view, &refs), touch_all(&view, at_random()), "{name}");
         let lazy = Block::from_vec(bytes.clone(), Checks::Lazy).expect("sound");
         let lazy = lazy.view();
         group.bench_function(format!("in order/{name}"), |b| {
@@ -103,6 +126,10 @@ fn resolve(criterion: &mut Criterion) {
         });
         group.bench_function(format!("in order, resolver/{name}"), |b| b.iter(|| touch_all(&view, in_order())));
         group.bench_function(format!("at random, resolver/{name}"), |b| b.iter(|| touch_all(&view, at_random())));
+        group.bench_function(format!("at random, many at once/{name}"), |b| b.iter(|| touch_many(&view, &refs)));
+        group.bench_function(format!("at random, resolver, lazy checks/{name}"), |b| {
+            b.iter(|| touch_all(&lazy, at_random()));
+        });
         group.bench_function(format!("at random, lazy checks/{name}"), |b| {
             b.iter(|| at_random().map(|series| touch_series(&lazy, series)).sum::<u64>());
         });
