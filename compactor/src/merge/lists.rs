@@ -1,14 +1,13 @@
-//! Merges lists. Each distinct list is stored once, and each pair of lists is united once, however many prefixes have
+//! Merges lists. Each distinct list is stored once, and each set of lists is united once, however many prefixes have
 //! it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{PoolId, Result};
 use chronoxide_planner::{InternedLists, Part};
-use foldhash::fast::FixedState;
 use rayon::prelude::*;
 
 use super::plans::Adopted;
@@ -30,8 +29,10 @@ pub(crate) struct MergedPool<'a> {
 struct Store {
     lists: InternedLists,
     sums: Vec<Fingerprint>,
-    /// United list and overlap, by the numbers of two lists, the smaller first.
-    unions: HashMap<(u32, u32), (u32, Overlap), FixedState>,
+    /// Sets of lists that were united: increasing numbers of lists.
+    sets: InternedLists,
+    /// United list of each set, and the overlap of its lists.
+    unions: Vec<(u32, Overlap)>,
 }
 
 /// Merged lists of all pools.
@@ -128,24 +129,31 @@ impl MergedPool<'_> {
         PoolReader(self.store.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the union of two lists, and their overlap.
-    pub(crate) fn unite(&self, a: u32, b: u32) -> (u32, Overlap) {
-        let pair = (a.min(b), a.max(b));
+    /// Returns the union of some lists, and the series that occur in it more than once. Sorts and deduplicates `lists`.
+    pub(crate) fn unite(&self, lists: &mut Vec<u32>) -> (u32, Overlap) {
+        lists.sort_unstable();
         let store = self.read();
-        if a == b {
-            return (a, store.whole(a));
+        let repeated = lists.chunk_by(|a, b| a == b).flat_map(|same| &same[1..]);
+        let repeated = repeated.fold(Overlap::NONE, |overlap, &list| overlap.and(store.whole(list)));
+        lists.dedup();
+        if let [list] = lists[..] {
+            return (list, repeated);
         }
-        if let Some(&known) = store.0.unions.get(&pair) {
-            return known;
+        if let Some(set) = store.0.sets.find(lists) {
+            let (list, overlap) = store.0.unions[set as usize];
+            return (list, overlap.and(repeated));
         }
-        let (united, common) = united(store.list(a), store.list(b));
-        let sum = common.iter().map(|&member| self.rows[member as usize]).sum();
+        let (members, common) = united(lists.iter().map(|&list| store.list(list)));
         drop(store);
+        let sum = common.iter().map(|&member| self.rows[member as usize]).sum();
         let overlap = Overlap { series: common.len() as u64, sum };
         let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
-        let list = store.intern(&united, self.rows);
-        store.unions.insert(pair, (list, overlap));
-        (list, overlap)
+        let list = store.intern(&members, self.rows);
+        // Another thread may have united them in the meantime, with the same result.
+        if store.sets.intern(lists) as usize == store.unions.len() {
+            store.unions.push((list, overlap));
+        }
+        (list, overlap.and(repeated))
     }
 }
 
@@ -179,20 +187,13 @@ impl Store {
     }
 }
 
-/// Returns the union and the intersection of two sorted lists.
-fn united(a: &[u32], b: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let (mut united, mut common) = (Vec::with_capacity(a.len() + b.len()), Vec::new());
-    let (mut left, mut right) = (a.iter().copied().peekable(), b.iter().copied().peekable());
-    while let (Some(&next_left), Some(&next_right)) = (left.peek(), right.peek()) {
-        united.push(next_left.min(next_right));
-        if next_left == next_right {
-            common.push(next_left);
-        }
-        left.next_if(|&member| member <= next_right);
-        right.next_if(|&member| member <= next_left);
-    }
-    united.extend(left.chain(right));
-    (united, common)
+/// Returns the union of sorted lists, and each member as often as it occurs in more lists than one.
+fn united<'l>(lists: impl Iterator<Item = &'l [u32]>) -> (Vec<u32>, Vec<u32>) {
+    let mut members: Vec<u32> = lists.flatten().copied().collect();
+    members.sort();
+    let common = members.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+    members.dedup();
+    (members, common)
 }
 
 #[cfg(test)]
@@ -207,11 +208,41 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn lists_are_united_as_sets_are(a: BTreeSet<u8>, b: BTreeSet<u8>) {
-            let list = |set: &BTreeSet<u8>| set.iter().map(|&member| member.into()).collect::<Vec<u32>>();
-            let (all, both) = united(&list(&a), &list(&b));
-            prop_assert_eq!(all, list(&(&a | &b)));
-            prop_assert_eq!(both, list(&(&a & &b)));
+        fn lists_are_united_as_sets_are(sets: Vec<BTreeSet<u8>>) {
+            let lists: Vec<Vec<u32>> =
+                sets.iter().map(|set| set.iter().map(|&member| member.into()).collect()).collect();
+            let (all, common) = united(lists.iter().map(Vec::as_slice));
+            let expected: BTreeSet<u32> = sets.iter().flatten().map(|&member| member.into()).collect();
+            prop_assert_eq!(&all, &expected.iter().copied().collect::<Vec<u32>>());
+            for member in all {
+                let in_lists = lists.iter().filter(|list| list.contains(&member)).count();
+                let in_common = common.iter().filter(|&&other| other == member).count();
+                prop_assert_eq!(in_common, in_lists - 1);
+            }
+        }
+
+        #[test]
+        fn a_set_of_lists_has_one_union_and_the_overlap_of_all(sets: Vec<BTreeSet<u8>>, picked: Vec<u8>) {
+            let rows: Vec<Fingerprint> = (0..256).map(|row| Fingerprint::ONE.times(row * row + 1)).collect();
+            let pool = MergedPool { part: Part::Key(0), rows: &rows, store: RwLock::default() };
+            let sets: Vec<&BTreeSet<u8>> = sets.iter().filter(|set| !set.is_empty()).collect();
+            prop_assume!(!sets.is_empty());
+            let lists: Vec<u32> = (sets.iter())
+                .map(|set| pool.intern(&set.iter().map(|&member| member.into()).collect::<Vec<u32>>()))
+                .collect();
+            let picked: Vec<usize> = picked.iter().map(|&pick| usize::from(pick) % sets.len()).collect();
+            prop_assume!(!picked.is_empty());
+            // The second time the union is known.
+            for _ in 0..2 {
+                let (list, overlap) = pool.unite(&mut picked.iter().map(|&pick| lists[pick]).collect());
+                let all: BTreeSet<u8> = picked.iter().flat_map(|&pick| sets[pick].iter().copied()).collect();
+                let expected: Vec<u32> = all.iter().map(|&member| member.into()).collect();
+                prop_assert_eq!(pool.read().list(list), &expected[..]);
+                let times = |member: u8| picked.iter().filter(|&&pick| sets[pick].contains(&member)).count() as u64;
+                let series: u64 = all.iter().map(|&member| times(member) - 1).sum();
+                let sum = all.iter().map(|&member| rows[usize::from(member)].times(times(member) - 1)).sum();
+                prop_assert_eq!(overlap, Overlap { series, sum });
+            }
         }
     }
 }

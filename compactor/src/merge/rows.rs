@@ -1,7 +1,5 @@
 //! Unites sorted rows.
 
-use std::cmp::Ordering;
-
 use super::lists::MergedPool;
 use super::tally::Overlap;
 
@@ -39,53 +37,36 @@ impl Run {
     }
 }
 
-/// Unites runs of one keyset recursively; each half is deduplicated before it is merged. `pool` has the lists of the
-/// rows.
+/// Unites runs of one keyset. All lists of a prefix are united at once: uniting them two by two would add a list to
+/// `pool` at each step. `pool` has the lists of the rows.
 pub(crate) fn unite(mut runs: Vec<Run>, pool: Option<&MergedPool<'_>>) -> Run {
     if runs.len() < 2 {
         return runs.pop().unwrap_or_default();
     }
-    let right = runs.split_off(runs.len() / 2);
-    unite_two(unite(runs, pool), unite(right, pool), pool)
-}
-
-fn unite_two(left: Run, right: Run, pool: Option<&MergedPool<'_>>) -> Run {
-    let width = left.width;
+    let width = runs[0].width;
     let compared = width - usize::from(pool.is_some());
-    let mut united = Run {
-        width,
-        codes: Vec::with_capacity(left.codes.len().max(right.codes.len())),
-        overlaps: Vec::with_capacity(left.len().max(right.len())),
-    };
-    let (mut a, mut b) = (0, 0);
-    while a < left.len() && b < right.len() {
-        let (row, other) = (left.row(a), right.row(b));
-        match row[..compared].cmp(&other[..compared]) {
-            Ordering::Less => {
-                united.push(row, left.overlaps[a]);
-                a += 1;
-            }
-            Ordering::Greater => {
-                united.push(other, right.overlaps[b]);
-                b += 1;
-            }
-            Ordering::Equal => {
-                let before = left.overlaps[a].and(right.overlaps[b]);
-                if let Some(pool) = pool {
-                    let (list, overlap) = pool.unite(row[compared], other[compared]);
-                    united.push(row, before.and(overlap));
-                    *united.codes.last_mut().expect("a row was pushed") = list;
-                } else {
-                    united.push(row, Overlap { series: before.series + 1, ..before });
-                }
-                a += 1;
-                b += 1;
-            }
+    let mut sorted: Vec<(&[u32], Overlap)> =
+        runs.iter().flat_map(|run| run.rows().zip(run.overlaps.iter().copied())).collect();
+    // The runs are sorted, so a stable sort merges them.
+    sorted.sort_by(|(row, _), (other, _)| row[..compared].cmp(&other[..compared]));
+    let mut united = Run { width, ..Run::default() };
+    let mut lists = Vec::new();
+    for same in sorted.chunk_by(|(row, _), (other, _)| row[..compared] == other[..compared]) {
+        let (row, first) = same[0];
+        if same.len() == 1 {
+            united.push(row, first);
+            continue;
         }
+        let before = same.iter().fold(Overlap::NONE, |before, (_, overlap)| before.and(*overlap));
+        let Some(pool) = pool else {
+            united.push(row, Overlap { series: before.series + same.len() as u64 - 1, ..before });
+            continue;
+        };
+        lists.clear();
+        lists.extend(same.iter().map(|(row, _)| row[compared]));
+        let (list, overlap) = pool.unite(&mut lists);
+        united.push(&row[..compared], before.and(overlap));
+        united.codes.push(list);
     }
-    united.codes.extend_from_slice(&left.codes[a * width..]);
-    united.overlaps.extend_from_slice(&left.overlaps[a..]);
-    united.codes.extend_from_slice(&right.codes[b * width..]);
-    united.overlaps.extend_from_slice(&right.overlaps[b..]);
     united
 }

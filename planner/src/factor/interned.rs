@@ -124,6 +124,13 @@ impl InternedLists {
         }
     }
 
+    /// Returns the number of a known list.
+    #[must_use]
+    pub fn find(&self, list: &[u32]) -> Option<u32> {
+        let at = |number: u32| Self::at(&self.members, &self.ends, number);
+        self.index.find(FixedState::default().hash_one(list), |&number| at(number) == list).copied()
+    }
+
     /// Returns the lists in increasing order, and the rank of each list.
     pub(crate) fn sorted(&self) -> (Vec<Vec<u32>>, Vec<u32>) {
         let mut order: Vec<(&[u32], u32)> =
