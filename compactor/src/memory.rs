@@ -16,9 +16,10 @@ const VALUE: u64 = 56;
 const ROW: u64 = 56;
 /// Memory per code of a row of a shared table: read, translated, sorted, and written.
 const CODE: u64 = 24;
-/// Memory per list: end, fingerprint, entries in hash tables, unions with others.
-const LIST: u64 = 160;
-/// Memory per member of a list: read and written.
+/// Memory per list: end, fingerprint and entry in a hash table, for itself and for its union with others, and the set
+/// of united lists.
+const LIST: u64 = 120;
+/// Memory per member of a list, encoded: in a list, in a union, in the lists of the output, and packed.
 const MEMBER: u64 = 12;
 /// Memory per code of a planned row: read, sorted, factored, packed.
 const PLANNED: u64 = 16;
@@ -53,12 +54,9 @@ pub(crate) fn translation(adopted: &Adopted) -> u64 {
 
 /// Returns the approximate maximum of bytes for merging these blocks, without [`translation`].
 pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan: bool) -> Result<u64, CompactError> {
-    // Lists are united pair by pair: each level of pairs can hold all members again.
-    let levels = 1 + u64::from(inputs.len().max(1).ilog2());
     let mut bytes = WORK + SCRATCH_MEMORY as u64;
     for (input, view) in inputs.iter().enumerate() {
-        let of_input =
-            input_memory(view, levels, options, replan).map_err(|source| CompactError::Input { input, source })?;
+        let of_input = input_memory(view, options, replan).map_err(|source| CompactError::Input { input, source })?;
         bytes = bytes.saturating_add(of_input);
     }
     Ok(bytes)
@@ -85,12 +83,7 @@ pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     Ok(at_once.fold(series.saturating_mul(size_of::<u32>() as u64), |bytes, &more| bytes.saturating_add(more)))
 }
 
-fn input_memory(
-    view: &BlockView<'_>,
-    levels: u64,
-    options: &CompactOptions,
-    replan: bool,
-) -> chronoxide_format::Result<u64> {
+fn input_memory(view: &BlockView<'_>, options: &CompactOptions, replan: bool) -> chronoxide_format::Result<u64> {
     let mut bytes = u64::from(view.symbols().count()) * SYMBOL + view.symbols().arena().len() as u64;
     for key in (0..view.key_count()).map(KeyId) {
         bytes += u64::from(view.cardinality(key)?.unwrap_or_default()) * VALUE;
@@ -101,7 +94,7 @@ fn input_memory(
     }
     for pool in view.pools() {
         let pool = pool?;
-        bytes += levels * (u64::from(pool.list_count()) * LIST + u64::from(pool.member_count()) * MEMBER);
+        bytes += u64::from(pool.list_count()) * LIST + u64::from(pool.member_count()) * MEMBER;
     }
     let metrics = view.sections().find(|section| section.known() == Some(SectionKind::MetricMetadata));
     bytes += metrics.map_or(0, |section| section.length.saturating_mul(METRIC_TEXT));

@@ -3,6 +3,7 @@
 //! Rows of the inputs and merged rows have the same order. A walk over both finds the merged rows of each row, whether
 //! rows were united, cut, dropped or spread over shards. The merge itself remembers nothing.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use chronoxide_format::SeriesRef;
@@ -173,7 +174,7 @@ impl<'a> Placed<'a> {
                         let list = row[row.len() - 1];
                         walk.members(list, &mut members);
                         if let Some(filter) = filter {
-                            for (target, &member) in members.iter_mut().zip(pool.list(list)) {
+                            for (target, member) in members.iter_mut().zip(pool.list(list).iter()) {
                                 let mask = mask & filter.part_mask(merging.table_masks, part, member);
                                 *target = target.filter(|_| filter.fate(mask) == Fate::Kept);
                             }
@@ -242,10 +243,10 @@ impl<'a> Placed<'a> {
 }
 
 /// A merged row: the number of its first series, counted over all outputs, and its list, if it has one.
-#[derive(Clone, Copy)]
 struct Found {
     first: u64,
     list: u32,
+    members: OnceCell<Vec<u32>>,
 }
 
 /// A walk over the merged rows of a keyset in all outputs, in the order of rows.
@@ -292,7 +293,7 @@ impl Walk<'_, '_> {
                 }
                 let list = row.get(self.compared).copied().unwrap_or_default();
                 if order.is_eq() {
-                    self.found.push(Found { first: cursor.number(), list });
+                    self.found.push(Found { first: cursor.number(), list, members: OnceCell::new() });
                 }
                 cursor.row += 1;
                 cursor.series += self.pool.map_or(1, |pool| pool.len(list));
@@ -310,7 +311,7 @@ impl Walk<'_, '_> {
             return self.found.first().map(|found| found.first);
         };
         self.found.iter().find_map(|found| {
-            let place = pool.list(found.list).binary_search(&member).ok()?;
+            let place = found.members(pool).binary_search(&member).ok()?;
             Some(found.first + place as u64)
         })
     }
@@ -318,21 +319,27 @@ impl Walk<'_, '_> {
     /// Adds the number of the series of each member of a list.
     fn members(&self, list: u32, targets: &mut Vec<Option<u64>>) {
         let Some(pool) = self.pool else { return };
-        if let &[found] = &self.found[..]
+        if let [found] = &self.found[..]
             && found.list == list
         {
             targets.extend((found.first..found.first + pool.len(list)).map(Some));
             return;
         }
-        let mut lists: Vec<(u64, &[u32])> =
-            self.found.iter().map(|found| (found.first, pool.list(found.list))).collect();
-        targets.extend(pool.list(list).iter().map(|&member| {
+        let mut lists: Vec<(u64, &[u32])> = self.found.iter().map(|found| (found.first, found.members(pool))).collect();
+        targets.extend(pool.list(list).iter().map(|member| {
             lists.iter_mut().find_map(|(first, left)| {
                 let passed = left.iter().take_while(|&&other| other < member).count();
                 (*first, *left) = (*first + passed as u64, &left[passed..]);
                 (left.first() == Some(&member)).then_some(*first)
             })
         }));
+    }
+}
+
+impl Found {
+    /// Returns the members of the row's list, which are decoded once.
+    fn members(&self, pool: &PoolReader<'_>) -> &[u32] {
+        self.members.get_or_init(|| pool.list(self.list).iter().collect())
     }
 }
 

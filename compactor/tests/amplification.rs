@@ -1,13 +1,17 @@
 //! Small blocks that stand for very many series: merged in memory that goes with their bytes, or refused before it
 //! starts.
 
+use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::Mutex;
 
-use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Rewrite};
+use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Draft, Rewrite};
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BuildError;
 use chronoxide_planner::Layout;
+use chronoxide_publish::{Disk, Spool};
 use chronoxide_testdata::allocation::{Counting, measure_process};
-use chronoxide_testdata::product::product;
+use chronoxide_testdata::product::{product, product_of};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -60,4 +64,28 @@ fn blocks_that_are_factored_alike_are_merged_in_little_memory() {
     let (merged, usage) = measure_process(|| Compaction::new(&views, &options).merge_to_memory().unwrap());
     assert_eq!(merged.summary.series_out, u64::from(VALUES) * u64::from(VALUES));
     assert!(usage.peak < 64 << 20, "{usage:?}");
+}
+
+#[test]
+fn more_series_than_a_block_can_have_are_refused_or_cut_into_blocks() {
+    let _alone = ALONE.lock();
+    // 3.6 x 10^9 series each, with other labels: no series is in both.
+    let count = 60_000;
+    let blocks = [product_of(count, ["a", "b"], "b").unwrap(), product_of(count, ["a", "c"], "c").unwrap()];
+    let views = [0, 1].map(|block| BlockView::open(&blocks[block]).unwrap());
+    let options = CompactOptions::default();
+    let result = Compaction::new(&views, &options).merge_to_memory();
+    let Err(CompactError::Build(BuildError::TooMany { what, limit })) = result else { panic!("{result:?}") };
+    assert_eq!((what, limit), ("series", u32::MAX));
+
+    let options = CompactOptions { max_series_per_block: NonZeroU32::new(u32::MAX), ..options };
+    let mut outputs = Vec::new();
+    let mut spool = Spool::new(&Disk, Path::new("."), usize::MAX);
+    let publish = |_, draft: Draft<'_>| {
+        outputs.push(draft.series_count());
+        Ok::<(), CompactError>(())
+    };
+    let summary = Compaction::new(&views, &options).merge_to_drafts(&mut spool, publish).unwrap();
+    assert_eq!(outputs.iter().sum::<u64>(), 2 * u64::from(count) * u64::from(count));
+    assert_eq!(summary.outputs as usize, outputs.len());
 }

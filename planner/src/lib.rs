@@ -40,7 +40,7 @@
 //! assert_eq!(plan.tables[0].parts, [Part::Key(1), Part::Key(2), Part::Key(3)]);
 //! assert_eq!((&plan.keysets[0].prefix[..], plan.keysets[0].list), (&[Part::Key(0)][..], Some(Part::Table(0))));
 //! assert_eq!(factored.tables[0].rows[..6], [0, 19, 0, 1, 18, 0]);
-//! assert_eq!(factored.pools[0].lists, [(0..20).collect::<Vec<u32>>()]);
+//! assert!(factored.pools[0].lists.list(0).iter().eq(0..20));
 //! assert_eq!(factored.keysets[0].rows, [0, 0, /* second metric */ 1, 0, 2, 0, 3, 0]);
 //! ```
 
@@ -57,7 +57,9 @@ mod planning;
 mod write;
 
 pub use content::{Content, KeysetRows, Origin};
-pub use factor::{ColumnCodes, Factored, FactoredKeyset, FactoredPool, FactoredTable, InternedLists, InternedRows};
+pub use factor::{
+    ColumnCodes, Factored, FactoredKeyset, FactoredPool, FactoredTable, InternedLists, InternedRows, List, Lists,
+};
 pub use layout::Layout;
 pub use plan::{KeysetPlan, Part, Plan, TablePlan};
 pub use planning::{factor, plan};

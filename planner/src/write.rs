@@ -8,20 +8,21 @@ use crate::factor::{Factored, FactoredKeyset, FactoredPool};
 use crate::plan::Part;
 
 impl Factored {
-    /// Pushes all tables and pools into a builder that has `key_count` keys with their dictionaries. Returns the ids of
-    /// the pools.
+    /// Moves all tables and pools into a builder that has `key_count` keys with their dictionaries. Returns the ids of
+    /// the pools. The rows of tables and the lists of pools are gone then: they can be a large part of the memory.
     ///
     /// # Errors
     /// The tables or lists exceed the limits of a block.
-    pub fn write_shared(&self, key_count: u32, builder: &mut BlockBuilder) -> Result<Vec<PoolId>, BuildError> {
-        for inner in &self.tables {
+    pub fn write_shared(&mut self, key_count: u32, builder: &mut BlockBuilder) -> Result<Vec<PoolId>, BuildError> {
+        for inner in &mut self.tables {
             builder.push_table(&domains(&inner.parts, key_count), &inner.rows)?;
+            inner.rows = Vec::new();
         }
-        let push = |pool: &FactoredPool| {
-            let lists: Vec<&[u32]> = pool.lists.iter().map(Vec::as_slice).collect();
-            builder.push_pool(table(pool.part, key_count), &lists)
+        let push = |pool: &mut FactoredPool| {
+            let lists = std::mem::take(&mut pool.lists);
+            builder.push_pool_from(table(pool.part, key_count), lists.iter().map(|list| list.iter()))
         };
-        self.pools.iter().map(push).collect()
+        self.pools.iter_mut().map(push).collect()
     }
 
     /// Pushes all tables, pools and keysets into a builder that has `key_count` keys with their dictionaries. Returns
@@ -29,7 +30,7 @@ impl Factored {
     ///
     /// # Errors
     /// The tables, lists or series exceed the limits of a block.
-    pub fn write(&self, key_count: u32, builder: &mut BlockBuilder) -> Result<Vec<SeriesRef>, BuildError> {
+    pub fn write(mut self, key_count: u32, builder: &mut BlockBuilder) -> Result<Vec<SeriesRef>, BuildError> {
         let pools = self.write_shared(key_count, builder)?;
         let mut refs = vec![SeriesRef(0); self.keysets.iter().map(|keyset| keyset.order.len()).sum()];
         let mut start = 0;

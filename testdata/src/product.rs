@@ -15,21 +15,31 @@ use chronoxide_format::{SymbolId, TableId};
 /// # Panics
 /// If `listed` is neither `a` nor `b`, or there are more than a million values.
 pub fn product(count: u32, listed: &str) -> Result<Vec<u8>, BuildError> {
+    product_of(count, ["a", "b"], listed)
+}
+
+/// Builds the same block with other names of the labels.
+///
+/// # Errors
+/// What the builder refuses.
+///
+/// # Panics
+/// If the names do not increase, `listed` is neither of them, or there are more than a million values.
+pub fn product_of(count: u32, names: [&str; 2], listed: &str) -> Result<Vec<u8>, BuildError> {
     assert!(count <= 1_000_000, "values have six digits");
     let mut builder = BlockBuilder::new(RowForm::BitPacked);
     let mut values = Vec::new();
     for number in 0..count {
         values.push(builder.push_symbol(&format!("{number:06}"))?);
     }
-    let names: Vec<SymbolId> =
-        ["a", "b"].map(|name| builder.push_symbol(name)).into_iter().collect::<Result<_, _>>()?;
-    for name in names {
+    let symbols: Vec<SymbolId> = names.map(|name| builder.push_symbol(name)).into_iter().collect::<Result<_, _>>()?;
+    for name in symbols {
         builder.push_key(name, &values)?;
     }
-    let (prefix, list) = match listed {
-        "a" => (TableId(1), TableId(0)),
-        "b" => (TableId(0), TableId(1)),
-        other => panic!("no label {other}"),
+    let (prefix, list) = match names.iter().position(|&name| name == listed) {
+        Some(0) => (TableId(1), TableId(0)),
+        Some(_) => (TableId(0), TableId(1)),
+        None => panic!("no label {listed}"),
     };
     let members: Vec<u32> = (0..count).collect();
     let pool = builder.push_pool(list, &[&members])?;

@@ -96,6 +96,10 @@ pub(crate) fn run<E: From<CompactError>>(
     let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && lifted.is_empty() && is_one_output;
     let with_codes = adopts_plan || !is_all_used;
     let merged = MergedOutputs::merge(&merging, &adopted, options, with_codes, spool, watch)?;
+    lists.forget_unions();
+    if publish_remap.is_none() {
+        tables.forget_values();
+    }
     summary.timings.add(Phase::Rows, started.elapsed());
 
     summary.count(&merged, verified.series_count);

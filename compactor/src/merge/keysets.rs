@@ -190,7 +190,7 @@ impl<'a> MergeContext<'a> {
                 continue;
             };
             let list = row[row.len() - 1];
-            let members = pool.read().list(list).to_vec();
+            let members = pool.read().list(list).iter().collect::<Vec<u32>>();
             let (mut left, mut left_out) = (Vec::new(), Tally::NONE);
             for &member in &members {
                 match self.filter.fate(mask & self.filter.part_mask(self.table_masks, part, member)) {

@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{PoolId, Result};
-use chronoxide_planner::{InternedLists, Part};
+use chronoxide_planner::{InternedLists, List, Part};
 use rayon::prelude::*;
 
 use super::plans::Adopted;
@@ -90,6 +90,14 @@ impl<'a> MergedLists<'a> {
         &self.pools[&part]
     }
 
+    /// Frees the memory of known unions. Lists that are united later are united again.
+    pub(crate) fn forget_unions(&self) {
+        for pool in self.pools.values() {
+            let mut store = pool.store.write().unwrap_or_else(PoisonError::into_inner);
+            (store.sets, store.unions) = Default::default();
+        }
+    }
+
     /// Maps each list of an input's pool to its number in the merged pool.
     pub(crate) fn codes(&self, input: usize, pool: PoolId) -> &[u32] {
         &self.maps[input][pool.0 as usize]
@@ -143,7 +151,7 @@ impl MergedPool<'_> {
             let (list, overlap) = store.0.unions[set as usize];
             return (list, overlap.and(repeated));
         }
-        let (members, common) = united(lists.iter().map(|&list| store.list(list)));
+        let (members, common) = united(lists.iter().flat_map(|&list| store.list(list).iter()).collect());
         drop(store);
         let sum = common.iter().map(|&member| self.rows[member as usize]).sum();
         let overlap = Overlap { series: common.len() as u64, sum };
@@ -162,8 +170,13 @@ pub(crate) struct PoolReader<'a>(RwLockReadGuard<'a, Store>);
 
 impl PoolReader<'_> {
     /// Returns the members of a list.
-    pub(crate) fn list(&self, number: u32) -> &[u32] {
+    pub(crate) fn list(&self, number: u32) -> List<'_> {
         self.0.lists.list(number)
+    }
+
+    /// Returns the numbers of some lists in the order of their members.
+    pub(crate) fn sorted(&self, numbers: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        self.0.lists.lists().sorted(numbers)
     }
 
     /// Returns the number of members of a list.
@@ -187,9 +200,9 @@ impl Store {
     }
 }
 
-/// Returns the union of sorted lists, and each member as often as it occurs in more lists than one.
-fn united<'l>(lists: impl Iterator<Item = &'l [u32]>) -> (Vec<u32>, Vec<u32>) {
-    let mut members: Vec<u32> = lists.flatten().copied().collect();
+/// Returns the union of sorted lists, given one after the other, and each member as often as it is repeated.
+fn united(mut members: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
+    // The lists are sorted, so a stable sort merges them.
     members.sort();
     let common = members.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
     members.dedup();
@@ -211,7 +224,7 @@ mod tests {
         fn lists_are_united_as_sets_are(sets: Vec<BTreeSet<u8>>) {
             let lists: Vec<Vec<u32>> =
                 sets.iter().map(|set| set.iter().map(|&member| member.into()).collect()).collect();
-            let (all, common) = united(lists.iter().map(Vec::as_slice));
+            let (all, common) = united(lists.concat());
             let expected: BTreeSet<u32> = sets.iter().flatten().map(|&member| member.into()).collect();
             prop_assert_eq!(&all, &expected.iter().copied().collect::<Vec<u32>>());
             for member in all {
@@ -237,7 +250,7 @@ mod tests {
                 let (list, overlap) = pool.unite(&mut picked.iter().map(|&pick| lists[pick]).collect());
                 let all: BTreeSet<u8> = picked.iter().flat_map(|&pick| sets[pick].iter().copied()).collect();
                 let expected: Vec<u32> = all.iter().map(|&member| member.into()).collect();
-                prop_assert_eq!(pool.read().list(list), &expected[..]);
+                prop_assert_eq!(pool.read().list(list).iter().collect::<Vec<u32>>(), expected);
                 let times = |member: u8| picked.iter().filter(|&&pick| sets[pick].contains(&member)).count() as u64;
                 let series: u64 = all.iter().map(|&member| times(member) - 1).sum();
                 let sum = all.iter().map(|&member| rows[usize::from(member)].times(times(member) - 1)).sum();

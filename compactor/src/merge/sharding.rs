@@ -98,7 +98,7 @@ impl Sharding {
 
     /// Returns the shards of a list's members, each with the list of its members.
     fn parts_of_list(&self, part: Part, pool: &MergedPool<'_>, list: u32) -> Vec<(u32, u32)> {
-        let members = pool.read().list(list).to_vec();
+        let members = pool.read().list(list).iter().collect::<Vec<u32>>();
         let mut of_shards: Vec<(u32, u32)> =
             members.iter().map(|&member| (self.part_shard(part, member), member)).collect();
         // A stable sort: the members of a shard stay in order.
@@ -162,7 +162,7 @@ pub(crate) fn cut(run: Run, pool: Option<&MergedPool<'_>>, most: u64, longest: u
             push(row, overlap, len);
             continue;
         }
-        let members = pool.read().list(list).to_vec();
+        let members = pool.read().list(list).iter().collect::<Vec<u32>>();
         let mut row = row.to_vec();
         for (number, some) in members.chunks(usize::try_from(longest).unwrap_or(usize::MAX)).enumerate() {
             row[run.width - 1] = pool.intern(some);

@@ -1,5 +1,7 @@
 //! Merges shared tables, from the dictionaries upwards.
 
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
 use chronoxide_format::TableId;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::{BlockView, Domain, Table};
@@ -20,8 +22,19 @@ pub(crate) struct MergedTable {
     pub fingerprints: Vec<Fingerprint>,
     /// Keys of the labels, increasing.
     pub keys: Vec<u32>,
-    /// Rows as values of the keys; only for tables in which rows are looked up.
-    pub by_values: Option<InternedRows>,
+    /// Rows as values of the keys; only for tables in which rows are looked up, and until they are forgotten.
+    by_values: RwLock<Option<InternedRows>>,
+}
+
+impl MergedTable {
+    /// Returns the number of the row with these values of the keys, if rows are looked up in this table.
+    pub(crate) fn find(&self, values: &[u32]) -> Option<u32> {
+        self.by_values().as_ref().and_then(|known| known.find(values))
+    }
+
+    fn by_values(&self) -> RwLockReadGuard<'_, Option<InternedRows>> {
+        self.by_values.read().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// All merged shared tables, and maps from rows of the inputs to their rows.
@@ -89,6 +102,13 @@ impl MergedTables {
         match part {
             Part::Key(key) => &vocabulary.keys[key as usize].labels,
             Part::Table(table) => &self.tables[table].fingerprints,
+        }
+    }
+
+    /// Frees the memory that only translations need: rows cannot be looked up by their values any more.
+    pub(crate) fn forget_values(&self) {
+        for table in &self.tables {
+            *table.by_values.write().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
 
@@ -170,9 +190,9 @@ impl MergedTables {
 
         let columns: Vec<&[Fingerprint]> = parts.iter().map(|&part| self.fingerprints(vocabulary, part)).collect();
         let fingerprints = rows.chunks_exact(width).map(|row| product(&columns, row)).collect();
-        let mut table = MergedTable { rows, fingerprints, keys, by_values: None };
+        let mut table = MergedTable { rows, fingerprints, keys, by_values: RwLock::default() };
         if more.rows().len() > 0 {
-            table.by_values = Some(self.by_values(parts, &table));
+            table.by_values = RwLock::new(Some(self.by_values(parts, &table)));
         }
         Ok((table, maps))
     }
@@ -209,8 +229,7 @@ impl MergedTables {
                 Part::Table(table) => {
                     values.clear();
                     values.extend(places.iter().map(|&place| row[place]));
-                    let known = self.tables[table].by_values.as_ref().and_then(|known| known.find(&values));
-                    known.expect("tables below have the rows of those above")
+                    self.tables[table].find(&values).expect("tables below have the rows of those above")
                 }
             };
             rows.push(parts.iter().zip(&places).map(code).collect());
@@ -236,7 +255,8 @@ impl MergedTables {
                 Part::Key(key) => values.push((key, code)),
                 Part::Table(number) => {
                     let table = &self.tables[number];
-                    let known = table.by_values.as_ref().and_then(|known| known.rows().nth(code as usize));
+                    let by_values = table.by_values();
+                    let known = by_values.as_ref().and_then(|known| known.rows().nth(code as usize));
                     values.extend(
                         table.keys.iter().copied().zip(known.expect("tables below have it too").iter().copied()),
                     );

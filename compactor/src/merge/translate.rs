@@ -355,9 +355,7 @@ impl<'a> Translation<'a> {
                     Target::Label(leaf) => self.value(leaf, codes),
                     Target::Row(target) => remembered.get(target, codes, || {
                         self.values(&target.leaves, codes, &mut values);
-                        let known = &tables.tables[target.table].by_values;
-                        let found = known.as_ref().and_then(|known| known.find(&values));
-                        found.expect("the table has been given this row")
+                        tables.tables[target.table].find(&values).expect("the table has been given this row")
                     }),
                 });
             }

@@ -103,21 +103,21 @@ impl<'a> Draft<'a> {
         let mut builder = BlockBuilder::new(layout.row_form());
         used.push_labels(merging, &mut builder)?;
         let key_count = used.value_counts().len() as u32;
-        let pools = factored.write_shared(key_count, &mut builder)?;
+        // The builder takes the rows of all tables; those of maps are needed again.
         let mut maps: Vec<Vec<u32>> = Vec::new();
         let mut map_numbers: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, table) in factored.tables.iter().enumerate().filter(|(_, table)| table.parts.len() == 1) {
+            map_numbers.insert(number, maps.len());
+            maps.push(table.rows.clone());
+        }
+        let pools = factored.write_shared(key_count, &mut builder)?;
         let mut keysets = Vec::with_capacity(rows.keysets.len());
         for ((&number, uses), keyset) in rows.keysets.iter().zip(&factored.keysets) {
             let choice = &merging.context.plan.keysets[number];
             let through: Vec<Option<usize>> = (keyset.parts.iter())
                 .map(|part| match part {
-                    Part::Table(table) if factored.tables[*table].parts.len() == 1 => {
-                        Some(*map_numbers.entry(*table).or_insert_with(|| {
-                            maps.push(factored.tables[*table].rows.clone());
-                            maps.len() - 1
-                        }))
-                    }
-                    _ => None,
+                    Part::Table(table) => map_numbers.get(table).copied(),
+                    Part::Key(_) => None,
                 })
                 .collect();
             let renumber = renumber(&used, choice.prefix.iter().copied(), choice.list, &through, &maps);

@@ -6,7 +6,7 @@ use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::write::{BlockBuilder, BuildError};
 use chronoxide_format::{KeyId, SymbolId};
-use chronoxide_planner::{ColumnCodes, Factored, FactoredKeyset, FactoredPool, FactoredTable, Part};
+use chronoxide_planner::{ColumnCodes, Factored, FactoredKeyset, FactoredPool, FactoredTable, Lists, Part};
 use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
@@ -232,8 +232,11 @@ impl Used {
     fn pool(&self, merging: &MergeContext<'_>, part: Part, pool: &UsedPool) -> FactoredPool {
         let reader = merging.lists.pool(part).read();
         let ranks = self.ranks(part);
-        let list = |&list: &u32| reader.list(list).iter().map(|&member| ranks.get(member)).collect();
-        FactoredPool { part: self.part(part), lists: pool.lists.iter().map(list).collect() }
+        let mut lists = Lists::default();
+        for &list in &pool.lists {
+            lists.push(reader.list(list).iter().map(|member| ranks.get(member)));
+        }
+        FactoredPool { part: self.part(part), lists }
     }
 }
 
@@ -252,13 +255,12 @@ fn mark(used: &mut BitVec, numbers: impl Iterator<Item = u32>) {
 /// Returns the used lists of a pool in the order of their members, and the set of their members.
 fn used_lists(merging: &MergeContext<'_>, part: Part, lists: &RoaringBitmap) -> (Part, UsedPool, BitVec) {
     let reader = merging.lists.pool(part).read();
-    let mut sorted: Vec<u32> = lists.iter().collect();
-    sorted.sort_unstable_by(|&a, &b| reader.list(a).cmp(reader.list(b)));
+    let sorted = reader.sorted(lists.iter());
     let mut ranks = vec![0; lists.max().map_or(0, |most| most as usize + 1)];
     let mut members = BitVec::repeat(false, merging.tables.fingerprints(merging.vocabulary(), part).len());
     for (rank, &list) in (0..).zip(&sorted) {
         ranks[list as usize] = rank;
-        mark(&mut members, reader.list(list).iter().copied());
+        mark(&mut members, reader.list(list).iter());
     }
     (part, UsedPool { number: 0, lists: sorted, ranks }, members)
 }

@@ -139,6 +139,19 @@ impl BlockBuilder {
     /// # Errors
     /// Returns an error for a wrong order, empty lists and members out of range.
     pub fn push_pool(&mut self, table: TableId, lists: &[&[u32]]) -> Result<PoolId, BuildError> {
+        self.push_pool_from(table, lists.iter().map(|list| list.iter().copied()))
+    }
+
+    /// Like [`Self::push_pool`], but takes the members of each list one after the other: the caller need not have them
+    /// in memory. They are packed at once.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn push_pool_from<L: Iterator<Item = u32>>(
+        &mut self,
+        table: TableId,
+        lists: impl Iterator<Item = L>,
+    ) -> Result<PoolId, BuildError> {
         if self.keyset_tables > 0 {
             return Err(BuildError::Phase { what: "pools", before: "keysets" });
         }
@@ -147,21 +160,21 @@ impl BlockBuilder {
             return Err(BuildError::Order { what: "pool", number: id.into() });
         }
         let rows = &self.graph.table(table)?.fingerprints;
-        if lists.is_empty() {
-            return Err(BuildError::Empty { what: "a pool" });
-        }
-        self.limits.count("lists", lists.len())?;
-        let mut pool = BuiltPool { table, lists: Vec::new(), ends: Vec::new(), members: Vec::new() };
-        for (number, list) in lists.iter().enumerate() {
-            let before = number.checked_sub(1).and_then(|before| lists.get(before));
+        let member_width = self.form.width(low32(length(rows.len())).saturating_sub(1));
+        let mut pool = BuiltPool { table, lists: Vec::new(), ends: Vec::new(), members: BitWriter::new() };
+        let (mut list, mut before, mut member_count) = (Vec::new(), Vec::new(), 0);
+        for (number, members) in lists.enumerate() {
+            self.limits.count("lists", number + 1)?;
+            list.clear();
+            list.extend(members);
             if list.is_empty() {
                 return Err(BuildError::Empty { what: "a list" });
             }
-            if before.is_some_and(|before| before >= list) || !list.is_sorted_by(|a, b| a < b) {
+            if (number > 0 && before >= list) || !list.is_sorted_by(|a, b| a < b) {
                 return Err(BuildError::Order { what: "list or member of list", number: length(number) });
             }
             let mut fingerprint = Fingerprint::ZERO;
-            for &member in *list {
+            for &member in &list {
                 let row = rows.get(index(member));
                 fingerprint = fingerprint
                     + *row.ok_or(BuildError::Unknown {
@@ -169,10 +182,15 @@ impl BlockBuilder {
                         number: member.into(),
                         count: length(rows.len()),
                     })?;
+                pool.members.push(member.into(), member_width);
             }
-            pool.members.extend_from_slice(list);
+            member_count += list.len();
             pool.lists.push(BuiltList { len: self.limits.count("members", list.len())?, fingerprint });
-            pool.ends.push(self.limits.count("members", pool.members.len())?);
+            pool.ends.push(self.limits.count("members", member_count)?);
+            std::mem::swap(&mut list, &mut before);
+        }
+        if pool.lists.is_empty() {
+            return Err(BuildError::Empty { what: "a pool" });
         }
         self.graph.pools.push(pool);
         Ok(PoolId(id))

@@ -1,6 +1,7 @@
 //! Tables and pools that were pushed, and their meaning for later tables (spec, section 7).
 
 use super::BuildError;
+use crate::bits::BitWriter;
 use crate::identity::Fingerprint;
 use crate::layout::{MAX_COLUMNS, MAX_LABELS};
 use crate::number::{index, length, low32};
@@ -29,7 +30,8 @@ pub(super) struct BuiltPool {
     pub table: TableId,
     pub lists: Vec<BuiltList>,
     pub ends: Vec<u32>,
-    pub members: Vec<u32>,
+    /// Packed members of all lists, until they are written.
+    pub members: BitWriter,
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::io;
 use super::Records;
 use super::graph::Graph;
 use crate::bits::{BitWriter, width};
-use crate::layout::{ANCHOR_ROWS, RowForm};
+use crate::layout::ANCHOR_ROWS;
 use crate::number::{index, length, low32};
 
 /// The anchors of a keyset. They are written after the pools.
@@ -53,25 +53,23 @@ impl Anchors {
 
 /// Returns the pools of the members section, and the length of all of it; enters the pools' records and the places of
 /// anchors.
-pub(super) fn write(graph: &Graph, anchors: &[Anchors], form: RowForm, records: &mut Records) -> (Vec<u8>, u64) {
+pub(super) fn write(graph: &mut Graph, anchors: &[Anchors], records: &mut Records) -> (Vec<u8>, u64) {
     if graph.pools.is_empty() {
         return (Vec::new(), 0);
     }
     let mut writer = BitWriter::new();
-    for pool in &graph.pools {
+    for pool in &mut graph.pools {
         let offset = writer.aligned_len();
-        let end_width = width(length(pool.members.len()));
+        let member_count = pool.ends.last().copied().unwrap_or(0);
+        let end_width = width(member_count.into());
         for &end in &pool.ends {
             writer.push(end.into(), end_width);
         }
         writer.align();
-        let rows = graph.tables.get(index(pool.table.0)).map_or(0, |table| table.fingerprints.len());
-        let member_width = form.width(low32(length(rows)).saturating_sub(1));
-        for &member in &pool.members {
-            writer.push(member.into(), member_width);
-        }
-        let counts = (length(pool.lists.len()), length(pool.members.len()));
-        records.pools.push([pool.table.0.into(), counts.0, counts.1, offset]);
+        let members = std::mem::take(&mut pool.members);
+        let bit_len = members.bit_len();
+        writer.append(&members.finish_aligned(), bit_len);
+        records.pools.push([pool.table.0.into(), length(pool.lists.len()), member_count.into(), offset]);
     }
     let mut end = writer.aligned_len();
     for keyset in anchors {

@@ -45,8 +45,7 @@ const MEMBERS: usize = 4;
 
 impl PreparedBlock {
     pub(super) fn new(mut builder: BlockBuilder, meta: &BlockMeta) -> Result<Self, BuildError> {
-        let (members, members_len) =
-            members::write(&builder.graph, &builder.anchors, builder.form, &mut builder.records);
+        let (members, members_len) = members::write(&mut builder.graph, &builder.anchors, &mut builder.records);
         let content = Content {
             series_count: builder.series_count.into(),
             label_count: builder.label_count,

@@ -1,5 +1,6 @@
 //! Result of factoring: [`Factored`], the content of a block besides symbols and dictionaries.
 
+use super::lists::Lists;
 use crate::content::{Content, KeysetRows};
 use crate::plan::Part;
 
@@ -29,7 +30,7 @@ pub struct FactoredPool {
     /// Part whose values or rows the lists contain.
     pub part: Part,
     /// Lists in increasing order.
-    pub lists: Vec<Vec<u32>>,
+    pub lists: Lists,
 }
 
 /// Table of a keyset.

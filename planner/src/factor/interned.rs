@@ -6,6 +6,8 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
+use super::lists::{List, Lists, encode};
+
 /// Set of rows of codes.
 #[derive(Debug)]
 pub struct InternedRows {
@@ -74,52 +76,56 @@ impl InternedRows {
 /// Set of lists of rows.
 #[derive(Debug, Default)]
 pub struct InternedLists {
-    members: Vec<u32>,
-    ends: Vec<usize>,
+    lists: Lists,
     index: HashTable<u32>,
 }
 
 impl InternedLists {
-    fn at<'a>(members: &'a [u32], ends: &[usize], number: u32) -> &'a [u32] {
-        let start = number.checked_sub(1).map_or(0, |before| ends[before as usize]);
-        &members[start..ends[number as usize]]
-    }
-
     /// Returns the number of lists.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.lists.len()
     }
 
     /// Returns true if there are no lists.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.lists.is_empty()
+    }
+
+    /// Returns the lists in order of arrival.
+    #[must_use]
+    pub fn lists(&self) -> &Lists {
+        &self.lists
     }
 
     /// Returns the members of a known list.
     #[must_use]
-    pub fn list(&self, number: u32) -> &[u32] {
-        Self::at(&self.members, &self.ends, number)
+    pub fn list(&self, number: u32) -> List<'_> {
+        self.lists.list(number)
     }
 
     /// Returns the number of a list, and adds it if it is new.
     pub fn intern(&mut self, list: &[u32]) -> u32 {
         let hasher = FixedState::default();
-        let Self { members, ends, index } = self;
-        let entry = index.entry(
-            hasher.hash_one(list),
-            |&number| Self::at(members, ends, number) == list,
-            |&number| hasher.hash_one(Self::at(members, ends, number)),
+        // Equal lists have equal bytes, so the new one is compared and hashed as it would be stored.
+        let next = self.lists.push(list.iter().copied());
+        let lists = &self.lists;
+        let bytes = lists.encoded(next);
+        let entry = self.index.entry(
+            hasher.hash_one(bytes),
+            |&number| lists.encoded(number) == bytes,
+            |&number| hasher.hash_one(lists.encoded(number)),
         );
         match entry {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(free) => {
-                let number = ends.len() as u32;
-                free.insert(number);
-                members.extend_from_slice(list);
-                ends.push(members.len());
+            Entry::Occupied(known) => {
+                let number = *known.get();
+                self.lists.pop(list.len());
                 number
+            }
+            Entry::Vacant(free) => {
+                free.insert(next);
+                next
             }
         }
     }
@@ -127,20 +133,19 @@ impl InternedLists {
     /// Returns the number of a known list.
     #[must_use]
     pub fn find(&self, list: &[u32]) -> Option<u32> {
-        let at = |number: u32| Self::at(&self.members, &self.ends, number);
-        self.index.find(FixedState::default().hash_one(list), |&number| at(number) == list).copied()
+        let mut bytes = Vec::new();
+        encode(list.iter().copied(), &mut bytes);
+        let hash = FixedState::default().hash_one(&bytes[..]);
+        self.index.find(hash, |&number| self.lists.encoded(number) == bytes).copied()
     }
 
     /// Returns the lists in increasing order, and the rank of each list.
-    pub(crate) fn sorted(&self) -> (Vec<Vec<u32>>, Vec<u32>) {
-        let mut order: Vec<(&[u32], u32)> =
-            (0..self.ends.len() as u32).map(|number| (Self::at(&self.members, &self.ends, number), number)).collect();
-        order.sort_unstable();
-        let mut ranks = vec![0; order.len()];
-        let mut sorted = Vec::with_capacity(order.len());
-        for (rank, (list, number)) in (0u32..).zip(order) {
+    pub(crate) fn sorted(&self) -> (Lists, Vec<u32>) {
+        let mut ranks = vec![0; self.len()];
+        let mut sorted = Lists::default();
+        for (rank, number) in (0u32..).zip(self.lists.sorted(0..self.len() as u32)) {
             ranks[number as usize] = rank;
-            sorted.push(list.to_vec());
+            sorted.push(self.list(number).iter());
         }
         (sorted, ranks)
     }

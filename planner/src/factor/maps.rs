@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::factored::Factored;
+use super::lists::Lists;
 use super::map::{Map, Place, User, bits};
 use super::renumber::insert;
 use crate::content::Content;
@@ -47,7 +48,10 @@ impl Factored {
             }
         };
         for (place, part) in inner_places(self) {
-            let (codes, uses) = distinct(codes_at(self, place));
+            let (codes, uses) = match place {
+                Place::Pool(pool) => distinct_members(&self.pools[pool].lists, self.row_count(part, value_counts)),
+                _ => distinct(codes_at(self, place)),
+            };
             add(place, part, codes, uses);
         }
         for ColumnCodes { keyset, column, codes, uses } in keyset_columns {
@@ -93,6 +97,15 @@ fn distinct(mut codes: Vec<u32>) -> (Vec<u32>, u64) {
     (codes, uses)
 }
 
+/// Returns the distinct members of lists in increasing order, and the number of all members. A pool can have many times
+/// more members than its table has rows.
+fn distinct_members(lists: &Lists, row_count: u64) -> (Vec<u32>, u64) {
+    let mut is_member = vec![false; row_count as usize];
+    lists.iter().flat_map(|list| list.iter()).for_each(|member| is_member[member as usize] = true);
+    let members = (0..).zip(is_member).filter_map(|(member, is_member)| is_member.then_some(member));
+    (members.collect(), lists.code_count())
+}
+
 /// Returns all places except columns of keysets, with the parts to which they refer.
 fn inner_places(factored: &Factored) -> Vec<(Place, Part)> {
     let mut places = Vec::new();
@@ -115,7 +128,7 @@ fn codes_at(factored: &Factored, place: Place) -> Vec<u32> {
             let keyset = &factored.keysets[keyset];
             column(&keyset.rows, number, keyset.width())
         }
-        Place::Pool(pool) => factored.pools[pool].lists.concat(),
+        Place::Pool(pool) => factored.pools[pool].lists.iter().flat_map(|list| list.iter()).collect(),
     }
 }
 
@@ -189,7 +202,7 @@ mod tests {
         assert_eq!(factored.tables[1].rows, (0..20).chain(1000..1020).collect::<Vec<_>>());
         assert_eq!([&factored.tables[2].rows, &factored.tables[4].rows], [&[0, 500, 1000, 1500]; 2]);
         assert_eq!(factored.pools.iter().map(|pool| pool.part).collect::<Vec<_>>(), [Part::Table(1), Part::Table(3)]);
-        assert_eq!(factored.pools[0].lists[399], [19, 39]);
+        assert_eq!(factored.pools[0].lists.list(399).iter().collect::<Vec<u32>>(), [19, 39]);
         for (keyset, map) in factored.keysets.iter().zip([2, 4]) {
             assert_eq!((keyset.parts[0], &keyset.rows[..8]), (Part::Table(map), &[0, 0, 1, 0, 2, 0, 3, 0][..]));
         }
@@ -201,7 +214,7 @@ mod tests {
         let lists = (0..100).map(|number| vec![number / 10 * 10, 900 + number % 10]).collect();
         let pools = vec![
             FactoredPool { part: Part::Key(0), lists },
-            FactoredPool { part: Part::Key(1), lists: vec![vec![0, 1]] },
+            FactoredPool { part: Part::Key(1), lists: [[0, 1]].into_iter().collect() },
         ];
         let keyset = |pool: usize| FactoredKeyset { pool: Some(pool), ..FactoredKeyset::default() };
         let mut factored = Factored { tables: Vec::new(), pools, keysets: vec![keyset(0), keyset(1)] };

@@ -13,6 +13,7 @@
 
 mod factored;
 mod interned;
+mod lists;
 mod map;
 mod maps;
 mod renumber;
@@ -22,6 +23,7 @@ mod tables;
 
 pub use factored::{Factored, FactoredKeyset, FactoredPool, FactoredTable};
 pub use interned::{InternedLists, InternedRows};
+pub use lists::{List, Lists};
 pub use maps::ColumnCodes;
 pub(crate) use shape::column_ranges;
 pub(crate) use size::{dictionary_bytes, plain_bytes};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::factored::{Factored, FactoredTable};
+use super::lists::Lists;
 use super::map::{Map, Place};
 use crate::plan::Part;
 
@@ -66,24 +67,29 @@ fn refer_to_new_numbers(factored: &mut Factored, tables: &[usize]) {
 /// Redirects a place to a map.
 fn refer_to_map(factored: &mut Factored, place: Place, map: &Map, number: usize, tables: &[usize]) {
     // The map has every code of the place.
-    let rank = |code: &mut u32| *code = map.codes.binary_search(code).unwrap_or_default() as u32;
+    let rank = |code: u32| map.codes.binary_search(&code).unwrap_or_default() as u32;
+    let to_rank = |code: &mut u32| *code = rank(*code);
     match place {
         Place::Table(table, column) => {
             let table = &mut factored.tables[tables[table]];
             let width = table.parts.len();
             table.parts[column] = Part::Table(number);
-            table.rows.iter_mut().skip(column).step_by(width).for_each(rank);
+            table.rows.iter_mut().skip(column).step_by(width).for_each(to_rank);
         }
         Place::Keyset(keyset, column) => {
             let keyset = &mut factored.keysets[keyset];
             let width = keyset.width();
             keyset.parts[column] = Part::Table(number);
-            keyset.rows.iter_mut().skip(column).step_by(width).for_each(rank);
+            keyset.rows.iter_mut().skip(column).step_by(width).for_each(to_rank);
         }
         Place::Pool(pool) => {
             let pool = &mut factored.pools[pool];
             pool.part = Part::Table(number);
-            pool.lists.iter_mut().flatten().for_each(rank);
+            let mut lists = Lists::default();
+            for list in pool.lists.iter() {
+                lists.push(list.iter().map(rank));
+            }
+            pool.lists = lists;
         }
     }
 }

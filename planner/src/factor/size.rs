@@ -119,7 +119,7 @@ impl Factored {
         for pool in &self.pools {
             let rows = self.row_count(pool.part, &content.value_counts);
             let lists = pool.lists.len() as u64;
-            let members = pool.lists.iter().map(|list| list.len() as u64).sum();
+            let members = pool.lists.code_count();
             offset = bytes;
             bytes += (lists * bits(members)).div_ceil(8) + (members * bits(rows - 1)).div_ceil(8);
             (most_lists, most_members) = (most_lists.max(lists), most_members.max(members));

@@ -169,6 +169,6 @@ mod tests {
         let mut keyset = FactoredKeyset { rows, ..FactoredKeyset::default() };
         gather_lists(&mut keyset, 3, &mut lists);
         assert_eq!(keyset.rows, [0, 1, 0, 0, 2, 0, 1, 1, 1]);
-        assert_eq!(lists.sorted().0, [vec![5, 6], vec![7]]);
+        assert_eq!(lists.sorted().0, [vec![5, 6], vec![7]].into_iter().collect());
     }
 }

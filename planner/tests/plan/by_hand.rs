@@ -48,7 +48,7 @@ fn pods() -> Vec<u32> {
 /// Labels that describe the pods: a table of 16 labels whose three rows are all on one list.
 fn pod_table() -> (FactoredTable, FactoredPool) {
     let table = FactoredTable { parts: keys(2..18), rows: pods() };
-    (table, FactoredPool { part: Part::Table(0), lists: vec![vec![0, 1, 2]] })
+    (table, FactoredPool { part: Part::Table(0), lists: [[0, 1, 2]].into_iter().collect() })
 }
 
 fn origin(name: &str) -> Origin {

@@ -27,7 +27,7 @@ fn builder(model: &Model) -> BlockBuilder {
 /// The block of a model in the tables that were chosen, and its series of each series of the model.
 pub fn write(model: &Model, factored: &Factored) -> (Vec<u8>, Vec<SeriesRef>) {
     let mut builder = builder(model);
-    let refs = factored.write(model.names.len() as u32, &mut builder).unwrap();
+    let refs = factored.clone().write(model.names.len() as u32, &mut builder).unwrap();
     (builder.finish(&BlockMeta::default()).unwrap(), refs)
 }
 
