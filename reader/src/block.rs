@@ -127,8 +127,7 @@ impl Block {
     }
 
     fn open_file(path: &Path, backing: Backing, checks: Checks) -> Result<Self, OpenError> {
-        Self::open(backing, checks, Some(path.to_owned()))
-            .map_err(|source| OpenError::Block { path: path.to_owned(), source })
+        Self::open(backing, checks, Some(path.to_owned())).map_err(|source| OpenError::block(path, source))
     }
 
     fn open(backing: Backing, checks: Checks, path: Option<PathBuf>) -> Result<Self, Error> {
