@@ -370,7 +370,7 @@ def read_arena(sections):
         # One byte more is an error too.
         arena = zstd_blocks.decode(frame[blocks_at:], min(window, zstd_blocks.MAX_BLOCK_LEN), arena_len + 1)
     except zstd_blocks.Damaged as error:
-        raise Broken("packed-frame", str(error)) from None
+        must(False, "packed-frame", "%s", error)
     must(len(arena) == arena_len, "packed-length", "%d bytes instead of %d", len(arena), arena_len)
     return arena, len(section)
 
