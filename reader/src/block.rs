@@ -84,8 +84,8 @@ impl fmt::Debug for Block {
 }
 
 impl Block {
-    /// Opens a block as a memory map. Costs O(sections), regardless of its size, unless `checks` is [`Checks::Eager`] or
-    /// the arena is packed.
+    /// Opens a block as a memory map. Costs O(sections), regardless of its size, unless `checks` is [`Checks::Eager`]
+    /// or the arena is packed.
     ///
     /// # Safety
     /// As long as the block or a clone of it exists, the file must not be truncated and its bytes must not change, in
@@ -233,8 +233,8 @@ impl<'data> View<'data> {
     pub fn text(&self) -> Result<Text<'data, '_>, Error> {
         // SAFETY: both fields of a view come from one `OpenBlock` (`Block::view` is the only constructor), so that all
         // calls on its `arena_text` come with views of its own bytes by its own frame, with its own decoded arena if it
-        // has one. Nothing changes frame and arena after `Block::open`. Nor do the bytes change: those of a map by the contract of `Block::map`, those of a buffer
-        // because `OpenBlock` owns or shares it immutably.
+        // has one. Nothing changes frame and arena after `Block::open`. Nor do the bytes change: those of a map by the
+        // contract of `Block::map`, those of a buffer because `OpenBlock` owns or shares it immutably.
         let arena = unsafe { self.open.arena_text.get(&self.view) }?;
         Ok(Text::from_checked(&self.view, arena))
     }

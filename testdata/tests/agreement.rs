@@ -89,8 +89,8 @@ fn errors_of_rules() -> BTreeMap<String, String> {
     cells.filter_map(|cells: Vec<String>| Some((cells.first()?.clone(), cells.get(2)?.clone()))).collect()
 }
 
-/// Fails if another reader judges one of the numbered files in another way than this one did. Returns false if Python is
-/// missing.
+/// Fails if another reader judges one of the numbered files in another way than this one did. Returns false if Python
+/// is missing.
 fn assert_that_readers_agree(own: &[&str], path: &(impl Fn(u64) -> PathBuf + Sync), go: &Path) -> bool {
     let count = own.len() as u64;
     let rules = errors_of_rules();

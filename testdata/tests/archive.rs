@@ -225,7 +225,7 @@ fn hostile_frames_reserve_no_memory() {
         ("1 MiB in a raw block", claim(1 << 20, &raw_frame(&wide(1 << 20), &[&up])), Rule::PackedLength),
         // 8 GiB of RLE blocks in 256 KiB.
         ("a bomb that states its size", claim(1 << 33, &bomb(&wide(1 << 33), 1 << 16)), Rule::PackedHeader),
-        // As much as the ratio allows: 64 MiB.
+        // The ratio allows 64 MiB.
         ("a bomb within the ratio", claim(1 << 26, &bomb(&wide(1 << 26), 1 << 16)), Rule::PackedLength),
         ("a bomb without a size", claim(2, &bomb(&window(23), 1 << 16)), Rule::PackedLength),
         ("a window of 128 MiB", claim(2, &raw_frame(&window(27), &[&up])), Rule::PackedFrame),

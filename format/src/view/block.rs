@@ -107,8 +107,10 @@ impl<'data> BlockView<'data> {
     }
 
     /// Returns the view with an arena that [`PackedArena::decode_into`] decoded from the same block. Without it, a view
-    /// of a block with a packed arena has counts, codes and meta, and gives [`Error::PackedArena`](crate::Error::PackedArena) for symbols. Other
+    /// of a block with a packed arena has counts, codes and meta, and gives [`Error::PackedArena`] for symbols. Other
     /// bytes give errors or wrong values.
+    ///
+    /// [`Error::PackedArena`]: crate::Error::PackedArena
     #[must_use]
     pub fn with_arena(mut self, arena: &'data [u8]) -> Self {
         if self.frame.has(SectionKind::PackedArena) {
