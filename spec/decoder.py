@@ -19,6 +19,8 @@ import sys
 import zlib
 from collections import namedtuple
 
+import zstd_blocks
+
 
 class Layout:
     """A field table. Offsets follow from the types; `read` gives a named tuple of the fields that stand at `offset`."""
@@ -37,6 +39,7 @@ HEADER = Layout("Header", magic="8s", major="H", minor="H", incompat="I", ro_com
 ENTRY = Layout("Entry", kind="I", id="I", offset="Q", length="Q")
 CATALOGUE = Layout("Catalogue", key_count="I", table_count="I", pool_count="I", keyset_count="I", shape_bits="Q",
                    key_widths="5s", table_widths="3s", shape_widths="3s", pool_widths="4s", keyset_widths="2s")
+PACKED_ARENA = Layout("PackedArena", arena_len="Q")
 SYMBOLS = Layout("Symbols", symbol_count="I", base_width="B", difference_width="B", reserved="H")
 META = Layout("Meta", series_count="Q", label_count="Q", fingerprint_1="Q", fingerprint_2="Q", time_start="q",
               time_end="q", window_start="q", window_end="q", job_id="16s", job_output="I", job_output_count="I",
@@ -63,14 +66,16 @@ METRIC_RECORDS = {
 
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
-VERSION = (0, 3)
-KNOWN_INCOMPAT = KNOWN_RO_COMPAT = 0
+VERSION = (0, 4)
+HAS_PACKED_ARENA = 1  # incompat
+KNOWN_INCOMPAT, KNOWN_RO_COMPAT = HAS_PACKED_ARENA, 0
 FIRST_OPTIONAL_KIND = 1 << 31
 METRIC_METADATA = 2147483649
-SECTIONS = {1: "meta", 2: "catalogue", 3: "symbols", 4: "rows", 5: "members", 6: "arena",
+SECTIONS = {1: "meta", 2: "catalogue", 3: "symbols", 4: "rows", 5: "members", 6: "arena", 7: "packed-arena",
             METRIC_METADATA: "metric-metadata"}
 PRIVATE_KINDS = range((1 << 31) + (1 << 30), (1 << 31) + (1 << 30) + (1 << 29))  # section 16
 OWNER_LEN = 16
+PLAIN_KIND, PACKED_KIND = 6, 7
 FIXED_WIDTH, BIT_PACKED = 0, 1  # row_form
 TIME_KNOWN, WINDOW_KNOWN = 1, 2  # flags
 
@@ -78,8 +83,8 @@ TIME_KNOWN, WINDOW_KNOWN = 1, 2  # flags
 CLASSES = {
     rule: rule_class for rule_class, rules in (
         ("R", """magic version incompat-features header-checksum file-len directory-extent directory-checksum
-                 section-order section-extent section-required section-unknown section-owner checks-length
-                 checks-checksum chunk-checksum catalogue-header catalogue-length symbols-header symbols-length
+                 section-order section-extent section-required section-unknown arena-kind section-owner checks-length
+                 checks-checksum chunk-checksum packed-header packed-frame packed-length catalogue-header catalogue-length symbols-header symbols-length
                  symbols-starts symbols-order symbols-utf8 table-columns table-rows table-extent column-domain
                  column-code rows-offset rows-order leaves-written leaves-order table-depth keys-order pool-table
                  pool-lists members-extent list-members list-column anchors keyset-series keyset-order meta-header
@@ -161,6 +166,9 @@ ANCHOR_ROWS = 16
 SYMBOL_GROUP = 16
 MAX_META_LEN = 16777216
 MAX_METRIC_TEXT_LEN = 65535
+MAX_PACKED_WINDOW = 8388608
+MAX_PACKED_RATIO = 256
+FREE_PACKED_LEN = 1048576
 
 # ---- Section 3: header and directory --------------------------------------------------------------------------------
 
@@ -192,9 +200,11 @@ def read_directory(data, header):
         end += entry.length
     must(end <= len(data), "section-extent", "the sections end at %d of %d", end, len(data))
     known = [(entry.kind, entry.id) for entry in directory if entry.kind in SECTIONS]
-    required = [(kind, 0) for kind in SECTIONS if kind < FIRST_OPTIONAL_KIND]
-    optional = [(METRIC_METADATA, 0)]
-    must(known in (required, required + optional), "section-required", "a section is missing, or its id is not 0")
+    sound = {(kind, 0) for kind in range(1, PLAIN_KIND)} <= set(known) <= {(kind, 0) for kind in SECTIONS}
+    must(sound, "section-required", "a section is missing, or its id is not 0")
+    arena = PACKED_KIND if header.incompat & HAS_PACKED_ARENA else PLAIN_KIND
+    arenas = [kind for kind, _ in known if kind in (PLAIN_KIND, PACKED_KIND)]
+    must(arenas == [arena], "arena-kind", "arenas of kinds %s, not %d", arenas, arena)
     for entry in directory:
         sound = entry.kind not in PRIVATE_KINDS or entry.length >= OWNER_LEN
         must(sound, "section-owner", "kind %d id %d has %d bytes", entry.kind, entry.id, entry.length)
@@ -344,6 +354,44 @@ def read_records(canonical, section, arrays, kinds, widths_rule, padding_rule):
 
 
 # ---- Section 6: symbols ---------------------------------------------------------------------------------------------
+
+
+def read_arena(sections):
+    """The arena, and the length of its section if it is packed."""
+    if "arena" in sections:
+        return sections["arena"], None
+    section = sections["packed-arena"]
+    must(len(section) >= PACKED_ARENA.size, "packed-header", "%d bytes", len(section))
+    arena_len, frame = PACKED_ARENA.read(section).arena_len, section[PACKED_ARENA.size:]
+    most = max(FREE_PACKED_LEN, MAX_PACKED_RATIO * len(frame))
+    must(arena_len <= most, "packed-header", "an arena of %d bytes, and at most %d", arena_len, most)
+    window, blocks_at = read_frame_header(frame, arena_len)
+    try:
+        # One byte more is an error too.
+        arena = zstd_blocks.decode(frame[blocks_at:], min(window, zstd_blocks.MAX_BLOCK_LEN), arena_len + 1)
+    except zstd_blocks.Damaged as error:
+        must(False, "packed-frame", "%s", error)
+    must(len(arena) == arena_len, "packed-length", "%d bytes instead of %d", len(arena), arena_len)
+    return arena, len(section)
+
+
+def read_frame_header(frame, arena_len):
+    """The window of a frame, and where its blocks start."""
+    must(len(frame) >= 6 and frame[:4] == bytes.fromhex("28B52FFD"), "packed-frame", "not a frame")
+    descriptor, at = frame[4], 5
+    must(descriptor & 31 == 0, "packed-frame", "forbidden features %#x", descriptor)
+    window = None
+    if not descriptor & 32:
+        window = 1 << 10 + (frame[at] >> 3)
+        window, at = window + window // 8 * (frame[at] & 7), at + 1
+    size = (1 if window is None else 0, 2, 4, 8)[descriptor >> 6]
+    must(len(frame) >= at + size, "packed-frame", "a header without an end")
+    if size > 0:
+        content_len = int.from_bytes(frame[at:at + size], "little") + (256 if size == 2 else 0)
+        must(content_len == arena_len, "packed-length", "%d bytes instead of %d", content_len, arena_len)
+        window = content_len if window is None else window
+    must(window <= MAX_PACKED_WINDOW, "packed-frame", "a window of %d bytes", window)
+    return window, at + size
 
 
 def read_symbols(canonical, section, arena):
@@ -941,7 +989,8 @@ class Block:
         catalogue, records, shapes = read_catalogue(canonical, section["catalogue"])
         self.meta, self.origins = read_meta(canonical, section["meta"])
 
-        self.symbols = read_symbols(canonical, section["symbols"], section["arena"])
+        self.arena, self.packed_len = read_arena(section)
+        self.symbols = read_symbols(canonical, section["symbols"], self.arena)
         self.keys = [record.name for record in records["key"]]  # symbol ids
         check_keys(self.keys, self.symbols)
         self.tables = read_tables(canonical, catalogue, records, shapes, section["rows"])
@@ -991,6 +1040,8 @@ def dump(block):
     for entry in block.directory:
         name = SECTIONS.get(entry.kind, "optional-%d" % entry.kind)
         yield "  %s %d offset %d length %d" % (name, entry.id, entry.offset, entry.length)
+    if block.packed_len is not None:
+        yield "arena %d bytes packed into %d" % (len(block.arena), block.packed_len)
     yield "checks %d offset %d" % (block.chunk_count, block.checks_offset)
     yield from dump_meta(block.meta, block.origins)
     yield "symbols %d" % len(symbols)

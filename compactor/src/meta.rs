@@ -41,6 +41,7 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     let mut merged = BlockMeta {
         time: union(metas.iter().map(Meta::time)),
         window: union(metas.iter().map(Meta::window)),
+        archive: options.archive,
         ..BlockMeta::default()
     };
     let mut external_labels = Vec::with_capacity(inputs.len());

@@ -13,6 +13,8 @@ use crate::rewrite::Rewrite;
 pub struct CompactOptions {
     /// Layout of the outputs.
     pub layout: Layout,
+    /// True if the outputs are archives: their arena is packed. Inputs may be archives or not.
+    pub archive: bool,
     /// Plan factored outputs afresh instead of adopting the plan of the largest input. Holds all rows in memory.
     pub replan: bool,
     /// Maximum number of series per block. More series make more outputs.
@@ -51,6 +53,7 @@ impl CompactOptions {
     pub(crate) fn describe(&self) -> String {
         let Self {
             layout,
+            archive,
             replan,
             max_series_per_block,
             shards,
@@ -64,6 +67,9 @@ impl CompactOptions {
             memory_limit: _,
         } = self;
         let mut text = format!("merge, layout {}", layout.name());
+        if *archive {
+            text += ", archive";
+        }
         if *replan {
             text += ", planned afresh";
         }

@@ -77,6 +77,28 @@ fn assert_refused(folder: &Folder, arguments: &[&str], code: i32, message: &str)
 }
 
 #[test]
+fn archives_are_written_on_request_and_merged_with_other_blocks() {
+    let folder = Folder::new();
+    let (a, b, archive) = (folder.text("a.cx"), folder.text("b.cx"), folder.text("archive.cx"));
+    assert_exit(&run(&[&a, "-o", &archive, "--archive"]), 0, "series out   ");
+    let features = |block: &[u8]| BlockView::open(block).unwrap().features();
+    assert_eq!(features(&fs::read(folder.path("archive.cx")).unwrap()), [1, 0, 0]);
+    let expected = run(&[&a, &b, "-o", &folder.text("plain.cx")]);
+    assert_exit(&expected, 0, "series out   170\n");
+    for (name, option, bits) in [("mixed.cx", None, 0), ("packed.cx", Some("--archive"), 1)] {
+        let output = folder.text(name);
+        let mut arguments = vec![&archive[..], &b, "-o", &output];
+        arguments.extend(option);
+        assert_exit(&run(&arguments), 0, "series out   170\n");
+        let block = fs::read(folder.path(name)).unwrap();
+        assert_eq!(features(&block), [bits, 0, 0]);
+        let verified = BlockView::open_unpacked(&block, &mut Vec::new()).unwrap().verify();
+        let plain = fs::read(folder.path("plain.cx")).unwrap();
+        assert_eq!(verified, BlockView::open(&plain).unwrap().verify(), "{name}");
+    }
+}
+
+#[test]
 fn two_blocks_become_one_that_verifies() {
     let folder = Folder::new();
     let (a, b, out) = (folder.text("a.cx"), folder.text("b.cx"), folder.text("out.cx"));

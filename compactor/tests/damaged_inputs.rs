@@ -233,7 +233,7 @@ fn try_case(number: usize, case: &Case, companions: &[Vec<u8>]) -> Outcome {
     let paths: Vec<_> = (0..3).map(|block| folder.path().join(format!("{block}.cx"))).collect();
     paths.iter().zip(&blocks).for_each(|(path, block)| fs::write(path, block).unwrap());
     let before = files(folder.path());
-    let sound = BlockView::open(&case.bytes).and_then(|view| view.verify());
+    let sound = BlockView::open_unpacked(&case.bytes, &mut Vec::new()).and_then(|view| view.verify());
 
     let opened: Result<Vec<Block>, OpenError> = paths.iter().map(|path| Block::read(path, Checks::Never)).collect();
     let inputs = match opened {

@@ -35,13 +35,22 @@ pub enum Error {
         /// The section's kind in the directory.
         kind: u32,
     },
+    /// The block's arena is packed, and the view was made without its decoded bytes.
+    #[error("the block's arena is packed: decode it before its symbols are read")]
+    PackedArena,
+    /// There is no memory for the decoded arena. The block may be sound.
+    #[error("out of memory: the packed arena of the block has {len} bytes")]
+    OutOfMemory {
+        /// Length of the arena in bytes.
+        len: u64,
+    },
     /// The block breaks a rule of the spec.
     #[error(transparent)]
     Corrupt(#[from] Corruption),
 }
 
 impl Error {
-    /// Returns the rule that the block breaks.
+    /// Returns the rule that the block breaks; for an arena that was not decoded, the rule of its frame.
     #[must_use]
     pub const fn rule(&self) -> Rule {
         match self {
@@ -49,6 +58,7 @@ impl Error {
             Self::UnsupportedVersion { .. } => Rule::Version,
             Self::UnsupportedFeatures { .. } => Rule::IncompatFeatures,
             Self::UnsupportedSection { .. } => Rule::SectionUnknown,
+            Self::PackedArena | Self::OutOfMemory { .. } => Rule::PackedFrame,
             Self::Corrupt(corruption) => corruption.rule,
         }
     }

@@ -12,7 +12,7 @@ pub const MAGIC: [u8; 8] = *b"\x89CXB\r\n\x1a\n";
 /// The major version that this crate reads and writes.
 pub const MAJOR: u16 = 0;
 /// The minor version; for major version 0 the number of the draft.
-pub const MINOR: u16 = 3;
+pub const MINOR: u16 = 4;
 
 /// Maximum bytes of a label name or value.
 pub const MAX_SYMBOL_LEN: u32 = 65_535;
@@ -37,6 +37,15 @@ pub const SYMBOL_GROUP: u32 = 16;
 pub const MAX_METRIC_TEXT_LEN: u32 = 65_535;
 /// Maximum bytes of the meta section.
 pub const MAX_META_LEN: u64 = 1 << 24;
+/// Maximum window of the frame of a packed arena, in bytes.
+pub const MAX_PACKED_WINDOW: u64 = 1 << 23;
+/// Maximum bytes of a packed arena per byte of its frame, for arenas of more than [`FREE_PACKED_LEN`] bytes.
+pub const MAX_PACKED_RATIO: u64 = 256;
+/// Maximum bytes of an arena whose frame may have any length.
+pub const FREE_PACKED_LEN: u64 = 1 << 20;
+
+/// Bit of `incompat`: the block has a packed arena (spec, section 6).
+pub const PACKED_ARENA: u32 = 1;
 
 /// Zero bytes that close a section which is, or ends in, a bit stream.
 pub const STREAM_TAIL: u64 = 8;
@@ -139,6 +148,14 @@ pub struct SymbolsHeader {
     pub reserved: U16,
 }
 
+/// The first bytes of the packed-arena section (spec, section 6).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct PackedArenaHeader {
+    /// Length of the arena in bytes.
+    pub arena_len: U64,
+}
+
 /// The first bytes of the meta section (spec, section 10).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -235,18 +252,27 @@ pub enum SectionKind {
     Members = 5,
     /// The symbols' bytes.
     Arena = 6,
+    /// The symbols' bytes as a zstd frame, instead of [`SectionKind::Arena`].
+    PackedArena = 7,
     /// Type, unit and description of metrics; optional.
     MetricMetadata = OPTIONAL_KINDS + 1,
 }
 
 impl SectionKind {
-    /// The kinds that every block has, in the order of the file.
-    pub const REQUIRED: [Self; 6] =
-        [Self::Meta, Self::Catalogue, Self::Symbols, Self::Rows, Self::Members, Self::Arena];
+    /// The kinds that every block has, in the order of the file. It also has an arena, plain or packed.
+    pub const REQUIRED: [Self; 5] = [Self::Meta, Self::Catalogue, Self::Symbols, Self::Rows, Self::Members];
 
     /// All kinds, in the order of the file.
-    pub const ALL: [Self; 7] =
-        [Self::Meta, Self::Catalogue, Self::Symbols, Self::Rows, Self::Members, Self::Arena, Self::MetricMetadata];
+    pub const ALL: [Self; 8] = [
+        Self::Meta,
+        Self::Catalogue,
+        Self::Symbols,
+        Self::Rows,
+        Self::Members,
+        Self::Arena,
+        Self::PackedArena,
+        Self::MetricMetadata,
+    ];
 
     /// Returns the number of the kind in the directory.
     #[expect(clippy::as_conversions, reason = "the discriminant of a `repr(u32)` enum")]
@@ -271,6 +297,7 @@ impl SectionKind {
             Self::Rows => "rows",
             Self::Members => "members",
             Self::Arena => "arena",
+            Self::PackedArena => "packed-arena",
             Self::MetricMetadata => "metric-metadata",
         }
     }

@@ -33,6 +33,7 @@
 //! | [`verify`] | checks of every rule of the spec |
 //! | [`remap`] | reading, writing and verification of remaps |
 //! | [`layout`] | structs, constants and limits of the file |
+//! | [`packed`] | the arena as a zstd frame |
 //! | [`bits`] | bit streams |
 //! | [`checksum`] | checksums, and a record of checked chunks |
 //! | [`identity`] | fingerprints of content, ids of blocks |
@@ -86,6 +87,7 @@ pub mod identity;
 pub mod layout;
 pub mod metadata;
 mod number;
+pub mod packed;
 pub mod policy;
 pub mod remap;
 pub mod rule;

@@ -80,6 +80,7 @@ rules! {
         Reading SectionExtent "section-extent" "sections follow one another from the directory on and lie inside the file"
         Reading SectionRequired "section-required" "each required section is present, and each known section has id 0"
         Reading SectionUnknown "section-unknown" "required sections are known"
+        Reading ArenaKind "arena-kind" "the block has an arena, plain or packed as the features say"
         Reading SectionOwner "section-owner" "a private section holds its owner"
         Reading ChecksLength "checks-length" "the file ends in one checksum per chunk"
         Reading ChecksChecksum "checks-checksum" "the checksum of the checks is right"
@@ -97,6 +98,11 @@ rules! {
         Reading SymbolsStarts "symbols-starts" "symbols fill the arena, none empty or too long"
         Canonical SymbolsWidths "symbols-widths" "widths are the smallest that fit the largest base and difference"
         Canonical SymbolsPadding "symbols-padding" "unused bits and the reserved bytes are zero"
+    }
+    Some(SectionKind::PackedArena) => {
+        Reading PackedHeader "packed-header" "the section holds its header, and the arena is not too long for its frame"
+        Reading PackedFrame "packed-frame" "the frame is one zstd frame without forbidden features, and sound"
+        Reading PackedLength "packed-length" "the frame decodes to as many bytes as the header and the symbols say"
     }
     Some(SectionKind::Arena) => {
         Reading SymbolsOrder "symbols-order" "symbols are in byte order"

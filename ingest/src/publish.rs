@@ -97,7 +97,7 @@ pub fn publish_block(target: &Path, existing: Existing, block: &[u8]) -> Result<
         |out| out.write_all(block),
         |written| {
             let bytes = read_back(written, block)?;
-            BlockView::open(&bytes)?.verify()?;
+            BlockView::open_unpacked(&bytes, &mut Vec::new())?.verify()?;
             Ok(())
         },
     )

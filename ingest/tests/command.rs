@@ -73,6 +73,24 @@ fn text(path: &Path) -> &str {
 const LINES: &str = "{\"a\":\"1\"}\n{\"a\":\"2\"}\n";
 
 #[test]
+fn an_archive_has_the_series_of_the_block_that_it_replaces() {
+    let folder = Folder::new();
+    let (plain, archive) = (folder.path("plain.cx"), folder.path("archive.cx"));
+    let capture = committed("metrics.jsonl");
+    assert_exit(&run(&[&capture, "-o", text(&plain)]), 0, "35 series in ");
+    let report = folder.path("report.md");
+    let done = run(&[&capture, "-o", text(&archive), "--archive", "--report", text(&report)]);
+    assert_exit(&done, 0, "archive.cx: 35 series in ");
+    assert!(fs::read_to_string(&report).unwrap().contains("packed-arena"));
+    let [plain, archive] = [plain, archive].map(|path| fs::read(path).unwrap());
+    assert!(archive.len() < plain.len(), "{} and {} bytes", archive.len(), plain.len());
+    let mut arena = Vec::new();
+    let view = BlockView::open_unpacked(&archive, &mut arena).unwrap();
+    assert_eq!(view.features(), [1, 0, 0]);
+    assert_eq!(view.verify(), BlockView::open(&plain).unwrap().verify());
+}
+
+#[test]
 fn a_capture_becomes_a_block_that_verifies() {
     let folder = Folder::new();
     let output = folder.path("metrics.cx");

@@ -34,6 +34,8 @@ pub struct Summary {
     pub symbols: u32,
     /// Bytes of these strings.
     pub symbol_bytes: u64,
+    /// Bytes of the section that they are packed into; none for a block that is not an archive.
+    pub packed_symbol_bytes: Option<u64>,
     /// Inner tables: maps and shared tables.
     pub inner_tables: u32,
     /// List pools.
@@ -112,6 +114,7 @@ impl Summary {
             values: keys.iter().map(|key| u64::from(key.values)).sum(),
             symbols: view.symbols().count(),
             symbol_bytes: view.symbols().arena().len() as u64,
+            packed_symbol_bytes: view.packed_arena()?.map(|packed| packed.section_len()),
             inner_tables: view.table_count().saturating_sub(view.key_count()).saturating_sub(view.keyset_count()),
             list_pools: view.pool_count(),
             metric_metadata: view.metric_metadata()?.len(),

@@ -54,7 +54,7 @@ fn each_kind_of_invalid_file_has_its_exit_code() {
         (folder.write("cut.cx", &whole[..whole.len() - 1]), 3, "file-len"),
         (folder.write("header.cx", &whole[..30]), 3, "corrupt block"),
         (broken("version"), 4, "format version"),
-        (broken("incompat-features"), 4, "unsupported block features: unknown incompat bits 0x1"),
+        (broken("incompat-features"), 4, "unsupported block features: unknown incompat bits 0x2"),
         (broken("section-unknown"), 4, "section of kind 8"),
         (broken("chunk-checksum"), 3, "chunk-checksum"),
     ];

@@ -77,6 +77,16 @@ impl<E: std::error::Error> std::error::Error for FileError<E> {
 }
 
 impl OpenError {
+    pub(crate) fn block(path: &Path, source: chronoxide_format::Error) -> Self {
+        let path = path.to_owned();
+        match source {
+            chronoxide_format::Error::OutOfMemory { .. } => {
+                Self::OutOfResources { path, source: io::Error::new(io::ErrorKind::OutOfMemory, source) }
+            }
+            source => Self::Block { path, source },
+        }
+    }
+
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if is_exhaustion(&source) { Self::OutOfResources { path, source } } else { Self::Io { path, source } }

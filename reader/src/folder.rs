@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use chronoxide_format::identity::BlockId;
+use chronoxide_format::layout::PACKED_ARENA;
 
 use crate::lineage::{IncompleteJob, Lineage, Reason, Standing, judge};
 use crate::listing::names_in;
@@ -267,13 +268,16 @@ fn set_damaged_aside(blocks: &mut Vec<(Lineage, PathBuf, Block)>, unreadable: &m
 }
 
 /// Makes sound blocks live that have the id of another and a different header. Only blocks whose canonical form is
-/// unknown can be so.
+/// unknown can be so, and archives: these differ in their frames alone, and stay hidden.
 fn keep_all_that_differ(files: &[Entry], standings: &mut [Standing]) {
     let mut first: BTreeMap<BlockId, &Block> = BTreeMap::new();
     for (entry, standing) in files.iter().zip(standings) {
         let original = *first.entry(entry.id).or_insert(&entry.block);
         let is_copy = *standing == Standing::Hidden(Reason::Copy);
-        if is_copy && original.view().header_bytes() != entry.block.view().header_bytes() {
+        let (view, original) = (entry.block.view(), original.view());
+        let is_canonical_known = view.unknown_ro_compat() == 0 && original.unknown_ro_compat() == 0;
+        let is_archive = view.features().first() == Some(&PACKED_ARENA);
+        if is_copy && !(is_archive && is_canonical_known) && original.header_bytes() != view.header_bytes() {
             *standing = Standing::Live;
         }
     }

@@ -17,7 +17,8 @@ impl ArenaText {
     /// Returns the arena of the block that owns this record, as text.
     ///
     /// # Safety
-    /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame.
+    /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame, with the same
+    /// immutable arena if it was decoded.
     pub(crate) unsafe fn get<'a>(&self, view: &BlockView<'a>) -> Result<&'a str, Error> {
         if self.checked.get().is_none() {
             let arena = view.check_arena()?;
@@ -26,7 +27,7 @@ impl ArenaText {
             return Ok(arena);
         }
         // SAFETY: `checked` is set only after `check_arena` found the arena to be UTF-8, and by this function's
-        // contract these are the same bytes, cut by the same frame.
+        // contract these are the same bytes: cut by the same frame, or decoded once.
         Ok(unsafe { std::str::from_utf8_unchecked(view.symbols().arena()) })
     }
 }

@@ -10,6 +10,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::Reason;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Job, TextLabel};
+use chronoxide_testdata::archive::archives;
 use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
@@ -198,6 +199,22 @@ fn sound_blocks_with_one_id_that_are_not_copies_are_all_live() {
     let names: Vec<_> = found.live().iter().map(|entry| entry.path().file_name().unwrap()).collect();
     assert_eq!(names, ["a.cx", "b.cx"]);
     assert_eq!((found.hidden().len(), found.unreadable().len()), (1, 0), "a copy is hidden");
+}
+
+/// Encoders make different frames of one arena; the series are the same.
+#[test]
+fn archives_with_one_id_and_other_frames_count_once() {
+    let archives = archives();
+    let bytes = |name| &archives.iter().find(|golden| golden.name == name).unwrap().bytes;
+    let folder = tempfile::tempdir().unwrap();
+    for (name, archive) in [("a.cx", "archive-small"), ("b.cx", "archive-raw"), ("c.cx", "archive-planned")] {
+        fs::write(folder.path().join(name), bytes(archive)).unwrap();
+    }
+    let found = both(folder.path(), Checks::Lazy);
+    let names: Vec<_> = found.live().iter().map(|entry| entry.path().file_name().unwrap().to_owned()).collect();
+    assert_eq!(names, ["a.cx", "c.cx"]);
+    let [hidden] = found.hidden() else { panic!("one copy") };
+    assert_eq!((&hidden.path, hidden.reason), (&folder.path().join("b.cx"), Reason::Copy));
 }
 
 #[test]

@@ -19,6 +19,9 @@ const (
 	symbolGroup      = 16
 	maxMetaLen       = 16777216
 	maxMetricTextLen = 65535
+	maxPackedWindow  = 8388608
+	maxPackedRatio   = 256
+	freePackedLen    = 1048576
 
 	magic      = "\x89CXB\r\n\x1a\n"
 	headerLen  = 64
@@ -31,14 +34,18 @@ const (
 	kindRows      = 4
 	kindMembers   = 5
 	kindArena     = 6
+	kindPacked    = 7
 	kindMetrics   = 1<<31 + 1
 	firstOptional = 1 << 31
 	firstPrivate  = 1<<31 + 1<<30
 	afterPrivate  = 1<<31 + 1<<30 + 1<<29
+
+	hasPackedArena = 1 // incompat
 )
 
 var sectionNames = map[uint32]string{kindCatalogue: "catalogue", kindMeta: "meta", kindSymbols: "symbols",
-	kindRows: "rows", kindMembers: "members", kindArena: "arena", kindMetrics: "metric-metadata"}
+	kindRows: "rows", kindMembers: "members", kindArena: "arena", kindPacked: "packed-arena",
+	kindMetrics: "metric-metadata"}
 
 // ruleError names a broken rule of section 15. The reason holds the values that break it.
 type ruleError struct{ rule, reason string }
@@ -109,8 +116,8 @@ func (b *block) readHeader() bool {
 	decode(b.file, &b.header)
 	sum := crc32.ChecksumIEEE(b.file[:60])
 	return b.must(b.HeaderChecksum == sum, "header-checksum", "stored %08x, computed %08x", b.HeaderChecksum, sum) &&
-		b.must(b.Major == 0 && b.Minor == 3, "version", "%d.%d", b.Major, b.Minor) &&
-		b.must(b.Incompat == 0, "incompat-features", "unknown bits %#x", b.Incompat) &&
+		b.must(b.Major == 0 && b.Minor == 4, "version", "%d.%d", b.Major, b.Minor) &&
+		b.must(b.Incompat&^hasPackedArena == 0, "incompat-features", "unknown bits %#x", b.Incompat) &&
 		b.must(b.FileLen == n, "file-len", "file_len is %d, the file has %d bytes", b.FileLen, n)
 }
 
@@ -149,14 +156,18 @@ func (b *block) readDirectory() bool {
 		if b.err != nil {
 			return false
 		}
-		if s.Kind <= kindArena {
+		if s.Kind < kindArena {
 			required++
 		}
 		end = s.Offset + s.Length
 	}
 	b.sectionsEnd = end
 	want := end + 4*b.chunks()
-	return b.must(required == kindArena, "section-required", "%d of %d are present", required, kindArena) &&
+	_, plain := b.section(kindArena)
+	_, packed := b.section(kindPacked)
+	isPacked := b.Incompat&hasPackedArena != 0
+	return b.must(required == kindArena-1, "section-required", "%d of %d are present", required, kindArena-1) &&
+		b.must(packed == isPacked && plain != isPacked, "arena-kind", "plain %t, packed %t", plain, packed) &&
 		b.must(b.FileLen == want, "checks-length", "file_len is %d, should be %d", b.FileLen, want)
 }
 

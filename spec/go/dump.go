@@ -55,6 +55,9 @@ func (b *block) dumpFront(p func(format string, args ...any)) {
 		}
 		p("  %s %d offset %d length %d\n", name, s.ID, s.Offset, s.Length)
 	}
+	if packed, found := b.section(kindPacked); found {
+		p("arena %d bytes packed into %d\n", len(b.arena), len(packed))
+	}
 	p("checks %d offset %d\n", b.chunks(), b.sectionsEnd)
 	p("meta\n  series %d\n  labels %d\n", b.SeriesCount, b.LabelCount)
 	p("  fingerprint %016x %016x\n", b.Fingerprint[0], b.Fingerprint[1])

@@ -8,7 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-const symbolsHeaderLen = 8
+const (
+	symbolsHeaderLen = 8
+	packedHeaderLen  = 8
+)
 
 // symbols gives access to the strings of the block.
 type symbols struct {
@@ -23,12 +26,74 @@ func (b *block) readSymbols() bool {
 		return false
 	}
 	b.symbolData, b.symbolCount = data, uint64(le.Uint32(data))
-	b.arena, _ = b.section(kindArena)
 	b.baseWidth, b.differenceWidth = uint64(data[4]), uint64(data[5])
 	want := wholeBytes(b.entriesEnd()) + closingLen
 	return b.must(b.baseWidth <= 48 && b.differenceWidth <= 24 && (b.differenceWidth > 0 || b.symbolCount == 0),
 		"symbols-header", "%d symbols, widths %d and %d", b.symbolCount, b.baseWidth, b.differenceWidth) &&
-		b.must(uint64(len(data)) == want, "symbols-length", "%d bytes, should be %d", len(data), want)
+		b.must(uint64(len(data)) == want, "symbols-length", "%d bytes, should be %d", len(data), want) &&
+		b.readArena()
+}
+
+// readArena takes the arena from its section, or decodes it.
+func (b *block) readArena() (ok bool) {
+	data, found := b.section(kindArena)
+	if b.arena = data; found {
+		return true
+	}
+	data, _ = b.section(kindPacked)
+	if !b.must(len(data) >= packedHeaderLen, "packed-header", "%d bytes", len(data)) {
+		return false
+	}
+	arenaLen, frame := le.Uint64(data), data[packedHeaderLen:]
+	most := max(freePackedLen, maxPackedRatio*uint64(len(frame)))
+	if !b.must(arenaLen <= most, "packed-header", "an arena of %d bytes, at most %d", arenaLen, most) {
+		return false
+	}
+	blocks, window, ok := b.readFrameHeader(frame, arenaLen)
+	if !ok {
+		return false
+	}
+	// One byte more is an error too.
+	arena, err := decodeBlocks(blocks, int(min(window, maxBlockLen)), int(arenaLen)+1)
+	b.arena = arena
+	return b.must(err == nil, "packed-frame", "%v", err) &&
+		b.must(uint64(len(arena)) == arenaLen, "packed-length", "%d bytes, should be %d", len(arena), arenaLen)
+}
+
+// readFrameHeader returns the bytes after the header of a frame, and its window.
+func (b *block) readFrameHeader(frame []byte, arenaLen uint64) (blocks []byte, window uint64, ok bool) {
+	if !b.must(len(frame) >= 6 && string(frame[:4]) == "\x28\xB5\x2F\xFD", "packed-frame", "not a frame") {
+		return nil, 0, false
+	}
+	descriptor, at := frame[4], 5
+	isSingle := descriptor&32 != 0
+	if !isSingle {
+		window = 1 << (10 + frame[at]>>3)
+		window += window / 8 * uint64(frame[at]&7)
+		at++
+	}
+	size := 1 << (descriptor >> 6)
+	if size == 1 && !isSingle {
+		size = 0
+	}
+	if !b.must(descriptor&31 == 0 && len(frame) >= at+size, "packed-frame", "features %#x", descriptor&31) {
+		return nil, 0, false
+	}
+	if size > 0 {
+		var contentLen uint64
+		for i := 0; i < size; i++ {
+			contentLen |= uint64(frame[at+i]) << (8 * i)
+		}
+		if size == 2 {
+			contentLen += 256
+		}
+		if isSingle {
+			window = contentLen
+		}
+		b.must(contentLen == arenaLen, "packed-length", "%d bytes, should be %d", contentLen, arenaLen)
+	}
+	b.must(window <= maxPackedWindow, "packed-frame", "a window of %d bytes", window)
+	return frame[at+size:], window, b.err == nil
 }
 
 // entryBit returns the bit of the section at which entry i starts.

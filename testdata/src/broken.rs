@@ -8,6 +8,7 @@ use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::write::{BlockBuilder, BlockMeta, MetricRecords, SectionBytes};
 use chronoxide_format::{Rule, TableId};
 
+use crate::archive::{ARCHIVE, archives, in_packed, raw_block, raw_frame, single_segment, window};
 use crate::editor::{BlockEditor, reseal};
 use crate::golden::goldens;
 use crate::plan::{Labelset, Plan, build};
@@ -96,7 +97,87 @@ fn clauses() -> Vec<Broken> {
     ];
     let broken =
         |(rule, clause, bytes): (Rule, &str, _)| Broken { rule, name: format!("{}--{clause}", rule.id()), bytes };
-    clauses.into_iter().map(broken).collect()
+    clauses.into_iter().chain(archive_clauses()).map(broken).collect()
+}
+
+/// Blocks with a packed arena that break a rule in another way than the ones of [`break_rule`].
+fn archive_clauses() -> Vec<(Rule, &'static str, Vec<u8>)> {
+    use SectionKind::PackedArena;
+    let frame = |rule, clause, make: &dyn Fn(&[u8]) -> Vec<u8>| (rule, clause, with_frame(make));
+    let segment = |arena: &[u8]| single_segment(arena.len());
+    let sound = |arena: &[u8]| raw_frame(&segment(arena), &[&raw_block(true, arena)]);
+    let symbol = |arena: &[u8], from: &[u8], to: &[u8]| {
+        let at = arena.windows(from.len()).position(|place| place == from).expect("a symbol");
+        let mut changed = arena.to_vec();
+        changed[at..at + to.len()].copy_from_slice(to);
+        sound(&changed)
+    };
+    let descriptor = |bits: u8, fields: &[u8], arena: &[u8]| {
+        let mut fields = [&segment(arena)[..1], fields, &segment(arena)[1..]].concat();
+        fields[0] |= bits;
+        raw_frame(&fields, &[&raw_block(true, arena)])
+    };
+    vec![
+        (Rule::ArenaKind, "bit-without-section", edit(PLAIN, |editor| editor.features[0] = 1)),
+        (
+            Rule::ArenaKind,
+            "two-arenas",
+            in_archive(|editor| {
+                let at = editor.sections.iter().position(|section| section.kind == PackedArena.code());
+                let arena = SectionBytes { kind: SectionKind::Arena.code(), id: 0, bytes: b"up".to_vec() };
+                editor.sections.insert(at.expect("a packed arena"), arena);
+            }),
+        ),
+        (
+            Rule::ArenaKind,
+            "no-arena",
+            edit(PLAIN, |editor| {
+                editor.sections.retain(|section| section.kind != SectionKind::Arena.code());
+            }),
+        ),
+        (Rule::PackedHeader, "ratio", in_archive(|editor| editor.section(PackedArena)[5] = 1)),
+        frame(Rule::PackedFrame, "magic", &|arena| [&[0x27][..], &sound(arena)[1..]].concat()),
+        frame(Rule::PackedFrame, "checksum", &|arena| [descriptor(4, &[], arena), vec![0; 4]].concat()),
+        frame(Rule::PackedFrame, "dictionary", &|arena| descriptor(1, &[7], arena)),
+        frame(Rule::PackedFrame, "reserved-bit", &|arena| descriptor(8, &[], arena)),
+        frame(Rule::PackedFrame, "unused-bit", &|arena| descriptor(16, &[], arena)),
+        frame(Rule::PackedFrame, "window", &|arena| raw_frame(&window(27), &[&raw_block(true, arena)])),
+        frame(Rule::PackedFrame, "two-frames", &|arena| [sound(arena), sound(arena)].concat()),
+        frame(Rule::PackedFrame, "skippable", &|arena| {
+            [&[0x50, 0x2A, 0x4D, 0x18, 0, 0, 0, 0][..], &sound(arena)].concat()
+        }),
+        frame(Rule::PackedFrame, "trailing", &|arena| [sound(arena), vec![0]].concat()),
+        // A compressed block that is too short for its own header, and the reserved type.
+        frame(Rule::PackedFrame, "damaged", &|arena| raw_frame(&segment(arena), &[&[5 | 2 << 3, 0, 0, 0xFF, 0xFF]])),
+        frame(Rule::PackedFrame, "block-type", &|arena| {
+            let mut block = raw_block(true, arena);
+            block[0] |= 6;
+            raw_frame(&segment(arena), &[&block])
+        }),
+        frame(Rule::PackedLength, "shorter", &|arena| {
+            raw_frame(&window(10), &[&raw_block(true, &arena[..arena.len() - 1])])
+        }),
+        frame(Rule::PackedLength, "longer", &|arena| {
+            raw_frame(&window(10), &[&raw_block(false, arena), &raw_block(true, b"z")])
+        }),
+        frame(Rule::PackedLength, "content-size", &|arena| {
+            raw_frame(&single_segment(arena.len() + 1), &[&raw_block(true, arena)])
+        }),
+        frame(Rule::SymbolsOrder, "packed", &|arena| symbol(arena, b"up", b"ap")),
+        frame(Rule::SymbolsUtf8, "packed", &|arena| symbol(arena, b"up", b"u\xFF")),
+        frame(Rule::Fingerprint, "packed", &|arena| symbol(arena, b"up", b"uq")),
+    ]
+}
+
+/// Changes the small archive and puts it together with right checksums and id.
+fn in_archive(change: impl FnOnce(&mut BlockEditor)) -> Vec<u8> {
+    let archive = archives().into_iter().find(|golden| golden.name == ARCHIVE).expect("there is such an archive");
+    edit_block(&archive.bytes, change)
+}
+
+/// The small archive with another frame, which is made from its arena.
+fn with_frame(make: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    in_archive(|editor| in_packed(editor, make))
 }
 
 /// Replaces the ancestors in a meta section.
@@ -226,14 +307,14 @@ const CHAIN: &str = "chain-bitpacked";
 const METRICS: &str = "metrics";
 
 fn break_rule(rule: Rule) -> Vec<u8> {
-    use SectionKind::{Arena, Catalogue, Members, Meta, MetricMetadata, Rows, Symbols};
+    use SectionKind::{Arena, Catalogue, Members, Meta, MetricMetadata, PackedArena, Rows, Symbols};
     match rule {
         Rule::Magic => in_place(PLAIN, |file| file[0] = 0x88),
         Rule::Version => in_place(PLAIN, |file| {
             file[10] += 1;
             reseal(file);
         }),
-        Rule::IncompatFeatures => edit(PLAIN, |editor| editor.features[0] = 1),
+        Rule::IncompatFeatures => edit(PLAIN, |editor| editor.features[0] = 2),
         Rule::HeaderChecksum => in_place(PLAIN, |file| file[60] ^= 1),
         Rule::FileLen => in_place(PLAIN, |file| file.truncate(file.len() - 1)),
         Rule::DirectoryExtent => in_place(PLAIN, |file| {
@@ -250,6 +331,7 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         Rule::SectionUnknown => edit(PLAIN, |editor| {
             editor.sections.push(SectionBytes { kind: 8, id: 0, bytes: b"new".to_vec() });
         }),
+        Rule::ArenaKind => in_archive(|editor| editor.features[0] = 0),
         Rule::SectionOwner => edit(PLAIN, |editor| {
             editor.sections.push(SectionBytes { kind: PRIVATE_KINDS.start, id: 0, bytes: vec![1; 15] });
         }),
@@ -278,6 +360,9 @@ fn break_rule(rule: Rule) -> Vec<u8> {
             editor.repack_starts(&starts, 1);
         }),
         Rule::SymbolsPadding => in_section(PLAIN, Symbols, set_last),
+        Rule::PackedHeader => in_archive(|editor| editor.section(PackedArena).truncate(7)),
+        Rule::PackedFrame => with_frame(|arena| raw_frame(&single_segment(arena.len()), &[&raw_block(false, arena)])),
+        Rule::PackedLength => in_archive(|editor| editor.section(PackedArena)[0] += 1),
         Rule::SymbolsOrder => in_section(PLAIN, Arena, |bytes| {
             let at = bytes.windows(2).position(|pair| pair == b"up").expect("a symbol");
             bytes[at] = b'a';

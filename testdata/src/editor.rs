@@ -35,7 +35,7 @@ pub fn reseal(file: &mut [u8]) {
 }
 
 impl BlockEditor {
-    /// Takes a sound block apart.
+    /// Takes a sound block apart. A packed arena stays packed.
     ///
     /// # Panics
     /// If the block does not open.

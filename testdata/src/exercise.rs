@@ -31,7 +31,8 @@ pub fn read_everything(bytes: &[u8]) -> Tally {
 /// the rest.
 pub fn read_some(bytes: &[u8], first: u32, as_text: bool) -> Tally {
     let mut tally = Tally::default();
-    let Ok(view) = BlockView::open(bytes) else {
+    let mut arena = Vec::new();
+    let Ok(view) = BlockView::open_unpacked(bytes, &mut arena) else {
         tally.errors += 1;
         return tally;
     };

@@ -214,7 +214,7 @@ fn long_symbols() -> BTreeSet<Labelset> {
 }
 
 /// Enough series for several chunks in rows and arena.
-fn many_series() -> BTreeSet<Labelset> {
+pub(crate) fn many_series() -> BTreeSet<Labelset> {
     (0..3000_u32)
         .map(|n| {
             let scattered = n.wrapping_mul(2_654_435_761);
@@ -259,11 +259,16 @@ fn planned() -> Golden {
             series.insert(labels.into_iter().chain(resource.clone()).collect());
         }
     }
-    factored("planned", series)
+    factored("planned", series, &BlockMeta::default())
 }
 
 /// A small version, with few enough bytes for every test of damage.
 fn planned_small() -> Golden {
+    factored("planned-small", few_series(), &BlockMeta::default())
+}
+
+/// Pods with lists of bounds.
+pub(crate) fn few_series() -> BTreeSet<Labelset> {
     let mut series: BTreeSet<Labelset> = BTreeSet::new();
     for pod in 0..12_u32 {
         for le in ["0.1", "0.5", "1", "+Inf"].iter().take(if pod == 7 { 2 } else { 4 }) {
@@ -276,17 +281,17 @@ fn planned_small() -> Golden {
             series.insert(labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
         }
     }
-    factored("planned-small", series)
+    series
 }
 
 /// A golden block that the planner laid out.
-fn factored(name: &'static str, series: BTreeSet<Labelset>) -> Golden {
+pub(crate) fn factored(name: &'static str, series: BTreeSet<Labelset>, meta: &BlockMeta) -> Golden {
     let mut store = KeysetStore::new();
     for labelset in &series {
         let labels: Vec<(&str, &str)> = labelset.iter().map(|(name, value)| (&**name, &**value)).collect();
         store.insert(&labels).expect("golden labels are within limits");
     }
-    let sealed = store.seal(Layout::Factored, &BlockMeta::default()).expect("golden blocks are sound");
+    let sealed = store.seal(Layout::Factored, meta).expect("golden blocks are sound");
     Golden { name, bytes: sealed.block, series }
 }
 

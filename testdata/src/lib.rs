@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`golden`] | small sound blocks that together say everything the format can say |
 //! | [`allocation`] | an allocator that counts |
+//! | [`archive`] | golden blocks with packed arenas, and frames made by hand |
 //! | [`articles`] | data in the shapes that articles on stores measured |
 //! | [`broken`] | a block for each rule of the format that breaks it |
 //! | [`captures`] | captures that real software wrote |
@@ -24,6 +25,7 @@
 //! | [`editor`] | blocks taken apart and put together again |
 
 pub mod allocation;
+pub mod archive;
 pub mod articles;
 pub mod broken;
 pub mod captures;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use chronoxide_cli::{Exit, Failure, HasExit, run};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::dump;
+use chronoxide_testdata::archive::archives;
 use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::manifest::{MANIFEST, manifest};
@@ -35,8 +36,10 @@ fn make(arguments: Arguments) -> Result<Exit, Failure> {
     for folder in remap_folders.iter().chain([&golden_folder, &broken_folder]) {
         std::fs::create_dir_all(folder)?;
     }
-    for golden in goldens() {
-        let view = BlockView::open(&golden.bytes).map_err(|error| Failure::new(error.exit(), error))?;
+    for golden in archives().into_iter().chain(goldens()) {
+        let mut arena = Vec::new();
+        let view = BlockView::open_unpacked(&golden.bytes, &mut arena);
+        let view = view.map_err(|error| Failure::new(error.exit(), error))?;
         let mut text = Vec::new();
         dump(&view, None, &mut text)?;
         create(&golden_folder.join(golden.name).with_extension("cx"), &golden.bytes)?;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{Error, Rule};
 
+use crate::archive::archives;
 use crate::broken::{Broken, broken};
 use crate::golden::goldens;
 use crate::remap::broken::broken_remaps;
@@ -28,7 +29,7 @@ pub fn manifest() -> String {
         };
         writeln!(text, "{file}\t{rule}\t{class}\t{error}\t{exit}\t{classes}").expect("text grows");
     };
-    for golden in goldens() {
+    for golden in archives().into_iter().chain(goldens()) {
         let view = BlockView::open(&golden.bytes).expect("golden blocks open");
         let classes = if view.unknown_ro_compat() == 0 { "RC" } else { "R" };
         line(format!("golden/{}.cx", golden.name), "-", "-", "-", classes);

@@ -8,8 +8,11 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use chronoxide_format::Error;
+use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::dump;
+use chronoxide_testdata::archive::archives;
+use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::fuzzing::mutated_block;
 use chronoxide_testdata::random::Random;
 use chronoxide_testdata::requirement::skip_or_fail;
@@ -17,6 +20,9 @@ use rayon::prelude::*;
 
 /// Mutants that are judged: goldens and small blocks that were changed in a few places, with right checksums and ids.
 const MUTANTS: u64 = 20_000;
+
+/// Archives with changed frames that are judged.
+const ARCHIVE_MUTANTS: u64 = 1_000;
 
 /// Sound mutants whose dumps are compared.
 const DUMPS: usize = 40;
@@ -52,7 +58,7 @@ fn go_reader() -> Option<&'static Path> {
 
 /// The kind of error by which this reader refuses a block.
 fn verdict(block: &[u8]) -> &'static str {
-    match BlockView::open(block).and_then(|view| view.verify().map(|_| ())) {
+    match BlockView::open_unpacked(block, &mut Vec::new()).and_then(|view| view.verify().map(|_| ())) {
         Ok(()) => "sound",
         Err(Error::NotABlock) => "not-a-block",
         Err(Error::Corrupt(_)) => "corrupt",
@@ -83,6 +89,35 @@ fn errors_of_rules() -> BTreeMap<String, String> {
     cells.filter_map(|cells: Vec<String>| Some((cells.first()?.clone(), cells.get(2)?.clone()))).collect()
 }
 
+/// Fails if another reader judges one of the numbered files in another way than this one did. Returns false if Python
+/// is missing.
+fn assert_that_readers_agree(own: &[&str], path: &(impl Fn(u64) -> PathBuf + Sync), go: &Path) -> bool {
+    let count = own.len() as u64;
+    let rules = errors_of_rules();
+    let by_go = run(Command::new(go).arg("verify").args((0..count).map(path))).unwrap();
+    // Two halves at once: a file takes a few milliseconds.
+    let halves = [0..count / 2, count / 2..count].into_par_iter();
+    let by_python: Option<Vec<Output>> = halves
+        .map(|half| {
+            run(Command::new("python3").arg("-B").arg(spec().join("decoder.py")).arg("verify").args(half.map(path)))
+        })
+        .collect();
+    let Some(by_python) = by_python else { return false };
+    let mut python = BTreeMap::new();
+    by_python.iter().for_each(|output| python.extend(verdicts(output, &rules)));
+    for (reader, others) in [("go", verdicts(&by_go, &rules)), ("python", python)] {
+        let differ: Vec<String> = (0..)
+            .zip(own)
+            .filter_map(|(number, own): (u64, &&str)| {
+                let other = others.get(&number).map_or("sound", String::as_str);
+                (other != *own).then(|| format!("{number}: {own} here, {other} there"))
+            })
+            .collect();
+        assert!(differ.is_empty(), "{reader}: {} verdicts differ: {:?}", differ.len(), &differ[..differ.len().min(20)]);
+    }
+    true
+}
+
 #[test]
 fn three_readers_agree_on_every_mutant() {
     let Some(go) = go_reader() else { return };
@@ -102,27 +137,8 @@ fn three_readers_agree_on_every_mutant() {
     println!("{} sound, {} corrupt, {} unsupported", count("sound"), count("corrupt"), count("unsupported"));
     assert!(count("sound") >= 1_000 && count("corrupt") >= 10_000 && count("unsupported") >= 100);
 
-    let rules = errors_of_rules();
-    let by_go = run(Command::new(go).arg("verify").args((0..MUTANTS).map(path))).unwrap();
-    // Two halves at once: a file takes a few milliseconds.
-    let halves = [0..MUTANTS / 2, MUTANTS / 2..MUTANTS].into_par_iter();
-    let by_python: Option<Vec<Output>> = halves
-        .map(|half| {
-            run(Command::new("python3").arg("-B").arg(spec().join("decoder.py")).arg("verify").args(half.map(path)))
-        })
-        .collect();
-    let Some(by_python) = by_python else { return };
-    let mut python = BTreeMap::new();
-    by_python.iter().for_each(|output| python.extend(verdicts(output, &rules)));
-    for (reader, others) in [("go", verdicts(&by_go, &rules)), ("python", python)] {
-        let differ: Vec<String> = (0..)
-            .zip(&own)
-            .filter_map(|(number, own): (u64, &&str)| {
-                let other = others.get(&number).map_or("sound", String::as_str);
-                (other != *own).then(|| format!("{number}: {own} here, {other} there"))
-            })
-            .collect();
-        assert!(differ.is_empty(), "{reader}: {} verdicts differ: {:?}", differ.len(), &differ[..differ.len().min(20)]);
+    if !assert_that_readers_agree(&own, &path, go) {
+        return;
     }
 
     let sound = (0..).zip(&own).filter(|(_, verdict)| **verdict == "sound").map(|(number, _): (u64, _)| number);
@@ -133,6 +149,44 @@ fn three_readers_agree_on_every_mutant() {
         let other = run(Command::new(go).arg("dump").arg(path(number))).unwrap();
         assert!(other.stdout == text, "mutant {number}: the dumps differ");
     }
+}
+
+/// Archives whose packed arenas were changed in a few places, with right checksums and ids.
+#[test]
+fn three_readers_agree_on_changed_frames() {
+    let Some(go) = go_reader() else { return };
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let path = |number: u64| folder.path().join(number.to_string());
+    let archives: Vec<BlockEditor> = archives().iter().map(|golden| BlockEditor::open(&golden.bytes)).collect();
+    let own: Vec<&str> = (0..ARCHIVE_MUTANTS)
+        .into_par_iter()
+        .map(|seed| {
+            let mut random = Random::new(seed);
+            let mut editor = archives[seed as usize % archives.len()].clone();
+            let section = editor.section(SectionKind::PackedArena);
+            for _ in 0..random.below(3) {
+                // The front, which says the most, as often as the rest.
+                let range = if random.percent(50) { section.len().min(32) } else { section.len() };
+                let at = random.below(range);
+                match random.below(8) {
+                    0 => section.truncate(at),
+                    1 => section.insert(at, random.below(256) as u8),
+                    2 => section[at] = random.below(256) as u8,
+                    _ => section[at] ^= 1 << random.below(8),
+                }
+                if section.is_empty() {
+                    break;
+                }
+            }
+            let block = editor.close();
+            fs::write(path(seed), &block).unwrap();
+            verdict(&block)
+        })
+        .collect();
+    let count = |wanted: &str| own.iter().filter(|found| **found == wanted).count();
+    println!("{} sound, {} corrupt", count("sound"), count("corrupt"));
+    assert!(count("sound") >= 300 && count("corrupt") >= 600);
+    assert_that_readers_agree(&own, &path, go);
 }
 
 #[test]
@@ -173,7 +227,7 @@ fn the_reader_in_go_passes_its_own_tests() {
 fn file_recognizes_blocks_and_remaps() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (file, mime, described) in [
-        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 0.3, 430 bytes"),
+        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 0.4, 430 bytes"),
         ("remaps/golden/small.cxr", "application/vnd.chronoxide.remap", "Chronoxide remap version 0.2, 156 bytes"),
     ] {
         for (options, expected) in [(&["-b", "--mime-type"][..], mime), (&["-b"], described)] {

@@ -10,6 +10,7 @@ use chronoxide_format::layout::SectionKind;
 use chronoxide_format::verify::Join;
 use chronoxide_format::view::BlockView;
 use chronoxide_testdata::allocation::{Counting, measure};
+use chronoxide_testdata::archive::archives;
 use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::exercise::read_everything;
 use chronoxide_testdata::golden::{Golden, goldens};
@@ -20,7 +21,7 @@ use rayon::prelude::*;
 static ALLOCATOR: Counting = Counting;
 
 fn is_sound(bytes: &[u8]) -> bool {
-    BlockView::open(bytes).and_then(|view| view.verify()).is_ok()
+    BlockView::open_unpacked(bytes, &mut Vec::new()).and_then(|view| view.verify()).is_ok()
 }
 
 /// Reads what can be read; that it comes back is the claim.
@@ -51,8 +52,9 @@ fn try_flips(golden: &Golden, step: usize, check: impl Fn(&[u8], usize) + Sync) 
 
 #[test]
 fn every_flipped_bit_of_every_golden_is_refused() {
-    let cases: u64 = goldens()
+    let cases: u64 = archives()
         .iter()
+        .chain(&goldens())
         .map(|golden| try_flips(golden, 1, |bytes, bit| assert!(!is_sound(bytes), "{}: bit {bit}", golden.name)))
         .sum();
     println!("{cases} flips");
@@ -99,8 +101,11 @@ fn values_come_from_the_dictionary_of_their_key() {
 
 #[test]
 fn flipped_bits_do_no_harm_to_who_does_not_verify() {
-    let small: u64 = small_goldens().iter().map(|golden| try_flips(golden, 1, |bytes, _| read_unverified(bytes))).sum();
-    let large = goldens().into_iter().filter(|golden| golden.bytes.len() >= 1000);
+    let archives = archives();
+    let small = small_goldens();
+    let small = small.iter().chain(archives.iter().filter(|golden| golden.bytes.len() < 1000));
+    let small: u64 = small.map(|golden| try_flips(golden, 1, |bytes, _| read_unverified(bytes))).sum();
+    let large = archives.iter().cloned().chain(goldens()).filter(|golden| golden.bytes.len() >= 1000);
     let large: u64 = large.map(|golden| try_flips(&golden, 1009, |bytes, _| read_unverified(bytes))).sum();
     println!("{small} flips in small goldens, {large} in large ones");
     assert!(small >= 66_900 && large >= 1_700, "{small} and {large} flips");
@@ -109,7 +114,7 @@ fn flipped_bits_do_no_harm_to_who_does_not_verify() {
 #[test]
 fn every_truncation_and_extension_is_refused_and_does_no_harm() {
     let mut cases = 0;
-    for golden in goldens() {
+    for golden in archives().into_iter().chain(goldens()) {
         let bytes = &golden.bytes;
         let step = if bytes.len() < 10_000 { 1 } else { 7 };
         for len in (0..bytes.len()).step_by(step).chain([bytes.len() - 1]) {

@@ -49,7 +49,8 @@ fn class_r_is_judged_whatever_the_features() {
             .is_ok_and(|view| Records::from_view(&view).is_ok() && view.metric_metadata().is_ok());
         if can_be_read && by_content {
             let damaged = with_unknown_feature(&bytes);
-            let verdict = BlockView::open(&damaged).and_then(|view| view.verify().map(|_| ()));
+            let mut arena = Vec::new();
+            let verdict = BlockView::open_unpacked(&damaged, &mut arena).and_then(|view| view.verify().map(|_| ()));
             assert_eq!(verdict.map_err(|error| error.rule()), Err(rule), "{name}");
             blocks += 1;
         }

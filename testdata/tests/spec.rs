@@ -6,12 +6,13 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use chronoxide_format::layout::{
-    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, Header, MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN,
-    MAX_METRIC_TEXT_LEN, MAX_SECTIONS, MAX_SYMBOL_LEN, MetaHeader, MetricsHeader, PairHeader, SYMBOL_GROUP,
-    SectionEntry, SectionKind, SymbolsHeader,
+    ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, FREE_PACKED_LEN, Header, MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN,
+    MAX_METRIC_TEXT_LEN, MAX_PACKED_RATIO, MAX_PACKED_WINDOW, MAX_SECTIONS, MAX_SYMBOL_LEN, MetaHeader, MetricsHeader,
+    PackedArenaHeader, PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind, SymbolsHeader,
 };
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_format::shard::shard_of;
+use chronoxide_format::view::BlockView;
 use chronoxide_format::{Error, Rule};
 
 fn spec() -> String {
@@ -115,6 +116,7 @@ fn structs_are_the_spec_s_field_tables() {
         flags,
         reserved
     });
+    assert_fields!(PackedArenaHeader { arena_len });
     assert_fields!(PairHeader { key_len, value_len });
     assert_fields!(MetricsHeader { row_count, text_count, row_widths, text_widths, reserved });
 }
@@ -132,6 +134,9 @@ fn limits_are_the_spec_s() {
         ("SYMBOL_GROUP", u64::from(SYMBOL_GROUP)),
         ("MAX_META_LEN", MAX_META_LEN),
         ("MAX_METRIC_TEXT_LEN", u64::from(MAX_METRIC_TEXT_LEN)),
+        ("MAX_PACKED_WINDOW", MAX_PACKED_WINDOW),
+        ("MAX_PACKED_RATIO", MAX_PACKED_RATIO),
+        ("FREE_PACKED_LEN", FREE_PACKED_LEN),
     ]);
     let spec = spec();
     let table = tables(&spec).into_iter().find(|table| table[0][0] == "limit").expect("a table of limits");
@@ -199,7 +204,9 @@ fn errors_are_those_that_the_spec_lists() {
     let listed: BTreeMap<String, String> =
         table[1..].iter().map(|row| (row[0].trim_matches('`').to_owned(), row[2].clone())).collect();
     for broken in chronoxide_testdata::broken::broken() {
-        let opened = chronoxide_format::view::BlockView::open(&broken.bytes).and_then(|view| view.verify().map(|_| ()));
+        let mut arena = Vec::new();
+        let opened = BlockView::open_unpacked(&broken.bytes, &mut arena);
+        let opened = opened.and_then(|view| view.verify().map(|_| ()));
         let kind = match opened.expect_err("it is broken") {
             Error::NotABlock => "not-a-block",
             Error::UnsupportedVersion { .. } | Error::UnsupportedFeatures { .. } | Error::UnsupportedSection { .. } => {

@@ -37,9 +37,9 @@ impl Arena {
         let buffers = starts.map(|start| {
             let window = arena.get(start..arena.len().min(start + step + OVERLAP)).unwrap_or_default();
             let pointer = NonNull::from(window).cast::<u8>();
-            // SAFETY: the pointer and the length are those of a slice of the bytes of `block`. They stay valid and
-            // unchanged while a clone of the block exists, by the contract of `Block::map` or because the block owns
-            // them, and `owner` is such a clone.
+            // SAFETY: the pointer and the length are those of a slice of the bytes of `block`, or of its decoded arena.
+            // They stay valid and unchanged while a clone of the block exists, by the contract of `Block::map` or
+            // because the block owns them, and `owner` is such a clone.
             unsafe { Buffer::from_custom_allocation(pointer, window.len(), Arc::clone(&owner)) }
         });
         Self { buffers: buffers.collect(), step }

@@ -42,6 +42,9 @@ impl BlockView<'_> {
     /// Checks every rule of the spec: the bytes are exactly those that a writer makes of the block's content and plan.
     /// Returns the counts and fingerprint of the content.
     ///
+    /// An arena that is packed must be decoded before: its bytes are judged, and the form of the frame. How the frame
+    /// was compressed is not.
+    ///
     /// If the block has [unknown `ro_compat` bits](BlockView::unknown_ro_compat), checks the rules of class R only:
     /// the canonical form of such a block is not known.
     ///
@@ -77,6 +80,9 @@ impl BlockView<'_> {
     /// Returns the first violation.
     pub fn verify_content(&self, join: &impl Join) -> Result<ContentFingerprint> {
         self.frame().check_all(self.bytes())?;
+        if self.packed_arena()?.is_some() {
+            self.symbols().expect_arena()?;
+        }
         catalogue::verify(self)?;
         let inner = Inner::verify(self)?;
         piece::verify(self, inner, join)

@@ -11,6 +11,7 @@ use crate::error::{Place, corrupt, corrupt_at};
 use crate::identity::{BlockId, BlockIdHasher};
 use crate::layout::{CatalogueHeader, Header, OPTIONAL_KINDS, RowForm, SectionEntry, SectionKind, SymbolsHeader};
 use crate::number::length;
+use crate::packed::PackedArena;
 use crate::{KeyId, PoolId, Result, Rule, SeriesRef, SymbolId, TableId};
 
 /// A view of a block's bytes.
@@ -61,6 +62,22 @@ impl<'data> BlockView<'data> {
         Ok(Self::with_frame(bytes, &Frame::parse(bytes)?, None))
     }
 
+    /// Opens a block and decodes its arena into `arena` if the block has a packed one. Otherwise `arena` is cleared.
+    ///
+    /// # Errors
+    /// The errors of [`BlockView::open`] and of [`PackedArena::decode_into`].
+    pub fn open_unpacked(bytes: &'data [u8], arena: &'data mut Vec<u8>) -> Result<Self> {
+        let view = Self::open(bytes)?;
+        arena.clear();
+        match view.packed_arena()? {
+            Some(packed) => {
+                packed.decode_into(arena)?;
+                Ok(view.with_arena(arena))
+            }
+            None => Ok(view),
+        }
+    }
+
     /// Combines a block's bytes with the frame that was parsed from them. With `proofs`, the checksum of each chunk is
     /// checked when the chunk is first read, and a damaged chunk gives an error. A frame of other bytes gives errors
     /// or wrong values.
@@ -74,6 +91,7 @@ impl<'data> BlockView<'data> {
             bits: bits(SectionKind::Symbols, Rule::SymbolsLength),
             arena: section(SectionKind::Arena),
             proofs: proofs_of(SectionKind::Arena),
+            is_missing: frame.has(SectionKind::PackedArena),
         };
         Self {
             frame: *frame,
@@ -86,6 +104,36 @@ impl<'data> BlockView<'data> {
             meta_proofs: proofs_of(SectionKind::Meta),
             proofs,
         }
+    }
+
+    /// Returns the view with an arena that [`PackedArena::decode_into`] decoded from the same block. Without it, a view
+    /// of a block with a packed arena has counts, codes and meta, and gives [`Error::PackedArena`] for symbols. Other
+    /// bytes give errors or wrong values.
+    ///
+    /// [`Error::PackedArena`]: crate::Error::PackedArena
+    #[must_use]
+    pub fn with_arena(mut self, arena: &'data [u8]) -> Self {
+        if self.frame.has(SectionKind::PackedArena) {
+            self.symbols.arena = arena;
+            self.symbols.is_missing = false;
+        }
+        self
+    }
+
+    /// Returns the packed arena, or `None` if the block has a plain one. With proofs, checks the section's checksums.
+    ///
+    /// # Errors
+    /// `Corrupt` if the section's form breaks a rule.
+    pub fn packed_arena(&self) -> Result<Option<PackedArena<'data>>> {
+        let kind = SectionKind::PackedArena;
+        if !self.frame.has(kind) {
+            return Ok(None);
+        }
+        let section = self.frame.section(self.bytes, kind);
+        if let Some(proofs) = self.proofs {
+            self.frame.proofs(self.bytes, kind, proofs).touch(0, length(section.len()))?;
+        }
+        PackedArena::parse(section, self.symbols.start(self.symbols.count())?).map(Some)
     }
 
     /// Checks the checksums of the bytes that [`Frame::parse`] read. Needed before a view with proofs is used.
@@ -265,6 +313,7 @@ impl<'data> BlockView<'data> {
     /// # Errors
     /// `Corrupt` if the arena is damaged.
     pub fn check_arena(&self) -> Result<&'data str> {
+        self.symbols.expect_arena()?;
         let arena = self.frame.extent(SectionKind::Arena);
         self.frame.checked(self.bytes).check_range(arena.offset, arena.length)?;
         std::str::from_utf8(self.symbols.arena())

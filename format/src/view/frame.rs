@@ -9,7 +9,7 @@ use crate::checksum::{CheckedFile, ChunkProofs, Grid, Owner, SectionProofs, crc,
 use crate::error::{Place, corrupt};
 use crate::identity::BlockId;
 use crate::layout::{
-    CatalogueHeader, Header, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, MINOR, MetaHeader, OPTIONAL_KINDS,
+    CatalogueHeader, Header, MAGIC, MAJOR, MAX_META_LEN, MAX_SECTIONS, MINOR, MetaHeader, OPTIONAL_KINDS, PACKED_ARENA,
     PRIVATE_KINDS, RowForm, SECTION_OWNER_LEN, SectionEntry, SectionKind, SymbolsHeader,
 };
 use crate::number::{index, length};
@@ -38,7 +38,7 @@ pub struct Frame {
     pub(crate) block_id: BlockId,
     pub(crate) features: [u32; 3],
     /// Sections by position in [`SectionKind::ALL`]; `None` for an optional section that the block does not have.
-    extents: [Option<Extent>; 7],
+    extents: [Option<Extent>; 8],
     grid: Grid,
     pub(crate) catalogue: Catalogue,
     pub(crate) starts: Starts,
@@ -56,6 +56,7 @@ impl Frame {
         let block_id = BlockId(header.block_id);
         let entries = parse_directory(block, header)?;
         let (extents, grid) = place_sections(entries, length(block.len()))?;
+        expect_arena(&extents, header.incompat.get())?;
         let section = |kind| extent(&extents, kind).slice(block).unwrap_or_default();
         let checks_len = length(block.len()) - grid.end;
         if grid.checks_len() != Some(checks_len) {
@@ -143,12 +144,24 @@ impl Frame {
     }
 }
 
+/// Refuses a block that has no arena, or two, or another than its features say.
+fn expect_arena(extents: &[Option<Extent>; 8], incompat: u32) -> Result<()> {
+    let has = |kind| SectionKind::ALL.iter().zip(extents).any(|(&other, extent)| other == kind && extent.is_some());
+    let is_packed = incompat & PACKED_ARENA != 0;
+    for (kind, is_expected) in [(SectionKind::Arena, !is_packed), (SectionKind::PackedArena, is_packed)] {
+        if has(kind) != is_expected {
+            return Err(corrupt(Rule::ArenaKind, Place::Byte(64), (!is_expected).into(), is_expected.into()));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the error of a section that is shorter than its header.
 fn short(rule: Rule, section: &[u8], header: usize) -> Error {
     corrupt(rule, Place::Byte(0), length(section.len()), length(header))
 }
 
-fn extent(extents: &[Option<Extent>; 7], kind: SectionKind) -> Extent {
+fn extent(extents: &[Option<Extent>; 8], kind: SectionKind) -> Extent {
     SectionKind::ALL
         .iter()
         .zip(extents)
@@ -171,8 +184,9 @@ fn parse_header(block: &[u8]) -> Result<&Header> {
     if (major, minor) != (MAJOR, MINOR) {
         return Err(Error::UnsupportedVersion { major, minor });
     }
-    if header.incompat.get() != 0 {
-        return Err(Error::UnsupportedFeatures { bits: header.incompat.get() });
+    let unknown = header.incompat.get() & !PACKED_ARENA;
+    if unknown != 0 {
+        return Err(Error::UnsupportedFeatures { bits: unknown });
     }
     if header.file_len.get() != length(block.len()) {
         return Err(corrupt(Rule::FileLen, Place::Byte(40), length(block.len()), header.file_len.get()));
@@ -202,13 +216,13 @@ pub(crate) fn directory(block: &[u8]) -> &[SectionEntry] {
 }
 
 /// Returns the place of each known section, and the grid of chunks.
-fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<([Option<Extent>; 7], Grid)> {
+fn place_sections(entries: &[SectionEntry], block_len: u64) -> Result<([Option<Extent>; 8], Grid)> {
     // A block of a later version is called unsupported, whatever else its entries are.
     let is_unknown = |kind: u32| kind < OPTIONAL_KINDS && SectionKind::from_code(kind).is_none();
     if let Some(entry) = entries.iter().find(|entry| is_unknown(entry.kind.get())) {
         return Err(Error::UnsupportedSection { kind: entry.kind.get() });
     }
-    let mut extents = [None; 7];
+    let mut extents = [None; 8];
     let front = length(size_of::<Header>() + size_of_val(entries));
     let mut end = front;
     let mut before = None;

@@ -9,7 +9,7 @@ use crate::checksum::SectionProofs;
 use crate::error::{Place, corrupt};
 use crate::layout::{MAX_DIFFERENCE_WIDTH, MAX_OFFSET_WIDTH, STREAM_TAIL, SYMBOL_GROUP, SymbolsHeader};
 use crate::number::length;
-use crate::{Result, Rule, SymbolId};
+use crate::{Error, Result, Rule, SymbolId};
 
 /// Layout of the starts of symbols in the symbols section.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,8 @@ pub struct Symbols<'a> {
     pub(crate) bits: Bits<'a>,
     pub(crate) arena: &'a [u8],
     pub(crate) proofs: Option<SectionProofs<'a>>,
+    /// True if the arena is packed and was not decoded; `arena` is empty then.
+    pub(crate) is_missing: bool,
 }
 
 impl fmt::Debug for Symbols<'_> {
@@ -91,7 +93,13 @@ impl<'a> Symbols<'a> {
         self.starts.symbol_count
     }
 
-    /// Returns the bytes of all symbols, concatenated. They are not checked.
+    /// Refuses symbols whose arena is packed and was not decoded.
+    pub(crate) const fn expect_arena(&self) -> Result<()> {
+        if self.is_missing { Err(Error::PackedArena) } else { Ok(()) }
+    }
+
+    /// Returns the bytes of all symbols, concatenated; empty if the arena is packed and was not decoded. They are not
+    /// checked.
     #[must_use]
     pub const fn arena(&self) -> &'a [u8] {
         self.arena
@@ -141,6 +149,8 @@ impl<'a> Symbols<'a> {
     fn proved(&self, id: SymbolId, start: u64, end: u64) -> Result<Range<usize>> {
         let usable = start <= end && end <= length(self.arena.len());
         let (true, Ok(from), Ok(to)) = (usable, usize::try_from(start), usize::try_from(end)) else {
+            // An arena that is missing is empty, so that no symbol lies in it.
+            self.expect_arena()?;
             return Err(corrupt(Rule::SymbolsStarts, Place::Symbol(id.0.into()), end, length(self.arena.len())));
         };
         if let Some(proofs) = &self.proofs {

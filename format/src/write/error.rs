@@ -132,6 +132,9 @@ pub enum BuildError {
         /// The least that it may have.
         least: usize,
     },
+    /// There is no memory for packing the arena.
+    #[error("out of memory while the arena is packed")]
+    Pack,
     /// The meta section would be too long.
     #[error("external labels, annotations and origins of {len} bytes exceed the limit of {MAX_META_LEN}")]
     MetaLen {

@@ -34,6 +34,8 @@ pub struct BlockMeta {
     pub policy: LabelPolicy,
     /// The version of the planner that chose the tables; 0 for none.
     pub planner_version: u32,
+    /// True if the arena is packed: the block is an archive. Not part of the meta section.
+    pub archive: bool,
 }
 
 impl Default for BlockMeta {
@@ -50,6 +52,7 @@ impl Default for BlockMeta {
             metrics: MetricSet::new(),
             policy: LabelPolicy::NONE,
             planner_version: 0,
+            archive: false,
         }
     }
 }

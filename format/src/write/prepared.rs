@@ -8,8 +8,9 @@ use super::meta::Content;
 use super::{BlockBuilder, BlockMeta, BuildError, MetricRecords};
 use crate::bits::BitWriter;
 use crate::identity::{BlockId, BlockIdHasher, Fingerprint};
-use crate::layout::SectionKind;
+use crate::layout::{PACKED_ARENA, SectionKind};
 use crate::number::length;
+use crate::packed;
 
 /// The rows of a keyset's table that are written later.
 #[derive(Clone, Copy, Debug)]
@@ -57,19 +58,25 @@ impl PreparedBlock {
         let meta_section = meta.encode(&content)?;
         let metrics =
             if meta.metrics.is_empty() { Vec::new() } else { MetricRecords::from_set(&meta.metrics)?.encode()? };
-        let features = [0; 3];
+        let (symbols, mut arena) = builder.symbols.finish();
+        let packed = if meta.archive { packed::encode(&arena).map_err(|_| BuildError::Pack)? } else { None };
+        let mut arena_kind = SectionKind::Arena;
+        let mut features = [0; 3];
+        if let Some(packed) = packed {
+            (arena, arena_kind, features[0]) = (packed, SectionKind::PackedArena, PACKED_ARENA);
+        }
         let mut id = BlockIdHasher::new(version_and_features(features), &meta_section, &catalogue);
         if !metrics.is_empty() {
             id.add_optional(SectionKind::MetricMetadata.code(), 0, &metrics);
         }
         let block_id = id.finish(meta.time.map(|time| time.start));
-        let (symbols, arena) = builder.symbols.finish();
         let rows = if builder.later.tables.is_empty() { builder.rows.finish() } else { builder.rows.finish_aligned() };
         let closing = if builder.later.tables.is_empty() { 0 } else { length(CLOSING.len()) };
         let rows_len = length(rows.len()) + builder.later.len + closing;
 
         let mut sections = vec![meta_section, catalogue, symbols, rows, members, arena];
         let mut kinds: Vec<SectionKind> = SectionKind::REQUIRED.to_vec();
+        kinds.push(arena_kind);
         if !metrics.is_empty() {
             sections.push(metrics);
             kinds.push(SectionKind::MetricMetadata);

@@ -264,9 +264,9 @@ impl<B: BlockSink> Assembler<B> {
     }
 
     fn meta(&self) -> BlockMeta {
-        let AssembleOptions { policy, external_labels, annotations, .. } = &self.options;
+        let AssembleOptions { policy, external_labels, annotations, archive, .. } = &self.options;
         let (external_labels, annotations) = (external_labels.clone(), annotations.clone());
-        BlockMeta { external_labels, annotations, policy: *policy, ..BlockMeta::default() }
+        BlockMeta { external_labels, annotations, policy: *policy, archive: *archive, ..BlockMeta::default() }
     }
 
     /// Seals some series into a block, and gives it to the sink.

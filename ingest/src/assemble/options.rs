@@ -19,6 +19,8 @@ pub struct AssembleOptions {
     pub policy: LabelPolicy,
     /// Layout of the blocks.
     pub layout: Layout,
+    /// If true, blocks are archives: their arena is packed.
+    pub archive: bool,
     /// External labels of each block, sorted by name.
     pub external_labels: Vec<(String, String)>,
     /// Annotations of each block, sorted by key.
@@ -64,6 +66,7 @@ impl Default for AssembleOptions {
         Self {
             policy: LabelPolicy::default(),
             layout: Layout::default(),
+            archive: false,
             external_labels: Vec::new(),
             annotations: Vec::new(),
             window: None,

@@ -189,6 +189,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
         keep_float_labels: arguments.keep_float_labels,
         assemble: AssembleOptions {
             layout: arguments.layout.into(),
+            archive: arguments.archive,
             external_labels: arguments::sorted("--external-label", arguments.external_labels.clone())?,
             annotations: arguments::sorted("--annotation", arguments.annotations.clone())?,
             window: arguments.window,

@@ -20,6 +20,8 @@ pub enum Entry<'v> {
     Count { of: &'static str, count: u64 },
     /// A section.
     Section { name: String, id: u32, offset: u64, length: u64 },
+    /// Length of a packed arena, and of its section.
+    PackedArena { arena: u64, packed: u64 },
     /// Checksums of the chunks, at the end of the file.
     Checks { chunks: u64, offset: u64 },
     /// Metadata of the block.
@@ -134,6 +136,7 @@ impl fmt::Display for Entry<'_> {
             }
             Self::Count { of, count } => write!(f, "{of} {count}"),
             Self::Section { name, id, offset, length } => write!(f, "  {name} {id} offset {offset} length {length}"),
+            Self::PackedArena { arena, packed } => write!(f, "arena {arena} bytes packed into {packed}"),
             Self::Checks { chunks, offset } => write!(f, "checks {chunks} offset {offset}"),
             Self::Meta(meta) => meta.fmt(f),
             Self::Symbol { id, symbol } => write!(f, "  {id} {}", Escaped(symbol)),

@@ -85,6 +85,9 @@ impl<'v> Dump<'v, '_> {
             let name = crate::section_name(&section);
             self.take(Entry::Section { name, id: section.id, offset: section.offset, length: section.length })?;
         }
+        if let Some(packed) = self.view.packed_arena()? {
+            self.take(Entry::PackedArena { arena: packed.arena_len(), packed: packed.section_len() })?;
+        }
         let grid = self.view.frame().grid();
         self.take(Entry::Checks { chunks: grid.chunk_count(), offset: grid.end })
     }

@@ -27,7 +27,9 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
     writeln!(out, "  series     {}{labels}", count(summary.series))?;
     writeln!(out, "  keysets    {}", count(summary.keysets.into()))?;
     writeln!(out, "  keys       {} with {} values", count(summary.keys.into()), count(summary.values))?;
-    writeln!(out, "  symbols    {} in {}", count(summary.symbols.into()), human::bytes(summary.symbol_bytes))?;
+    let packed = summary.packed_symbol_bytes.map(|bytes| format!(", packed into {}", human::bytes(bytes)));
+    let (symbols, bytes) = (count(summary.symbols.into()), human::bytes(summary.symbol_bytes));
+    writeln!(out, "  symbols    {symbols} in {bytes}{}", packed.unwrap_or_default())?;
     if summary.inner_tables > 0 || summary.list_pools > 0 {
         let tables = count(summary.inner_tables.into());
         writeln!(out, "  factored   {tables} inner tables, {} list pools", count(summary.list_pools.into()))?;

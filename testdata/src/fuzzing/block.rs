@@ -31,7 +31,8 @@ pub fn mutated_block(program: &[u8]) -> Vec<u8> {
 
 fn read_and_check(bytes: &[u8], is_thorough: bool) {
     read_some(bytes, FIRST, is_thorough);
-    if let Ok(view) = BlockView::open(bytes) {
+    let mut arena = Vec::new();
+    if let Ok(view) = BlockView::open_unpacked(bytes, &mut arena) {
         sound::check(&view, is_thorough);
     }
 }

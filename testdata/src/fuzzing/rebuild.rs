@@ -167,6 +167,7 @@ fn block_meta(view: &BlockView<'_>) -> Result<BlockMeta> {
         metrics: view.metric_metadata()?.iter().collect::<Result<_>>()?,
         policy: meta.policy(),
         planner_version: meta.planner_version(),
+        archive: view.packed_arena()?.is_some(),
     })
 }
 

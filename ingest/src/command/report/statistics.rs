@@ -33,7 +33,8 @@ impl Statistics {
     pub(crate) fn add(&mut self, sealed: &SealedBlock) -> Result<()> {
         self.most_store_series = self.most_store_series.max(sealed.store_series as u64);
         self.most_store_memory = self.most_store_memory.max(sealed.store_memory as u64);
-        let block = BlockView::open(&sealed.block)?;
+        let mut arena = Vec::new();
+        let block = BlockView::open_unpacked(&sealed.block, &mut arena)?;
         for keyset in block.keysets() {
             let keyset = keyset?;
             let (labels, series) = (keyset.keys()?.count() as u64, keyset.series()?.count() as u64);
