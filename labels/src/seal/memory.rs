@@ -31,7 +31,7 @@ const PER_KEYSET: usize = 400;
 const PER_KEYSET_KEY: usize = 40;
 
 /// For the planner, per label of a series, per keyset, and per key of a keyset.
-const PLANNER_PER_CODE: usize = 6;
+const PLANNER_PER_CODE: usize = 4;
 const PLANNER_PER_KEYSET: usize = 150;
 const PLANNER_PER_KEYSET_KEY: usize = 40;
 
