@@ -189,7 +189,7 @@ fn malformed_records_are_skipped_or_end_the_run_as_on_one_thread() {
 fn blocks_are_cut_by_memory_where_one_thread_cuts_them() {
     for capture in captures() {
         let mut options = options(capture.format);
-        options.assemble.max_memory = Some(5 << 20);
+        options.assemble.max_memory = Some(3 << 20);
         let found = same(capture.name, &capture.content(), &options);
         assert_eq!(found.error, None, "{}", capture.name);
         assert!(found.blocks.len() > 1, "{}: {} blocks", capture.name, found.blocks.len());
