@@ -38,7 +38,8 @@ pub struct AssembleOptions {
     /// Maximum number of series per block.
     pub max_series: u32,
     /// Number of distinct names and values of a store after which another block begins. A store has no more keys,
-    /// values of a key, or dictionary rows than these. Ignored for one block: its store is full later, which is an error.
+    /// values of a key, or dictionary rows than these. Ignored for one block: its store is full later, which is an
+    /// error.
     pub max_symbols: u32,
     /// Maximum number of windows. Exceeding it is an error.
     pub max_windows: usize,

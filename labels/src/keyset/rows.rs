@@ -7,8 +7,8 @@ use crate::error::{Counted, LabelError};
 use crate::number_index::NumberIndex;
 use crate::store::StoreRef;
 
-/// Codes in a chunk of rows, at most: 64 KiB. The allocator takes chunks of this size from its heap; it would map larger
-/// ones from the system each time.
+/// Codes in a chunk of rows, at most: 64 KiB. The allocator takes chunks of this size from its heap; it would map
+/// larger ones from the system each time.
 const CHUNK_LEN: usize = 1 << 14;
 
 /// List of keys, and the series that have exactly these keys: rows of value codes.

@@ -4,8 +4,8 @@ use chronoxide_planner::Layout;
 
 use crate::keyset::{KeysetStore, StoreCounts};
 
-// Memory of sealing on top of the store, in bytes per item. Each is an upper bound for buffers that need not exist at the
-// same time, measured for stores of many shapes (`labels/tests/memory.rs`).
+// Memory of sealing on top of the store, in bytes per item. Each is an upper bound for buffers that need not exist at
+// the same time, measured for stores of many shapes (`labels/tests/memory.rs`).
 
 /// Per byte of a string: the section, which grows to twice its content, and the block.
 const PER_TEXT_BYTE: usize = 3;
