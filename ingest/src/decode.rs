@@ -7,7 +7,8 @@ use chronoxide_format::metadata::MetricMetadata;
 use crate::columns::{MessageDecoder, RowsError};
 use crate::error::DecodeError;
 use crate::input::Format;
-use crate::otlp::{Level, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
+use crate::otlp::{Level, Needs, OtlpSink, Point, decode_otlp_json, decode_otlp_proto};
+use crate::parts::{Parts, PartsDecoder, Span};
 use crate::prometheus::proto::decode_metric_family;
 use crate::prometheus::remote_write::decode_remote_write;
 use crate::prometheus::text::{TextDecoder, TimestampUnit};
@@ -29,14 +30,50 @@ pub(crate) struct Decoder {
     messages: MessageDecoder,
     /// Maximum length of a decompressed record.
     max_len: usize,
+    /// Decoder to parts on this thread, and its buffer.
+    ahead: Option<(PartsDecoder, Parts)>,
+}
+
+/// Parts of a record, if it was decoded on another thread.
+#[derive(Clone, Copy)]
+pub(crate) enum DecodedAhead<'p> {
+    /// The record was not decoded.
+    Not,
+    /// The record is malformed or has too many parts.
+    Refused,
+    /// Parts of the record.
+    Parts(&'p Parts, &'p Span),
 }
 
 impl Decoder {
-    pub(crate) fn new(format: Format, max_len: usize, keeps_float_labels: bool) -> Self {
-        let unit = if format == Format::OpenMetrics { TimestampUnit::Seconds } else { TimestampUnit::ByShape };
-        let text = TextDecoder::new(unit);
+    /// Creates a decoder for a sink with these needs.
+    pub(crate) fn new(format: Format, max_len: usize, keeps_float_labels: bool, needs: Needs) -> Self {
+        let text = TextDecoder::new(timestamp_unit(format));
         let text = if keeps_float_labels { text.keep_float_labels() } else { text };
-        Self { format, text, messages: MessageDecoder::new(max_len), max_len }
+        let ahead = parts_decoder(format, needs).map(|decoder| (decoder, Parts::default()));
+        Self { format, text, messages: MessageDecoder::new(max_len), max_len, ahead }
+    }
+
+    /// Gives the parts of a whole record to a sink, after it was decoded here or `ahead`. Returns `None` if it must be
+    /// decoded by [`record`](Self::record): nothing went to the sink then.
+    ///
+    /// The assembler treats parts and records differently: its caches, whose memory counts, recognize parts by their
+    /// bytes. Thus a record is taken as parts whenever it has them, on any number of threads.
+    pub(crate) fn parts<S: RecordSink>(
+        &mut self,
+        record: &[u8],
+        ahead: DecodedAhead<'_>,
+        sink: &mut S,
+    ) -> Option<Result<(), DecodeError<<S as OtlpSink>::Error>>> {
+        match (ahead, &mut self.ahead) {
+            (DecodedAhead::Parts(parts, span), _) => Some(replay(self.format, &mut self.text, parts, span, sink)),
+            (DecodedAhead::Refused, _) | (_, None) => None,
+            (DecodedAhead::Not, Some((decoder, parts))) => {
+                parts.clear();
+                let span = decoder.decode(record, parts)?;
+                Some(replay(self.format, &mut self.text, parts, &span, sink))
+            }
+        }
     }
 
     /// Decodes a record. If it is malformed, the sink may have got parts of it.
@@ -85,6 +122,40 @@ impl Decoder {
             // Decoding a message twice would change dictionaries. A malformed one gives nothing but whole series.
             Format::Arrow => Ok(()),
             _ => self.record(bytes, &mut Nothing),
+        }
+    }
+}
+
+/// Returns the decoder of records to parts, if records of this format have parts.
+pub(crate) fn parts_decoder(format: Format, needs: Needs) -> Option<PartsDecoder> {
+    PartsDecoder::new(format, timestamp_unit(format), needs)
+}
+
+fn timestamp_unit(format: Format) -> TimestampUnit {
+    if format == Format::OpenMetrics { TimestampUnit::Seconds } else { TimestampUnit::ByShape }
+}
+
+/// Gives the parts of a record to a sink.
+fn replay<S: RecordSink>(
+    format: Format,
+    text: &mut TextDecoder,
+    parts: &Parts,
+    span: &Span,
+    sink: &mut S,
+) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
+    match format {
+        Format::OtlpJson => parts.replay(span, sink),
+        Format::SeriesJson => {
+            let mut give = || {
+                sink.series_begins()?;
+                parts.series(span).try_for_each(|(name, value)| sink.label(name, value))?;
+                sink.series_ends()
+            };
+            give().map_err(DecodeError::Sink)
+        }
+        _ => {
+            let (labels, time) = parts.sample(span);
+            Ok(text.sample(labels, time, sink)?)
         }
     }
 }

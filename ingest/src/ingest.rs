@@ -4,6 +4,7 @@ mod columns;
 mod wal;
 
 use std::fs::File;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -11,9 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::assemble::{AssembleOptions, Assembler, BlockSink};
-use crate::decode::{Decoder, is_cut_off};
-use crate::error::{BrokenRecord, IngestError};
-use crate::input::{Ahead, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
+use crate::decode::{DecodedAhead, Decoder, is_cut_off, parts_decoder};
+use crate::error::{BrokenRecord, DecodeError, IngestError};
+use crate::input::{Ahead, BatchRecord, Decoding, Format, Position, ReadAhead, Record, RecordContent, Records, Source};
+use crate::otlp::OtlpSink;
 use crate::prometheus::tsdb::{TsdbBlock, TsdbError};
 use crate::report::{Report, Warning};
 use crate::timings::Timings;
@@ -27,6 +29,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Series of a TSDB block between two progress reports.
 const SERIES_PER_PROGRESS_REPORT: u64 = 1 << 12;
 
+/// Maximum number of decoding threads of an input. One thread assembles what the others decode: it is busy before more
+/// of them are.
+const MAX_THREADS: usize = 8;
+
 /// Options of [`Ingest`].
 #[derive(Debug, Clone)]
 pub struct IngestOptions {
@@ -36,8 +42,13 @@ pub struct IngestOptions {
     pub max_record_len: usize,
     /// If true, skip and count malformed records; if false, stop at the first.
     ///
-    /// Skipping costs a second decoding of each record, so that no part of a malformed one is kept.
+    /// For formats that are not decoded on several threads, skipping costs a second decoding of each record, so that no
+    /// part of a malformed one is kept.
     pub skip_broken_records: bool,
+    /// Number of threads that decode records of an input as OTLP JSON, series JSON or exposition text. If `None`, one
+    /// per core, at most 8. Small inputs, and all with 1, are decoded on the thread of the run. Blocks and reports do
+    /// not depend on it.
+    pub threads: Option<NonZeroUsize>,
     /// If true, keep values of `le` and `quantile` in exposition text as written. If false, store them like Prometheus
     /// 3: `1` becomes `1.0`.
     pub keep_float_labels: bool,
@@ -51,6 +62,7 @@ impl Default for IngestOptions {
             format: None,
             max_record_len: DEFAULT_MAX_RECORD_LEN,
             skip_broken_records: false,
+            threads: None,
             keep_float_labels: false,
             assemble: AssembleOptions::default(),
         }
@@ -174,24 +186,26 @@ impl<B: BlockSink> Ingest<B> {
             return Ok(());
         }
         let records_before = self.seen();
-        let mut decoder = Decoder::new(format, self.options.max_record_len, self.options.keep_float_labels);
+        let (max_len, needs) = (self.options.max_record_len, self.assembler.needs());
+        let mut decoder = Decoder::new(format, max_len, self.options.keep_float_labels, needs);
         // Parquet needs random access: rows are found from the end of the file.
         let mut copy = if format == Format::Parquet { Some(columns::Copy::new(&name)?) } else { None };
 
         let (source, blank_lines) = if is_at_hand {
             while let Some(record) = records.next_record()? {
-                self.take_or_copy(record, &mut decoder, &mut copy, &name)?;
+                let record = BatchRecord { record, decoded: DecodedAhead::Not, decoding: Duration::ZERO };
+                self.take_or_copy(&record, &mut decoder, &mut copy, &name)?;
             }
             self.report_progress(&name, &position)?;
             let blank_lines = records.blank_lines();
             (records.into_source(), blank_lines)
         } else {
-            let ahead = ReadAhead::new(records)?;
+            let mut ahead = ReadAhead::new(records, self.decoding(format))?;
             loop {
                 match ahead.next(POLL_INTERVAL)? {
                     Ahead::Batch(batch) => {
                         for record in batch.records() {
-                            self.take_or_copy(record, &mut decoder, &mut copy, &name)?;
+                            self.take_or_copy(&record, &mut decoder, &mut copy, &name)?;
                         }
                         ahead.give_back(batch);
                     }
@@ -311,27 +325,41 @@ impl<B: BlockSink> Ingest<B> {
         report.records + report.skipped.broken_records + report.torn_records
     }
 
+    /// Returns how the records of an input are decoded ahead.
+    fn decoding(&self, format: Format) -> Decoding {
+        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
+        let threads = self.options.threads.map_or_else(cores, NonZeroUsize::get);
+        // A single thread would only wait for this one, or this one for it.
+        let count = if threads == 1 { 0 } else { threads };
+        let needs = self.assembler.needs();
+        Decoding {
+            decoders: (0..count).filter_map(|_| parts_decoder(format, needs)).collect(),
+            max_memory: self.options.assemble.max_memory,
+            is_timed: self.timings.is_some(),
+        }
+    }
+
     /// Takes a record, or copies it if the input is copied.
     fn take_or_copy(
         &mut self,
-        record: Record<'_>,
+        record: &BatchRecord<'_>,
         decoder: &mut Decoder,
         copy: &mut Option<columns::Copy>,
         input: &str,
     ) -> Result<(), IngestError> {
-        match (copy, record.content) {
+        match (copy, record.record.content) {
             (Some(copy), RecordContent::Whole(bytes)) => copy.append(bytes),
             _ => self.take_timed(record, decoder, input),
         }
     }
 
-    fn take_timed(&mut self, record: Record<'_>, decoder: &mut Decoder, input: &str) -> Result<(), IngestError> {
+    fn take_timed(&mut self, record: &BatchRecord<'_>, decoder: &mut Decoder, input: &str) -> Result<(), IngestError> {
         if self.timings.is_none() {
             return self.take(record, decoder, input);
         }
         let (started, before) = (Instant::now(), self.assembler.report().points);
         self.take(record, decoder, input)?;
-        let took = started.elapsed();
+        let took = started.elapsed() + record.decoding;
         let points = self.assembler.report().points - before;
         if let Some(timings) = &mut self.timings {
             timings.add(took, points);
@@ -339,7 +367,8 @@ impl<B: BlockSink> Ingest<B> {
         Ok(())
     }
 
-    fn take(&mut self, record: Record<'_>, decoder: &mut Decoder, input: &str) -> Result<(), IngestError> {
+    fn take(&mut self, record: &BatchRecord<'_>, decoder: &mut Decoder, input: &str) -> Result<(), IngestError> {
+        let &BatchRecord { record, decoded, .. } = record;
         let (bytes, is_unterminated) = match record.content {
             RecordContent::Whole(bytes) => (bytes, false),
             RecordContent::Unterminated(bytes) => (bytes, true),
@@ -358,6 +387,14 @@ impl<B: BlockSink> Ingest<B> {
         if is_unterminated && decoder.may_end_in_number(bytes) {
             self.torn(record, bytes.len() as u64, None, input);
             return Ok(());
+        }
+        // Parts are those of a whole record.
+        if !is_unterminated && let Some(result) = decoder.parts(bytes, decoded, &mut self.assembler) {
+            return match result.map_err(DecodeError::split) {
+                Ok(()) => Ok(self.assembler.record_ends(bytes.len())?),
+                Err(Ok(error)) => self.broken(record, input, error.into()),
+                Err(Err(error)) => Err(error.into()),
+            };
         }
         // The assembler keeps all parts it gets, so a record that may be skipped is checked first.
         if (self.options.skip_broken_records || is_unterminated)

@@ -15,6 +15,7 @@
 //! | [`series`] | the sink of series with labels |
 //! | [`series_json`] | JSON objects of label names and values |
 //! | [`columns`] | rows of Parquet files and Arrow IPC |
+//! | `parts` | parts of decoded records, which threads give to each other |
 //! | `decode` | decoding of records of any format |
 //! | [`assemble`] | points to labels, series to windows and blocks |
 //! | [`ingest`] | a run over inputs |
@@ -47,6 +48,7 @@ pub mod ingest;
 pub mod input;
 pub mod names;
 pub mod otlp;
+mod parts;
 pub mod prometheus;
 pub mod protobuf;
 pub mod publish;

@@ -90,6 +90,33 @@ fn blocks_have_no_more_series_than_allowed_and_lose_none() {
     }
 }
 
+/// No test can push 2^32 symbols, so the limit is lowered.
+#[test]
+fn a_store_is_cut_before_its_symbols_are_exhausted() {
+    let (bytes, expected) = windows(600, 0..2);
+    let all: BTreeSet<Labels> = expected.into_values().flatten().collect();
+    let most_labels = all.iter().map(BTreeMap::len).max().unwrap() as u32;
+    let mut counts = Vec::new();
+    for max_symbols in [1, 100, 300, u32::MAX] {
+        let assemble = AssembleOptions { max_symbols, ..AssembleOptions::default() };
+        let (report, blocks) = ingested(bytes.clone(), assemble.clone()).unwrap();
+        assert_eq!(by_window(&blocks), BTreeMap::from([(None, all.clone())]), "{max_symbols}");
+        assert_eq!(report.blocks, blocks.len() as u64);
+        for block in &blocks {
+            let view = BlockView::open(block).unwrap();
+            let (symbols, series) = (view.symbols().count(), view.series_count().unwrap());
+            // A block of a single series has the symbols of that.
+            let limit = if series == 1 { 2 * most_labels } else { max_symbols };
+            assert!(symbols <= limit, "{max_symbols}: {symbols} symbols of {series} series");
+        }
+        counts.push(blocks.len());
+        // One block has no place for the rest: it takes all, up to the limit of the store.
+        let (_, blocks) = ingested(bytes.clone(), AssembleOptions { one_block: true, ..assemble }).unwrap();
+        assert_eq!(blocks.len(), 1);
+    }
+    assert!(counts.is_sorted_by(|more, fewer| more > fewer) && counts[3] == 1, "{counts:?}");
+}
+
 #[test]
 fn a_stream_of_known_series_is_not_cut() {
     let (bytes, _) = windows(500, 0..1);

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 
 use crate::error::{Counted, LabelError};
+use crate::growth::push;
 use crate::number_index::NumberIndex;
 use crate::symbols::{StoreSymbolId, SymbolTable};
 
@@ -39,7 +40,7 @@ impl Ends {
         while (self.wraps.len() as u64) < end as u64 >> 32 {
             self.wraps.push(id);
         }
-        self.low.push(end as u32);
+        push(&mut self.low, end as u32);
     }
 
     /// Returns the end of a string, or `None` if the id is out of range.
@@ -73,6 +74,11 @@ impl<H: BuildHasher> ArenaSymbolTable<H> {
     /// and for other tables keyed by the same strings.
     pub(crate) fn hash(&self, text: &str) -> u64 {
         hash_text(&self.hasher, text)
+    }
+
+    /// Returns the length of all strings in bytes.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
     }
 
     /// Returns the string with this id, or the empty string if the id is out of range.

@@ -30,6 +30,7 @@
 
 pub mod arena;
 pub mod error;
+mod growth;
 pub mod keyset;
 pub mod labelset;
 mod number_index;

@@ -193,7 +193,7 @@ impl<B: BlockSink> Assembler<B> {
     pub(super) fn check_memory_of_work(&mut self) -> Result<(), AssembleError> {
         if self.work >= ATTRIBUTES_PER_MEMORY_CHECK {
             self.work = 0;
-            if self.is_memory_exhausted() {
+            if self.has_max_symbols() || self.is_memory_exhausted() {
                 self.cut_and_restart()?;
             }
         }
@@ -236,6 +236,7 @@ impl<B: BlockSink> Assembler<B> {
     pub(super) fn is_full(&self) -> bool {
         let count = self.store.len();
         count > self.options.max_series as usize
+            || self.has_max_symbols()
             || count.is_multiple_of(SERIES_PER_MEMORY_CHECK) && self.is_memory_exhausted()
     }
 

@@ -17,6 +17,11 @@ impl<B> Assembler<B> {
         self.options.max_memory.is_some_and(|limit| self.memory_needed() > limit)
     }
 
+    /// Returns true if the store has as many symbols as the options allow.
+    pub(super) fn has_max_symbols(&self) -> bool {
+        !self.options.one_block && self.store.symbol_count() > self.options.max_symbols as usize
+    }
+
     /// Returns the peak memory of sealing all series in bytes. Costs no pass over them.
     fn memory_needed(&self) -> usize {
         let layouts = if self.options.compare_layouts { 2 } else { 1 };

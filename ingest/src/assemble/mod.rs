@@ -85,4 +85,4 @@ mod windows;
 pub use assembler::Assembler;
 pub use blocks::{BlockSink, SealedBlock};
 pub use error::AssembleError;
-pub use options::{AssembleOptions, DEFAULT_MAX_BLOCKS, DEFAULT_MAX_WINDOWS};
+pub use options::{AssembleOptions, DEFAULT_MAX_BLOCKS, DEFAULT_MAX_SYMBOLS, DEFAULT_MAX_WINDOWS};

@@ -12,6 +12,9 @@ pub const DEFAULT_MAX_WINDOWS: usize = 10_000;
 /// Default of [`AssembleOptions::max_blocks`].
 pub const DEFAULT_MAX_BLOCKS: u64 = 20_000;
 
+/// Default of [`AssembleOptions::max_symbols`]. A store has at most 2^32 - 1 symbols, and a series takes some of them.
+pub const DEFAULT_MAX_SYMBOLS: u32 = u32::MAX - (1 << 24);
+
 /// Options of [`Assembler`](super::Assembler).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssembleOptions {
@@ -36,6 +39,10 @@ pub struct AssembleOptions {
     pub time: Option<TimeRange>,
     /// Maximum number of series per block.
     pub max_series: u32,
+    /// Number of distinct names and values of a store after which another block begins. A store has no more keys,
+    /// values of a key, or dictionary rows than these. Ignored for one block: its store is full later, which is an
+    /// error.
+    pub max_symbols: u32,
     /// Maximum number of windows. Exceeding it is an error.
     pub max_windows: usize,
     /// Maximum number of blocks. Exceeding it is an error.
@@ -73,6 +80,7 @@ impl Default for AssembleOptions {
             separate_input_windows: false,
             time: None,
             max_series: u32::MAX,
+            max_symbols: DEFAULT_MAX_SYMBOLS,
             max_windows: DEFAULT_MAX_WINDOWS,
             max_blocks: DEFAULT_MAX_BLOCKS,
             max_memory: None,

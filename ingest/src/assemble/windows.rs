@@ -14,6 +14,9 @@ const WINDOW_OVERHEAD: usize = 96;
 /// Memory per start of a window in bytes, with nodes of the tree.
 const SEEN_LEN: usize = 24;
 
+/// Bits by which a set grows.
+const BITS_PER_GROWTH: usize = 512;
+
 /// First and last time, both inclusive, in nanoseconds since 1970.
 pub(super) type Times = (i64, i64);
 
@@ -209,7 +212,8 @@ fn set(bits: &mut BitVec, position: usize) -> usize {
     let mut grown = 0;
     if bits.len() <= position {
         let before = bits.capacity();
-        bits.resize(position + 1, false);
+        // Series arrive in the order of their numbers: growing for each of them would cost more than setting its bit.
+        bits.resize((position + 1).next_multiple_of(BITS_PER_GROWTH), false);
         grown = (bits.capacity() - before) / 8;
     }
     bits.set(position, true);

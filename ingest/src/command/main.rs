@@ -186,6 +186,7 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
         format: arguments.format.format(),
         max_record_len: memory.max_record_len,
         skip_broken_records: arguments.skip_bad_records,
+        threads: None,
         keep_float_labels: arguments.keep_float_labels,
         assemble: AssembleOptions {
             layout: arguments.layout.into(),

@@ -1,72 +1,46 @@
-//! Reading and decompressing on a separate thread, ahead of decoding.
+//! Reading and decompressing on a separate thread, and decoding on others, ahead of assembling.
 
-use std::ops::Range;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::record::{Record, RecordContent, Records};
+use super::batch::{BATCH_LEN, Batch};
+use super::gate::Gate;
+use super::record::Records;
 use super::source::Source;
+use super::workers::Workers;
 use crate::error::IngestError;
+use crate::parts::PartsDecoder;
 
-/// Target size of a batch in bytes. A longer record is a batch.
-const BATCH_LEN: usize = 1 << 20;
+/// Maximum number of batches that wait for assembling, per decoding thread.
+const WAITING: usize = 2;
 
-/// Maximum number of batches that wait for decoding. One more is being read, and one is being decoded: at most three
-/// records of the maximum length are in memory.
-const WAITING: usize = 1;
+/// Share of the memory limit that batches may take.
+const MEMORY_SHARE: usize = 32;
 
-/// Batch of records.
+/// How records are decoded ahead.
 #[derive(Default)]
-pub(crate) struct Batch {
-    bytes: Vec<u8>,
-    records: Vec<Entry>,
+pub(crate) struct Decoding {
+    /// A decoder for each thread. If there is none, records are not decoded ahead.
+    pub(crate) decoders: Vec<PartsDecoder>,
+    /// Memory limit of the run in bytes.
+    pub(crate) max_memory: Option<usize>,
+    /// If true, measure the time of each record.
+    pub(crate) is_timed: bool,
 }
 
-/// Record of a batch.
-struct Entry {
-    number: u64,
-    offset: u64,
-    kind: Kind,
-    bytes: Range<usize>,
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Whole,
-    Unterminated,
-    Torn { len: u64, expected: Option<u64> },
-    TooLong,
-    Damaged,
-}
-
-impl Batch {
-    fn push(&mut self, record: Record<'_>) {
-        let (kind, bytes): (Kind, &[u8]) = match record.content {
-            RecordContent::Whole(bytes) => (Kind::Whole, bytes),
-            RecordContent::Unterminated(bytes) => (Kind::Unterminated, bytes),
-            RecordContent::Torn { len, expected } => (Kind::Torn { len, expected }, &[]),
-            RecordContent::TooLong => (Kind::TooLong, &[]),
-            RecordContent::Damaged(reason) => (Kind::Damaged, reason.as_bytes()),
-        };
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        self.records.push(Entry { number: record.number, offset: record.offset, kind, bytes: start..self.bytes.len() });
+impl Decoding {
+    /// Returns the maximum number of batches that are being decoded or wait for assembling.
+    fn max_batches(&self) -> usize {
+        (WAITING * self.decoders.len()).max(1)
     }
 
-    /// Returns the records in order.
-    pub(crate) fn records(&self) -> impl Iterator<Item = Record<'_>> {
-        self.records.iter().map(|entry| {
-            let bytes = self.bytes.get(entry.bytes.clone()).unwrap_or_default();
-            let content = match entry.kind {
-                Kind::Whole => RecordContent::Whole(bytes),
-                Kind::Unterminated => RecordContent::Unterminated(bytes),
-                Kind::Torn { len, expected } => RecordContent::Torn { len, expected },
-                Kind::TooLong => RecordContent::TooLong,
-                Kind::Damaged => RecordContent::Damaged(str::from_utf8(bytes).unwrap_or_default()),
-            };
-            Record { number: entry.number, offset: entry.offset, content }
-        })
+    /// Returns the maximum length of these batches in bytes. One batch may be longer.
+    fn max_len(&self) -> usize {
+        let share = self.max_memory.map_or(usize::MAX, |limit| (limit / MEMORY_SHARE).max(2 * BATCH_LEN));
+        // A batch ends with the record that fills it.
+        share.min(self.max_batches() * 2 * BATCH_LEN)
     }
 }
 
@@ -80,61 +54,124 @@ pub(crate) enum Ahead {
     End(Box<Source>, u64),
 }
 
+/// Message of the reader thread, in the order of the input.
+enum Message {
+    /// Batch that is not decoded.
+    Batch(Batch),
+    /// Batch that is being decoded.
+    Decoding(Receiver<Batch>),
+    /// End of the input.
+    End(Box<Source>, u64),
+}
+
 /// Reader of records on a separate thread.
+///
+/// At most three records of the maximum length are in memory: one is being read, and one is in a batch, with its parts.
 pub(crate) struct ReadAhead {
-    batches: Receiver<Result<Ahead, IngestError>>,
+    messages: Receiver<Result<Message, IngestError>>,
+    /// Next batch, which is being decoded.
+    decoding: Option<Receiver<Batch>>,
     empty: SyncSender<Batch>,
+    gate: Arc<Gate>,
 }
 
 impl ReadAhead {
-    /// Starts the thread.
+    /// Starts the threads.
     ///
     /// # Errors
-    /// The thread cannot be started.
-    pub(crate) fn new(records: Records) -> Result<Self, IngestError> {
-        let (full, batches) = sync_channel(WAITING);
-        let (empty, returned) = sync_channel(WAITING + 1);
+    /// The reader thread cannot be started.
+    pub(crate) fn new(records: Records, decoding: Decoding) -> Result<Self, IngestError> {
+        let max_batches = decoding.max_batches();
+        let (full, messages) = sync_channel(max_batches);
+        let (empty, returned) = sync_channel(max_batches + 1);
+        let gate = Arc::new(Gate::new(decoding.max_len()));
+        let workers = Workers::start(decoding.decoders, decoding.is_timed);
+        let out = Out { full, returned, workers, gate: Arc::clone(&gate) };
         // Detached: a run that is stopped does not wait for a silent terminal or pipe.
         let reader = thread::Builder::new().name("read ahead".to_owned());
-        reader.spawn(move || read(records, &full, &returned)).map_err(IngestError::Thread)?;
-        Ok(Self { batches, empty })
+        reader.spawn(move || read(records, &out)).map_err(IngestError::Thread)?;
+        Ok(Self { messages, decoding: None, empty, gate })
     }
 
     /// Waits for the next message, at most for `timeout`.
-    pub(crate) fn next(&self, timeout: Duration) -> Result<Ahead, IngestError> {
-        match self.batches.recv_timeout(timeout) {
-            Ok(ahead) => ahead,
-            Err(RecvTimeoutError::Timeout) => Ok(Ahead::Nothing),
-            Err(RecvTimeoutError::Disconnected) => Err(IngestError::ReaderStopped),
+    pub(crate) fn next(&mut self, timeout: Duration) -> Result<Ahead, IngestError> {
+        let ended = |error| match error {
+            RecvTimeoutError::Timeout => Ok(Ahead::Nothing),
+            RecvTimeoutError::Disconnected => Err(IngestError::ReaderStopped),
+        };
+        if self.decoding.is_none() {
+            match self.messages.recv_timeout(timeout) {
+                Ok(Ok(Message::Batch(batch))) => return Ok(Ahead::Batch(batch)),
+                Ok(Ok(Message::End(source, blank_lines))) => return Ok(Ahead::End(source, blank_lines)),
+                Ok(Ok(Message::Decoding(batch))) => self.decoding = Some(batch),
+                Ok(Err(error)) => return Err(error),
+                Err(error) => return ended(error),
+            }
+        }
+        match self.decoding.as_ref().map(|batch| batch.recv_timeout(timeout)) {
+            Some(Ok(batch)) => {
+                self.decoding = None;
+                Ok(Ahead::Batch(batch))
+            }
+            Some(Err(error)) => ended(error),
+            None => Ok(Ahead::Nothing),
         }
     }
 
     /// Returns a batch to the thread, so that its memory is reused.
     pub(crate) fn give_back(&self, mut batch: Batch) {
-        batch.bytes.clear();
-        batch.records.clear();
+        self.gate.leave(batch.len());
+        batch.clear();
         // If the channel is full, the batch is not needed.
         let _ = self.empty.try_send(batch);
     }
 }
 
+impl Drop for ReadAhead {
+    fn drop(&mut self) {
+        self.gate.close();
+    }
+}
+
+/// Places to which the reader thread gives its batches.
+struct Out {
+    full: SyncSender<Result<Message, IngestError>>,
+    returned: Receiver<Batch>,
+    workers: Option<Workers>,
+    gate: Arc<Gate>,
+}
+
+impl Out {
+    /// Gives a batch to the run. Returns false if the run was stopped.
+    fn send(&self, batch: Batch) -> bool {
+        if !self.gate.enter(batch.len()) {
+            return false;
+        }
+        let message = match &self.workers {
+            Some(workers) => Message::Decoding(workers.decode(batch)),
+            None => Message::Batch(batch),
+        };
+        self.full.send(Ok(message)).is_ok()
+    }
+}
+
 /// Reads records until the end. Stops silently if the receiver was dropped.
-fn read(mut records: Records, full: &SyncSender<Result<Ahead, IngestError>>, returned: &Receiver<Batch>) {
+fn read(mut records: Records, out: &Out) {
     loop {
-        let mut batch = returned.try_recv().unwrap_or_default();
+        let mut batch = out.returned.try_recv().unwrap_or_default();
         let end = fill(&mut records, &mut batch);
-        if full.send(Ok(Ahead::Batch(batch))).is_err() {
+        if !out.send(batch) {
             return;
         }
         match end {
             Ok(false) => {}
             Ok(true) => {
                 let blank_lines = records.blank_lines();
-                let _ = full.send(Ok(Ahead::End(Box::new(records.into_source()), blank_lines)));
+                let _ = out.full.send(Ok(Message::End(Box::new(records.into_source()), blank_lines)));
                 return;
             }
             Err(error) => {
-                let _ = full.send(Err(error));
+                let _ = out.full.send(Err(error));
                 return;
             }
         }
@@ -143,7 +180,7 @@ fn read(mut records: Records, full: &SyncSender<Result<Ahead, IngestError>>, ret
 
 /// Fills a batch. Returns true if it is the last one. Records before an error remain in the batch.
 fn fill(records: &mut Records, batch: &mut Batch) -> Result<bool, IngestError> {
-    while batch.bytes.len() < BATCH_LEN && batch.records.len() < BATCH_LEN / 16 {
+    while !batch.is_full() {
         match records.next_record()? {
             Some(record) => batch.push(record),
             None => return Ok(true),

@@ -6,7 +6,10 @@
 //! | `detect` | detection of [`Format`] and framing |
 //! | `record` | [`Records`], the records of an input |
 //! | `found` | results of reading a record |
-//! | `ahead` | reading on a separate thread |
+//! | `ahead` | reading on a separate thread, and decoding on others |
+//! | `batch` | records between threads |
+//! | `gate` | bound of the bytes between threads |
+//! | `workers` | threads that decode |
 //! | `lines` | records that are lines of text |
 //! | `frames` | length-prefixed records, and inputs that are one record |
 //! | `values` | records that are JSON values over many lines |
@@ -19,19 +22,23 @@
 //! compression.
 
 mod ahead;
+mod batch;
 mod chunks;
 mod depth;
 mod detect;
 mod elements;
 mod found;
 mod frames;
+mod gate;
 mod lines;
 mod messages;
 mod record;
 mod source;
 mod values;
+mod workers;
 
-pub(crate) use ahead::{Ahead, ReadAhead};
+pub(crate) use ahead::{Ahead, Decoding, ReadAhead};
+pub(crate) use batch::BatchRecord;
 pub use detect::Format;
 pub use record::{Record, RecordContent, Records};
 pub use source::{Compression, Position, Source};

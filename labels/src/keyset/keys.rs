@@ -7,6 +7,7 @@ use hashbrown::HashTable;
 
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
+use crate::growth::push;
 use crate::number_index::NumberIndex;
 use crate::symbols::{StoreSymbolId, SymbolTable};
 
@@ -41,6 +42,10 @@ pub(crate) struct Keys {
     keys: Vec<Key>,
     /// Memory of all dictionaries in bytes, kept so that no pass over them is needed.
     dictionary_bytes: usize,
+    /// Number of values of all keys.
+    value_count: usize,
+    /// Bits of all codes of all series, if each has as many as the largest code of its key.
+    code_bits: u64,
     /// Key numbers by the hash of the name. Names are few: this table stays in the cache, which the table of all
     /// symbols does not.
     index: NumberIndex,
@@ -52,6 +57,8 @@ pub(crate) struct Key {
     pub(crate) name: StoreSymbolId,
     /// Symbol of each code.
     pub(crate) values: Vec<StoreSymbolId>,
+    /// Number of series with this key.
+    series_count: u32,
     /// Origin of its labels, [`Origin::Unknown`] if none or several were noted.
     origins: Origins,
     /// (Symbol, code) by the hash of the value. The key is the string instead of its symbol: one lookup in a small
@@ -87,7 +94,13 @@ impl Keys {
         }
         let key = Counted::Key.next(self.keys.len())?;
         let name = symbols.intern_hashed(hash, name)?;
-        self.keys.push(Key { name, values: Vec::new(), origins: Origins::default(), index: HashTable::new() });
+        self.keys.push(Key {
+            name,
+            values: Vec::new(),
+            series_count: 0,
+            origins: Origins::default(),
+            index: HashTable::new(),
+        });
         let keys = &self.keys;
         self.index
             .push(hash, |other| symbols.hash(keys.get(other as usize).map_or("", |key| symbols.text(key.name.0))));
@@ -130,10 +143,12 @@ impl Keys {
         }
         let code = Counted::Value.next(key.values.len())?;
         let symbol = symbols.intern_hashed(hash, value)?;
-        let before = key.estimated_bytes();
-        key.values.push(symbol);
+        let (before, bits_before) = (key.estimated_bytes(), key.bits());
+        push(&mut key.values, symbol);
         key.index.insert_unique(hash, (symbol, code), |&(symbol, _)| symbols.hash(symbols.text(symbol.0)));
         self.dictionary_bytes += key.estimated_bytes() - before;
+        self.value_count += 1;
+        self.code_bits += (key.bits() - bits_before) * u64::from(key.series_count);
         Ok(ValueCode(code))
     }
 
@@ -152,6 +167,28 @@ impl Keys {
     #[inline]
     pub(crate) fn has_value(&self, key: StoreKeyId, code: ValueCode) -> bool {
         self.keys.get(key.index()).is_some_and(|key| (code.0 as usize) < key.values.len())
+    }
+
+    /// Counts a new series with these keys.
+    #[inline]
+    pub(crate) fn count_series(&mut self, keys: &[StoreKeyId]) {
+        for key in keys {
+            if let Some(key) = self.keys.get_mut(key.index()) {
+                // A store has less than 2^32 series.
+                key.series_count += 1;
+                self.code_bits += key.bits();
+            }
+        }
+    }
+
+    /// Returns the number of values of all keys.
+    pub(crate) fn value_count(&self) -> usize {
+        self.value_count
+    }
+
+    /// Returns the length of all codes of all series in bytes, if each has as many bits as the largest of its key.
+    pub(crate) fn packed_bytes(&self) -> usize {
+        usize::try_from(self.code_bits / 8).unwrap_or(usize::MAX)
     }
 
     pub(crate) fn estimated_bytes(&self) -> usize {
@@ -181,6 +218,12 @@ impl Key {
             Origins { resource: false, point: true } => Origin::Point,
             _ => Origin::Unknown,
         }
+    }
+
+    /// Returns the bits of the largest code.
+    #[inline]
+    fn bits(&self) -> u64 {
+        u64::from(usize::BITS - self.values.len().saturating_sub(1).leading_zeros())
     }
 
     fn estimated_bytes(&self) -> usize {

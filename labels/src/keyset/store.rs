@@ -10,6 +10,7 @@ use super::keys::{Keys, LabelId, StoreKeyId, ValueCode};
 use super::rows::Keyset;
 use crate::arena::ArenaSymbolTable;
 use crate::error::{Counted, LabelError};
+use crate::growth::push;
 use crate::labelset::{self, MAX_LABELS, check_count, check_name, check_value};
 use crate::number_index::NumberIndex;
 use crate::store::{LabelSetStore, LabelSets, StoreRef};
@@ -49,6 +50,8 @@ pub struct KeysetStore<H = RandomState> {
     keyset_bytes: usize,
     /// Number of codes of all series.
     code_count: usize,
+    /// Number of refs and codes of the largest keyset.
+    largest_keyset: usize,
     /// Keyset and row of each series.
     places: Vec<Place>,
     /// Expected next series. Sources repeat their series in the same order, so this is usually the successor of the
@@ -91,6 +94,15 @@ pub(crate) struct StoreCounts {
     pub(crate) keyset_keys: usize,
     /// Number of labels of all series.
     pub(crate) codes: usize,
+    /// Number of refs and codes of the largest keyset.
+    pub(crate) largest_keyset: usize,
+    /// Length of the codes of all series in bytes, with the bits that they have in a block.
+    pub(crate) packed_bytes: usize,
+    pub(crate) series: usize,
+    pub(crate) values: usize,
+    pub(crate) symbols: usize,
+    /// Length of all strings in bytes.
+    pub(crate) text_len: usize,
 }
 
 /// Buffers that are reused for each series.
@@ -255,7 +267,9 @@ impl<H: BuildHasher> KeysetStore<H> {
         let before = keyset.estimated_bytes();
         let row = keyset.push(&self.hasher, hash, codes, series)?;
         self.keyset_bytes += keyset.estimated_bytes() - before;
-        self.places.push(Place { keyset: keyset_id, row });
+        self.largest_keyset = self.largest_keyset.max(keyset.len() * (codes.len() + 1));
+        self.keys.count_series(keyset.keys());
+        push(&mut self.places, Place { keyset: keyset_id, row });
         self.code_count += codes.len();
         Ok((series, true))
     }
@@ -353,6 +367,12 @@ impl<H: BuildHasher> KeysetStore<H> {
             keysets: self.keysets.len(),
             keyset_keys: self.keyset_keys,
             codes: self.code_count,
+            largest_keyset: self.largest_keyset,
+            packed_bytes: self.keys.packed_bytes(),
+            series: self.places.len(),
+            values: self.keys.value_count(),
+            symbols: self.symbols.len(),
+            text_len: self.symbols.text_len(),
         }
     }
 

@@ -243,28 +243,54 @@ impl<S: OtlpSink> Walk<'_, S> {
             return Ok(after);
         }
         if run.is_empty() {
-            self.attribute(level, bytes, end)?;
+            attribute(self.sink, level, bytes, end)?;
         } else {
-            let mut rest = fields;
-            while rest.offset() < after.offset()
-                && let Some(bytes) = rest.next_of_run()
-            {
-                self.attribute(level, bytes, rest.offset())?;
-            }
+            each_attribute(self.sink, level, fields, after.offset())?;
         }
         self.sink.encoded_attributes_end(level, run).map_err(DecodeError::Sink)?;
         Ok(after)
     }
+}
 
-    /// Gives an attribute, whose bytes end at `end`, to the sink.
-    #[inline]
-    fn attribute(&mut self, level: Level, bytes: &[u8], end: usize) -> Result<(), DecodeError<S::Error>> {
-        if self.sink.encoded_attribute(level, bytes).map_err(DecodeError::Sink)? {
-            return Ok(());
-        }
-        let (key, value) = key_value(Fields::new(bytes, end - bytes.len()))?;
-        self.sink.attribute(level, &key, &value.into_text()).map_err(DecodeError::Sink)
+/// Gives attributes, the only fields of a run, to a sink.
+#[inline]
+pub(crate) fn attributes<S: OtlpSink>(
+    sink: &mut S,
+    level: Level,
+    fields: Fields<'_>,
+) -> Result<(), DecodeError<S::Error>> {
+    let run = fields.run();
+    if sink.encoded_attributes(level, run).map_err(DecodeError::Sink)? {
+        return Ok(());
     }
+    each_attribute(sink, level, fields, fields.offset() + run.len())?;
+    sink.encoded_attributes_end(level, run).map_err(DecodeError::Sink)
+}
+
+/// Gives the attributes of a run, whose bytes end at `end`, to the sink.
+#[inline]
+fn each_attribute<S: OtlpSink>(
+    sink: &mut S,
+    level: Level,
+    mut fields: Fields<'_>,
+    end: usize,
+) -> Result<(), DecodeError<S::Error>> {
+    while fields.offset() < end
+        && let Some(bytes) = fields.next_of_run()
+    {
+        attribute(sink, level, bytes, fields.offset())?;
+    }
+    Ok(())
+}
+
+/// Gives an attribute, whose bytes end at `end`, to the sink.
+#[inline]
+fn attribute<S: OtlpSink>(sink: &mut S, level: Level, bytes: &[u8], end: usize) -> Result<(), DecodeError<S::Error>> {
+    if sink.encoded_attribute(level, bytes).map_err(DecodeError::Sink)? {
+        return Ok(());
+    }
+    let (key, value) = key_value(Fields::new(bytes, end - bytes.len()))?;
+    sink.attribute(level, &key, &value.into_text()).map_err(DecodeError::Sink)
 }
 
 /// Returns the kind of data of a field of a metric.

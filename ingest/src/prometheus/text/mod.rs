@@ -118,8 +118,7 @@ impl TextDecoder {
     /// The line is malformed: nothing of it went to the sink, and decoding can continue with the next line. Or the sink
     /// refuses a part.
     pub fn line<S: SeriesSink>(&mut self, line: &[u8], sink: &mut S) -> Result<(), TextError<S::Error>> {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = without_break(line);
         if self.is_at_end {
             let is_blank = line.trim_ascii().is_empty();
             return if is_blank { Ok(()) } else { Err(TextError::Line(LineError::AfterEnd)) };
@@ -143,14 +142,35 @@ impl TextDecoder {
             }
             Line::Sample => {
                 self.give_metadata(sink)?;
-                let float_label = match self.last_type {
-                    _ if self.keeps_float_labels => "",
-                    FamilyType::Histogram => "le",
-                    FamilyType::Summary => "quantile",
-                    _ => "",
-                };
-                give(&self.sample, float_label, &mut self.floats, sink).map_err(TextError::Sink)
+                let float_label = self.float_label();
+                give(self.sample.labels(), self.sample.time, float_label, &mut self.floats, sink)
+                    .map_err(TextError::Sink)
             }
+        }
+    }
+
+    /// Gives a sample, which a [`SampleParser`] parsed, to `sink`, like its [line](Self::line).
+    pub(crate) fn sample<'a, S: SeriesSink>(
+        &mut self,
+        labels: impl Iterator<Item = (&'a str, &'a str)>,
+        time: Option<i64>,
+        sink: &mut S,
+    ) -> Result<(), TextError<S::Error>> {
+        if self.is_at_end {
+            return Err(TextError::Line(LineError::AfterEnd));
+        }
+        self.give_metadata(sink)?;
+        let float_label = self.float_label();
+        give(labels, time, float_label, &mut self.floats, sink).map_err(TextError::Sink)
+    }
+
+    /// Returns the name of the labels whose values are floats.
+    fn float_label(&self) -> &'static str {
+        match self.last_type {
+            _ if self.keeps_float_labels => "",
+            FamilyType::Histogram => "le",
+            FamilyType::Summary => "quantile",
+            _ => "",
         }
     }
 
@@ -179,14 +199,47 @@ impl TextDecoder {
     }
 }
 
+/// Parser of single lines, without the lines before them.
+#[derive(Default)]
+pub(crate) struct SampleParser {
+    unit: TimestampUnit,
+    sample: Sample,
+}
+
+impl SampleParser {
+    /// Creates a parser for timestamps in this unit.
+    pub(crate) fn new(unit: TimestampUnit) -> Self {
+        Self { unit, ..Self::default() }
+    }
+
+    /// Returns the labels and the time of a sample, for [`TextDecoder::sample`]. Returns `None` if the line is
+    /// malformed or not a sample.
+    pub(crate) fn parse(&mut self, line: &[u8]) -> Option<(impl Iterator<Item = (&str, &str)>, Option<i64>)> {
+        let parsed = Line::parse(without_break(line), self.unit, &mut self.sample);
+        matches!(parsed, Ok(Line::Sample)).then(|| (self.sample.labels(), self.sample.time))
+    }
+}
+
+/// Returns a line without its line break.
+fn without_break(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
 /// Gives a sample to `sink`. The value of `float_label` is formatted like in Prometheus, if it is a float.
-fn give<S: SeriesSink>(sample: &Sample, float_label: &str, floats: &mut Floats, sink: &mut S) -> Result<(), S::Error> {
+fn give<'a, S: SeriesSink>(
+    labels: impl Iterator<Item = (&'a str, &'a str)>,
+    time: Option<i64>,
+    float_label: &str,
+    floats: &mut Floats,
+    sink: &mut S,
+) -> Result<(), S::Error> {
     sink.series_begins()?;
-    for (name, value) in sample.labels() {
+    for (name, value) in labels {
         let value = if name == float_label { floats.formatted(value) } else { value };
         sink.label(name, value)?;
     }
-    if let Some(time) = sample.time {
+    if let Some(time) = time {
         sink.points(time, time)?;
     }
     sink.series_ends()
