@@ -17,8 +17,8 @@ const ROW: u64 = 56;
 /// Memory per code of a row of a shared table: read, translated, sorted, and written.
 const CODE: u64 = 24;
 /// Memory per list: end, fingerprint and entry in a hash table, for itself and for its union with others, and the set
-/// of united lists.
-const LIST: u64 = 120;
+/// of united lists with its union and overlap.
+const LIST: u64 = 160;
 /// Memory per member of a list, encoded: in a list, in a union, in the lists of the output, and packed.
 const MEMBER: u64 = 12;
 /// Memory per code of a planned row: read, sorted, factored, packed.
