@@ -107,6 +107,11 @@ impl Scene {
         chosen.map(|(at, _, effect)| (at, effect)).collect()
     }
 
+    /// Returns true if all series of a block are there after the compaction.
+    pub fn has_after(&self, block: &[u8]) -> bool {
+        digests(block).iter().all(|digest| self.after.binary_search(digest).is_ok())
+    }
+
     fn originals(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.inputs.iter().chain([&self.bystander])
     }
