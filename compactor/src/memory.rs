@@ -86,8 +86,8 @@ pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
 fn input_memory(view: &BlockView<'_>, options: &CompactOptions, replan: bool) -> chronoxide_format::Result<u64> {
     let arena_len = view.symbols().arena().len() as u64;
     let mut bytes = u64::from(view.symbols().count()) * SYMBOL + arena_len;
-    // The decoded arena of an archive, and the frame of an archive to write.
-    bytes += arena_len * (u64::from(view.packed_arena()?.is_some()) + u64::from(options.archive));
+    // The decoded arena of an archive; the frame and the section of an archive to write.
+    bytes += arena_len * (u64::from(view.packed_arena()?.is_some()) + 2 * u64::from(options.archive));
     for key in (0..view.key_count()).map(KeyId) {
         bytes += u64::from(view.cardinality(key)?.unwrap_or_default()) * VALUE;
     }

@@ -18,10 +18,11 @@ use super::vocabulary::Vocabulary;
 use crate::CompactError;
 
 /// Approximate maximum number of rows of all sources in a piece.
-const PIECE_ROWS: usize = SAMPLED_ROWS * SAMPLES_A_PIECE;
-/// Rows of a source per sampled row; samples decide where to cut.
-const SAMPLED_ROWS: usize = 1 << 11;
-const SAMPLES_A_PIECE: usize = 8;
+const PIECE_ROWS: usize = 1 << 14;
+/// Maximum number of rows of a source per sampled row; samples decide where to cut.
+const MAX_SAMPLED_ROWS: usize = 1 << 11;
+/// Approximate maximum number of samples, unless there are more sources or [`MAX_SAMPLED_ROWS`] asks for more.
+const MAX_SAMPLES: usize = 1 << 16;
 
 /// Everything that merging rows reads.
 pub(crate) struct MergeContext<'a> {
@@ -282,7 +283,8 @@ impl SortedSource<'_> {
 }
 
 impl OpenKeyset<'_> {
-    /// Samples every 2,048th row of each source and cuts at every eighth sample, so that pieces are of similar size.
+    /// Samples rows of each source at equal distances, and cuts at each sample that completes a piece, so that pieces
+    /// are of similar size. The distance is shorter for many sources: a source adds up to one distance to a piece.
     pub(crate) fn pieces(&self) -> std::result::Result<Vec<Piece>, CompactError> {
         let lens: Vec<usize> = self.sources.iter().map(SortedSource::len).collect();
         let all: usize = lens.iter().sum();
@@ -305,14 +307,16 @@ impl OpenKeyset<'_> {
             return Ok(Vec::new());
         }
         let compared = self.choice.prefix.len();
-        let mut samples = Vec::with_capacity(all / SAMPLED_ROWS);
+        let distance = (PIECE_ROWS / self.sources.len()).max(all / MAX_SAMPLES).clamp(1, MAX_SAMPLED_ROWS);
+        let mut samples = Vec::with_capacity(all / distance);
         for source in &self.sources {
-            for row in (SAMPLED_ROWS..source.len()).step_by(SAMPLED_ROWS) {
+            for row in (distance..source.len()).step_by(distance) {
                 samples.push(source.row(row, compared).map_err(|error| source.error(error))?);
             }
         }
         samples.sort_unstable();
-        let mut cuts: Vec<Vec<u32>> = samples.into_iter().skip(SAMPLES_A_PIECE - 1).step_by(SAMPLES_A_PIECE).collect();
+        let of_piece = PIECE_ROWS / distance;
+        let mut cuts: Vec<Vec<u32>> = samples.into_iter().skip(of_piece - 1).step_by(of_piece).collect();
         cuts.dedup();
         Ok(cuts)
     }

@@ -10,9 +10,6 @@ use crate::parts::{Parts, PartsDecoder, Span};
 /// Target size of a batch in bytes. A longer record is a batch.
 pub(super) const BATCH_LEN: usize = 1 << 20;
 
-/// Maximum number of records of a batch.
-const MAX_RECORDS: usize = BATCH_LEN / 16;
-
 /// Batch of records, with their parts if they were decoded.
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -66,12 +63,13 @@ impl Batch {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.bytes.len() >= BATCH_LEN || self.records.len() >= MAX_RECORDS
+        self.len() >= BATCH_LEN
     }
 
-    /// Returns the length of the records in bytes.
+    /// Returns the memory of the records in bytes, without their parts. Entries of short records take more than the
+    /// records.
     pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() + self.records.len() * size_of::<Entry>()
     }
 
     pub(super) fn clear(&mut self) {
