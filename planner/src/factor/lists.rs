@@ -55,6 +55,7 @@ impl Lists {
     }
 
     /// Returns all lists in order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = List<'_>> {
         (0..self.ends.len() as u32).map(|number| self.list(number))
     }
@@ -122,6 +123,7 @@ impl<'a> List<'a> {
     }
 
     /// Returns the codes in order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
         let (mut bytes, mut code) = (self.bytes, 0_u32);
         (0..self.len as usize).map(move |_| {
