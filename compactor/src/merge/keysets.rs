@@ -21,7 +21,7 @@ use crate::CompactError;
 const PIECE_ROWS: usize = 1 << 14;
 /// Maximum number of rows of a source per sampled row; samples decide where to cut.
 const MAX_SAMPLED_ROWS: usize = 1 << 11;
-/// Approximate maximum number of samples, unless there are more sources or [`MAX_SAMPLED_ROWS`] asks for more.
+/// Approximate maximum number of samples of a keyset. Keysets with more than 2^27 rows have more.
 const MAX_SAMPLES: usize = 1 << 16;
 
 /// Everything that merging rows reads.

@@ -146,7 +146,7 @@ impl BlockBuilder {
     /// in memory. They are packed at once.
     ///
     /// # Errors
-    /// The same.
+    /// Returns the errors of [`Self::push_pool`].
     pub fn push_pool_from<L: Iterator<Item = u32>>(
         &mut self,
         table: TableId,
