@@ -12,7 +12,7 @@ pub const MAGIC: [u8; 8] = *b"\x89CXB\r\n\x1a\n";
 /// The major version that this crate reads and writes.
 pub const MAJOR: u16 = 0;
 /// The minor version; for major version 0 the number of the draft.
-pub const MINOR: u16 = 4;
+pub const MINOR: u16 = 5;
 
 /// Maximum bytes of a label name or value.
 pub const MAX_SYMBOL_LEN: u32 = 65_535;
@@ -39,6 +39,8 @@ pub const MAX_METRIC_TEXT_LEN: u32 = 65_535;
 pub const MAX_META_LEN: u64 = 1 << 24;
 /// Maximum window of the frame of a packed arena, in bytes.
 pub const MAX_PACKED_WINDOW: u64 = 1 << 23;
+/// Maximum number of upper bits of a split list: finding a member counts the ones before it (spec, section 8).
+pub const MAX_UPPER_BITS: u64 = 4096;
 /// Maximum bytes of a packed arena per byte of its frame, for arenas of more than [`FREE_PACKED_LEN`] bytes.
 pub const MAX_PACKED_RATIO: u64 = 256;
 /// Maximum bytes of an arena whose frame may have any length.
@@ -128,8 +130,8 @@ pub struct CatalogueHeader {
     pub table_widths: [u8; 3],
     /// Widths of `column_count`, `leaf_count`, `domain`.
     pub shape_widths: [u8; 3],
-    /// Widths of `table`, `list_count`, `member_count`, `offset`.
-    pub pool_widths: [u8; 4],
+    /// Widths of `table`, `list_count`, `member_count`, `low_width`, `offset`.
+    pub pool_widths: [u8; 5],
     /// Widths of `series_end`, `anchors`.
     pub keyset_widths: [u8; 2],
 }

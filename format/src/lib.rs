@@ -85,6 +85,7 @@ pub mod checksum;
 pub mod error;
 pub mod identity;
 pub mod layout;
+pub mod lists;
 pub mod metadata;
 mod number;
 pub mod packed;

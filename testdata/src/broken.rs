@@ -48,13 +48,15 @@ fn clauses() -> Vec<Broken> {
         let section = editor.section(SectionKind::Members);
         section[offset as usize + 1] ^= 1;
     };
-    let clauses: [(Rule, &str, Vec<u8>); 27] = [
+    let clauses: [(Rule, &str, Vec<u8>); 29] = [
         // A flipped bit in the version is damage.
         (Rule::HeaderChecksum, "major", in_place(PLAIN, |file| file[9] ^= 0x40)),
         (Rule::HeaderChecksum, "incompat", in_place(PLAIN, |file| file[12] ^= 1)),
         (Rule::SectionUnknown, "out-of-order", edit(PLAIN, unknown_section_first)),
         (Rule::CatalogueHeader, "domain-width", in_section(PLAIN, SectionKind::Catalogue, |bytes| bytes[34] = 0)),
         (Rule::Anchors, "second", edit(LISTS, second_anchor)),
+        (Rule::ListUpper, "more", edit(LISTS, |editor| set_upper_bit(editor, 1, true))),
+        (Rule::ListUpper, "long", long_split_list()),
         (Rule::MembersExtent, "anchors-without-lists", in_records(PLAIN, |editor| editor.records.keysets[0][1] = 1)),
         (Rule::FileLen, "room", in_place(PLAIN, |file| file.truncate(12))),
         (Rule::SymbolsPadding, "reserved", in_section(PLAIN, SectionKind::Symbols, |bytes| bytes[6] = 1)),
@@ -424,6 +426,8 @@ fn break_rule(rule: Rule) -> Vec<u8> {
         // The pool over `le` has the lists (0, 1, 3) and (0, 2): two ends of 3 bits, then members of 2 bits from byte
         // 1.
         Rule::ListMembers => edit(LISTS, |editor| editor.set_bits(Members, 10, 2, 0)),
+        Rule::PoolWidth => in_records(LISTS, |editor| editor.records.pools[0][3] = 3),
+        Rule::ListUpper => edit(LISTS, |editor| set_upper_bit(editor, 0, false)),
         Rule::ListOrder => lists_out_of_order(),
         Rule::ListUsed => unused_list(),
         Rule::ListColumn => in_shapes(LISTS, swap_last_domains),
@@ -570,6 +574,34 @@ fn too_deep() -> Vec<u8> {
     builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
 }
 
+/// Sets one of the upper bits of the first list of the second pool. It is split and has no low bits, and its members are
+/// rows 0 to 5: the upper bits are 1 and 0 by turns.
+fn set_upper_bit(editor: &mut BlockEditor, bit: u64, value: bool) {
+    let [_, lists, members, low_width, offset] = editor.records.pools[1];
+    assert_eq!((lists, low_width), (2, 0), "the golden block has such a pool");
+    let ends = lists * u64::from(chronoxide_format::bits::width(members));
+    editor.set_bits(SectionKind::Members, (offset + ends.div_ceil(8)) * 8 + bit, 1, value.into());
+}
+
+/// A plain list of 5,001 rows of 13 bits, said to be split into 12 low bits and 5,002 upper ones.
+fn long_split_list() -> Vec<u8> {
+    let mut builder = BlockBuilder::new(RowForm::BitPacked);
+    let names: Vec<String> = (0..5001).map(|number| format!("{number:04}")).chain(["k".into(), "l".into()]).collect();
+    let symbols: Vec<_> = names.iter().map(|symbol| builder.push_symbol(symbol).expect("in order")).collect();
+    let prefix = builder.push_key(symbols[5001], &symbols[..1]).expect("in order");
+    let suffix = builder.push_key(symbols[5002], &symbols[..5001]).expect("in order");
+    let all: Vec<u32> = (0..5001).collect();
+    let pool = builder.push_pool(TableId(suffix.0), &[&all]).expect("in order");
+    let columns = [Domain::Table(TableId(prefix.0)), Domain::Pool(pool)];
+    builder.push_keyset_table(&columns, &[0, 0]).expect("in order");
+    let block = builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta");
+    edit_block(&block, |editor| {
+        assert_eq!(editor.records.pools[0][3], 13, "the list is plain");
+        editor.records.pools[0][3] = 12;
+        editor.repack();
+    })
+}
+
 /// A pool with a list that no prefix has.
 fn unused_list() -> Vec<u8> {
     let mut builder = BlockBuilder::new(RowForm::BitPacked);
@@ -596,12 +628,15 @@ fn longest_leaves(editor: &mut BlockEditor) -> &mut Vec<u64> {
 
 /// Swaps two pools: their records, their bytes and the numbers by which columns refer to them.
 fn swap_pools(editor: &mut BlockEditor) {
-    let &[[table_a, lists_a, members_a, 0], [table_b, lists_b, members_b, middle]] = &editor.records.pools[..] else {
+    let &[[table_a, lists_a, members_a, low_a, 0], [table_b, lists_b, members_b, low_b, middle]] =
+        &editor.records.pools[..]
+    else {
         panic!("the golden block has two pools")
     };
     let end = editor.records.keysets.iter().map(|&[_, anchors]| anchors).filter(|&anchors| anchors > 0).min();
     let end = end.expect("a keyset with lists");
-    editor.records.pools = vec![[table_b, lists_b, members_b, 0], [table_a, lists_a, members_a, end - middle]];
+    editor.records.pools =
+        vec![[table_b, lists_b, members_b, low_b, 0], [table_a, lists_a, members_a, low_a, end - middle]];
     editor.section(SectionKind::Members)[..end as usize].rotate_left(middle as usize);
     let first = 1 + (editor.records.keys.len() + editor.records.tables.len()) as u64;
     for column in editor.records.shapes.iter_mut().flat_map(|shape| &mut shape.columns) {

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use chronoxide_format::layout::{
     ANCHOR_ROWS, CHUNK_LEN, CatalogueHeader, FREE_PACKED_LEN, Header, MAX_COLUMNS, MAX_DEPTH, MAX_LABELS, MAX_META_LEN,
-    MAX_METRIC_TEXT_LEN, MAX_PACKED_RATIO, MAX_PACKED_WINDOW, MAX_SECTIONS, MAX_SYMBOL_LEN, MetaHeader, MetricsHeader,
-    PackedArenaHeader, PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind, SymbolsHeader,
+    MAX_METRIC_TEXT_LEN, MAX_PACKED_RATIO, MAX_PACKED_WINDOW, MAX_SECTIONS, MAX_SYMBOL_LEN, MAX_UPPER_BITS, MetaHeader,
+    MetricsHeader, PackedArenaHeader, PairHeader, SYMBOL_GROUP, SectionEntry, SectionKind, SymbolsHeader,
 };
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_format::shard::shard_of;
@@ -134,6 +134,7 @@ fn limits_are_the_spec_s() {
         ("SYMBOL_GROUP", u64::from(SYMBOL_GROUP)),
         ("MAX_META_LEN", MAX_META_LEN),
         ("MAX_METRIC_TEXT_LEN", u64::from(MAX_METRIC_TEXT_LEN)),
+        ("MAX_UPPER_BITS", MAX_UPPER_BITS),
         ("MAX_PACKED_WINDOW", MAX_PACKED_WINDOW),
         ("MAX_PACKED_RATIO", MAX_PACKED_RATIO),
         ("FREE_PACKED_LEN", FREE_PACKED_LEN),

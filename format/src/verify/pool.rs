@@ -20,7 +20,9 @@ pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &m
     for number in 0..pool.list_count() {
         let place = Place::List(id, number);
         list.clear();
-        pool.stored_list(number)?.push_members(&mut list)?;
+        let stored = pool.stored_list(number)?;
+        stored.check_upper()?;
+        stored.push_members(&mut list)?;
         let (mut last, mut sum) = (None, Fingerprint::ZERO);
         for &member in &list {
             expect_below(Rule::ListMembers, place, member.into(), row_count.into())?;

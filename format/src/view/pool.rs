@@ -7,9 +7,11 @@ use super::symbol::binary_search;
 use super::until_error::until_error;
 use super::{BlockView, Table};
 use crate::bits::{bytes_for, mask, width};
-use crate::error::{Place, corrupt};
+use crate::error::{Place, corrupt, corrupt_at};
+use crate::layout::MAX_UPPER_BITS;
+use crate::lists::{Coding, Upper};
 use crate::number::low32;
-use crate::{PoolId, Result, Rule, TableId};
+use crate::{Error, PoolId, Result, Rule, TableId};
 
 /// A pool: distinct lists of rows of one table.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +24,7 @@ pub struct Pool<'data, 'view> {
     first_bit: u64,
     end_width: u32,
     members_bit: u64,
-    member_width: u32,
+    coding: Coding,
 }
 
 impl<'data, 'view> Pool<'data, 'view> {
@@ -33,7 +35,7 @@ impl<'data, 'view> Pool<'data, 'view> {
         let Some(record) = catalogue.pools.get(&view.catalogue, id) else {
             return Err(corrupt(Rule::ColumnDomain, place, id.into(), catalogue.pools.count.into()));
         };
-        let [table, list_count, member_count, offset] = record?;
+        let [table, list_count, member_count, low_width, offset] = record?;
         let inner = catalogue.inner_end();
         if table >= u64::from(inner) {
             return Err(corrupt(Rule::PoolTable, place, table, inner.into()));
@@ -43,7 +45,11 @@ impl<'data, 'view> Pool<'data, 'view> {
         let member_width = view.frame.row_form.width(row_count - 1);
         let first_bit = offset * 8;
         let members_bit = bytes_for(first_bit + list_count * u64::from(end_width)) * 8;
-        let end = members_bit + member_count * u64::from(member_width);
+        let Some(coding) = Coding::new(member_width, low_width, row_count) else {
+            return Err(corrupt(Rule::PoolWidth, place, low_width, member_width.into()));
+        };
+        let bits = coding.bits(list_count, member_count).and_then(|bits| bits.checked_add(members_bit));
+        let end = bits.unwrap_or(u64::MAX);
         if end > view.members.field_bits() {
             return Err(corrupt(Rule::MembersExtent, place, end, view.members.field_bits()));
         }
@@ -60,7 +66,7 @@ impl<'data, 'view> Pool<'data, 'view> {
             first_bit,
             end_width,
             members_bit,
-            member_width,
+            coding,
         })
     }
 
@@ -116,8 +122,15 @@ impl<'data, 'view> Pool<'data, 'view> {
     /// Returns the unused bits of the members section after the ends and after the members.
     pub(crate) fn slack(&self) -> [(u64, u64); 2] {
         let ends = self.first_bit + u64::from(self.list_count) * u64::from(self.end_width);
-        let members = self.members_bit + u64::from(self.member_count) * u64::from(self.member_width);
+        let members = self.bit(self.list_count, self.member_count);
         [(ends, self.members_bit), (members, bytes_for(members) * 8)]
+    }
+
+    /// Returns the first bit after these numbers of lists and members.
+    #[inline]
+    fn bit(&self, lists: u32, members: u32) -> u64 {
+        // Bits of all lists were checked when the pool was opened.
+        self.members_bit.saturating_add(self.coding.bits(lists.into(), members.into()).unwrap_or(u64::MAX))
     }
 
     /// Returns the number of members before list `list`, and up to its end.
@@ -186,9 +199,13 @@ impl<'data, 'view> Pool<'data, 'view> {
     /// `Corrupt` if a byte that was read is damaged.
     pub fn push_members(&self, members: &mut Vec<u32>) -> Result<()> {
         let count = u64::from(self.member_count);
-        match self.view.members.push_fields(self.members_bit, self.member_width, count, members) {
+        let is_plain = !self.coding.is_split();
+        let pushed = is_plain
+            .then(|| self.view.members.push_fields(self.members_bit, self.coding.field_width, count, members))
+            .flatten();
+        match pushed {
             Some(()) => Ok(()),
-            // The slow way finds the place of the damage.
+            // List by list, which also finds the place of damage.
             None => self.lists().try_for_each(|list| list?.push_members(members)),
         }
     }
@@ -212,8 +229,12 @@ impl<'data, 'view> Pool<'data, 'view> {
     #[inline]
     pub(crate) fn stored_list(&self, list: u32) -> Result<List<'data, 'view>> {
         let (start, end) = self.ends(list)?;
-        let first_bit = self.members_bit + u64::from(start) * u64::from(self.member_width);
-        Ok(List { view: self.view, pool: self.id, first_bit, width: self.member_width, len: end - start })
+        let (len, steps) = (u64::from(end - start), u64::from(self.coding.steps));
+        if self.coding.is_split() && len + steps > MAX_UPPER_BITS {
+            return Err(corrupt(Rule::ListUpper, Place::List(self.id, list), len + steps, MAX_UPPER_BITS));
+        }
+        let first_bit = self.bit(list, start);
+        Ok(List { view: self.view, pool: self.id, first_bit, coding: self.coding, len: end - start })
     }
 }
 
@@ -222,13 +243,13 @@ impl<'data, 'view> Pool<'data, 'view> {
 pub struct List<'data, 'view> {
     view: &'view BlockView<'data>,
     pool: u32,
-    /// First bit of its first member in the members section.
+    /// First bit of its first field in the members section.
     first_bit: u64,
-    width: u32,
+    coding: Coding,
     len: u32,
 }
 
-impl List<'_, '_> {
+impl<'data> List<'data, '_> {
     /// Returns the number of members, at least one.
     #[expect(clippy::len_without_is_empty, reason = "a list is never empty")]
     #[must_use]
@@ -258,8 +279,53 @@ impl List<'_, '_> {
             let pool = Place::Pool(self.pool.into());
             return Err(corrupt(Rule::ListMembers, pool, place.into(), self.len.into()));
         }
-        let bit = self.first_bit + u64::from(place) * u64::from(self.width);
-        Ok(low32(self.view.members.get(bit, self.width)?))
+        let field = self.field(place)?;
+        if self.coding.is_split() { self.split_member(place, field) } else { Ok(low32(field)) }
+    }
+
+    #[inline]
+    fn field(&self, place: u32) -> Result<u64> {
+        let width = self.coding.field_width;
+        self.view.members.get(self.first_bit + u64::from(place) * u64::from(width), width)
+    }
+
+    /// Returns a member of a split list, whose low bits are `low`. Costs a count of the upper bits before it.
+    fn split_member(&self, place: u32, low: u64) -> Result<u32> {
+        let one = self.upper()?.one(place).ok_or_else(|| self.wrong_upper_bits())?;
+        Ok(self.joined(one.saturating_sub(place.into()), low))
+    }
+
+    /// Returns the member with these upper and low bits.
+    fn joined(&self, upper: u64, low: u64) -> u32 {
+        low32(upper << self.coding.field_width | low)
+    }
+
+    /// Returns the upper bits of a split list.
+    fn upper(&self) -> Result<Upper<'data>> {
+        let first_bit = self.first_bit + u64::from(self.len) * u64::from(self.coding.field_width);
+        let len = u64::from(self.len) + u64::from(self.coding.steps);
+        match self.view.members.window(first_bit, len) {
+            Some(window) => Ok(Upper::new(window, len)),
+            None => {
+                // The slow way finds the place of the damage.
+                for bit in (first_bit..first_bit + len).step_by(32) {
+                    self.view.members.get(bit, 32)?;
+                }
+                Err(self.wrong_upper_bits())
+            }
+        }
+    }
+
+    fn wrong_upper_bits(&self) -> Error {
+        corrupt_at(Rule::ListUpper, Place::Pool(self.pool.into()))
+    }
+
+    /// Checks that the upper bits of a split list have a one per member.
+    pub(crate) fn check_upper(&self) -> Result<()> {
+        if self.coding.is_split() && self.upper()?.ones() != u64::from(self.len) {
+            return Err(self.wrong_upper_bits());
+        }
+        Ok(())
     }
 
     /// Appends all members to `members`.
@@ -276,9 +342,13 @@ impl List<'_, '_> {
     /// `Corrupt` if a byte that was read is damaged.
     pub fn push_some_members(&self, places: Range<u32>, members: &mut Vec<u32>) -> Result<()> {
         let places = places.start..places.end.min(self.len);
-        let first_bit = self.first_bit + u64::from(places.start) * u64::from(self.width);
+        if self.coding.is_split() {
+            return self.push_split(places, members);
+        }
+        let width = self.coding.field_width;
+        let first_bit = self.first_bit + u64::from(places.start) * u64::from(width);
         let count = u64::from(places.end.saturating_sub(places.start));
-        if self.view.members.push_fields(first_bit, self.width, count, members).is_none() {
+        if self.view.members.push_fields(first_bit, width, count, members).is_none() {
             // The slow way finds the place of the damage.
             for place in places {
                 members.push(self.stored_member(place)?);
@@ -287,11 +357,52 @@ impl List<'_, '_> {
         Ok(())
     }
 
+    /// Appends the members of a split list in some places.
+    fn push_split(&self, places: Range<u32>, members: &mut Vec<u32>) -> Result<()> {
+        let mut place = 0;
+        for (at, mut word) in self.upper()?.words() {
+            if place + word.count_ones() <= places.start {
+                place += word.count_ones();
+                continue;
+            }
+            while word != 0 && place < places.end {
+                if place >= places.start {
+                    let one = at + u64::from(word.trailing_zeros());
+                    members.push(self.joined(one.saturating_sub(place.into()), self.field(place)?));
+                }
+                place += 1;
+                word &= word - 1;
+            }
+            if place >= places.end {
+                return Ok(());
+            }
+        }
+        if place < places.end { Err(self.wrong_upper_bits()) } else { Ok(()) }
+    }
+
     /// Returns the position of a row in the list, or `None` if it is not there. Costs a binary search.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
     pub fn position(&self, row: u32) -> Result<Option<u32>> {
-        Ok(binary_search(self.len, |place| Ok(self.stored_member(place)?.cmp(&row)))?.ok())
+        if !self.coding.is_split() {
+            return Ok(binary_search(self.len, |place| Ok(self.stored_member(place)?.cmp(&row)))?.ok());
+        }
+        let upper_part = row.checked_shr(self.coding.field_width).unwrap_or(0);
+        if upper_part > self.coding.steps {
+            return Ok(None);
+        }
+        // Members with this upper part are the ones between two zeros.
+        let upper = self.upper()?;
+        let ones_before = |zero: u32| Some(low32(upper.zero(zero)?) - zero);
+        let first = match upper_part.checked_sub(1) {
+            Some(zero) => ones_before(zero).ok_or_else(|| self.wrong_upper_bits())?,
+            None => 0,
+        };
+        let end = ones_before(upper_part).unwrap_or(self.len).min(self.len);
+        let low = u64::from(row) & mask(self.coding.field_width);
+        let found =
+            binary_search(end.saturating_sub(first), |place| Ok(self.field(first.saturating_add(place))?.cmp(&low)))?;
+        Ok(found.ok().map(|place| first + place))
     }
 }

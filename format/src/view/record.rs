@@ -168,7 +168,7 @@ pub(crate) struct Catalogue {
     /// Inner tables and keyset tables.
     pub tables: Records<3>,
     pub shapes: Shapes,
-    pub pools: Records<4>,
+    pub pools: Records<5>,
     pub keysets: Records<2>,
     /// Number of all tables, value dictionaries included.
     pub table_count: u32,
@@ -220,11 +220,22 @@ fn check_widths(header: &CatalogueHeader) -> Result<()> {
     let [name, dictionary_rows, dictionary_offset, base, field_width] = header.key_widths;
     let [row_count, rows_offset, shape] = header.table_widths;
     let [column_count, leaf_count, domain] = header.shape_widths;
-    let [table, list_count, member_count, pool_offset] = header.pool_widths;
+    let [table, list_count, member_count, low_width, pool_offset] = header.pool_widths;
     let [series_end, anchors] = header.keyset_widths;
     let small = [column_count, leaf_count];
-    let codes =
-        [name, dictionary_rows, base, field_width, row_count, domain, table, list_count, member_count, series_end];
+    let codes = [
+        name,
+        dictionary_rows,
+        base,
+        field_width,
+        row_count,
+        domain,
+        table,
+        list_count,
+        member_count,
+        low_width,
+        series_end,
+    ];
     let offsets = [dictionary_offset, rows_offset, shape, pool_offset, anchors];
     let too_wide =
         |widths: &[u8], limit: u8| widths.iter().copied().find(|&width| width > limit).map(|width| (width, limit));

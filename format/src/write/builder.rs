@@ -11,6 +11,7 @@ use super::{BlockMeta, BuildError, Limits, Records, ShapeRecord};
 use crate::bits::BitWriter;
 use crate::identity::Fingerprint;
 use crate::layout::{ANCHOR_ROWS, MAX_DEPTH, RowForm};
+use crate::lists::{Coding, ListSizes};
 use crate::number::{index, length, low32};
 use crate::view::Domain;
 use crate::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
@@ -160,9 +161,11 @@ impl BlockBuilder {
             return Err(BuildError::Order { what: "pool", number: id.into() });
         }
         let rows = &self.graph.table(table)?.fingerprints;
-        let member_width = self.form.width(low32(length(rows.len())).saturating_sub(1));
-        let mut pool = BuiltPool { table, lists: Vec::new(), ends: Vec::new(), members: BitWriter::new() };
-        let (mut list, mut before, mut member_count) = (Vec::new(), Vec::new(), 0);
+        let row_count = low32(length(rows.len()));
+        let member_width = self.form.width(row_count.saturating_sub(1));
+        let coding = Coding { field_width: member_width, steps: 0 };
+        let mut pool = BuiltPool { table, lists: Vec::new(), ends: Vec::new(), members: BitWriter::new(), coding };
+        let (mut list, mut before, mut member_count, mut longest) = (Vec::new(), Vec::new(), 0, 0);
         for (number, members) in lists.enumerate() {
             self.limits.count("lists", number + 1)?;
             list.clear();
@@ -185,12 +188,18 @@ impl BlockBuilder {
                 pool.members.push(member.into(), member_width);
             }
             member_count += list.len();
+            longest = longest.max(list.len());
             pool.lists.push(BuiltList { len: self.limits.count("members", list.len())?, fingerprint });
             pool.ends.push(self.limits.count("members", member_count)?);
             std::mem::swap(&mut list, &mut before);
         }
         if pool.lists.is_empty() {
             return Err(BuildError::Empty { what: "a pool" });
+        }
+        let list_count = length(pool.lists.len());
+        let sizes = ListSizes { row_count, list_count, member_count: length(member_count), longest: length(longest) };
+        if self.form == RowForm::BitPacked {
+            pool.split(Coding::choose(member_width, &sizes));
         }
         self.graph.pools.push(pool);
         Ok(PoolId(id))

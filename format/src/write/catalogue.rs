@@ -21,7 +21,7 @@ pub struct Records {
     /// The shapes of these tables.
     pub shapes: Vec<ShapeRecord>,
     /// `table`, `list_count`, `member_count`, `offset`
-    pub pools: Vec<[u64; 4]>,
+    pub pools: Vec<[u64; 5]>,
     /// `series_end`, `anchors`
     pub keysets: Vec<[u64; 2]>,
 }

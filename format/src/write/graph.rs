@@ -1,12 +1,13 @@
 //! Tables and pools that were pushed, and their meaning for later tables (spec, section 7).
 
 use super::BuildError;
-use crate::bits::BitWriter;
+use crate::bits::{BitWriter, Bits};
 use crate::identity::Fingerprint;
 use crate::layout::{MAX_COLUMNS, MAX_LABELS};
+use crate::lists::Coding;
 use crate::number::{index, length, low32};
 use crate::view::Domain;
-use crate::{KeyId, PoolId, TableId};
+use crate::{KeyId, PoolId, Rule, TableId};
 
 /// The tables and pools that columns may refer to.
 #[derive(Debug, Default)]
@@ -30,8 +31,30 @@ pub(super) struct BuiltPool {
     pub table: TableId,
     pub lists: Vec<BuiltList>,
     pub ends: Vec<u32>,
-    /// Packed members of all lists, until they are written.
+    /// Coded members of all lists, until they are written.
     pub members: BitWriter,
+    pub coding: Coding,
+}
+
+impl BuiltPool {
+    /// Codes the members, which are plain fields, if `coding` is to split lists.
+    pub(super) fn split(&mut self, coding: Coding) {
+        if !coding.is_split() {
+            return;
+        }
+        let plain_width = self.coding.field_width;
+        let plain = std::mem::take(&mut self.members).finish();
+        let plain = Bits::new(&plain, Rule::ListMembers);
+        let (mut list, mut start) = (Vec::new(), 0_u32);
+        for &end in &self.ends {
+            list.clear();
+            let count = end.saturating_sub(start);
+            plain.push_fields(u64::from(start) * u64::from(plain_width), plain_width, count.into(), &mut list);
+            coding.push_list(&list, &mut self.members);
+            start = end;
+        }
+        self.coding = coding;
+    }
 }
 
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Bytes of tables, lists and their records in a block, as the builder writes them.
 
 use chronoxide_format::layout::ANCHOR_ROWS;
+use chronoxide_format::lists::ListSizes;
 
 use super::factored::{Factored, FactoredKeyset};
 use super::shape::{Leaves, Shape, bits, row_bytes};
@@ -115,18 +116,24 @@ impl Factored {
     /// Returns the bytes of the POOL records, and of the pools in the members section (spec, section 8).
     fn pool_bytes(&self, content: &Content) -> (u64, u64) {
         let (mut bytes, mut offset) = (0, 0);
-        let (mut most_lists, mut most_members) = (0, 0);
+        let (mut most_lists, mut most_members, mut most_low) = (0, 0, 0);
         for pool in &self.pools {
-            let rows = self.row_count(pool.part, &content.value_counts);
             let lists = pool.lists.len() as u64;
             let members = pool.lists.code_count();
+            let sizes = ListSizes {
+                row_count: self.row_count(pool.part, &content.value_counts) as u32,
+                list_count: lists,
+                member_count: members,
+                longest: pool.lists.iter().map(|list| list.len() as u64).max().unwrap_or(0),
+            };
             offset = bytes;
-            bytes += (lists * bits(members)).div_ceil(8) + (members * bits(rows - 1)).div_ceil(8);
+            bytes += (lists * bits(members)).div_ceil(8) + sizes.member_bits().div_ceil(8);
             (most_lists, most_members) = (most_lists.max(lists), most_members.max(members));
+            most_low = most_low.max(sizes.field_width().into());
         }
         // Pools are in order of their tables.
         let table = self.pools.last().map_or(0, |pool| table_number(pool.part, content.value_counts.len() as u64));
-        let record_bits = bits(table) + bits(most_lists) + bits(most_members) + bits(offset);
+        let record_bits = bits(table) + bits(most_lists) + bits(most_members) + bits(most_low) + bits(offset);
         (packed_bytes(self.pools.len(), record_bits), bytes)
     }
 
