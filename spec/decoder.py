@@ -38,7 +38,7 @@ HEADER = Layout("Header", magic="8s", major="H", minor="H", incompat="I", ro_com
                 file_len="Q", section_count="I", directory_checksum="I", checks_checksum="I", header_checksum="I")
 ENTRY = Layout("Entry", kind="I", id="I", offset="Q", length="Q")
 CATALOGUE = Layout("Catalogue", key_count="I", table_count="I", pool_count="I", keyset_count="I", shape_bits="Q",
-                   key_widths="5s", table_widths="3s", shape_widths="3s", pool_widths="4s", keyset_widths="2s")
+                   key_widths="5s", table_widths="3s", shape_widths="3s", pool_widths="5s", keyset_widths="2s")
 PACKED_ARENA = Layout("PackedArena", arena_len="Q")
 SYMBOLS = Layout("Symbols", symbol_count="I", base_width="B", difference_width="B", reserved="H")
 META = Layout("Meta", series_count="Q", label_count="Q", fingerprint_1="Q", fingerprint_2="Q", time_start="q",
@@ -52,7 +52,7 @@ METRICS = Layout("Metrics", row_count="I", text_count="I", row_widths="6s", text
 RECORDS = {
     "key": {"name": 32, "row_count": 32, "rows_offset": 48, "base": 32, "width": 32},
     "table": {"row_count": 32, "rows_offset": 48, "shape": 48},
-    "pool": {"table": 32, "list_count": 32, "member_count": 32, "offset": 48},
+    "pool": {"table": 32, "list_count": 32, "member_count": 32, "low_width": 32, "offset": 48},
     "keyset": {"series_end": 32, "anchors": 48},
 }
 SHAPE_LIMITS = {"column_count": 10, "leaf_count": 10, "domain": 32}
@@ -66,7 +66,7 @@ METRIC_RECORDS = {
 
 MAGIC = bytes.fromhex("894358420D0A1A0A")
 CLOSING = 8  # zero bytes after a bit stream
-VERSION = (0, 4)
+VERSION = (0, 5)
 HAS_PACKED_ARENA = 1  # incompat
 KNOWN_INCOMPAT, KNOWN_RO_COMPAT = HAS_PACKED_ARENA, 0
 FIRST_OPTIONAL_KIND = 1 << 31
@@ -86,8 +86,8 @@ CLASSES = {
                  section-order section-extent section-required section-unknown arena-kind section-owner checks-length
                  checks-checksum chunk-checksum packed-header packed-frame packed-length catalogue-header catalogue-length symbols-header symbols-length
                  symbols-starts symbols-order symbols-utf8 table-columns table-rows table-extent column-domain
-                 column-code rows-offset rows-order leaves-written leaves-order table-depth keys-order pool-table
-                 pool-lists members-extent list-members list-column anchors keyset-series keyset-order meta-header
+                 column-code rows-offset rows-order leaves-written leaves-order table-depth keys-order pool-table pool-width
+                 pool-lists members-extent list-members list-upper list-column anchors keyset-series keyset-order meta-header
                  meta-length meta-values meta-time meta-job meta-pairs meta-policy policy-kept meta-counts fingerprint
                  metric-header metric-length metric-text-ends metric-text-order metric-text-utf8 metric-values
                  metric-order block-id"""),
@@ -165,6 +165,7 @@ CHUNK_LEN = 8192
 ANCHOR_ROWS = 16
 SYMBOL_GROUP = 16
 MAX_META_LEN = 16777216
+MAX_UPPER_BITS = 4096
 MAX_METRIC_TEXT_LEN = 65535
 MAX_PACKED_WINDOW = 8388608
 MAX_PACKED_RATIO = 256
@@ -643,12 +644,32 @@ class Pool:
         self.list_count, self.member_count = record.list_count, record.member_count
         self.end_width = width(record.member_count)
         self.member_width = rounded(width(table.row_count - 1), row_form)
+        self.low_width = record.low_width
+        self.split = self.low_width != self.member_width
+        self.steps = (table.row_count - 1 >> self.low_width) if self.split else 0
         self.ends = 8 * record.offset  # bits at which the two packs start, and end
         self.ends_end = self.ends + self.list_count * self.end_width
         self.members = 8 * whole_bytes(self.ends_end)
-        self.members_end = self.members + self.member_count * self.member_width
+        self.members_end = self.start(self.list_count, self.member_count)
         self.lists = []
         self.used = None  # a flag for each list on which a series stands
+
+    def start(self, lists, members):
+        """The bit after so many lists with so many members."""
+        return self.members + members * (self.low_width + self.split) + lists * self.steps
+
+    def rows(self, section, number, start, end):
+        """The rows of a list whose members have the numbers from `start` to `end`."""
+        at, low = self.start(number, start), self.low_width
+        lows = [field(section, at + i * low, low) for i in range(end - start)]
+        if not self.split:
+            return lows
+        length = end - start + self.steps
+        must(length <= MAX_UPPER_BITS, "list-upper", "list %d of pool %d", number, self.number)
+        at += (end - start) * low
+        ones = [bit for bit in range(length) if field(section, at + bit, 1)]
+        must(len(ones) == end - start, "list-upper", "list %d of pool %d", number, self.number)
+        return [(one - i << low) + lows[i] for i, one in enumerate(ones)]
 
 
 def read_pools(canonical, records, tables, section, row_form):
@@ -662,6 +683,8 @@ def read_pools(canonical, records, tables, section, row_form):
         must(1 <= record.list_count <= record.member_count, "pool-lists", "pool %d has an empty list, or none", p)
         must(record.offset == offset, "members-extent", "pool %d starts at %d, not %d", p, record.offset, offset)
         pool = Pool(p, record, tables[record.table], row_form)
+        sound = not pool.split or pool.low_width < width(pool.table.row_count - 1)
+        must(sound, "pool-width", "pool %d has members of %d low bits", p, pool.low_width)
         offset = whole_bytes(pool.members_end)
         must(offset + CLOSING <= len(section), "members-extent", "pool %d ends at %d", p, offset)
         pools.append(pool)
@@ -677,7 +700,7 @@ def read_lists(canonical, pool, section):
         end = field(section, pool.ends + i * pool.end_width, pool.end_width)
         must(start < end <= pool.member_count, "pool-lists", "list %d of pool %d ends at %d", i, pool.number, end)
         must(end - start <= pool.table.row_count, "list-members", "list %d of pool %d is too long", i, pool.number)
-        rows = [field(section, pool.members + m * pool.member_width, pool.member_width) for m in range(start, end)]
+        rows = pool.rows(section, i, start, end)
         sound = increasing(rows) and rows[-1] < pool.table.row_count
         must(sound, "list-members", "list %d of pool %d", i, pool.number)
         canonical(i == 0 or pool.lists[-1] < rows, "list-order", "list %d of pool %d", i, pool.number)

@@ -116,7 +116,7 @@ func (b *block) readHeader() bool {
 	decode(b.file, &b.header)
 	sum := crc32.ChecksumIEEE(b.file[:60])
 	return b.must(b.HeaderChecksum == sum, "header-checksum", "stored %08x, computed %08x", b.HeaderChecksum, sum) &&
-		b.must(b.Major == 0 && b.Minor == 4, "version", "%d.%d", b.Major, b.Minor) &&
+		b.must(b.Major == 0 && b.Minor == 5, "version", "%d.%d", b.Major, b.Minor) &&
 		b.must(b.Incompat&^hasPackedArena == 0, "incompat-features", "unknown bits %#x", b.Incompat) &&
 		b.must(b.FileLen == n, "file-len", "file_len is %d, the file has %d bytes", b.FileLen, n)
 }

@@ -9,16 +9,16 @@ type catalogueHeader struct {
 	ShapeBits                                    uint64
 	KeyWidths                                    [5]byte
 	TableWidths, ShapeWidths                     [3]byte
-	PoolWidths                                   [4]byte
+	PoolWidths                                   [5]byte
 	KeysetWidths                                 [2]byte
 }
 
 // Fields of the records.
 const (
-	keyName, keyRows, keyOffset, keyBase, keyWidth = 0, 1, 2, 3, 4
-	tableRows, tableOffset, tableShape             = 0, 1, 2
-	poolTable, poolLists, poolMembers, poolOffset  = 0, 1, 2, 3
-	keysetEnd, keysetAnchors                       = 0, 1
+	keyName, keyRows, keyOffset, keyBase, keyWidth         = 0, 1, 2, 3, 4
+	tableRows, tableOffset, tableShape                     = 0, 1, 2
+	poolTable, poolLists, poolMembers, poolLow, poolOffset = 0, 1, 2, 3, 4
+	keysetEnd, keysetAnchors                               = 0, 1
 )
 
 // catalogue gives access to the catalogue in place.
@@ -46,7 +46,7 @@ func (b *block) readCatalogue() bool {
 		!b.must(c.keyCount+c.keysetCount <= c.tableCount, "catalogue-header", "%d keys, %d keysets, %d tables",
 			c.keyCount, c.keysetCount, c.tableCount) ||
 		!b.must(within(h.KeyWidths[:], 32, 32, 48, 32, 32) && within(h.TableWidths[:], 32, 48, 48) &&
-			within(h.ShapeWidths[:], 10, 10, 32) && within(h.PoolWidths[:], 32, 32, 32, 48) &&
+			within(h.ShapeWidths[:], 10, 10, 32) && within(h.PoolWidths[:], 32, 32, 32, 32, 48) &&
 			within(h.KeysetWidths[:], 32, 48), "catalogue-header", "widths %d %d %d %d %d", h.KeyWidths,
 			h.TableWidths, h.ShapeWidths, h.PoolWidths, h.KeysetWidths) {
 		return false

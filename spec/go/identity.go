@@ -108,10 +108,11 @@ func (b *block) fingerprint() (fingerprint [2]uint64) {
 		for n := range b.pools {
 			p := &b.pools[n]
 			sums := make([]uint64, p.lists)
+			var members []uint64
 			for l := range sums {
-				from, to := b.list(p, uint64(l))
-				for i := from; i < to; i++ {
-					sums[l] = addMod(sums[l], values[1+p.table][b.member(p, i)])
+				members = b.listMembers(p, uint64(l), members)
+				for _, member := range members {
+					sums[l] = addMod(sums[l], values[1+p.table][member])
 				}
 			}
 			values[1+b.tableCount+p.number] = sums

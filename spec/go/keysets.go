@@ -70,12 +70,13 @@ func (b *block) anchor(k *keyset, i uint64) uint64 {
 	return field(b.members, k.anchorsBit+i*k.anchorWidth, k.anchorWidth)
 }
 
-// rowList returns the pool of the list column and the places of the list of row r.
-func (b *block) rowList(t *table, r uint64) (p *pool, from, to uint64) {
+// rowList returns the pool of the list column, the list of row r, and the number of its members.
+func (b *block) rowList(t *table, r uint64) (p *pool, l, members uint64) {
 	last := len(t.columns) - 1
 	p = &b.pools[t.columns[last].domain-1-b.tableCount]
-	from, to = b.list(p, b.code(t, r, last))
-	return p, from, to
+	l = b.code(t, r, last)
+	from, to := b.list(p, l)
+	return p, l, to - from
 }
 
 // checkKeysets checks the rules of class R that need a pass over the rows of keysets with a list column.
@@ -87,8 +88,8 @@ func (b *block) checkKeysets() {
 			if wrong == 0 && r%anchorRows == 0 && b.anchor(k, r/anchorRows) != series {
 				wrong = 1 + r/anchorRows
 			}
-			_, from, to := b.rowList(k.table, r)
-			series += to - from
+			_, _, members := b.rowList(k.table, r)
+			series += members
 		}
 		b.must(!k.list || k.end-k.first == series, "keyset-series", "keyset %d has %d series, series_end grows by %d",
 			n, series, k.end-k.first)
@@ -108,14 +109,14 @@ func (b *block) series(ref uint64) []label {
 		}
 		place -= b.anchor(k, group-1)
 		row = (group - 1) * anchorRows
-		p, from, to := b.rowList(k.table, row)
-		for ; place >= to-from; p, from, to = b.rowList(k.table, row) {
-			place -= to - from
+		p, l, members := b.rowList(k.table, row)
+		for ; place >= members; p, l, members = b.rowList(k.table, row) {
+			place -= members
 			if row++; !b.must(row < k.table.rows && row < group*anchorRows, "anchors", "anchor %d", group-1) {
 				return nil
 			}
 		}
-		member = b.member(p, from+place)
+		member = b.listMembers(p, l, nil)[place]
 	}
 	labels := make([]label, len(k.keys))
 	for i := range labels {
@@ -177,14 +178,14 @@ func (b *block) find(labels []label) (ref uint64, found bool) {
 	}
 	ref = k.first + b.anchor(k, row/anchorRows)
 	for r := row - row%anchorRows; r < row; r++ {
-		_, from, to := b.rowList(k.table, r)
-		ref += to - from
+		_, _, members := b.rowList(k.table, r)
+		ref += members
 	}
-	p, from, to := b.rowList(k.table, row)
-	member := codes[len(codes)-1]
-	place := uint64(sort.Search(int(to-from), func(i int) bool { return b.member(p, from+uint64(i)) >= member }))
-	found = from+place < to && b.member(p, from+place) == member
-	return ref + place, found && b.must(ref+place < k.end, "anchors", "row %d leads to series %d", row, ref+place)
+	p, l, _ := b.rowList(k.table, row)
+	members, member := b.listMembers(p, l, nil), codes[len(codes)-1]
+	place := sort.Search(len(members), func(i int) bool { return members[i] >= member })
+	found = place < len(members) && members[place] == member
+	return ref + uint64(place), found && b.must(ref+uint64(place) < k.end, "anchors", "row %d leads to series %d", row, ref+uint64(place))
 }
 
 // findCodes finds the codes of a row whose leaves have the values, which are symbols. For a list column it finds the

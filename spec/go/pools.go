@@ -8,10 +8,20 @@ import "slices"
 type pool struct {
 	number, table, lists, members uint64
 	endsBit, endWidth             uint64 // of the ends of the lists
-	membersBit, memberWidth       uint64
+	membersBit                    uint64
+	// Bits of the field of a member, 1 if lists are split, and the largest upper part of a member then.
+	lowWidth, split, steps uint64
 }
 
-func (p *pool) endBit() uint64 { return p.membersBit + p.members*p.memberWidth }
+// maxUpperBits is the largest number of upper bits of a split list.
+const maxUpperBits = 4096
+
+// startBit returns the bit after some lists with some members.
+func (p *pool) startBit(lists, members uint64) uint64 {
+	return p.membersBit + members*(p.lowWidth+p.split) + lists*p.steps
+}
+
+func (p *pool) endBit() uint64 { return p.startBit(p.lists, p.members) }
 
 // readPools reads the pools. The dictionaries and inner tables are read.
 func (b *block) readPools() bool {
@@ -29,7 +39,19 @@ func (b *block) readPools() bool {
 		}
 		p.endsBit, p.endWidth = 8*offset, width(p.members)
 		p.membersBit = 8 * wholeBytes(p.endsBit+p.lists*p.endWidth)
-		p.memberWidth = b.rounded(width(b.tables[p.table].rows - 1))
+		most := b.tables[p.table].rows - 1
+		p.lowWidth = r.get(n, poolLow)
+		if p.lowWidth != b.rounded(width(most)) {
+			if !b.must(p.lowWidth < width(most), "pool-width", "pool %d has members of %d low bits", n, p.lowWidth) {
+				return false
+			}
+			p.split, p.steps = 1, most>>p.lowWidth
+			// More lists do not fit into the section, and could take more bits than can be counted.
+			room := 8 * uint64(len(b.members)) / p.steps
+			if !b.must(p.lists <= room, "members-extent", "pool %d has %d split lists", n, p.lists) {
+				return false
+			}
+		}
 		end = wholeBytes(p.endBit())
 		if !b.checkMembersEnd(end) {
 			return false
@@ -58,24 +80,44 @@ func (b *block) list(p *pool, l uint64) (from, to uint64) {
 	return from, to
 }
 
-// member returns the member at place i of the pool, a row of its table. It is 0 if the rule is broken.
-func (b *block) member(p *pool, i uint64) uint64 {
-	row := field(b.members, p.membersBit+i*p.memberWidth, p.memberWidth)
-	if row >= b.tables[p.table].rows {
-		b.must(false, "list-members", "pool %d: member %d is row %d", p.number, i, row)
-		return 0
-	}
-	return row
-}
-
-// listMembers sets members to those of list l.
+// listMembers sets members to those of list l, which are rows of the pool's table. They are 0 if a rule is broken.
 func (b *block) listMembers(p *pool, l uint64, members []uint64) []uint64 {
 	members = members[:0]
 	from, to := b.list(p, l)
-	for i := from; i < to; i++ {
-		members = append(members, b.member(p, i))
+	n, at := to-from, p.startBit(l, from)
+	for i := uint64(0); i < n; i++ {
+		members = append(members, field(b.members, at+i*p.lowWidth, p.lowWidth))
+	}
+	if p.split == 1 {
+		b.addUpperBits(p, l, at+n*p.lowWidth, members)
+	}
+	for i, row := range members {
+		if row >= b.tables[p.table].rows {
+			b.must(false, "list-members", "pool %d: member %d of list %d is row %d", p.number, i, l, row)
+			members[i] = 0
+		}
 	}
 	return members
+}
+
+// addUpperBits adds the upper bits, which begin at a bit, to the low bits of the members of a split list.
+func (b *block) addUpperBits(p *pool, l, at uint64, members []uint64) {
+	n := uint64(len(members))
+	length := n + p.steps
+	if !b.must(length <= maxUpperBits, "list-upper", "pool %d: list %d has %d upper bits", p.number, l, length) {
+		return
+	}
+	ones := uint64(0)
+	for bit := uint64(0); bit < length; bit++ {
+		if field(b.members, at+bit, 1) == 0 {
+			continue
+		}
+		if ones < n {
+			members[ones] |= (bit - ones) << p.lowWidth
+		}
+		ones++
+	}
+	b.must(ones == n, "list-upper", "pool %d: list %d has %d ones for %d members", p.number, l, ones, n)
 }
 
 // checkPools checks the rules of class R on lists.
@@ -83,15 +125,15 @@ func (b *block) checkPools() {
 	for n := range b.pools {
 		p := &b.pools[n]
 		end := uint64(0)
+		var members []uint64
 		for l := uint64(0); l < p.lists && b.err == nil; l++ {
-			var from uint64
-			from, end = b.list(p, l)
-			for i := from + 1; i < end && b.err == nil; i++ {
-				if b.member(p, i-1) >= b.member(p, i) {
+			_, end = b.list(p, l)
+			members = b.listMembers(p, l, members)
+			for i := 1; i < len(members) && b.err == nil; i++ {
+				if members[i-1] >= members[i] {
 					b.must(false, "list-members", "pool %d: list %d does not increase", n, l)
 				}
 			}
-			b.member(p, from)
 		}
 		b.must(end == p.members, "pool-lists", "lists of pool %d end at %d of %d members", n, end, p.members)
 	}

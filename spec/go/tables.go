@@ -260,8 +260,12 @@ func (b *block) checkTableForm() {
 	for n := range b.pools {
 		p := &b.pools[n]
 		used[1+b.tableCount+p.number] = newBitset(p.lists)
-		for i := uint64(0); i < p.members; i++ {
-			used[1+p.table].add(b.member(p, i))
+		var members []uint64
+		for l := uint64(0); l < p.lists; l++ {
+			members = b.listMembers(p, l, members)
+			for _, member := range members {
+				used[1+p.table].add(member)
+			}
 		}
 	}
 	for n := range b.tables {
