@@ -65,4 +65,4 @@ pub use plan::{KeysetPlan, Part, Plan, TablePlan};
 pub use planning::{factor, plan};
 
 /// Version of the planner, which blocks record.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;

@@ -102,7 +102,7 @@ impl ListCost {
             pool.map_or((own.count, own.weight), |lists| lists.new_items(&own, sample.is_exact()));
         let list_count = pool.map_or(0.0, Items::count) + new_lists;
         let mut total = part.table + COLUMN_BITS;
-        total += new_lists * LIST_BITS + new_members * f64::from(part.code_bits);
+        total += new_lists * LIST_BITS + member_bits(new_lists, new_members, part.code_bits);
         total += rows * f64::from(bits(list_count as usize));
         total += rows / f64::from(ANCHOR_ROWS) * f64::from(bits(sample.keyset.len()));
         Self { rows, bits: total }
@@ -172,6 +172,18 @@ impl Split {
             change(&mut known.group_mut(number).lists, &lists(sample, &prefixes, &list));
         }
     }
+}
+
+/// Estimates the bits of lists, given the bits of a plain member: lists are split where that is shorter.
+fn member_bits(lists: f64, members: f64, code_bits: u32) -> f64 {
+    let plain = members * f64::from(code_bits);
+    if lists <= 0.0 || members <= 0.0 {
+        return plain;
+    }
+    let rows = f64::from(code_bits).exp2();
+    // The best low bits leave about one upper step per member.
+    let low_bits = (rows * lists / members).log2().floor().max(0.0);
+    plain.min(members * (low_bits + 1.0) + lists * rows / low_bits.exp2())
 }
 
 /// Returns the distinct lists of the prefixes of a keyset.
