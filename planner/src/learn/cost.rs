@@ -187,6 +187,11 @@ fn lists(sample: &Sample<'_>, prefixes: &Group, list: &Group) -> OwnItems {
         of_prefix.1 = of_prefix.1.wrapping_add(if sample.is_shared(row) { member } else { 0 });
         of_prefix.2 += 1;
     }
+    if sample.all_are_exact() {
+        found.sort_unstable();
+        found.dedup();
+        return sample.exact_items(found.into_iter().map(|(_, name, members)| (name, members)));
+    }
     let mut distinct = found.clone();
     distinct.sort_unstable();
     distinct.dedup();
