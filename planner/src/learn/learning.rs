@@ -53,7 +53,7 @@ fn split_keysets(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) 
             }
             let learned = Learned { known: &known, affinity: &affinity, entities, origins: &content.origins };
             let bits_before = match &before {
-                Some(split) => split.bits(sample, &known),
+                Some(split) => split.bits(sample, &known, f64::INFINITY),
                 None => plain_bits(sample),
             };
             let choice = choose(sample, &learned, before.as_ref());
