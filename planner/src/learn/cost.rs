@@ -190,21 +190,42 @@ impl Split {
         total
     }
 
-    /// Adds the contents of its tables and lists to what is known, or removes them.
-    pub(crate) fn register(&self, sample: &mut Sample<'_>, known: &mut Known, is_added: bool) {
-        let change = |items: &mut Items, own: &OwnItems| if is_added { items.add(own) } else { items.remove(own) };
-        for columns in self.tables() {
+    /// Returns the contents of its tables and lists.
+    pub(crate) fn contents(&self, sample: &mut Sample<'_>) -> Contents {
+        let table = |columns: &[usize]| {
             let group = sample.group(columns);
-            let number = known.number(&sample.keys_of(columns));
-            let entry = known.group_mut(number);
-            entry.users = if is_added { entry.users + 1 } else { entry.users - 1 };
-            change(&mut entry.rows, &sample.rows_of(&group));
-        }
-        if !self.list.is_empty() {
+            (sample.keys_of(columns), sample.rows_of(&group))
+        };
+        let tables = self.tables().map(table).collect();
+        let lists = (!self.list.is_empty()).then(|| {
             let list = sample.group(&self.list);
             let prefixes = sample.complement(&list);
-            let number = known.number(&sample.keys_of(&self.list));
-            change(&mut known.group_mut(number).lists, &lists(sample, &prefixes, &list));
+            (sample.keys_of(&self.list), lists(sample, &prefixes, &list))
+        });
+        Contents { tables, lists }
+    }
+}
+
+/// Contents of the tables and lists of a split, with their keys.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    tables: Vec<(Vec<u32>, OwnItems)>,
+    lists: Option<(Vec<u32>, OwnItems)>,
+}
+
+impl Contents {
+    /// Adds the contents to what is known, or removes them.
+    pub(crate) fn register(&self, known: &mut Known, is_added: bool) {
+        let change = |items: &mut Items, own: &OwnItems| if is_added { items.add(own) } else { items.remove(own) };
+        for (keys, rows) in &self.tables {
+            let number = known.number(keys);
+            let entry = known.group_mut(number);
+            entry.users = if is_added { entry.users + 1 } else { entry.users - 1 };
+            change(&mut entry.rows, rows);
+        }
+        if let Some((keys, lists)) = &self.lists {
+            let number = known.number(keys);
+            change(&mut known.group_mut(number).lists, lists);
         }
     }
 }

@@ -48,8 +48,9 @@ fn split_keysets(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) 
         for number in order {
             let sample = &mut samples[number];
             let before = splits[number].take();
-            if let Some(split) = &before {
-                split.register(sample, &mut known, false);
+            let contents_before = before.as_ref().map(|split| split.contents(sample));
+            if let Some(contents) = &contents_before {
+                contents.register(&mut known, false);
             }
             let learned = Learned { known: &known, affinity: &affinity, entities, origins: &content.origins };
             let bits_before = match &before {
@@ -60,7 +61,8 @@ fn split_keysets(content: &Content, entities: &[Vec<u32>], sampling: &Sampling) 
             bits += choice.bits;
             saved += bits_before - choice.bits;
             if let Some(split) = &choice.split {
-                split.register(sample, &mut known, true);
+                let same = contents_before.filter(|_| choice.split == before);
+                same.unwrap_or_else(|| split.contents(sample)).register(&mut known, true);
                 if !known.is_complete {
                     for columns in split.tables() {
                         affinity.note(&sample.keys_of(columns), sample.keyset.len());
