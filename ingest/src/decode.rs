@@ -50,7 +50,10 @@ impl Decoder {
     pub(crate) fn new(format: Format, max_len: usize, keeps_float_labels: bool, needs: Needs) -> Self {
         let text = TextDecoder::new(timestamp_unit(format));
         let text = if keeps_float_labels { text.keep_float_labels() } else { text };
-        let ahead = parts_decoder(format, needs).map(|decoder| (decoder, Parts::default()));
+        // The sink gets the same calls from a request of protobuf and from its parts.
+        let is_direct = format == Format::OtlpProto;
+        let ahead = if is_direct { None } else { parts_decoder(format, needs, false) };
+        let ahead = ahead.map(|decoder| (decoder, Parts::default()));
         Self { format, text, messages: MessageDecoder::new(max_len), max_len, ahead }
     }
 
@@ -58,7 +61,8 @@ impl Decoder {
     /// decoded by [`record`](Self::record): nothing went to the sink then.
     ///
     /// The assembler treats parts and records differently: its caches, whose memory counts, recognize parts by their
-    /// bytes. Thus a record is taken as parts whenever it has them, on any number of threads.
+    /// bytes. Thus a record is taken as parts whenever it has them, on any number of threads. Only parts of protobuf give
+    /// the same calls as the record.
     pub(crate) fn parts<S: RecordSink>(
         &mut self,
         record: &[u8],
@@ -66,12 +70,14 @@ impl Decoder {
         sink: &mut S,
     ) -> Option<Result<(), DecodeError<<S as OtlpSink>::Error>>> {
         match (ahead, &mut self.ahead) {
-            (DecodedAhead::Parts(parts, span), _) => Some(replay(self.format, &mut self.text, parts, span, sink)),
+            (DecodedAhead::Parts(parts, span), _) => {
+                Some(replay(self.format, &mut self.text, (record, parts, span), sink))
+            }
             (DecodedAhead::Refused, _) | (_, None) => None,
             (DecodedAhead::Not, Some((decoder, parts))) => {
                 parts.clear();
                 let span = decoder.decode(record, parts)?;
-                Some(replay(self.format, &mut self.text, parts, &span, sink))
+                Some(replay(self.format, &mut self.text, (record, parts, &span), sink))
             }
         }
     }
@@ -127,8 +133,8 @@ impl Decoder {
 }
 
 /// Returns the decoder of records to parts, if records of this format have parts.
-pub(crate) fn parts_decoder(format: Format, needs: Needs) -> Option<PartsDecoder> {
-    PartsDecoder::new(format, timestamp_unit(format), needs)
+pub(crate) fn parts_decoder(format: Format, needs: Needs, skips_broken_records: bool) -> Option<PartsDecoder> {
+    PartsDecoder::new(format, timestamp_unit(format), needs, skips_broken_records)
 }
 
 fn timestamp_unit(format: Format) -> TimestampUnit {
@@ -139,12 +145,11 @@ fn timestamp_unit(format: Format) -> TimestampUnit {
 fn replay<S: RecordSink>(
     format: Format,
     text: &mut TextDecoder,
-    parts: &Parts,
-    span: &Span,
+    (record, parts, span): (&[u8], &Parts, &Span),
     sink: &mut S,
 ) -> Result<(), DecodeError<<S as OtlpSink>::Error>> {
     match format {
-        Format::OtlpJson => parts.replay(span, sink),
+        Format::OtlpJson | Format::OtlpProto => parts.replay(record, span, sink),
         Format::SeriesJson => {
             let mut give = || {
                 sink.series_begins()?;

@@ -45,8 +45,8 @@ pub struct IngestOptions {
     /// For formats that are not decoded on several threads, skipping costs a second decoding of each record, so that no
     /// part of a malformed one is kept.
     pub skip_broken_records: bool,
-    /// Number of threads that decode records of an input as OTLP JSON, series JSON or exposition text. If `None`, one
-    /// per core, at most 8. Small inputs, and all with 1, are decoded on the thread of the run. Blocks and reports do
+    /// Number of threads that decode records of an input as OTLP, series JSON or exposition text. If `None`, one per
+    /// core, at most 8. Small inputs, and all with 1, are decoded on the thread of the run. Blocks and reports do
     /// not depend on it.
     pub threads: Option<NonZeroUsize>,
     /// If true, keep values of `le` and `quantile` in exposition text as written. If false, store them like Prometheus
@@ -331,9 +331,9 @@ impl<B: BlockSink> Ingest<B> {
         let threads = self.options.threads.map_or_else(cores, NonZeroUsize::get);
         // A single thread would only wait for this one, or this one for it.
         let count = if threads == 1 { 0 } else { threads };
-        let needs = self.assembler.needs();
+        let (needs, skips) = (self.assembler.needs(), self.options.skip_broken_records);
         Decoding {
-            decoders: (0..count).filter_map(|_| parts_decoder(format, needs)).collect(),
+            decoders: (0..count).filter_map(|_| parts_decoder(format, needs, skips)).collect(),
             max_memory: self.options.assemble.max_memory,
             is_timed: self.timings.is_some(),
         }

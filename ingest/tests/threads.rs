@@ -123,7 +123,7 @@ fn text(series: &[Vec<u8>], unit: u64) -> Vec<Vec<u8>> {
     all.into_iter().map(String::into_bytes).collect()
 }
 
-/// Returns captures of formats that are decoded on several threads, and of one that is not. Each has several batches.
+/// Returns captures of formats that are decoded on several threads. Each has several batches.
 fn captures() -> [Capture; 5] {
     let workload = Workload::new(Options { series: 8_000, ..Options::default() }).unwrap();
     let written = |format| {
@@ -224,6 +224,43 @@ fn records_of_many_small_parts_are_decoded() {
     assert_eq!(found.error, None);
     assert_eq!((found.report.metrics, found.report.metrics_without_points), (60_004, 60_002));
     assert_eq!(found.report.points, 30_002);
+}
+
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    assert!(bytes.len() < 1 << 14);
+    let len = [bytes.len() as u8 | 0x80, (bytes.len() >> 7) as u8];
+    [&[number << 3 | 2], &len[..], bytes].concat()
+}
+
+fn attribute(number: u8, key: &str, value: usize) -> Vec<u8> {
+    field(number, &[field(1, key.as_bytes()), field(2, &field(1, value.to_string().as_bytes()))].concat())
+}
+
+/// Requests whose resource, scope, schema URL and point change independently of each other. All three levels have an
+/// attribute `a`, with bytes that differ only in the number of the field.
+#[test]
+fn requests_of_protobuf_that_repeat_bytes_in_other_roles_are_told_apart() {
+    let request = |number: usize| {
+        let point = [attribute(7, "a", number % 5), [&[0x19][..], &7_u64.to_le_bytes()].concat()].concat();
+        let metric = [field(1, b"m"), field(5, &field(1, &point))].concat();
+        let scope = [field(1, b"library"), attribute(3, "a", number % 2)].concat();
+        let mut scope_metrics = [field(1, &scope), field(2, &metric)].concat();
+        if number % 7 > 0 {
+            scope_metrics.extend(field(3, format!("https://example.com/{}", number % 7).as_bytes()));
+        }
+        let resource = [attribute(1, "service.name", number % 3), attribute(1, "a", number % 3)].concat();
+        field(1, &[field(1, &resource), field(2, &scope_metrics)].concat())
+    };
+    let records = (0..16_000).map(request).collect();
+    let content = Capture { name: "roles", format: Format::OtlpProto, records }.content();
+    let mut options = options(Format::OtlpProto);
+    let found = same("roles", &content, &options);
+    // The point's `a` replaces the others.
+    assert_eq!((found.error, found.report.series, found.report.points), (None, 3 * 5, 16_000));
+    options.assemble.prometheus_names = true;
+    let found = same("roles", &content, &options);
+    // `job`, `a`, `otel_scope_a`, `otel_scope_schema_url`; and `target_info` of each job.
+    assert_eq!((found.error, found.report.series), (None, 3 * 5 * 2 * 7 + 3));
 }
 
 /// Captures of clients and servers, in all formats.

@@ -3,7 +3,8 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `bytes` | [`Parts`], the bytes of many records, and a [`Span`] of them per record |
-//! | `request` | sink that keeps the parts of a request of OTLP |
+//! | `request` | sink that keeps the parts of a request of OTLP as JSON |
+//! | `encoded` | sink that keeps the parts of a request of OTLP as protobuf |
 //! | `replay` | parts of a request, given to another sink |
 //! | `series` | sink that keeps the labels of a series, and their iterator |
 //! | `decoder` | [`PartsDecoder`], which decodes records of a format to parts |
@@ -13,10 +14,11 @@
 //! neither blocks nor reports.
 //!
 //! Attributes are kept as the bytes that they have in protobuf: the assembler recognizes those of known points without
-//! looking at their names and values.
+//! looking at their names and values. If the record is protobuf, their places in it are kept.
 
 mod bytes;
 mod decoder;
+mod encoded;
 mod replay;
 mod request;
 mod series;

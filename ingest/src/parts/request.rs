@@ -1,4 +1,4 @@
-//! Sink that keeps the parts of a request: [`RequestParts`].
+//! Sink that keeps the parts of a request as JSON: [`RequestParts`].
 
 use chronoxide_format::metadata::MetricMetadata;
 
@@ -15,6 +15,15 @@ pub(super) const METRIC_ENDS: u8 = 6;
 pub(super) const POINT_BEGINS: u8 = 7;
 /// Point of a kind, whose number is added.
 pub(super) const POINT: u8 = 8;
+/// Neighbouring attributes of a level, whose number is added: their start and their length in the record.
+pub(super) const RUN: u8 = 13;
+/// Attribute of a level, whose number is added, whose field does not have the usual key: its start and its length in the
+/// record.
+pub(super) const ODD_ATTRIBUTE: u8 = 16;
+/// Attribute of a level, whose number is added, as texts.
+pub(super) const TEXT_ATTRIBUTE: u8 = 19;
+/// End of a metric with the metadata of its beginning.
+pub(super) const METRIC_ENDS_AS_BEGUN: u8 = 22;
 
 /// Flags of a point.
 pub(super) const HAS_TIME: u8 = 1;
@@ -70,18 +79,43 @@ impl<'p> RequestParts<'p> {
     fn check(&self) -> Result<(), TooMany> {
         if self.parts.len() <= self.max_len { Ok(()) } else { Err(TooMany) }
     }
+}
 
-    fn push_metadata(&mut self, metadata: &MetricMetadata<'_>) {
+impl Parts {
+    pub(super) fn push_metadata(&mut self, metadata: &MetricMetadata<'_>) {
         let monotonic = if metadata.is_monotonic { IS_MONOTONIC } else { 0 };
-        self.parts.codes.extend([metadata.metric_type.code(), metadata.temporality.code() | monotonic]);
+        self.codes.extend([metadata.metric_type.code(), metadata.temporality.code() | monotonic]);
         for text in [metadata.name, metadata.unit, metadata.description] {
-            self.parts.push_text(text);
+            self.push_text(text);
+        }
+    }
+
+    /// Appends a point with its kind.
+    #[inline]
+    pub(super) fn push_point(&mut self, point: &Point<'_>) {
+        let flags = [
+            (point.time_unix_nano != 0, HAS_TIME),
+            (point.flags != 0, HAS_FLAGS),
+            (point.has_sum, HAS_SUM),
+            (!point.bucket_bounds.is_empty() || !point.quantiles.is_empty(), HAS_BUCKETS),
+        ];
+        let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, flag)| all | flag);
+        self.codes.extend([POINT + point.kind as u8, flags]);
+        if flags & HAS_TIME != 0 {
+            self.codes.extend(point.time_unix_nano.to_le_bytes());
+        }
+        if flags & HAS_FLAGS != 0 {
+            self.push_number(point.flags);
+        }
+        if flags & HAS_BUCKETS != 0 {
+            self.push_doubles(point.bucket_bounds);
+            self.push_doubles(point.quantiles);
         }
     }
 
     fn push_doubles(&mut self, doubles: &[f64]) {
-        self.parts.push_number(doubles.len() as u64);
-        self.parts.codes.extend(doubles.iter().flat_map(|double| double.to_le_bytes()));
+        self.push_number(doubles.len() as u64);
+        self.codes.extend(doubles.iter().flat_map(|double| double.to_le_bytes()));
     }
 }
 
@@ -130,7 +164,7 @@ impl OtlpSink for RequestParts<'_> {
 
     fn metric(&mut self, metadata: &MetricMetadata<'_>) -> Result<(), TooMany> {
         self.begin(METRIC)?;
-        self.push_metadata(metadata);
+        self.parts.push_metadata(metadata);
         self.check()
     }
 
@@ -139,31 +173,14 @@ impl OtlpSink for RequestParts<'_> {
     }
 
     fn point(&mut self, point: &Point<'_>) -> Result<(), TooMany> {
-        self.begin(POINT + point.kind as u8)?;
-        let flags = [
-            (point.time_unix_nano != 0, HAS_TIME),
-            (point.flags != 0, HAS_FLAGS),
-            (point.has_sum, HAS_SUM),
-            (!point.bucket_bounds.is_empty() || !point.quantiles.is_empty(), HAS_BUCKETS),
-        ];
-        let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, flag)| all | flag);
-        self.parts.codes.push(flags);
-        if flags & HAS_TIME != 0 {
-            self.parts.codes.extend(point.time_unix_nano.to_le_bytes());
-        }
-        if flags & HAS_FLAGS != 0 {
-            self.parts.push_number(point.flags);
-        }
-        if flags & HAS_BUCKETS != 0 {
-            self.push_doubles(point.bucket_bounds);
-            self.push_doubles(point.quantiles);
-        }
+        self.end_list();
+        self.parts.push_point(point);
         self.check()
     }
 
     fn metric_ends(&mut self, metadata: &MetricMetadata<'_>, point_count: u64) -> Result<(), TooMany> {
         self.begin(METRIC_ENDS)?;
-        self.push_metadata(metadata);
+        self.parts.push_metadata(metadata);
         self.parts.push_number(point_count);
         self.check()
     }

@@ -59,6 +59,8 @@ pub(crate) struct Key {
     pub(crate) values: Vec<StoreSymbolId>,
     /// Number of series with this key.
     series_count: u32,
+    /// Bits of the largest code. Kept beside the count: both are read for each label of a new series.
+    bits: u8,
     /// Origin of its labels, [`Origin::Unknown`] if none or several were noted.
     origins: Origins,
     /// (Symbol, code) by the hash of the value. The key is the string instead of its symbol: one lookup in a small
@@ -98,6 +100,7 @@ impl Keys {
             name,
             values: Vec::new(),
             series_count: 0,
+            bits: 0,
             origins: Origins::default(),
             index: HashTable::new(),
         });
@@ -143,12 +146,14 @@ impl Keys {
         }
         let code = Counted::Value.next(key.values.len())?;
         let symbol = symbols.intern_hashed(hash, value)?;
-        let (before, bits_before) = (key.estimated_bytes(), key.bits());
+        let before = key.estimated_bytes();
         push(&mut key.values, symbol);
         key.index.insert_unique(hash, (symbol, code), |&(symbol, _)| symbols.hash(symbols.text(symbol.0)));
         self.dictionary_bytes += key.estimated_bytes() - before;
         self.value_count += 1;
-        self.code_bits += (key.bits() - bits_before) * u64::from(key.series_count);
+        let bits = (u32::BITS - code.leading_zeros()) as u8;
+        self.code_bits += u64::from(bits - key.bits) * u64::from(key.series_count);
+        key.bits = bits;
         Ok(ValueCode(code))
     }
 
@@ -176,7 +181,7 @@ impl Keys {
             if let Some(key) = self.keys.get_mut(key.index()) {
                 // A store has less than 2^32 series.
                 key.series_count += 1;
-                self.code_bits += key.bits();
+                self.code_bits += u64::from(key.bits);
             }
         }
     }
@@ -218,12 +223,6 @@ impl Key {
             Origins { resource: false, point: true } => Origin::Point,
             _ => Origin::Unknown,
         }
-    }
-
-    /// Returns the bits of the largest code.
-    #[inline]
-    fn bits(&self) -> u64 {
-        u64::from(usize::BITS - self.values.len().saturating_sub(1).leading_zeros())
     }
 
     fn estimated_bytes(&self) -> usize {

@@ -45,7 +45,7 @@ impl Learned<'_> {
 
 impl Choice {
     fn offer(&mut self, split: Split, sample: &mut Sample<'_>, learned: &Learned<'_>) {
-        let bits = split.bits(sample, learned.known);
+        let bits = split.bits(sample, learned.known, self.bits);
         if bits < self.bits {
             *self = Self { split: Some(split), bits };
         }

@@ -19,6 +19,8 @@ pub(crate) const LEAF_BITS: f64 = 2.0;
 const LIST_BITS: f64 = 16.0;
 /// Approximate bits of the records of a map.
 const MAP_BITS: f64 = 72.0;
+/// Factor by which a bound must exceed a cost, because their sums are rounded differently.
+const ROUNDING: f64 = 1.000_001;
 
 /// Split of a keyset: sets of columns in increasing order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,9 +105,16 @@ impl ListCost {
         let list_count = pool.map_or(0.0, Items::count) + new_lists;
         let mut total = part.table + COLUMN_BITS;
         total += new_lists * LIST_BITS + member_bits(new_lists, new_members, part.code_bits);
-        total += rows * f64::from(bits(list_count as usize));
-        total += rows / f64::from(ANCHOR_ROWS) * f64::from(bits(sample.keyset.len()));
+        for bits in Self::row_bits(sample, rows, list_count) {
+            total += bits;
+        }
         Self { rows, bits: total }
+    }
+
+    /// Returns the bits of the column of lists, and of anchors.
+    fn row_bits(sample: &Sample<'_>, rows: f64, list_count: f64) -> [f64; 2] {
+        let anchors = rows / f64::from(ANCHOR_ROWS) * f64::from(bits(sample.keyset.len()));
+        [rows * f64::from(bits(list_count as usize)), anchors]
     }
 }
 
@@ -117,6 +126,22 @@ impl Costs {
         let cost = PartCost::new(sample, columns, known);
         self.parts.insert(columns.to_vec(), cost);
         cost
+    }
+
+    /// Returns a lower bound of the cost of a split without its records, before its lists are found. It is 0 unless all
+    /// rows are sampled: estimates of distinct rows have no bound.
+    fn least_bits(&mut self, split: &Split, sample: &mut Sample<'_>, known: &Known) -> f64 {
+        if !sample.all_are_exact() || split.list.is_empty() || self.lists.contains_key(&split.list) {
+            return 0.0;
+        }
+        let part = self.part(sample, &split.list, known);
+        let prefix = || split.prefix.iter().filter_map(|columns| self.parts.get(columns));
+        // No prefix has more members than the list has rows.
+        let rows = (sample.keyset.len() as f64 / part.distinct).ceil();
+        let rows = prefix().map(|part| part.distinct).fold(rows, f64::max);
+        let lists = known.get(&sample.keys_of(&split.list)).map_or(1.0, |known| known.lists.count());
+        let of_rows: f64 = ListCost::row_bits(sample, rows, lists).iter().sum();
+        prefix().fold(part.table + of_rows, |sum, part| sum + part.table + part.column_bits(rows))
     }
 
     fn list(&mut self, sample: &mut Sample<'_>, columns: &[usize], known: &Known) -> ListCost {
@@ -136,11 +161,16 @@ impl Split {
         self.prefix.iter().chain([&self.list]).map(Vec::as_slice).filter(|columns| columns.len() > 1)
     }
 
-    /// Returns the cost: rows, anchors, lists, new entries of shared tables, and records.
-    pub(crate) fn bits(&self, sample: &mut Sample<'_>, known: &Known) -> f64 {
+    /// Returns the cost: rows, anchors, lists, new entries of shared tables, and records. Returns infinity if a bound
+    /// shows that it is more than `limit`.
+    pub(crate) fn bits(&self, sample: &mut Sample<'_>, known: &Known, limit: f64) -> f64 {
         let mut costs = std::mem::take(&mut sample.costs);
         let keys = sample.keyset.keys.len() as f64;
         let mut total = TABLE_BITS + keys * LEAF_BITS + (self.prefix.len() as f64) * COLUMN_BITS;
+        if total + costs.least_bits(self, sample, known) > limit * ROUNDING {
+            sample.costs = costs;
+            return f64::INFINITY;
+        }
         let mut rows = sample.keyset.len() as f64;
         if !self.list.is_empty() {
             let list = costs.list(sample, &self.list, known);
@@ -148,6 +178,11 @@ impl Split {
             rows = list.rows;
         }
         for columns in &self.prefix {
+            // The rest only adds to it.
+            if total > limit {
+                total = f64::INFINITY;
+                break;
+            }
             let part = costs.part(sample, columns, known);
             total += part.table + part.column_bits(rows);
         }
@@ -155,21 +190,42 @@ impl Split {
         total
     }
 
-    /// Adds the contents of its tables and lists to what is known, or removes them.
-    pub(crate) fn register(&self, sample: &mut Sample<'_>, known: &mut Known, is_added: bool) {
-        let change = |items: &mut Items, own: &OwnItems| if is_added { items.add(own) } else { items.remove(own) };
-        for columns in self.tables() {
+    /// Returns the contents of its tables and lists.
+    pub(crate) fn contents(&self, sample: &mut Sample<'_>) -> Contents {
+        let table = |columns: &[usize]| {
             let group = sample.group(columns);
-            let number = known.number(&sample.keys_of(columns));
-            let entry = known.group_mut(number);
-            entry.users = if is_added { entry.users + 1 } else { entry.users - 1 };
-            change(&mut entry.rows, &sample.rows_of(&group));
-        }
-        if !self.list.is_empty() {
+            (sample.keys_of(columns), sample.rows_of(&group))
+        };
+        let tables = self.tables().map(table).collect();
+        let lists = (!self.list.is_empty()).then(|| {
             let list = sample.group(&self.list);
             let prefixes = sample.complement(&list);
-            let number = known.number(&sample.keys_of(&self.list));
-            change(&mut known.group_mut(number).lists, &lists(sample, &prefixes, &list));
+            (sample.keys_of(&self.list), lists(sample, &prefixes, &list))
+        });
+        Contents { tables, lists }
+    }
+}
+
+/// Contents of the tables and lists of a split, with their keys.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    tables: Vec<(Vec<u32>, OwnItems)>,
+    lists: Option<(Vec<u32>, OwnItems)>,
+}
+
+impl Contents {
+    /// Adds the contents to what is known, or removes them.
+    pub(crate) fn register(&self, known: &mut Known, is_added: bool) {
+        let change = |items: &mut Items, own: &OwnItems| if is_added { items.add(own) } else { items.remove(own) };
+        for (keys, rows) in &self.tables {
+            let number = known.number(keys);
+            let entry = known.group_mut(number);
+            entry.users = if is_added { entry.users + 1 } else { entry.users - 1 };
+            change(&mut entry.rows, rows);
+        }
+        if let Some((keys, lists)) = &self.lists {
+            let number = known.number(keys);
+            change(&mut known.group_mut(number).lists, lists);
         }
     }
 }
@@ -198,6 +254,11 @@ fn lists(sample: &Sample<'_>, prefixes: &Group, list: &Group) -> OwnItems {
         of_prefix.0 = of_prefix.0.wrapping_add(member);
         of_prefix.1 = of_prefix.1.wrapping_add(if sample.is_shared(row) { member } else { 0 });
         of_prefix.2 += 1;
+    }
+    if sample.all_are_exact() {
+        found.sort_unstable();
+        found.dedup();
+        return sample.exact_items(found.into_iter().map(|(_, name, members)| (name, members)));
     }
     let mut distinct = found.clone();
     distinct.sort_unstable();

@@ -1,5 +1,6 @@
 //! Sampled rows of a keyset, column by column: [`Sample`].
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,6 +23,8 @@ const MIN_VALUES: u64 = 64;
 const MAX_SEARCHED_CODES: usize = 1 << 18;
 /// Maximum number of codes of groups that are cached for one keyset.
 const MAX_CACHED_CODES: usize = 1 << 19;
+/// Maximum number of codes of a sample whose labels are named once: 8 bytes per code.
+const MAX_NAMED_CODES: usize = 1 << 18;
 
 /// Choice of the sampled rows: all rows with some values of a key. Keysets with the same key have rows of the same
 /// values, so that their samples show what they share.
@@ -32,6 +35,8 @@ pub(crate) struct Sampling {
     /// Values have levels: half of them 0, a quarter 1, and so on. The samples of all keysets have the rows whose
     /// values have this level or more.
     level: u32,
+    /// True if the samples of all keysets have all rows, so that nothing is estimated.
+    is_exact: bool,
 }
 
 impl Sampling {
@@ -44,6 +49,7 @@ impl Sampling {
         }
         let total: u64 = content.keysets.iter().map(|keyset| keyset.len() as u64).sum();
         let level = (0..u64::BITS).find(|level| total >> level <= MAX_ROWS).unwrap_or_default();
+        let is_exact = level == 0 && content.keysets.iter().all(|keyset| keyset.rows.len() <= MAX_CODES);
         let values = |key: u32| u64::from(content.value_counts[key as usize]);
         let mut keys = Vec::new();
         for entity in entities {
@@ -54,7 +60,14 @@ impl Sampling {
             named.sort_by_key(|&key| (series[key as usize] < most / 4 * 3, Reverse(values(key))));
             keys.extend(named);
         }
-        Self { keys, level }
+        Self { keys, level, is_exact }
+    }
+
+    /// Returns this choice of rows with what items occur with, as if some keysets had more rows than their samples.
+    #[cfg(test)]
+    pub(crate) fn estimated(self) -> Self {
+        assert!(self.is_exact);
+        Self { is_exact: false, ..self }
     }
 }
 
@@ -66,8 +79,10 @@ pub(crate) struct Sample<'c> {
     rows: Option<Vec<u32>>,
     /// Column that chose the rows, or `None` if each row was chosen by its number.
     chosen_by: Option<usize>,
-    /// Name of the value that chose each sampled row, and its level.
+    /// Name of the value that chose each sampled row, and its level. Empty if the samples of all keysets are exact.
     chosen: Vec<(u32, u32)>,
+    /// True if the samples of all keysets have all rows.
+    all_are_exact: bool,
     /// Level of the rows that the samples of all keysets have.
     shared_level: u32,
     /// Bits of the code of each column in its range.
@@ -80,21 +95,20 @@ pub(crate) struct Sample<'c> {
     pub costs: Costs,
     /// Name of each row, once it was needed.
     whole_names: Vec<u64>,
+    /// Names of the labels of each column, once they were needed. Empty for large samples.
+    column_names: Vec<Vec<u64>>,
+    /// Names of combinations; reused to keep its capacity.
+    buffer: Vec<u64>,
     numbering: Numbering,
 }
 
 impl<'c> Sample<'c> {
     pub(crate) fn new(keyset: &'c KeysetRows, sampling: &Sampling) -> Self {
         let chosen_by = sampling.keys.iter().find_map(|key| keyset.keys.binary_search(key).ok());
-        let (mut rows, mut chosen): (Vec<u32>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
-        for (number, row) in (0u32..).zip(keyset.series()) {
-            let name = match chosen_by {
-                Some(column) => label_name(keyset.keys[column], row[column]),
-                None => label_name(u32::MAX, number),
-            };
-            // The name of a value is independent of its level.
-            chosen.push(((name >> 32) as u32, name.wrapping_mul(0x9e37_79b9_7f4a_7c15).leading_zeros()));
+        if sampling.is_exact {
+            return Self::exact(keyset, chosen_by);
         }
+        let (mut rows, mut chosen) = (Vec::new(), chosen_rows(keyset, chosen_by));
         let rows_from = |level: u32| chosen.iter().filter(|chosen| chosen.1 >= level).count();
         // The highest level that leaves enough rows.
         let mut level = (0..=sampling.level).rev().find(|&level| rows_from(level) >= MIN_ROWS).unwrap_or(0);
@@ -107,17 +121,33 @@ impl<'c> Sample<'c> {
             chosen.retain(|chosen| chosen.1 >= level);
         }
         Self {
-            keyset,
-            chosen_by,
             shared_level: sampling.level,
-            code_bits: range_bits(keyset),
             scale: keyset.len() as f64 / chosen.len() as f64,
             shared_scale,
             rows: (level > 0).then_some(rows),
             chosen,
+            all_are_exact: false,
+            ..Self::exact(keyset, chosen_by)
+        }
+    }
+
+    /// Returns the sample of a keyset with all rows, if those of the other keysets have all rows too.
+    fn exact(keyset: &'c KeysetRows, chosen_by: Option<usize>) -> Self {
+        Self {
+            keyset,
+            chosen_by,
+            shared_level: 0,
+            code_bits: range_bits(keyset),
+            scale: 1.0,
+            shared_scale: 1.0,
+            rows: None,
+            chosen: Vec::new(),
+            all_are_exact: true,
             groups: BTreeMap::new(),
             costs: Costs::default(),
             whole_names: Vec::new(),
+            column_names: Vec::new(),
+            buffer: Vec::new(),
             numbering: Numbering::default(),
         }
     }
@@ -128,10 +158,15 @@ impl<'c> Sample<'c> {
         if self.len() <= limit {
             return None;
         }
-        let rows_from = |level: u32| self.chosen.iter().filter(|chosen| chosen.1 >= level).count();
+        let chosen = if self.all_are_exact {
+            Cow::Owned(chosen_rows(self.keyset, self.chosen_by))
+        } else {
+            Cow::Borrowed(&self.chosen)
+        };
+        let rows_from = |level: u32| chosen.iter().filter(|chosen| chosen.1 >= level).count();
         // If few values choose many rows, no level leaves few rows, and not none.
         let level = (0..u64::BITS).find(|&level| rows_from(level) <= limit).unwrap_or_default();
-        let is_chosen = |place: usize| self.chosen[place].1 >= level;
+        let is_chosen = |place: usize| chosen[place].1 >= level;
         let step = self.len().div_ceil(limit);
         let mut places: Vec<usize> = (0..self.len()).filter(|&place| is_chosen(place)).collect();
         if places.len() < limit / 4 {
@@ -141,14 +176,12 @@ impl<'c> Sample<'c> {
         Some(Self {
             keyset: self.keyset,
             rows: Some(places.iter().map(row).collect()),
-            chosen: places.iter().map(|&place| self.chosen[place]).collect(),
-            code_bits: self.code_bits.clone(),
+            chosen: places.iter().map(|&place| chosen[place]).collect(),
+            all_are_exact: false,
+            shared_level: self.shared_level,
             scale: self.keyset.len() as f64 / places.len() as f64,
-            groups: BTreeMap::new(),
-            costs: Costs::default(),
-            whole_names: Vec::new(),
-            numbering: Numbering::default(),
-            ..*self
+            shared_scale: self.shared_scale,
+            ..Self::exact(self.keyset, self.chosen_by)
         })
     }
 
@@ -157,12 +190,28 @@ impl<'c> Sample<'c> {
         self.groups.clear();
         self.costs = Costs::default();
         self.whole_names = Vec::new();
+        self.column_names = Vec::new();
+        self.buffer = Vec::new();
         self.numbering = Numbering::default();
     }
 
     /// Returns the number of sampled rows.
     pub(crate) fn len(&self) -> usize {
-        self.chosen.len()
+        self.rows.as_ref().map_or(self.keyset.len(), Vec::len)
+    }
+
+    /// Returns true if the samples of all keysets have all rows: then nothing is estimated from the values with which
+    /// items occur.
+    pub(crate) fn all_are_exact(&self) -> bool {
+        self.all_are_exact
+    }
+
+    /// Returns the items of the keyset, as names and weights, if the samples of all keysets have all rows.
+    pub(crate) fn exact_items(&self, named: impl Iterator<Item = (u64, u32)>) -> OwnItems {
+        let shared: Vec<OwnItem> =
+            named.map(|(name, weight)| OwnItem { name, weight, spread: Spread::default() }).collect();
+        let weight: u64 = shared.iter().map(|item| u64::from(item.weight)).sum();
+        OwnItems { count: shared.len() as f64, weight: weight as f64, shared, scale: self.shared_scale }
     }
 
     /// Returns the items of the keyset: `numbers` has the item of each sampled row, and `named` the name and the weight
@@ -198,6 +247,9 @@ impl<'c> Sample<'c> {
 
     /// Returns the combinations of a group as rows of a table.
     pub(crate) fn rows_of(&self, group: &Group) -> OwnItems {
+        if self.all_are_exact {
+            return self.exact_items(group.names.iter().map(|&name| (name, 1)));
+        }
         let named: Vec<(u64, u32)> = group.names.iter().map(|&name| (name, 1)).collect();
         self.items(&group.codes, &named, false)
     }
@@ -217,7 +269,7 @@ impl<'c> Sample<'c> {
 
     /// Returns true if the samples of all keysets have a sampled row.
     pub(crate) fn is_shared(&self, row: usize) -> bool {
-        self.chosen[row].1 >= self.shared_level
+        self.all_are_exact || self.chosen[row].1 >= self.shared_level
     }
 
     /// Returns true if the sample has all rows, as those of other keysets.
@@ -234,12 +286,32 @@ impl<'c> Sample<'c> {
         all.into_iter().flatten().chain(some)
     }
 
-    /// Returns the name of each row.
-    fn names(&self, name: impl Fn(&[u32]) -> u64) -> Vec<u64> {
-        let mut names = Vec::with_capacity(self.len());
-        // `collect` would ask the chain for each row which part it is in.
-        self.sampled_rows().for_each(|row| names.push(name(row)));
-        names
+    /// Replaces `names` by the name of the combination of these columns in each row: the sum of the names of its labels.
+    fn name_rows(&mut self, columns: impl Iterator<Item = usize> + Clone, names: &mut Vec<u64>) {
+        names.clear();
+        let keyset = self.keyset;
+        let keys = &keyset.keys;
+        if self.len() * keys.len() > MAX_NAMED_CODES {
+            // `collect` would ask the chain for each row which part it is in.
+            self.sampled_rows().for_each(|row| {
+                let labels = columns.clone().map(|column| label_name(keys[column], row[column]));
+                names.push(labels.fold(0u64, u64::wrapping_add));
+            });
+            return;
+        }
+        // Most keysets are small, and each of their columns is in many groups.
+        self.column_names.resize(keys.len(), Vec::new());
+        names.resize(self.len(), 0);
+        for column in columns {
+            if self.column_names[column].is_empty() {
+                let mut labels = Vec::with_capacity(self.len());
+                self.sampled_rows().for_each(|row| labels.push(label_name(keys[column], row[column])));
+                self.column_names[column] = labels;
+            }
+            for (name, label) in names.iter_mut().zip(&self.column_names[column]) {
+                *name = name.wrapping_add(*label);
+            }
+        }
     }
 
     /// Returns the group of these columns.
@@ -247,12 +319,11 @@ impl<'c> Sample<'c> {
         if let Some(group) = self.groups.get(columns) {
             return Rc::clone(group);
         }
-        let keys = &self.keyset.keys;
-        let name = |row: &[u32]| {
-            columns.iter().fold(0u64, |sum, &column| sum.wrapping_add(label_name(keys[column], row[column])))
-        };
-        let names = self.names(name);
-        self.insert(columns.to_vec(), &names)
+        let mut names = std::mem::take(&mut self.buffer);
+        self.name_rows(columns.iter().copied(), &mut names);
+        let group = self.insert(columns.to_vec(), &names);
+        self.buffer = names;
+        group
     }
 
     fn insert(&mut self, columns: Vec<usize>, names: &[u64]) -> Rc<Group> {
@@ -271,16 +342,17 @@ impl<'c> Sample<'c> {
             return Rc::clone(group);
         }
         if self.whole_names.is_empty() {
-            let keys = &self.keyset.keys;
-            let name = |row: &[u32]| {
-                keys.iter().zip(row).fold(0u64, |sum, (&key, &code)| sum.wrapping_add(label_name(key, code)))
-            };
-            self.whole_names = self.names(name);
+            let mut names = Vec::with_capacity(self.len());
+            self.name_rows(0..self.keyset.keys.len(), &mut names);
+            self.whole_names = names;
         }
-        let names: Vec<u64> = (self.whole_names.iter().zip(&group.codes))
-            .map(|(whole, &code)| whole.wrapping_sub(group.names[code as usize]))
-            .collect();
-        self.insert(columns, &names)
+        let mut names = std::mem::take(&mut self.buffer);
+        names.clear();
+        let own = group.codes.iter().map(|&code| group.names[code as usize]);
+        names.extend(self.whole_names.iter().zip(own).map(|(whole, own)| whole.wrapping_sub(own)));
+        let group = self.insert(columns, &names);
+        self.buffer = names;
+        group
     }
 
     /// Returns the keys of these columns.
@@ -297,6 +369,19 @@ impl<'c> Sample<'c> {
     pub(crate) fn others(&self, columns: &[usize]) -> Vec<usize> {
         (0..self.keyset.keys.len()).filter(|column| columns.binary_search(column).is_err()).collect()
     }
+}
+
+/// Returns for each row of a keyset the name of the value that chooses it, and its level.
+fn chosen_rows(keyset: &KeysetRows, chosen_by: Option<usize>) -> Vec<(u32, u32)> {
+    let choose = |(number, row): (u32, &[u32])| {
+        let name = match chosen_by {
+            Some(column) => label_name(keyset.keys[column], row[column]),
+            None => label_name(u32::MAX, number),
+        };
+        // The name of a value is independent of its level.
+        ((name >> 32) as u32, name.wrapping_mul(0x9e37_79b9_7f4a_7c15).leading_zeros())
+    };
+    (0u32..).zip(keyset.series()).map(choose).collect()
 }
 
 /// Returns the bits of the codes of each column, from the smallest to the largest.
@@ -328,7 +413,7 @@ mod tests {
 
     #[test]
     fn keysets_have_rows_of_the_same_values_and_small_ones_have_more() {
-        let sampling = Sampling { keys: vec![0], level: 2 };
+        let sampling = Sampling { keys: vec![0], level: 2, is_exact: false };
         let (first, second, small) = (pods([0, 1], 50), pods([0, 2], 80), pods([0, 3], 2));
         let [first, second, small] = [&first, &second, &small].map(|keyset| Sample::new(keyset, &sampling));
         let pods = sampled_pods(&first);
@@ -346,7 +431,7 @@ mod tests {
 
     #[test]
     fn pods_are_estimated_and_points_are_known() {
-        let sampling = Sampling { keys: vec![0], level: 2 };
+        let sampling = Sampling { keys: vec![0], level: 2, is_exact: false };
         let keyset = pods([0, 1], 50);
         let mut sample = Sample::new(&keyset, &sampling);
         let (pod, point) = (sample.group(&[0]), sample.group(&[1]));

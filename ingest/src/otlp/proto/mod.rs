@@ -13,5 +13,5 @@
 mod value;
 mod walk;
 
-pub(crate) use walk::attributes;
 pub use walk::{decode_otlp_proto, looks_like_request};
+pub(crate) use walk::{odd_attribute, run_of_attributes};

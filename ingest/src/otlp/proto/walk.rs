@@ -239,57 +239,67 @@ impl<S: OtlpSink> Walk<'_, S> {
     ) -> Result<Fields<'a>, DecodeError<S::Error>> {
         let run = fields.run();
         let after = fields.after(end.max(fields.offset() + run.len()));
-        if self.sink.encoded_attributes(level, run).map_err(DecodeError::Sink)? {
-            return Ok(after);
-        }
         if run.is_empty() {
-            attribute(self.sink, level, bytes, end)?;
+            odd_attribute(self.sink, level, bytes, end - bytes.len())?;
         } else {
-            each_attribute(self.sink, level, fields, after.offset())?;
+            run_of_attributes(self.sink, level, run, fields.offset())?;
         }
-        self.sink.encoded_attributes_end(level, run).map_err(DecodeError::Sink)?;
         Ok(after)
     }
 }
 
-/// Gives attributes, the only fields of a run, to a sink.
+/// Gives attributes to a sink: the bytes of their fields, which are a [run](Fields::run), and their start in the
+/// record.
 #[inline]
-pub(crate) fn attributes<S: OtlpSink>(
+pub(crate) fn run_of_attributes<S: OtlpSink>(
     sink: &mut S,
     level: Level,
-    fields: Fields<'_>,
+    run: &[u8],
+    offset: usize,
 ) -> Result<(), DecodeError<S::Error>> {
-    let run = fields.run();
     if sink.encoded_attributes(level, run).map_err(DecodeError::Sink)? {
         return Ok(());
     }
-    each_attribute(sink, level, fields, fields.offset() + run.len())?;
+    each_attribute(sink, level, Fields::new(run, offset))?;
     sink.encoded_attributes_end(level, run).map_err(DecodeError::Sink)
 }
 
-/// Gives the attributes of a run, whose bytes end at `end`, to the sink.
-#[inline]
-fn each_attribute<S: OtlpSink>(
+/// Gives an attribute whose field does not have the usual key to a sink: the bytes of its message, and their start in
+/// the record.
+pub(crate) fn odd_attribute<S: OtlpSink>(
     sink: &mut S,
     level: Level,
-    mut fields: Fields<'_>,
-    end: usize,
+    bytes: &[u8],
+    offset: usize,
 ) -> Result<(), DecodeError<S::Error>> {
-    while fields.offset() < end
-        && let Some(bytes) = fields.next_of_run()
-    {
-        attribute(sink, level, bytes, fields.offset())?;
+    if sink.encoded_attributes(level, &[]).map_err(DecodeError::Sink)? {
+        return Ok(());
+    }
+    attribute(sink, level, bytes, offset)?;
+    sink.encoded_attributes_end(level, &[]).map_err(DecodeError::Sink)
+}
+
+/// Gives the attributes of a run to the sink.
+#[inline]
+fn each_attribute<S: OtlpSink>(sink: &mut S, level: Level, mut run: Fields<'_>) -> Result<(), DecodeError<S::Error>> {
+    while let Some(bytes) = run.next_of_run() {
+        attribute(sink, level, bytes, run.offset() - bytes.len())?;
     }
     Ok(())
 }
 
-/// Gives an attribute, whose bytes end at `end`, to the sink.
+/// Gives an attribute, whose bytes start at `offset`, to the sink.
 #[inline]
-fn attribute<S: OtlpSink>(sink: &mut S, level: Level, bytes: &[u8], end: usize) -> Result<(), DecodeError<S::Error>> {
+fn attribute<S: OtlpSink>(
+    sink: &mut S,
+    level: Level,
+    bytes: &[u8],
+    offset: usize,
+) -> Result<(), DecodeError<S::Error>> {
     if sink.encoded_attribute(level, bytes).map_err(DecodeError::Sink)? {
         return Ok(());
     }
-    let (key, value) = key_value(Fields::new(bytes, end - bytes.len()))?;
+    let (key, value) = key_value(Fields::new(bytes, offset))?;
     sink.attribute(level, &key, &value.into_text()).map_err(DecodeError::Sink)
 }
 
