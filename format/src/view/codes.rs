@@ -12,23 +12,24 @@ const WRITTEN_COLUMNS: usize = 16;
 const ROWS: usize = 4;
 
 /// Reads most labels of most series, without errors: errors are large, so that space for one costs more than a label.
+///
+/// It is opened in its place: to move it costs as much as two labels.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "views do not allocate")]
-pub(super) enum LabelCodes {
-    /// Leaf *i* is that of column *i*.
-    Row(RowWalk),
-    /// Leaves are written out.
-    Written(WrittenCodes),
-    /// Neither, or a label could not be read.
-    None,
-}
-
-/// The columns of a keyset's table whose leaves are written out.
-#[derive(Clone, Debug)]
-pub(super) struct WrittenCodes {
+pub(super) struct LabelCodes {
+    form: Form,
     leaves: LeafWalk,
     columns: [Column; WRITTEN_COLUMNS],
     rows: [RowWalk; ROWS],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// Leaf *i* is that of column *i* of the first row.
+    Row,
+    /// Leaves are written out.
+    Written,
+    /// Neither, or a label could not be read.
+    None,
 }
 
 /// A column, opened once.
@@ -43,76 +44,45 @@ enum Column {
 }
 
 impl LabelCodes {
+    /// Reads no label.
+    pub(super) const NONE: Self = Self {
+        form: Form::None,
+        leaves: LeafWalk::NONE,
+        columns: [Column::Apart; WRITTEN_COLUMNS],
+        rows: [RowWalk::NONE; ROWS],
+    };
+
+    /// Begins with the first label of a series.
     #[inline]
-    pub(super) fn new(series: &Series<'_, '_>) -> Self {
+    pub(super) fn open(&mut self, series: &Series<'_, '_>) {
         let table = &series.table;
-        let reader = if table.written_leaf_count() > 0 {
-            WrittenCodes::open(series).map(Self::Written)
+        let Some(row) = table.row_walk(series.row) else { return };
+        if table.written_leaf_count() > 0 {
+            self.open_written(series, row);
         } else if table.column_count() > 1 {
-            table.row_walk(series.row).map(Self::Row)
-        } else {
-            None
-        };
-        reader.unwrap_or(Self::None)
-    }
-
-    /// Returns key and code of the next label. Returns `None` if it must be read by its place.
-    #[inline(always)]
-    pub(super) fn next(&mut self, view: &BlockView<'_>) -> Option<(u32, u32)> {
-        let (table, code) = match self {
-            Self::Row(row) => row.next(view)?,
-            Self::Written(written) => {
-                let column = index(written.leaves.next(&view.catalogue)?);
-                let column = written.columns.get_mut(column)?;
-                match *column {
-                    Column::Row(number) => written.rows.get_mut(usize::from(number))?.next(view)?,
-                    Column::Value { table, code } => {
-                        // It has one leaf: another one is damage.
-                        *column = Column::Apart;
-                        (table, code)
-                    }
-                    Column::Apart => return None,
-                }
-            }
-            Self::None => return None,
-        };
-        if table < view.key_count() { Some((table, code)) } else { view.try_mapped_value(table, code) }
-    }
-
-    /// Must be called if label `leaf` was read by its place. Labels of columns that are read apart do not affect the
-    /// others.
-    pub(super) fn skip(&mut self, series: &Series<'_, '_>, leaf: u32) {
-        let is_apart = match (&*self, series.table.written_leaf(leaf)) {
-            (Self::Written(written), Ok(column)) => {
-                matches!(written.columns.get(index(column)), None | Some(Column::Apart))
-            }
-            _ => false,
-        };
-        if !is_apart {
-            *self = Self::None;
+            let [first, ..] = &mut self.rows;
+            *first = row;
+            self.form = Form::Row;
         }
     }
-}
 
-impl WrittenCodes {
-    fn open(series: &Series<'_, '_>) -> Option<Self> {
-        let table = &series.table;
-        let mut walk = table.row_walk(series.row)?;
-        let (columns, rows) = ([Column::Apart; WRITTEN_COLUMNS], [RowWalk::NONE; ROWS]);
-        let mut written = Self { leaves: table.leaf_walk()?, columns, rows };
+    fn open_written(&mut self, series: &Series<'_, '_>, walk: RowWalk) {
+        let Series { table, .. } = series;
+        let Some(leaves) = table.leaf_walk() else { return };
+        (self.form, self.leaves) = (Form::Written, leaves);
+        let mut walk = walk;
         let mut row_count = 0;
-        for number in 0..table.column_count() {
-            let Some(column) = written.columns.get_mut(index(number)) else { break };
+        for (number, column) in (0..table.column_count()).zip(&mut self.columns) {
             let place = match walk.next(table.view) {
                 Some(place) => Some(place),
                 None => series.list_member(number),
             };
             // Nothing is known of the columns after one that is damaged.
-            let Some((target, code)) = place else { break };
+            let Some((target, code)) = place else { return };
             match open_column(table.view, target, code) {
                 Some(Target::Value { table, code }) => *column = Column::Value { table, code },
                 Some(Target::Row(row)) => {
-                    if let (Some(place), Ok(number)) = (written.rows.get_mut(row_count), u8::try_from(row_count)) {
+                    if let (Some(place), Ok(number)) = (self.rows.get_mut(row_count), u8::try_from(row_count)) {
                         *place = row;
                         *column = Column::Row(number);
                         row_count += 1;
@@ -121,7 +91,42 @@ impl WrittenCodes {
                 None => {}
             }
         }
-        Some(written)
+    }
+
+    /// Returns key and code of the next label. Returns `None` if it must be read by its place.
+    #[inline(always)]
+    pub(super) fn next(&mut self, view: &BlockView<'_>) -> Option<(u32, u32)> {
+        let (table, code) = match self.form {
+            Form::Row => {
+                let [row, ..] = &mut self.rows;
+                row.next(view)?
+            }
+            Form::Written => {
+                let column = self.columns.get_mut(index(self.leaves.next(&view.catalogue)?))?;
+                match *column {
+                    Column::Row(number) => self.rows.get_mut(usize::from(number))?.next(view)?,
+                    Column::Value { table, code } => {
+                        // It has one leaf: another one is damage.
+                        *column = Column::Apart;
+                        (table, code)
+                    }
+                    Column::Apart => return None,
+                }
+            }
+            Form::None => return None,
+        };
+        if table < view.key_count() { Some((table, code)) } else { view.try_mapped_value(table, code) }
+    }
+
+    /// Must be called if label `leaf` was read by its place. Labels of columns that are read apart do not affect the
+    /// others.
+    pub(super) fn skip(&mut self, series: &Series<'_, '_>, leaf: u32) {
+        let column = |number| self.columns.get(index(number));
+        let is_apart = matches!(self.form, Form::Written)
+            && series.table.written_leaf(leaf).is_ok_and(|number| matches!(column(number), None | Some(Column::Apart)));
+        if !is_apart {
+            self.form = Form::None;
+        }
     }
 }
 

@@ -18,7 +18,9 @@ pub struct Labels<'data, 'view> {
 impl<'data, 'view> Labels<'data, 'view> {
     #[inline]
     pub(super) fn new(series: &Series<'data, 'view>) -> Self {
-        Self { series: *series, next: 0, codes: LabelCodes::new(series) }
+        let mut labels = Self { series: *series, next: 0, codes: LabelCodes::NONE };
+        labels.codes.open(series);
+        labels
     }
 
     #[inline(always)]

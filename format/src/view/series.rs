@@ -94,7 +94,9 @@ impl<'data, 'view> Series<'data, 'view> {
     /// Returns the labels in the order of their names, as ids. Nothing is allocated.
     #[must_use]
     pub fn label_ids(&self) -> LabelIdsIter<'data, 'view> {
-        LabelIdsIter { series: *self, next: 0, codes: LabelCodes::new(self) }
+        let mut ids = LabelIdsIter { series: *self, next: 0, codes: LabelCodes::NONE };
+        ids.codes.open(self);
+        ids
     }
 
     /// Returns the table and the row that column `number` leads to, if it is that of the list.

@@ -204,6 +204,8 @@ pub(crate) struct LeafWalk {
 }
 
 impl LeafWalk {
+    pub(crate) const NONE: Self = Self { bit: 0, width: 0, word: 0, left: 0 };
+
     /// Returns the column of the next leaf, which the table must have.
     #[inline(always)]
     pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Option<u32> {
