@@ -61,8 +61,11 @@ fn print(ways: &[Way<'_>]) {
     }
 }
 
-/// Prints the median time per series of each way, and the median ratio to its base.
+/// Prints the median time per series of each way, and the median ratio to its base, unless other benches are asked for.
 pub fn ratios(_: &mut Criterion) {
+    if std::env::args().skip(1).any(|argument| !argument.starts_with('-') && argument != "ratios") {
+        return;
+    }
     let [_, _, (_, bytes)] = blocks(SERIES);
     let view = &BlockView::open(&bytes).expect("sound");
     let lazy = Block::from_vec(bytes.clone(), Checks::Lazy).expect("sound");
