@@ -3,6 +3,7 @@
 
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::slice;
 use std::sync::Mutex;
 
 use chronoxide_compactor::job::{Proof, Unproven};
@@ -69,7 +70,8 @@ fn arenas_of_archives_are_counted_before_a_proof_decodes_them() {
     let open = |path: &Path| unsafe { Block::map_packed(path, Checks::Never) };
     let prove = |limit| {
         let proof = Proof { system: &Disk, open: &open, memory_limit: Some(limit), observer: &NoObserver };
-        measure_process(|| proof.prove(folder.path(), &[output.clone()], &[input.clone()]).unwrap_err())
+        let [outputs, inputs] = [&output, &input].map(slice::from_ref);
+        measure_process(|| proof.prove(folder.path(), outputs, inputs).unwrap_err())
     };
     let (error, usage) = prove(120 << 20);
     assert!(matches!(error, Unproven::Compact(CompactError::Memory { needed, .. }) if needed > 120 << 20), "{error}");

@@ -47,8 +47,8 @@ pub struct Block {
     open: Arc<OpenBlock>,
 }
 
-/// The bytes of a block and everything that was derived from them. Never changes, but for the two records of checks, and
-/// for the arena, which is decoded once.
+/// The bytes of a block and everything that was derived from them. Never changes, but for the two records of checks,
+/// and for the arena, which is decoded once.
 struct OpenBlock {
     backing: Backing,
     frame: Frame,
@@ -104,8 +104,8 @@ impl Block {
     /// Like [`Block::map`], but does not decode a packed arena. Checks its form, which costs a look at each 128 KiB of
     /// it. Until [`Block::unpack`], views have counts, codes and meta, and give [`Error::PackedArena`] for symbols.
     ///
-    /// Use it for blocks that may not all be read, or to check [`PackedArena::arena_len`] against a limit first: a small
-    /// file can have an arena that is 256 times as long.
+    /// Use it for blocks that may not all be read, or to check [`PackedArena::arena_len`] against a limit first: a
+    /// small file can have an arena that is 256 times as long.
     ///
     /// # Safety
     /// The contract of [`Block::map`].

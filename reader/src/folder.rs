@@ -135,8 +135,8 @@ impl Folder {
         Self::open(path.as_ref(), |file| unsafe { Block::map(file, checks) })
     }
 
-    /// Like [`Folder::map`], with blocks whose packed arenas are not decoded; see [`Block::map_packed`]. Files that share
-    /// an id and differ in their headers are verified, and then one arena is decoded at a time.
+    /// Like [`Folder::map`], but does not decode packed arenas; see [`Block::map_packed`]. Files that share an id and
+    /// differ in their headers are verified, which decodes one arena at a time.
     ///
     /// # Safety
     /// The contract of [`Block::map`], for each file of the folder whose name ends in `.cx`.

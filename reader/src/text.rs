@@ -17,8 +17,8 @@ impl ArenaText {
     /// Returns the arena of the block that owns this record, as text.
     ///
     /// # Safety
-    /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame. Views of a packed
-    /// arena must be [packed](BlockView::is_packed), or all have the same immutable bytes as its decoded arena.
+    /// All calls on one `ArenaText` must come with views of the same immutable bytes by the same frame. Views of a
+    /// packed arena must be [packed](BlockView::is_packed), or have the same immutable bytes as its decoded arena.
     pub(crate) unsafe fn get<'a>(&self, view: &BlockView<'a>) -> Result<&'a str, Error> {
         if view.is_packed() || self.checked.get().is_none() {
             // An error if the view is packed.

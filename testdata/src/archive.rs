@@ -91,8 +91,8 @@ pub fn pack(editor: &mut BlockEditor) {
     editor.features[0] |= PACKED_ARENA;
 }
 
-/// Returns an archive with an arena of at least `len` bytes, as its sections claim. Their form is sound, but the frame is
-/// noise: an error of decoding shows that somebody tried.
+/// Returns an archive with an arena of at least `len` bytes, as its sections claim. Their form is sound, but the frame
+/// is noise, so that decoding it is an error.
 ///
 /// # Panics
 /// If a block cannot hold it.

@@ -34,7 +34,8 @@ impl Estimate {
     }
 }
 
-/// Refuses a compaction that could exceed the memory limit. Symbols are not read: views of archives need not be decoded.
+/// Refuses a compaction that could exceed the memory limit. Reads no symbols: the arenas of archives need not be
+/// decoded.
 pub(crate) fn check_memory(
     inputs: &[BlockView<'_>],
     options: &CompactOptions,

@@ -59,10 +59,10 @@ impl Observer for Reporting {
 /// (170, 170)
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, output, *, layout="factored", archive=false, replan=false, max_series=None, keep=Vec::new(), drop=Vec::new(),
-    drop_labels=Vec::new(), rename_labels=BTreeMap::new(), force=false, progress=None
-), text_signature = "(inputs, output, *, layout=\"factored\", archive=False, replan=False, max_series=None, keep=(), drop=(), \
-    drop_labels=(), rename_labels={}, force=False, progress=None)")]
+    inputs, output, *, layout="factored", archive=false, replan=false, max_series=None, keep=Vec::new(),
+    drop=Vec::new(), drop_labels=Vec::new(), rename_labels=BTreeMap::new(), force=false, progress=None
+), text_signature = "(inputs, output, *, layout=\"factored\", archive=False, replan=False, max_series=None, \
+    keep=(), drop=(), drop_labels=(), rename_labels={}, force=False, progress=None)")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn compact<'py>(
     py: Python<'py>,

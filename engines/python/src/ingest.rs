@@ -134,8 +134,8 @@ impl BlockSink for Published {
 /// 2
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, output, *, layout="factored", archive=false, window=None, max_series=None, external_labels=None, annotations=None,
-    prometheus_names=false, skip_bad_records=false, force=false, progress=None
+    inputs, output, *, layout="factored", archive=false, window=None, max_series=None, external_labels=None,
+    annotations=None, prometheus_names=false, skip_bad_records=false, force=false, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn ingest<'py>(
