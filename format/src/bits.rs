@@ -96,8 +96,8 @@ impl<'a> Bits<'a> {
         Some(u64::from_le_bytes(*word) >> (bit % 8))
     }
 
-    /// Like [`Bits::peek`] at two bits, of which the first comes first. With proofs, the chunks from the one to the
-    /// other are looked up once: a look-up costs as much as a load.
+    /// Like [`Bits::peek`] at two bits in increasing order. With proofs, the chunks of both are looked up once: a
+    /// look-up costs as much as a load.
     #[inline(always)]
     pub(crate) fn peek_both(&self, first: u64, second: u64) -> Option<(u64, u64)> {
         let (from, to) = (first / 8, second / 8);

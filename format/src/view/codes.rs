@@ -8,7 +8,7 @@ use crate::number::index;
 
 /// Columns of a keyset's table that are read in order if its leaves are written out. A factored keyset has few.
 const WRITTEN_COLUMNS: usize = 16;
-/// Those that lead to tables of several columns. Most keysets have a shared table and a list.
+/// Columns among them that lead to tables of several columns. Most keysets have a shared table and a list.
 const ROWS: usize = 4;
 
 /// Reads most labels of most series, without errors: errors are large, so that space for one costs more than a label.
@@ -106,7 +106,7 @@ impl LabelCodes {
                 match *column {
                     Column::Row(number) => self.rows.get_mut(usize::from(number))?.next(view)?,
                     Column::Value { table, code } => {
-                        // It has one leaf: another one is damage.
+                        // A value has one leaf: another one is damage.
                         *column = Column::Apart;
                         (table, code)
                     }
@@ -130,7 +130,7 @@ impl LabelCodes {
     }
 }
 
-/// What a code of a column stands for.
+/// Meaning of a code of a column.
 enum Target {
     Value { table: u32, code: u32 },
     Row(RowWalk),

@@ -9,7 +9,7 @@ use crate::{KeyId, Result};
 
 /// Columns that are read in order if the leaves of a table are written out. A factored keyset has few.
 const WRITTEN_COLUMNS: usize = 16;
-/// Those that lead to tables of several columns. Most keysets have a shared table and a list.
+/// Columns among them that lead to tables of several columns. Most keysets have a shared table and a list.
 const TABLES: usize = 4;
 
 /// Iterator over the keys of a table, in order. After an error it ends.
@@ -134,7 +134,7 @@ impl Columns {
     }
 }
 
-/// What a column of a table leads to.
+/// Target of a column of a table.
 enum Target {
     Key(u32),
     Columns(Columns),
