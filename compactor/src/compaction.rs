@@ -10,7 +10,7 @@ use chronoxide_publish::{Candidate, Disk, Existing, FileSystem, PublishError, Pu
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{BlockId, REMAP_EXTENSION};
 
-use crate::compact::run;
+use crate::compact::{check_memory, run};
 use crate::job::{JobDone, JobError, JobFolder, Planned, Refused};
 use crate::{CompactError, CompactOptions, Compacted, Draft, NoObserver, Observer, Summary};
 
@@ -112,6 +112,16 @@ pub enum CompactionError<E> {
 }
 
 impl Compaction<'_> {
+    /// Checks the estimate of memory for writing outputs against the limit of the options, as every merge does before
+    /// it begins. Costs a look at the catalogues. The arenas of archives need not be decoded:
+    /// [`Block::unpack`](chronoxide_reader::Block::unpack) can follow this check.
+    ///
+    /// # Errors
+    /// [`CompactError::Memory`] if the estimate exceeds the limit. Of damaged inputs, the arenas are counted alone.
+    pub fn check_memory(&self) -> Result<(), CompactError> {
+        check_memory(self.inputs, self.options, true, self.remaps.is_some())
+    }
+
     /// Merges the inputs into one block in memory.
     ///
     /// # Errors

@@ -62,6 +62,16 @@ pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan:
     Ok(bytes)
 }
 
+/// Returns the bytes of all packed arenas, decoded.
+pub(crate) fn packed_arenas(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
+    let mut bytes = 0_u64;
+    for (input, view) in inputs.iter().enumerate() {
+        let packed = view.packed_arena().map_err(|source| CompactError::Input { input, source })?;
+        bytes = bytes.saturating_add(packed.map_or(0, |packed| packed.arena_len()));
+    }
+    Ok(bytes)
+}
+
 /// Returns the approximate maximum of bytes for remaps: one keyset at a time for some inputs, and the refs of planned
 /// rows.
 pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
@@ -84,10 +94,12 @@ pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
 }
 
 fn input_memory(view: &BlockView<'_>, options: &CompactOptions, replan: bool) -> chronoxide_format::Result<u64> {
-    let arena_len = view.symbols().arena().len() as u64;
+    // The view of an archive need not be decoded.
+    let packed_len = view.packed_arena()?.map(|packed| packed.arena_len());
+    let arena_len = packed_len.unwrap_or(view.symbols().arena().len() as u64);
     let mut bytes = u64::from(view.symbols().count()) * SYMBOL + arena_len;
     // The decoded arena of an archive; the frame and the section of an archive to write.
-    bytes += arena_len * (u64::from(view.packed_arena()?.is_some()) + 2 * u64::from(options.archive));
+    bytes += arena_len * (u64::from(packed_len.is_some()) + 2 * u64::from(options.archive));
     for key in (0..view.key_count()).map(KeyId) {
         bytes += u64::from(view.cardinality(key)?.unwrap_or_default()) * VALUE;
     }

@@ -3,14 +3,18 @@
 
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::slice;
 use std::sync::Mutex;
 
-use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Draft, Rewrite};
+use chronoxide_compactor::job::{Proof, Unproven};
+use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Draft, NoObserver, Rewrite};
 use chronoxide_format::view::BlockView;
-use chronoxide_format::write::BuildError;
+use chronoxide_format::write::{BlockMeta, BuildError};
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
+use chronoxide_reader::{Block, Checks, OpenError};
 use chronoxide_testdata::allocation::{Counting, measure_process};
+use chronoxide_testdata::archive::undecodable;
 use chronoxide_testdata::product::{product, product_of};
 
 #[global_allocator]
@@ -53,6 +57,27 @@ fn what_cannot_stay_below_the_limit_is_refused_before_it_starts() {
         assert!(needed > limit as u64, "{case}: {needed}");
         assert!(usage.peak < 64 << 20, "{case}: {usage:?}");
     }
+}
+
+#[test]
+fn arenas_of_archives_are_counted_before_a_proof_decodes_them() {
+    let _alone = ALONE.lock();
+    let folder = tempfile::tempdir().unwrap();
+    let [output, input] = ["output.cx", "input.cx"].map(|name| folder.path().join(name));
+    std::fs::write(&output, undecodable(12 << 20, &BlockMeta::default())).unwrap();
+    std::fs::write(&input, product(10, "a").unwrap()).unwrap();
+    // SAFETY: the files lie in a folder of this test, and nothing changes them.
+    let open = |path: &Path| unsafe { Block::map_packed(path, Checks::Never) };
+    let prove = |limit| {
+        let proof = Proof { system: &Disk, open: &open, memory_limit: Some(limit), observer: &NoObserver };
+        let [outputs, inputs] = [&output, &input].map(slice::from_ref);
+        measure_process(|| proof.prove(folder.path(), outputs, inputs).unwrap_err())
+    };
+    let (error, usage) = prove(120 << 20);
+    assert!(matches!(error, Unproven::Compact(CompactError::Memory { needed, .. }) if needed > 120 << 20), "{error}");
+    assert!(usage.peak < 1 << 20, "{usage:?}");
+    let (error, _) = prove(1 << 30);
+    assert!(matches!(&error, Unproven::Open(OpenError::Block { path, .. }) if *path == output), "{error}");
 }
 
 #[test]

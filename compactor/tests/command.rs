@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
+use chronoxide_testdata::archive::undecodable;
 use chronoxide_testdata::broken::broken;
 use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::golden::goldens;
@@ -180,6 +181,27 @@ fn usage_errors_end_with_2() {
     ] {
         assert_refused(&folder, arguments, 2, message);
     }
+}
+
+#[test]
+fn arenas_of_archives_are_counted_before_they_are_decoded() {
+    let folder = Folder::new();
+    let (a, out) = (folder.text("a.cx"), folder.text("out.cx"));
+    // 12 MiB in 100 KiB. Merges of small blocks stay below 120 MiB.
+    let archive = folder.write("archive.cx", undecodable(12 << 20, &BlockMeta::default()));
+    assert!(fs::metadata(&archive).unwrap().len() < 120_000);
+    let arguments = |limit| [&a[..], &archive, "-o", &out, "--memory-limit", limit].map(str::to_owned);
+    let refused = |limit, code, message| {
+        let arguments = arguments(limit);
+        assert_refused(&folder, &arguments.each_ref().map(|argument| &argument[..]), code, message);
+    };
+    refused("120MiB", 2, "the merge could need 13");
+    refused("120MiB", 2, "and the limit is 120.0 MiB");
+    // With more memory it is decoded, and is damaged.
+    refused("1GiB", 3, "archive.cx: ");
+    refused("1GiB", 3, "packed-frame");
+    let merged = run(&[&a, &folder.text("b.cx"), "-o", &out, "--memory-limit", "120MiB"]);
+    assert_exit(&merged, 0, "series out   170");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::FolderLock;
 use chronoxide_reader::{Checks, Folder};
+use chronoxide_testdata::archive::undecodable;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 
@@ -33,16 +34,17 @@ impl Blocks {
         let mut random = Random::new(self.count as u64 * 7 + 1);
         self.count += 1;
         let series = random_series(60, &mut random);
-        let range = TimeRange { start: from * HOUR, end: to * HOUR };
-        let meta = BlockMeta {
-            time: Some(range),
-            window: Some(range),
-            external_labels: vec![("cluster".to_owned(), cluster.to_owned())],
-            ..BlockMeta::default()
-        };
+        let meta = meta(from, to, cluster);
         let block = build(&series, &random_plan(&series, &mut random), RowForm::BitPacked, &meta).unwrap();
         fs::write(self.path().join(format!("{from}-{cluster}-{}.cx", self.count)), block).unwrap();
         self.series.extend(series);
+    }
+
+    /// An archive of an hour with an arena of 12 MiB, which cannot be decoded.
+    fn add_undecodable(&mut self, hour: i64, cluster: &str) {
+        self.count += 1;
+        let block = undecodable(12 << 20, &meta(hour, hour + 1, cluster));
+        fs::write(self.path().join(format!("{hour}-{cluster}-{}.cx", self.count)), block).unwrap();
     }
 
     fn path(&self) -> &Path {
@@ -69,6 +71,16 @@ impl Blocks {
 
     fn run(&self, options: &[&str]) -> Output {
         run(&[&[self.path().to_str().unwrap()], options].concat())
+    }
+}
+
+fn meta(from: i64, to: i64, cluster: &str) -> BlockMeta {
+    let range = TimeRange { start: from * HOUR, end: to * HOUR };
+    BlockMeta {
+        time: Some(range),
+        window: Some(range),
+        external_labels: vec![("cluster".to_owned(), cluster.to_owned())],
+        ..BlockMeta::default()
     }
 }
 
@@ -153,6 +165,26 @@ fn a_folder_is_merged_in_place_until_nothing_is_left_to_merge() {
     assert_eq!(stderr.matches(": deleted; an earlier run merged it").count(), before.len() - 3);
     assert_eq!(blocks.names().len(), live);
     assert!(blocks.live().1 == blocks.series);
+}
+
+#[test]
+fn only_archives_of_a_merge_within_the_limit_are_decoded() {
+    let mut blocks = hours();
+    for hour in [1, 2] {
+        blocks.add_undecodable(hour, "us");
+    }
+    let before = blocks.files();
+    let (_, stderr) = assert_exit(&blocks.run(&["--dry-run", "--memory-limit", "1MiB"]), 0);
+    assert_eq!(stderr, "");
+    let (_, stderr) = assert_exit(&blocks.run(&["--delete-inputs", "--memory-limit", "130MiB"]), 2);
+    assert!(stderr.contains("24 blocks merged"), "the merge of the other cluster: {stderr}");
+    assert!(stderr.contains("the merge could need 16"), "{stderr}");
+    let after = blocks.files();
+    let left = before.iter().filter(|(name, _)| name.contains("-us-"));
+    assert!(left.clone().count() > 8 && left.clone().all(|(name, bytes)| after.get(name) == Some(bytes)));
+    // With enough memory they are decoded, and are damaged.
+    let (_, stderr) = assert_exit(&blocks.run(&["--memory-limit", "1GiB"]), 3);
+    assert!(stderr.contains("packed-frame"), "{stderr}");
 }
 
 #[cfg(unix)]

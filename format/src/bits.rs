@@ -96,6 +96,21 @@ impl<'a> Bits<'a> {
         Some(u64::from_le_bytes(*word) >> (bit % 8))
     }
 
+    /// Like [`Bits::peek`] at two bits in increasing order. With proofs, the chunks of both are looked up once: a
+    /// look-up costs as much as a load.
+    #[inline(always)]
+    pub(crate) fn peek_both(&self, first: u64, second: u64) -> Option<(u64, u64)> {
+        let (from, to) = (first / 8, second / 8);
+        let low = self.bytes.get(usize::try_from(from).ok()?..)?.first_chunk()?;
+        let high = self.bytes.get(usize::try_from(to).ok()?..)?.first_chunk()?;
+        if let Some(proofs) = &self.proofs
+            && !proofs.is_proved(from, to.saturating_sub(from) + 8)
+        {
+            return None;
+        }
+        Some((u64::from_le_bytes(*low) >> (first % 8), u64::from_le_bytes(*high) >> (second % 8)))
+    }
+
     /// Like [`Bits::get`], but returns `None` instead of an error; see [`Bits::peek`].
     #[inline(always)]
     pub(crate) fn peek_field(&self, bit: u64, width: u32) -> Option<u64> {

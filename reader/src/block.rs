@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use chronoxide_format::Error;
 use chronoxide_format::checksum::ChunkProofs;
@@ -20,7 +20,8 @@ use crate::{Checks, FileError, OpenError};
 /// can be moved to another thread or task. The bytes are released with the last clone.
 ///
 /// The arena of an archive block (spec, section 6) is decoded when the block is opened: that takes about 1 ms per MB of
-/// the arena, and its bytes stay in memory as long as the block. Everything else is read in place.
+/// the arena, and its bytes stay in memory as long as the block. [`Block::map_packed`] puts this off until
+/// [`Block::unpack`]. Everything else is read in place.
 ///
 /// ```
 /// use chronoxide_reader::{Block, Checks, SeriesRef};
@@ -46,13 +47,13 @@ pub struct Block {
     open: Arc<OpenBlock>,
 }
 
-/// The bytes of a block and everything that was derived from them at opening. Never changes, but for the two records of
-/// checks.
+/// The bytes of a block and everything that was derived from them. Never changes, but for the two records of checks,
+/// and for the arena, which is decoded once.
 struct OpenBlock {
     backing: Backing,
     frame: Frame,
-    /// The decoded arena of a block with a packed one.
-    arena: Option<Vec<u8>>,
+    /// The decoded arena of a block with a packed one. Empty until it is decoded.
+    arena: OnceLock<Vec<u8>>,
     /// Chunks that were checked, for lazy checks.
     proofs: Option<ChunkProofs>,
     arena_text: ArenaText,
@@ -69,7 +70,7 @@ impl OpenBlock {
     #[inline]
     fn view_with<'a>(&'a self, proofs: Option<&'a ChunkProofs>) -> BlockView<'a> {
         let view = BlockView::with_frame(self.backing.bytes(), &self.frame, proofs);
-        match &self.arena {
+        match self.arena.get() {
             None => view,
             Some(arena) => view.with_arena(arena),
         }
@@ -98,6 +99,44 @@ impl Block {
         let path = path.as_ref();
         // SAFETY: the caller keeps the same contract.
         Self::open_file(path, unsafe { Backing::map(path) }?, checks)
+    }
+
+    /// Like [`Block::map`], but does not decode a packed arena. Checks its form, which costs a look at each 128 KiB of
+    /// it. Until [`Block::unpack`], views have counts, codes and meta, and give [`Error::PackedArena`] for symbols.
+    ///
+    /// Use it for blocks that may not all be read, or to check [`PackedArena::arena_len`] against a limit first: a
+    /// small file can have an arena that is 256 times as long.
+    ///
+    /// # Safety
+    /// The contract of [`Block::map`].
+    ///
+    /// # Errors
+    /// Those of [`Block::map`].
+    ///
+    /// [`PackedArena::arena_len`]: chronoxide_format::packed::PackedArena::arena_len
+    pub unsafe fn map_packed(path: impl AsRef<Path>, checks: Checks) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        // SAFETY: the caller keeps the same contract.
+        let backing = unsafe { Backing::map(path) }?;
+        Self::open_packed(backing, checks, Some(path.to_owned())).map_err(|source| OpenError::block(path, source))
+    }
+
+    /// Decodes a packed arena, unless that is done. Views that were made before stay without symbols. Costs about 1 ms
+    /// per MB of the arena, and memory for it as long as the block or a clone of it exists.
+    ///
+    /// # Errors
+    /// `Corrupt` if the arena is damaged, `OutOfMemory` if there is no memory for it.
+    pub fn unpack(&self) -> Result<(), Error> {
+        let view = self.open.view();
+        if view.is_packed()
+            && let Some(packed) = view.packed_arena()?
+        {
+            let mut arena = Vec::new();
+            packed.decode_into(&mut arena)?;
+            // Two threads may both decode it, which is harmless.
+            let _ = self.open.arena.set(arena);
+        }
+        Ok(())
     }
 
     /// Opens a block by reading its file into memory. The file may change or disappear afterwards.
@@ -131,17 +170,21 @@ impl Block {
     }
 
     fn open(backing: Backing, checks: Checks, path: Option<PathBuf>) -> Result<Self, Error> {
+        let block = Self::open_packed(backing, checks, path)?;
+        block.unpack()?;
+        Ok(block)
+    }
+
+    /// Opens a block without decoding a packed arena.
+    fn open_packed(backing: Backing, checks: Checks, path: Option<PathBuf>) -> Result<Self, Error> {
         let frame = Frame::parse(backing.bytes())?;
         let proofs = checks.begin(backing.bytes(), |bytes| frame.check_all(bytes))?;
-        let mut open = OpenBlock { backing, frame, arena: None, proofs, arena_text: ArenaText::default(), path };
+        let arena = OnceLock::new();
+        let open = OpenBlock { backing, frame, arena, proofs, arena_text: ArenaText::default(), path };
         if open.proofs.is_some() {
             open.view().prove_frame()?;
         }
-        if let Some(packed) = open.view().packed_arena()? {
-            let mut arena = Vec::new();
-            packed.decode_into(&mut arena)?;
-            open.arena = Some(arena);
-        }
+        open.view().packed_arena()?;
         Ok(Self { open: Arc::new(open) })
     }
 
@@ -181,12 +224,18 @@ impl Block {
         FileError { path: self.open.path.clone(), source }
     }
 
-    /// Checks every rule of the format; see [`BlockView::verify`].
+    /// Checks every rule of the format; see [`BlockView::verify`]. If the arena is still packed, it is decoded, and
+    /// dropped again.
     ///
     /// # Errors
     /// Returns the first violation. [`Block::locate`] adds the path.
     pub fn verify(&self) -> Result<ContentFingerprint, Error> {
-        self.open.view_with(None).verify()
+        let view = self.open.view_with(None);
+        if !view.is_packed() {
+            return view.verify();
+        }
+        let mut arena = Vec::new();
+        BlockView::open_unpacked(self.bytes(), &mut arena)?.verify()
     }
 }
 
@@ -229,12 +278,13 @@ impl<'data> View<'data> {
     /// calls, on any view of the block or of its clones, cost nothing.
     ///
     /// # Errors
-    /// `Corrupt` if the symbols are damaged.
+    /// `Corrupt` if the symbols are damaged, `PackedArena` if the arena was packed when this view was made.
     pub fn text(&self) -> Result<Text<'data, '_>, Error> {
         // SAFETY: both fields of a view come from one `OpenBlock` (`Block::view` is the only constructor), so that all
         // calls on its `arena_text` come with views of its own bytes by its own frame, with its own decoded arena if it
-        // has one. Nothing changes frame and arena after `Block::open`. Nor do the bytes change: those of a map by the
-        // contract of `Block::map`, those of a buffer because `OpenBlock` owns or shares it immutably.
+        // has one and the view is not packed. Nothing changes the frame after `Block::open`; the arena is in a
+        // `OnceLock`, which is set once. Nor do the bytes change: those of a map by the contract of `Block::map`, those
+        // of a buffer because `OpenBlock` owns or shares it immutably.
         let arena = unsafe { self.open.arena_text.get(&self.view) }?;
         Ok(Text::from_checked(&self.view, arena))
     }

@@ -135,6 +135,19 @@ impl Folder {
         Self::open(path.as_ref(), |file| unsafe { Block::map(file, checks) })
     }
 
+    /// Like [`Folder::map`], but does not decode packed arenas; see [`Block::map_packed`]. Files that share an id and
+    /// differ in their headers are verified, which decodes one arena at a time.
+    ///
+    /// # Safety
+    /// The contract of [`Block::map`], for each file of the folder whose name ends in `.cx`.
+    ///
+    /// # Errors
+    /// Those of [`Folder::map`].
+    pub unsafe fn map_packed(path: impl AsRef<Path>, checks: Checks) -> Result<Self, FolderError> {
+        // SAFETY: the caller keeps the same contract.
+        Self::open(path.as_ref(), |file| unsafe { Block::map_packed(file, checks) })
+    }
+
     fn open(path: &Path, open: impl Fn(&Path) -> Result<Block, OpenError>) -> Result<Self, FolderError> {
         let io = |source| FolderError::Io { path: path.to_owned(), source };
         let mut opened = BTreeMap::new();

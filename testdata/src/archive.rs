@@ -91,6 +91,29 @@ pub fn pack(editor: &mut BlockEditor) {
     editor.features[0] |= PACKED_ARENA;
 }
 
+/// Returns an archive with an arena of at least `len` bytes, as its sections claim. Their form is sound, but the frame
+/// is noise, so that decoding it is an error.
+///
+/// # Panics
+/// If a block cannot hold it.
+#[must_use]
+pub fn undecodable(len: usize, meta: &BlockMeta) -> Vec<u8> {
+    const VALUE_LEN: usize = 60_000;
+    let value = |number: usize| format!("{number:04}{}", "v".repeat(VALUE_LEN));
+    let series = (0..=len / VALUE_LEN).map(|number| [("name".to_owned(), value(number))].into()).collect();
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, meta).expect("few series");
+    let mut editor = BlockEditor::open(&block);
+    pack(&mut editor);
+    in_packed(&mut editor, |arena| {
+        let count = arena.len().div_ceil(1 << 17);
+        // Blocks of type 2, compressed, each for up to 128 KiB: 1 byte for 128, of 256 that the ratio allows.
+        let header = |number: usize| (u32::from(number + 1 == count) | 2 << 1 | 1024 << 3).to_le_bytes();
+        let noise = |number| [&header(number)[..3], &[0xFF; 1024]].concat();
+        raw_frame(&window(20), &[&(0..count).flat_map(noise).collect::<Vec<u8>>()])
+    });
+    editor.close()
+}
+
 /// Gives a block with a packed arena a plain one, so that it can be compared with others: frames of one arena differ.
 ///
 /// # Panics

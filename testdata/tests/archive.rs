@@ -10,7 +10,9 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_format::{Error, Rule, SeriesRef};
 use chronoxide_reader::{Block, Checks};
 use chronoxide_testdata::allocation::{Counting, measure};
-use chronoxide_testdata::archive::{archives, is_same_archive, raw_block, raw_frame, single_segment, unpacked, window};
+use chronoxide_testdata::archive::{
+    archives, is_same_archive, raw_block, raw_frame, single_segment, undecodable, unpacked, window,
+};
 use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
@@ -110,6 +112,48 @@ fn lazy_eager_and_no_checks_give_the_same_series() {
         }
     }
     assert_eq!(cases, 5 * 3 * 4);
+}
+
+#[test]
+fn a_mapped_archive_is_decoded_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    for golden in archives().into_iter().filter(|golden| !golden.series.is_empty()) {
+        let path = folder.path().join(golden.name);
+        std::fs::write(&path, &golden.bytes).unwrap();
+        for checks in CHECKS {
+            // SAFETY: the file lies in a folder of this test, and nothing changes it.
+            let block = unsafe { Block::map_packed(&path, checks) }.unwrap();
+            let (clone, before) = (block.clone(), block.view());
+            assert!(before.is_packed());
+            assert_eq!(series_of(&before), Err(Error::PackedArena));
+            assert_eq!(before.text().map(|_| ()), Err(Error::PackedArena));
+            assert_eq!(before.series_count(), Ok(golden.series.len() as u32));
+            // Verification needs the arena, and does not keep it.
+            assert_eq!(block.verify().unwrap().series_count, golden.series.len() as u64);
+            assert!(block.view().is_packed());
+            for _ in 0..2 {
+                block.unpack().unwrap();
+                assert_eq!(series_of(&clone.view()).as_ref(), Ok(&golden.series), "{} {checks:?}", golden.name);
+                assert!(clone.view().text().is_ok());
+            }
+            // The text of the block was checked, but this view has none.
+            assert!(before.is_packed());
+            assert_eq!(before.text().map(|_| ()), Err(Error::PackedArena));
+        }
+    }
+}
+
+#[test]
+fn an_archive_that_cannot_be_decoded_can_be_mapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.cx");
+    std::fs::write(&path, undecodable(12 << 20, &plain())).unwrap();
+    // SAFETY: the file lies in a folder of this test, and nothing changes it.
+    let (block, usage) = measure(|| unsafe { Block::map_packed(&path, Checks::Eager) }.unwrap());
+    assert!(usage.peak < 4096, "{usage:?}");
+    assert!(block.view().packed_arena().unwrap().unwrap().arena_len() >= 12 << 20);
+    assert_eq!(block.unpack().map_err(|error| error.rule()), Err(Rule::PackedFrame));
+    assert!(block.view().is_packed());
 }
 
 #[test]

@@ -63,10 +63,11 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     if chosen.is_empty() {
         return Err(usage("no block lies between --min-time and --max-time"));
     }
-    let paths: Vec<&Path> = chosen.iter().map(|(path, _)| *path).collect();
-    let views: Vec<BlockView<'_>> = chosen.iter().map(|(_, block)| *block.view()).collect();
     let options = CompactOptions { keeps_inputs: !arguments.delete_inputs, ..arguments.options() };
     let remaps = arguments.remaps.as_deref();
+    blocks::unpack(&chosen, &options, remaps)?;
+    let paths: Vec<&Path> = chosen.iter().map(|(path, _)| *path).collect();
+    let views: Vec<BlockView<'_>> = chosen.iter().map(|(_, block)| *block.view()).collect();
     let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };
     let bytes_in = views.iter().map(|view| view.bytes().len() as u64).sum();
     let named = |error| Error::named(error, &paths);

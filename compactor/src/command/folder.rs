@@ -222,10 +222,11 @@ fn merge(
     let opened = (group.blocks.iter())
         .map(|block| Ok((block.file.as_path(), blocks::map(&block.file)?)))
         .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
-    let paths: Vec<&Path> = opened.iter().map(|(path, _)| *path).collect();
-    let views: Vec<BlockView<'_>> = opened.iter().map(|(_, block)| *block.view()).collect();
     let options = arguments.options();
     let remaps = arguments.remaps.as_deref();
+    blocks::unpack(&opened, &options, remaps)?;
+    let paths: Vec<&Path> = opened.iter().map(|(path, _)| *path).collect();
+    let views: Vec<BlockView<'_>> = opened.iter().map(|(_, block)| *block.view()).collect();
     let compaction = Compaction { remaps, observer: bar, ..Compaction::new(&views, &options) };
     let ids: Vec<BlockId> = views.iter().map(BlockView::block_id).collect();
     let delete = arguments.delete_inputs.then_some(&ids[..]);

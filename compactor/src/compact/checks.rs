@@ -34,6 +34,22 @@ impl Estimate {
     }
 }
 
+/// Refuses a compaction that could exceed the memory limit. Reads no symbols: the arenas of archives need not be
+/// decoded.
+pub(crate) fn check_memory(
+    inputs: &[BlockView<'_>],
+    options: &CompactOptions,
+    has_outputs: bool,
+    has_remaps: bool,
+) -> Result<(), CompactError> {
+    let needed = match Estimate::from_catalogues(inputs, options, has_outputs, has_remaps) {
+        Ok(Estimate { memory, .. }) => memory,
+        // An input is damaged. Its verification names the rule that it breaks, and needs its arena.
+        Err(_) => memory::packed_arenas(inputs)?,
+    };
+    memory::check(needed, options)
+}
+
 /// Refuses options that contradict each other.
 pub(super) fn check_options(options: &CompactOptions) -> Result<(), CompactError> {
     if options.keep.len() + options.drop.len() > MAX_SELECTORS {

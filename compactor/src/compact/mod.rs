@@ -14,5 +14,6 @@ mod outputs;
 mod run;
 mod summary;
 
+pub(crate) use checks::check_memory;
 pub(crate) use run::run;
 pub use summary::{Compacted, Summary};

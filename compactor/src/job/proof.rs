@@ -8,6 +8,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
 use chronoxide_reader::{Block, OpenError};
 
+use crate::compact::check_memory;
 use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer, SCRATCH_MEMORY};
 
 /// Proves that outputs hold all series of inputs: counts the distinct series of the outputs, and of outputs and inputs
@@ -19,7 +20,8 @@ use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer
 pub struct Proof<'a> {
     /// File system for scratch files.
     pub system: &'a dyn FileSystem,
-    /// Opens a block. A map is enough: every block is verified while it is merged.
+    /// Opens a block. A map is enough: every block is verified while it is merged. Archives need not be decoded:
+    /// arenas that the memory limit does not allow never are.
     pub open: &'a dyn Fn(&Path) -> Result<Block, OpenError>,
     /// Bytes of memory that a proof may take.
     pub memory_limit: Option<usize>,
@@ -86,6 +88,7 @@ impl Proof<'_> {
     pub fn prove(&self, folder: &Path, outputs: &[PathBuf], inputs: &[PathBuf]) -> Result<(), Unproven> {
         let paths: Vec<&PathBuf> = outputs.iter().chain(inputs).collect();
         let blocks = paths.iter().map(|path| (self.open)(path)).collect::<Result<Vec<Block>, OpenError>>()?;
+        self.unpack(&blocks, &paths)?;
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
         let count = |views: &[BlockView<'_>]| self.count(folder, views).map_err(|error| named(error, &paths));
         let all = count(&views)?;
@@ -106,13 +109,29 @@ impl Proof<'_> {
         }
     }
 
-    /// Counts the distinct series of some blocks.
-    fn count(&self, folder: &Path, blocks: &[BlockView<'_>]) -> Result<u64, CompactError> {
-        let options = CompactOptions {
+    /// Decodes the arenas of archives, unless a count of the series could exceed the memory limit.
+    fn unpack(&self, blocks: &[Block], paths: &[&PathBuf]) -> Result<(), Unproven> {
+        let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
+        if views.iter().any(BlockView::is_packed) {
+            check_memory(&views, &self.options(), false, false).map_err(|error| named(error, paths))?;
+        }
+        for (block, path) in blocks.iter().zip(paths) {
+            block.unpack().map_err(|source| OpenError::Block { path: path.to_path_buf(), source })?;
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> CompactOptions {
+        CompactOptions {
             annotations: AnnotationPolicy::Drop,
             memory_limit: self.memory_limit,
             ..CompactOptions::default()
-        };
+        }
+    }
+
+    /// Counts the distinct series of some blocks.
+    fn count(&self, folder: &Path, blocks: &[BlockView<'_>]) -> Result<u64, CompactError> {
+        let options = self.options();
         let mut spool = Spool::new(self.system, folder, SCRATCH_MEMORY);
         let compaction = Compaction { observer: self.observer, ..Compaction::new(blocks, &options) };
         let counted = compaction.count(&mut spool);

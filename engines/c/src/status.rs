@@ -42,6 +42,7 @@ impl HasStatus for Error {
             Self::UnsupportedVersion { .. } | Self::UnsupportedFeatures { .. } | Self::UnsupportedSection { .. } => {
                 CX_UNSUPPORTED
             }
+            Self::OutOfMemory { .. } => CX_OUT_OF_RESOURCES,
             _ => CX_CORRUPT,
         }
     }
@@ -99,5 +100,20 @@ impl HasStatus for BlockSetError {
 impl<E: HasStatus + 'static> HasStatus for FileError<E> {
     fn status(&self) -> CxStatus {
         self.source.status()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_without_memory_for_its_strings_is_not_corrupt() {
+        let error = || Error::OutOfMemory { len: 1 << 40 };
+        assert_eq!(error().status(), CX_OUT_OF_RESOURCES);
+        let opened = OpenError::Block { path: "a.cx".into(), source: error() };
+        assert_eq!(opened.status(), CX_OUT_OF_RESOURCES);
+        assert_eq!(SelectError::Block(error()).status(), CX_OUT_OF_RESOURCES);
+        assert_eq!(Error::NotABlock.status(), CX_CORRUPT);
     }
 }

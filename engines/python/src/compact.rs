@@ -42,6 +42,7 @@ impl Observer for Reporting {
 /// inputs: paths of blocks or open blocks, or one folder, whose live blocks are merged
 /// output: a file for one block, whose name ends in `.cx`, or a folder, in which blocks are named by their ids
 /// layout: "factored", "bitpacked" or "fixed"
+/// archive: compresses the strings of blocks, which takes longer to write and to open
 /// replan: plans factored blocks afresh instead of adopting the plan of the largest input
 /// max_series: maximum number of series per block; needs a folder
 /// keep: selectors; if there are any, series that match none of them are dropped
@@ -58,16 +59,17 @@ impl Observer for Reporting {
 /// (170, 170)
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, output, *, layout="factored", replan=false, max_series=None, keep=Vec::new(), drop=Vec::new(),
-    drop_labels=Vec::new(), rename_labels=BTreeMap::new(), force=false, progress=None
-), text_signature = "(inputs, output, *, layout=\"factored\", replan=False, max_series=None, keep=(), drop=(), \
-    drop_labels=(), rename_labels={}, force=False, progress=None)")]
+    inputs, output, *, layout="factored", archive=false, replan=false, max_series=None, keep=Vec::new(),
+    drop=Vec::new(), drop_labels=Vec::new(), rename_labels=BTreeMap::new(), force=false, progress=None
+), text_signature = "(inputs, output, *, layout=\"factored\", archive=False, replan=False, max_series=None, \
+    keep=(), drop=(), drop_labels=(), rename_labels={}, force=False, progress=None)")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn compact<'py>(
     py: Python<'py>,
     inputs: Paths,
     output: PathBuf,
     layout: &str,
+    archive: bool,
     replan: bool,
     max_series: Option<u32>,
     keep: Vec<String>,
@@ -85,6 +87,7 @@ pub(crate) fn compact<'py>(
     };
     let options = CompactOptions {
         layout: self::layout(layout)?,
+        archive,
         replan,
         max_series_per_block,
         keep: selectors(&keep)?,

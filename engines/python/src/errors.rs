@@ -91,6 +91,8 @@ fn block_exception(error: &chronoxide_reader::Error, message: String) -> PyErr {
         chronoxide_reader::Error::UnsupportedVersion { .. }
         | chronoxide_reader::Error::UnsupportedFeatures { .. }
         | chronoxide_reader::Error::UnsupportedSection { .. } => UnsupportedBlockError::new_err(message),
+        // The block may be sound.
+        chronoxide_reader::Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
         _ => CorruptBlockError::new_err(message),
     }
 }
@@ -154,6 +156,12 @@ impl Raise for FindError {
 /// Returns the exception of a file that cannot be opened.
 pub(crate) fn raise_open(error: &OpenError) -> PyErr {
     match error {
+        // The file, or the strings of an archive, do not fit into memory: not an error of a system call.
+        OpenError::OutOfResources { source, .. }
+            if source.kind() == io::ErrorKind::OutOfMemory && source.raw_os_error().is_none() =>
+        {
+            PyMemoryError::new_err(message(error))
+        }
         OpenError::Io { path, source } | OpenError::OutOfResources { path, source } => os_error(source, path),
         OpenError::Block { source, .. } => block_exception(source, message(error)),
         _ => PyOSError::new_err(message(error)),

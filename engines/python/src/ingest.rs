@@ -117,6 +117,7 @@ impl BlockSink for Published {
 ///     compressed or not, and folders that are blocks or write-ahead logs of Prometheus
 /// output: a file for one block, whose name ends in `.cx`, or a folder for several, each named by its id
 /// layout: "factored", "bitpacked" or "fixed"
+/// archive: compresses the strings of blocks, which takes longer to write and to open
 /// window: length of time windows as a timedelta; each window gets its own blocks; needs a folder
 /// max_series: maximum number of series per block; needs a folder
 /// external_labels: labels that belong to all series, stored once per block
@@ -133,8 +134,8 @@ impl BlockSink for Published {
 /// 2
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, output, *, layout="factored", window=None, max_series=None, external_labels=None, annotations=None,
-    prometheus_names=false, skip_bad_records=false, force=false, progress=None
+    inputs, output, *, layout="factored", archive=false, window=None, max_series=None, external_labels=None,
+    annotations=None, prometheus_names=false, skip_bad_records=false, force=false, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn ingest<'py>(
@@ -142,6 +143,7 @@ pub(crate) fn ingest<'py>(
     inputs: Paths,
     output: PathBuf,
     layout: &str,
+    archive: bool,
     window: Option<Duration>,
     max_series: Option<u32>,
     external_labels: Option<BTreeMap<String, String>>,
@@ -166,6 +168,7 @@ pub(crate) fn ingest<'py>(
         skip_broken_records: skip_bad_records,
         assemble: AssembleOptions {
             layout: self::layout(layout)?,
+            archive,
             window,
             separate_input_windows: is_folder,
             max_series: max_series.unwrap_or(u32::MAX),

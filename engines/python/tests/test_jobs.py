@@ -42,6 +42,21 @@ def test_compacted_blocks_have_the_series_of_their_inputs(folder, rows, tmp_path
     assert all(os.path.exists(block.path) for block in folder.blocks)
 
 
+def test_archives_are_smaller_and_have_the_same_series(folder, rows, tmp_path):
+    rows_of = {}
+    for name, archive in [("plain.cx", False), ("archive.cx", True)]:
+        captured = chronoxide.ingest(
+            capture(tmp_path / "rows.jsonl", rows), tmp_path / f"ingested-{name}", archive=archive
+        )
+        merged = chronoxide.compact(folder, tmp_path / f"merged-{name}", archive=archive)
+        for path in captured["paths"] + merged["paths"]:
+            rows_of[path.name] = sorted(map(key, chronoxide.open(path)))
+    assert len(rows_of) == 4 and all(found == sorted(map(key, rows)) for found in rows_of.values())
+    for job in ["ingested", "merged"]:
+        sizes = [(tmp_path / f"{job}-{name}").stat().st_size for name in ["archive.cx", "plain.cx"]]
+        assert sizes[0] < sizes[1]
+
+
 def test_a_folder_is_compacted_with_its_options(folder, rows, tmp_path):
     done = chronoxide.compact(
         folder,

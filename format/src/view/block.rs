@@ -120,6 +120,14 @@ impl<'data> BlockView<'data> {
         self
     }
 
+    /// Returns true if the arena is packed and the view was made without its decoded bytes, so that symbols are
+    /// [`Error::PackedArena`](crate::Error::PackedArena).
+    #[inline]
+    #[must_use]
+    pub const fn is_packed(&self) -> bool {
+        self.symbols.is_missing
+    }
+
     /// Returns the packed arena, or `None` if the block has a plain one. With proofs, checks the section's checksums.
     ///
     /// # Errors

@@ -215,6 +215,18 @@ impl<'data> BlockView<'data> {
         Some(Label { name: self.symbols().peek(low32(name))?, value: self.symbols().peek(value)? })
     }
 
+    /// Like [`BlockView::dictionary_value`], but returns `None` instead of an error; see
+    /// [`Bits::peek`](crate::bits::Bits::peek).
+    #[inline(always)]
+    pub(super) fn try_dictionary_value(&self, key: KeyId, code: u32) -> Option<SymbolId> {
+        let [_, row_count, rows_offset, base, width] = self.frame.catalogue.keys.peek(&self.catalogue, key.0)?;
+        if u64::from(code) >= row_count || width > 32 {
+            return None;
+        }
+        let field = self.rows.peek_field(rows_offset * 8 + u64::from(code) * width, low32(width))?;
+        u32::try_from(base + field).ok().map(SymbolId)
+    }
+
     /// Returns the key and the value's position in its dictionary for a row of a map. Returns `None` if the table is
     /// not a map or is damaged; see [`Bits::peek`](crate::bits::Bits::peek).
     #[inline]

@@ -10,6 +10,7 @@
 //! | `key` | label keys and their dictionaries |
 //! | `find` | search for the series with given labels |
 //! | `series` | [`Series`]: labels of a series |
+//! | `codes` | the labels of a series as keys and codes |
 //! | `labels` | [`Labels`]: the labels of a series as bytes |
 //! | `resolver` | [`Resolver`]: labels of many series |
 //! | `fields` | where the codes of labels are stored, cached |
@@ -31,6 +32,7 @@
 //! | `until_error` | iteration that ends after an error |
 
 mod block;
+mod codes;
 mod fields;
 mod find;
 mod frame;

@@ -62,8 +62,12 @@ impl<const N: usize> Words<N> {
         if !self.is_usable {
             return Self::peek_each(bits, bit, ends);
         }
-        let first = bits.peek(bit)?;
-        let second = if self.second == 0 { first } else { bits.peek(bit + u64::from(self.second))? };
+        let (first, second) = if self.second == 0 {
+            let word = bits.peek(bit)?;
+            (word, word)
+        } else {
+            bits.peek_both(bit, bit + u64::from(self.second))?
+        };
         let mut fields = [0; N];
         let places = self.is_second.iter().zip(&self.shifts).zip(&self.masks);
         for (field, ((&is_second, &shift), mask)) in fields.iter_mut().zip(places) {

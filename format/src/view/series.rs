@@ -3,11 +3,12 @@
 use std::cmp::Ordering;
 use std::iter::FusedIterator;
 
+use super::codes::LabelCodes;
 use super::symbol::binary_search;
 use super::{BlockView, Column, Domain, Keyset, LabelIds, Labels, Table};
-use crate::error::{Place, corrupt, corrupt_at};
+use crate::error::{Place, corrupt_at};
 use crate::layout::MAX_DEPTH;
-use crate::{KeyId, Result, Rule, SeriesRef, TableId};
+use crate::{KeyId, Result, Rule, SeriesRef};
 
 /// A series of a block, from which its labels are read.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +93,16 @@ impl<'data, 'view> Series<'data, 'view> {
 
     /// Returns the labels in the order of their names, as ids. Nothing is allocated.
     #[must_use]
-    pub const fn label_ids(&self) -> LabelIdsIter<'data, 'view> {
-        LabelIdsIter { series: *self, next: 0, start_bit: 0, positions: [0; REMEMBERED], behind: [None; REMEMBERED] }
+    pub fn label_ids(&self) -> LabelIdsIter<'data, 'view> {
+        let mut ids = LabelIdsIter { series: *self, next: 0, codes: LabelCodes::NONE };
+        ids.codes.open(self);
+        ids
+    }
+
+    /// Returns the table and the row that column `number` leads to, if it is that of the list.
+    pub(super) fn list_member(&self, number: u32) -> Option<(u32, u32)> {
+        let column = self.table.stored_column(number).ok()?;
+        matches!(column.domain, Domain::Pool(_)).then_some((self.list_table, self.member))
     }
 
     /// Returns the labels in the order of their names, as bytes of the arena. Nothing is allocated.
@@ -144,82 +153,12 @@ pub(super) fn follow(table: &Table<'_, '_>, domain: Domain, row: u32, leaf: u32)
     Err(corrupt_at(Rule::TableDepth, Place::Table(table.id().0.into())))
 }
 
-/// Columns of a keyset's table whose targets the iterator caches. A factored keyset has few columns.
-const REMEMBERED: usize = 4;
-
 /// Iterator over the labels of a series as ids, in the order of their names. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct LabelIdsIter<'data, 'view> {
     series: Series<'data, 'view>,
     next: u32,
-    /// First bit of the next column's field, for tables whose leaves are not written out.
-    start_bit: u32,
-    /// Number of leaves already read of each of the first columns, for tables whose leaves are written out.
-    positions: [u32; REMEMBERED],
-    /// Cached targets of these columns.
-    behind: [Option<Behind<'data, 'view>>; REMEMBERED],
-}
-
-/// Target of a column: a row that is read leaf by leaf.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Behind<'data, 'view> {
-    /// A value of a key.
-    Value(KeyId, u32),
-    /// A row of a table, and the first bit of its next column's field.
-    Row(Table<'data, 'view>, u32, u32),
-}
-
-impl<'data, 'view> Behind<'data, 'view> {
-    /// Returns the target of a series' column.
-    pub(super) fn open(series: &Series<'data, 'view>, number: u32) -> Result<Self> {
-        let column = series.table.stored_column(number)?;
-        let (mut domain, mut row) = match column.domain {
-            Domain::Pool(_) => (Domain::Table(TableId(series.list_table)), series.member),
-            domain => (domain, series.table.stored_code(series.row, &column)?),
-        };
-        // A map, and the table behind it.
-        for _ in 0..2 {
-            match series.table.behind(domain)? {
-                Some(table) if table.is_dictionary() => return Ok(Self::Value(KeyId(table.id().0), row)),
-                Some(table) if table.is_map() => {
-                    let column = table.stored_column(0)?;
-                    row = table.stored_code(row, &column)?;
-                    domain = column.domain;
-                }
-                Some(table) => return Ok(Self::Row(table, row, 0)),
-                None => break,
-            }
-        }
-        Err(corrupt_at(Rule::ColumnDomain, Place::Table(series.table.id().0.into())))
-    }
-
-    /// Returns the label that is leaf `position`. Leaves must be read in order.
-    #[inline(always)]
-    fn ids(&mut self, position: u32) -> Result<LabelIds> {
-        match self {
-            Self::Value(key, code) => {
-                Err(corrupt(Rule::LeavesOrder, Place::Key(key.0.into()), position.into(), (*code).into()))
-            }
-            Self::Row(table, row, start_bit) if table.written_leaf_count() == 0 => {
-                let column = table.column_from(position, *start_bit)?;
-                *start_bit = column.start_bit + column.width;
-                let code = table.stored_code(*row, &column)?;
-                match column.domain {
-                    Domain::Table(key) if key.0 < table.view.key_count() => Ok(LabelIds {
-                        key: KeyId(key.0),
-                        code,
-                        value: table.view.dictionary_value(KeyId(key.0), code)?,
-                    }),
-                    domain => follow(table, domain, code, 0),
-                }
-            }
-            Self::Row(table, row, _) => {
-                let (number, position) = table.stored_leaf_place(position)?;
-                let column = table.stored_column(number)?;
-                follow(table, column.domain, table.stored_code(*row, &column)?, position)
-            }
-        }
-    }
+    codes: LabelCodes,
 }
 
 impl LabelIdsIter<'_, '_> {
@@ -229,39 +168,19 @@ impl LabelIdsIter<'_, '_> {
     }
 
     #[inline(always)]
-    fn ids(&mut self) -> Result<LabelIds> {
-        let table = &self.series.table;
-        if table.written_leaf_count() > 0 {
-            return self.written_ids();
-        }
-        if table.column_count() == 1 {
-            return self.series.stored_ids(self.next);
-        }
-        // Column by column, so that each record is read once.
-        let column = table.column_from(self.next, self.start_bit)?;
-        self.start_bit = column.start_bit + column.width;
-        self.series.follow(&column, 0)
+    fn try_next(&mut self) -> Option<LabelIds> {
+        let view = self.series.table.view;
+        let (key, code) = self.codes.next(view)?;
+        let key = KeyId(key);
+        Some(LabelIds { key, code, value: view.try_dictionary_value(key, code)? })
     }
 
-    #[inline(always)]
-    fn written_ids(&mut self) -> Result<LabelIds> {
-        let number = self.series.table.written_leaf(self.next)?;
-        let place = crate::number::index(number);
-        let (Some(position), Some(behind)) = (self.positions.get_mut(place), self.behind.get_mut(place)) else {
-            return self.series.stored_ids(self.next);
-        };
-        let leaf = *position;
-        *position += 1;
-        let behind = match behind {
-            Some(behind) => behind,
-            None => behind.insert(Behind::open(&self.series, number)?),
-        };
-        match behind {
-            &mut Behind::Value(key, code) if leaf == 0 => {
-                Ok(LabelIds { key, code, value: self.series.table.view.dictionary_value(key, code)? })
-            }
-            behind => behind.ids(leaf),
-        }
+    /// Reads the next label by its place, which works for any tables.
+    #[cold]
+    #[inline(never)]
+    fn next_by_place(&mut self) -> Result<LabelIds> {
+        self.codes.skip(&self.series, self.next);
+        self.series.stored_ids(self.next)
     }
 }
 
@@ -273,7 +192,11 @@ impl Iterator for LabelIdsIter<'_, '_> {
         if self.next >= self.series.leaf_count {
             return None;
         }
-        let ids = self.ids();
+        if let Some(ids) = self.try_next() {
+            self.next += 1;
+            return Some(Ok(ids));
+        }
+        let ids = self.next_by_place();
         match ids {
             Ok(_) => self.next += 1,
             Err(_) => self.stop(),

@@ -176,6 +176,9 @@ pub(crate) struct ColumnWalk {
 }
 
 impl ColumnWalk {
+    pub(crate) const NONE: Self =
+        Self { bit: 0, stride: 0, base_shift: 0, end_shift: 0, domain_mask: 0, base_mask: 0, end_mask: 0 };
+
     /// `domain`, `base` and `end_bit` of the next column, which the table must have.
     #[inline(always)]
     pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Option<[u64; 3]> {
@@ -201,6 +204,8 @@ pub(crate) struct LeafWalk {
 }
 
 impl LeafWalk {
+    pub(crate) const NONE: Self = Self { bit: 0, width: 0, word: 0, left: 0 };
+
     /// Returns the column of the next leaf, which the table must have.
     #[inline(always)]
     pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Option<u32> {

@@ -197,9 +197,9 @@ impl<'a> Symbols<'a> {
             return self.range(SymbolId(id)).ok()?;
         }
         let (base_bit, _) = self.starts.entry(id - member);
-        let base = self.bits.peek_field(base_bit, base_width)?;
         let before = u64::from(member.saturating_sub(1)) * u64::from(difference_width);
-        let pair = self.bits.peek(base_bit + u64::from(base_width) + before)?;
+        let (base, pair) = self.bits.peek_both(base_bit, base_bit + u64::from(base_width) + before)?;
+        let base = base & mask(base_width);
         let first = pair & mask(difference_width);
         let (start, end) = match member {
             0 => (base, base + first),

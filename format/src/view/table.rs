@@ -467,6 +467,10 @@ pub(super) struct RowWalk {
 }
 
 impl RowWalk {
+    /// Has no column.
+    pub(super) const NONE: Self =
+        Self { columns: ColumnWalk::NONE, left: 0, row_bit: 0, start_bit: 0, row_bits: 0, tables: 0 };
+
     /// Returns the domain of the next column, which must be a table, and the code. Returns `None` where [`Table::code`]
     /// would return an error, and if no column is left; see [`Bits::peek`](crate::bits::Bits::peek).
     #[inline(always)]

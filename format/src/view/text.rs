@@ -59,7 +59,7 @@ impl<'data, 'view> Text<'data, 'view> {
     /// Returns the labels of a series of this block, in the order of their names. Nothing is allocated.
     #[inline]
     #[must_use]
-    pub const fn labels(&self, series: &Series<'data, 'view>) -> TextLabels<'data, 'view> {
+    pub fn labels(&self, series: &Series<'data, 'view>) -> TextLabels<'data, 'view> {
         TextLabels { text: *self, ids: series.label_ids() }
     }
 

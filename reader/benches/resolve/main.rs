@@ -5,6 +5,7 @@
 //! `u32` offsets, in memory ([`FlatPairs`]). Every function touches every byte of every label that it resolves.
 
 mod follow;
+mod ratios;
 mod workload;
 
 use std::hint::black_box;
@@ -248,5 +249,5 @@ fn find(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, open, resolve, steps, bounds_checks, find, follow::follow);
+criterion_group!(benches, ratios::ratios, open, resolve, steps, bounds_checks, find, follow::follow);
 criterion_main!(benches);
