@@ -33,6 +33,7 @@
 //! | [`verify`] | checks of every rule of the spec |
 //! | [`remap`] | reading, writing and verification of remaps |
 //! | [`layout`] | structs, constants and limits of the file |
+//! | [`lists`] | coding of lists |
 //! | [`packed`] | the arena as a zstd frame |
 //! | [`bits`] | bit streams |
 //! | [`checksum`] | checksums, and a record of checked chunks |
