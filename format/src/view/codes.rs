@@ -102,7 +102,12 @@ impl LabelCodes {
                 row.next(view)?
             }
             Form::Written => {
-                let column = self.columns.get_mut(index(self.leaves.next(&view.catalogue)?))?;
+                let Some(number) = self.leaves.next(&view.catalogue) else {
+                    // The walk stays at this leaf, which the caller reads by its place.
+                    self.form = Form::None;
+                    return None;
+                };
+                let column = self.columns.get_mut(index(number))?;
                 match *column {
                     Column::Row(number) => self.rows.get_mut(usize::from(number))?.next(view)?,
                     Column::Value { table, code } => {

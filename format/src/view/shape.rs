@@ -210,13 +210,33 @@ impl LeafWalk {
     #[inline(always)]
     pub(crate) fn next(&mut self, catalogue: &Bits<'_>) -> Option<u32> {
         if self.left == 0 {
-            self.left = 57_u32.checked_div(self.width)?;
+            let count = 57_u32.checked_div(self.width)?;
+            // Nothing changes before the load succeeds: the next call must not use an earlier word.
             self.word = catalogue.peek(self.bit)?;
-            self.bit += u64::from(self.left * self.width);
+            self.left = count;
+            self.bit += u64::from(count * self.width);
         }
         let column = low32(self.word & mask(self.width));
         self.word >>= self.width;
         self.left -= 1;
         Some(column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rule;
+
+    #[test]
+    fn a_walk_over_leaves_that_cannot_be_loaded_has_no_leaf_at_each_call() {
+        let bytes = [0; 4];
+        let mut walk = LeafWalk { bit: 0, width: 3, ..LeafWalk::NONE };
+        let catalogue = Bits::new(&bytes, Rule::CatalogueLength);
+        assert_eq!([walk.next(&catalogue), walk.next(&catalogue)], [None, None]);
+        // Once the load succeeds, the walk goes on: a chunk may have been checked in between.
+        let bytes = 0b110_101_100_u64.to_le_bytes();
+        let catalogue = Bits::new(&bytes, Rule::CatalogueLength);
+        assert_eq!([walk.next(&catalogue), walk.next(&catalogue)], [Some(0b100), Some(0b101)]);
     }
 }
