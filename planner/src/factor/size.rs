@@ -121,7 +121,7 @@ impl Factored {
             let lists = pool.lists.len() as u64;
             let members = pool.lists.code_count();
             let sizes = ListSizes {
-                row_count: self.row_count(pool.part, &content.value_counts) as u32,
+                row_count: u32::try_from(self.row_count(pool.part, &content.value_counts)).unwrap_or(u32::MAX),
                 list_count: lists,
                 member_count: members,
                 longest: pool.lists.iter().map(|list| list.len() as u64).max().unwrap_or(0),
@@ -129,7 +129,7 @@ impl Factored {
             offset = bytes;
             bytes += (lists * bits(members)).div_ceil(8) + sizes.member_bits().div_ceil(8);
             (most_lists, most_members) = (most_lists.max(lists), most_members.max(members));
-            most_low = most_low.max(sizes.field_width().into());
+            most_low = most_low.max(sizes.low_width().into());
         }
         // Pools are in order of their tables.
         let table = self.pools.last().map_or(0, |pool| table_number(pool.part, content.value_counts.len() as u64));

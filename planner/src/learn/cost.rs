@@ -230,7 +230,8 @@ impl Contents {
     }
 }
 
-/// Estimates the bits of lists, given the bits of a plain member: lists are split where that is shorter.
+/// Estimates the bits of lists, given the bits of a plain member: lists are split where that is shorter. The limits of
+/// the builder, which leaves some lists plain, are left out.
 fn member_bits(lists: f64, members: f64, code_bits: u32) -> f64 {
     let plain = members * f64::from(code_bits);
     if lists <= 0.0 || members <= 0.0 {

@@ -21,7 +21,11 @@ const MIN_SAVING: f64 = 0.005;
 /// Plans all keysets. The caller checks on all rows if the plan pays.
 pub(crate) fn learn(content: &Content) -> Plan {
     let entities = find_entities(content);
-    let splits = split_keysets(content, &entities, &Sampling::new(content, &entities));
+    let sampling = Sampling::new(content, &entities);
+    let splits = match sampling.subset(content) {
+        Some(subset) => split_keysets(&subset, &entities, &sampling.whole()),
+        None => split_keysets(content, &entities, &sampling),
+    };
     let mut tables = Tables::default();
     let keysets = (content.keysets.iter().zip(&splits))
         .map(|(keyset, split)| {
@@ -179,8 +183,8 @@ mod tests {
         Content { value_counts: vec![3, 8, 4, 4, 2, 50, 60, 15, 3], origins, keysets }
     }
 
-    /// If no keyset has more rows than its sample, nothing is estimated: spreads of items are not needed, and costs have
-    /// bounds.
+    /// If no keyset has more rows than its sample, nothing is estimated: spreads of items are not needed, and costs
+    /// have bounds.
     #[test]
     fn exact_samples_are_split_as_if_they_were_estimated() {
         let (mut plain, mut split) = (0, 0);

@@ -11,8 +11,8 @@ use super::items::{OwnItem, OwnItems, Spread, unseen};
 use crate::content::{Content, KeysetRows};
 use crate::factor::column_ranges;
 
-/// Maximum number of sampled rows of all keysets, except for those of small ones.
-const MAX_ROWS: u64 = 1 << 24;
+/// Maximum number of rows of all keysets that a plan is learnt from, except for those of small ones.
+const MAX_ROWS: u64 = 1 << 22;
 /// Minimum number of sampled rows of a keyset that has more.
 const MIN_ROWS: usize = 256;
 /// Maximum number of sampled codes of a keyset: those with many keys have fewer sampled rows.
@@ -61,6 +61,28 @@ impl Sampling {
             keys.extend(named);
         }
         Self { keys, level, is_exact }
+    }
+
+    /// Returns the content with the chosen rows, or `None` if it has few rows.
+    ///
+    /// A plan learnt from all rows of some entities is as good as one learnt from all rows of all entities (10 million
+    /// series of the workload), and better than one that extrapolates from these rows: what extrapolation gets wrong
+    /// grows with the number of rows.
+    pub(crate) fn subset(&self, content: &Content) -> Option<Content> {
+        let rows = |keyset: &KeysetRows| {
+            let sample = Sample::new(keyset, self);
+            KeysetRows { keys: keyset.keys.clone(), rows: sample.sampled_rows().flatten().copied().collect() }
+        };
+        (self.level > 0).then(|| Content {
+            value_counts: content.value_counts.clone(),
+            origins: content.origins.clone(),
+            keysets: content.keysets.iter().map(rows).collect(),
+        })
+    }
+
+    /// Returns the choice of all rows of a [`subset`](Self::subset).
+    pub(crate) fn whole(self) -> Self {
+        Self { level: 0, is_exact: true, ..self }
     }
 
     /// Returns this choice of rows with what items occur with, as if some keysets had more rows than their samples.
@@ -286,7 +308,8 @@ impl<'c> Sample<'c> {
         all.into_iter().flatten().chain(some)
     }
 
-    /// Replaces `names` by the name of the combination of these columns in each row: the sum of the names of its labels.
+    /// Replaces `names` by the name of the combination of these columns in each row: the sum of the names of its
+    /// labels.
     fn name_rows(&mut self, columns: impl Iterator<Item = usize> + Clone, names: &mut Vec<u64>) {
         names.clear();
         let keyset = self.keyset;
