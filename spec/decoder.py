@@ -165,7 +165,7 @@ CHUNK_LEN = 8192
 ANCHOR_ROWS = 16
 SYMBOL_GROUP = 16
 MAX_META_LEN = 16777216
-MAX_UPPER_BITS = 4096
+MAX_UPPER_BITS = 65536
 MAX_METRIC_TEXT_LEN = 65535
 MAX_PACKED_WINDOW = 8388608
 MAX_PACKED_RATIO = 256
@@ -655,11 +655,11 @@ class Pool:
         self.used = None  # a flag for each list on which a series stands
 
     def start(self, lists, members):
-        """The bit after so many lists with so many members."""
+        """The bit after this number of lists and of members."""
         return self.members + members * (self.low_width + self.split) + lists * self.steps
 
     def rows(self, section, number, start, end):
-        """The rows of a list whose members have the numbers from `start` to `end`."""
+        """The rows of list `number`, whose members are numbers `start` to `end` of the pool."""
         at, low = self.start(number, start), self.low_width
         lows = [field(section, at + i * low, low) for i in range(end - start)]
         if not self.split:
@@ -1078,7 +1078,8 @@ def dump(block):
         yield from dump_table(table, symbols)
     yield "pools %d" % len(block.pools)
     for p, pool in enumerate(block.pools):
-        yield "  pool %d table %d lists %d members %d" % (p, pool.table.number, pool.list_count, pool.member_count)
+        yield "  pool %d table %d lists %d members %d low %d" % (
+            p, pool.table.number, pool.list_count, pool.member_count, pool.low_width)
         for i, rows in enumerate(pool.lists):
             yield "    list %d %s" % (i, " ".join(map(str, rows)))
     yield "keysets %d" % len(block.keysets)

@@ -40,7 +40,7 @@ pub const MAX_META_LEN: u64 = 1 << 24;
 /// Maximum window of the frame of a packed arena, in bytes.
 pub const MAX_PACKED_WINDOW: u64 = 1 << 23;
 /// Maximum number of upper bits of a split list: finding a member counts the ones before it (spec, section 8).
-pub const MAX_UPPER_BITS: u64 = 4096;
+pub const MAX_UPPER_BITS: u64 = 1 << 16;
 /// Maximum bytes of a packed arena per byte of its frame, for arenas of more than [`FREE_PACKED_LEN`] bytes.
 pub const MAX_PACKED_RATIO: u64 = 256;
 /// Maximum bytes of an arena whose frame may have any length.

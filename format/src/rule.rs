@@ -145,13 +145,13 @@ rules! {
         Reading KeysOrder "keys-order" "keys are in the order of their names"
         Reading PoolTable "pool-table" "pools are over dictionaries and inner tables"
         Canonical PoolOrder "pool-order" "pools are in the order of their tables"
-        Reading PoolWidth "pool-width" "the low bits of members are at most all of their bits"
+        Reading PoolWidth "pool-width" "the low bits of members are all of their bits, or leave upper bits"
     }
     Some(SectionKind::Members) => {
         Reading PoolLists "pool-lists" "pools have lists and lists have members"
         Reading MembersExtent "members-extent" "pools and anchors follow one another in the section"
         Reading ListMembers "list-members" "members of a list increase and are rows of its table"
-        Reading ListUpper "list-upper" "a coded list has a one per member"
+        Reading ListUpper "list-upper" "a split list has a one per member and few enough upper bits"
         Canonical ListOrder "list-order" "lists increase"
         Canonical ListUsed "list-used" "each list is used"
     }

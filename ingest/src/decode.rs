@@ -61,8 +61,8 @@ impl Decoder {
     /// decoded by [`record`](Self::record): nothing went to the sink then.
     ///
     /// The assembler treats parts and records differently: its caches, whose memory counts, recognize parts by their
-    /// bytes. Thus a record is taken as parts whenever it has them, on any number of threads. Only parts of protobuf give
-    /// the same calls as the record.
+    /// bytes. Thus a record is taken as parts whenever it has them, on any number of threads. Only parts of protobuf
+    /// give the same calls as the record.
     pub(crate) fn parts<S: RecordSink>(
         &mut self,
         record: &[u8],

@@ -132,7 +132,7 @@ func (b *block) dumpPools(p func(format string, args ...any)) {
 	p("pools %d\n", b.poolCount)
 	for n := range b.pools {
 		pool := &b.pools[n]
-		p("  pool %d table %d lists %d members %d\n", n, pool.table, pool.lists, pool.members)
+		p("  pool %d table %d lists %d members %d low %d\n", n, pool.table, pool.lists, pool.members, pool.lowWidth)
 		var members []uint64
 		for l := uint64(0); l < pool.lists; l++ {
 			p("    list %d", l)

@@ -9,12 +9,13 @@ type pool struct {
 	number, table, lists, members uint64
 	endsBit, endWidth             uint64 // of the ends of the lists
 	membersBit                    uint64
-	// Bits of the field of a member, 1 if lists are split, and the largest upper part of a member then.
-	lowWidth, split, steps uint64
+	lowWidth                      uint64 // bits of a member's field
+	split                         uint64 // 1 if lists are split
+	steps                         uint64 // the largest upper part; 0 if lists are plain
 }
 
 // maxUpperBits is the largest number of upper bits of a split list.
-const maxUpperBits = 4096
+const maxUpperBits = 65536
 
 // startBit returns the bit after some lists with some members.
 func (p *pool) startBit(lists, members uint64) uint64 {

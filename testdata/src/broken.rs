@@ -48,13 +48,17 @@ fn clauses() -> Vec<Broken> {
         let section = editor.section(SectionKind::Members);
         section[offset as usize + 1] ^= 1;
     };
-    let clauses: [(Rule, &str, Vec<u8>); 29] = [
+    let clauses: [(Rule, &str, Vec<u8>); 32] = [
         // A flipped bit in the version is damage.
         (Rule::HeaderChecksum, "major", in_place(PLAIN, |file| file[9] ^= 0x40)),
         (Rule::HeaderChecksum, "incompat", in_place(PLAIN, |file| file[12] ^= 1)),
         (Rule::SectionUnknown, "out-of-order", edit(PLAIN, unknown_section_first)),
         (Rule::CatalogueHeader, "domain-width", in_section(PLAIN, SectionKind::Catalogue, |bytes| bytes[34] = 0)),
         (Rule::Anchors, "second", edit(LISTS, second_anchor)),
+        (Rule::CatalogueHeader, "low-width", in_section(PLAIN, SectionKind::Catalogue, |bytes| bytes[38] = 33)),
+        (Rule::PoolLists, "no-members", in_records(LISTS, |editor| editor.records.pools[0][2] = 0)),
+        // Rows 0 to 3 take 2 bits, and 8 in rows of fixed width: 2 low bits leave no upper ones.
+        (Rule::PoolWidth, "fixedwidth", in_records("lists-fixedwidth", |editor| editor.records.pools[0][3] = 2)),
         (Rule::ListUpper, "more", edit(LISTS, |editor| set_upper_bit(editor, 1, true))),
         (Rule::ListUpper, "long", long_split_list()),
         (Rule::MembersExtent, "anchors-without-lists", in_records(PLAIN, |editor| editor.records.keysets[0][1] = 1)),
@@ -574,8 +578,8 @@ fn too_deep() -> Vec<u8> {
     builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta")
 }
 
-/// Sets one of the upper bits of the first list of the second pool. It is split and has no low bits, and its members are
-/// rows 0 to 5: the upper bits are 1 and 0 by turns.
+/// Sets one of the upper bits of the first list of the second pool. It is split and has no low bits, and its members
+/// are rows 0 to 5: the upper bits are 1 and 0 by turns.
 fn set_upper_bit(editor: &mut BlockEditor, bit: u64, value: bool) {
     let [_, lists, members, low_width, offset] = editor.records.pools[1];
     assert_eq!((lists, low_width), (2, 0), "the golden block has such a pool");
@@ -583,21 +587,25 @@ fn set_upper_bit(editor: &mut BlockEditor, bit: u64, value: bool) {
     editor.set_bits(SectionKind::Members, (offset + ends.div_ceil(8)) * 8 + bit, 1, value.into());
 }
 
-/// A plain list of 5,001 rows of 13 bits, said to be split into 12 low bits and 5,002 upper ones.
+/// A plain list of 65,536 rows of 17 bits, said to be split into 16 low bits and 65,537 upper ones.
 fn long_split_list() -> Vec<u8> {
     let mut builder = BlockBuilder::new(RowForm::BitPacked);
-    let names: Vec<String> = (0..5001).map(|number| format!("{number:04}")).chain(["k".into(), "l".into()]).collect();
+    let names: Vec<String> =
+        (0..257).map(|number| format!("{number:03}")).chain(["k", "l", "m"].map(Into::into)).collect();
     let symbols: Vec<_> = names.iter().map(|symbol| builder.push_symbol(symbol).expect("in order")).collect();
-    let prefix = builder.push_key(symbols[5001], &symbols[..1]).expect("in order");
-    let suffix = builder.push_key(symbols[5002], &symbols[..5001]).expect("in order");
-    let all: Vec<u32> = (0..5001).collect();
-    let pool = builder.push_pool(TableId(suffix.0), &[&all]).expect("in order");
+    let prefix = builder.push_key(symbols[257], &symbols[..2]).expect("in order");
+    let columns = [258, 259].map(|name| builder.push_key(symbols[name], &symbols[..257]).expect("in order"));
+    // The members take 5 bits of their last byte, and 7 if the two lists are split.
+    let rows: Vec<u32> = (0..65_789).flat_map(|row| [row / 257, row % 257]).collect();
+    let table = builder.push_table(&columns.map(|key| Domain::Table(TableId(key.0))), &rows).expect("in order");
+    let (most, rest): (Vec<u32>, Vec<u32>) = ((0..65_536).collect(), (65_536..65_789).collect());
+    let pool = builder.push_pool(table, &[&most, &rest]).expect("in order");
     let columns = [Domain::Table(TableId(prefix.0)), Domain::Pool(pool)];
-    builder.push_keyset_table(&columns, &[0, 0]).expect("in order");
+    builder.push_keyset_table(&columns, &[0, 0, 1, 1]).expect("in order");
     let block = builder.finish(&BlockMeta::default()).expect("nothing is wrong with meta");
     edit_block(&block, |editor| {
-        assert_eq!(editor.records.pools[0][3], 13, "the list is plain");
-        editor.records.pools[0][3] = 12;
+        assert_eq!(editor.records.pools[0][3], 17, "the lists are plain");
+        editor.records.pools[0][3] = 16;
         editor.repack();
     })
 }

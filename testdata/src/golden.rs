@@ -38,6 +38,7 @@ pub fn goldens() -> Vec<Golden> {
         golden("limit-symbols", long_symbols(), &Plan::default(), bit_packed),
         golden("lists-bitpacked", histograms(), &lists(), bit_packed),
         golden("lists-fixedwidth", histograms(), &lists(), fixed_width),
+        golden("lists-split", jobs(), &job_lists(), bit_packed),
         golden("many-chunks", many_series(), &Plan::default(), bit_packed),
         golden("many-fixedwidth", few_chunks(), &Plan::default(), fixed_width),
         everything_in_meta(),
@@ -180,6 +181,22 @@ pub(crate) fn lists() -> Plan {
             keyset(&["__name__", "code", "method", "route"], &[key("__name__"), key("route")], Some(Source::Table(0))),
         ]),
     }
+}
+
+/// Twelve jobs on some of 64 pods: about every eighth, so that split lists have low bits.
+fn jobs() -> BTreeSet<Labelset> {
+    let mut series = BTreeSet::new();
+    for job in 0..12_u32 {
+        for pod in (0..64_u32).filter(|pod| (pod * 37 + job * 11) % 64 % 8 == job % 8 || *pod == job * 5) {
+            series.insert(labelset(&[("job", &format!("job-{job:02}")), ("pod", &format!("pod-{pod:02}"))]));
+        }
+    }
+    series
+}
+
+/// Lists of the pods of each job.
+fn job_lists() -> Plan {
+    Plan { tables: Vec::new(), keysets: BTreeMap::from([keyset(&["job", "pod"], &[key("job")], Some(key("pod")))]) }
 }
 
 fn deep_labels() -> BTreeSet<Labelset> {

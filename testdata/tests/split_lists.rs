@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use chronoxide_format::layout::{MAX_UPPER_BITS, RowForm};
 use chronoxide_format::view::{BlockView, Domain, Pool};
 use chronoxide_format::write::{BlockBuilder, BlockMeta, Records};
-use chronoxide_format::{PoolId, Result, TableId};
+use chronoxide_format::{PoolId, Result, Rule, TableId};
+use chronoxide_testdata::broken::broken;
 use proptest::prelude::*;
 
 /// Builds a block with these lists over the values of a key, one list per series prefix.
@@ -87,16 +88,45 @@ proptest! {
 #[test]
 fn lists_are_split_where_that_saves_bits_and_up_to_a_length() {
     let every = |step: usize, count: u32| (0..count).step_by(step).collect::<Vec<u32>>();
-    // Every second of 1,000 rows is a bitmap; one of 1,000 rows is shorter as it is.
+    // Every second of 1,000 rows needs no low bits; one of 1,000 rows is shorter as it is.
     assert_eq!(low_width(&block(1000, &[every(2, 1000)], RowForm::BitPacked)), 0);
     assert_eq!(low_width(&block(1000, &[vec![7]], RowForm::BitPacked)), 10);
     // Rows of fixed width are never split.
     assert_eq!(low_width(&block(1000, &[every(2, 1000)], RowForm::FixedWidth)), 16);
-    // 2,048 of 2,049 rows are a bitmap of as many upper bits as there may be; with a row more, low bits are needed.
-    let most = |row_count: u32| low_width(&block(row_count, &[every(1, 2048)], RowForm::BitPacked));
-    assert_eq!(MAX_UPPER_BITS, 2048 + 2048);
-    assert_eq!(most(2049), 0);
-    assert_eq!(most(2050), 1);
+    // 32,768 of 32,769 rows have as many upper bits as there may be; with a row more, low bits are needed.
+    let most = |row_count: u32| low_width(&block(row_count, &[every(1, 32_768)], RowForm::BitPacked));
+    assert_eq!(MAX_UPPER_BITS, 32_768 + 32_768);
+    assert_eq!(most(32_769), 0);
+    assert_eq!(most(32_770), 1);
+}
+
+#[test]
+fn a_list_with_as_many_upper_bits_as_there_may_be_is_read() {
+    let lists = [(0..32_768).collect(), vec![32_768]];
+    let block = block(32_769, &lists, RowForm::BitPacked);
+    assert_eq!(low_width(&block), 0);
+    let view = BlockView::open(&block).unwrap();
+    view.verify().unwrap();
+    assert_lists(&view.pool(PoolId(0)).unwrap().unwrap(), 32_769, &lists).unwrap();
+}
+
+#[test]
+fn places_in_a_list_with_wrong_upper_bits_are_in_the_list() {
+    let wrong =
+        broken().into_iter().filter(|broken| broken.rule == Rule::ListUpper && broken.name != "list-upper--long");
+    let mut count = 0;
+    for broken in wrong {
+        let view = BlockView::open(&broken.bytes).unwrap();
+        let list = view.pool(PoolId(1)).unwrap().unwrap().list(0).unwrap().unwrap();
+        for row in 0..6 {
+            match list.position(row) {
+                Ok(place) => assert!(place.is_none_or(|place| place < list.len()), "{}: row {row}", broken.name),
+                Err(error) => assert_eq!(error.rule(), Rule::ListUpper),
+            }
+        }
+        count += 1;
+    }
+    assert_eq!(count, 2);
 }
 
 #[test]

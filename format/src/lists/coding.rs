@@ -1,9 +1,10 @@
 //! Bits of lists: [`Coding`].
 //!
 //! Members of a *plain* list are fields of one width. A *split* list is coded by the method of Elias (1974) and Fano
-//! (1971): the low bits of each member are a field, and its other bits are a position among ones and zeros, which takes
-//! less than two bits per member if the low bits are well chosen. All lists of a pool have the same number of low bits,
-//! so that the start of each list follows from the number of members before it.
+//! (1971): the low bits of each member are a field, and its other bits are a position among ones and zeros. If the
+//! number of low bits is well chosen, a member takes at most two bits more than the logarithm of the average gap. All
+//! lists of a pool have the same number of low bits, so that the start of each list follows from the number of members
+//! before it.
 
 use crate::bits::{BitWriter, mask, width};
 use crate::layout::MAX_UPPER_BITS;
@@ -15,9 +16,9 @@ const MAX_SHARE: (u64, u64) = (15, 16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Coding {
     /// Bits of the field of a member: all of its bits if lists are plain, or the low ones.
-    pub field_width: u32,
+    pub low_width: u32,
     /// Largest upper part of a member; 0 if lists are plain.
-    pub steps: u32,
+    pub max_upper: u32,
 }
 
 /// Counts of a pool that its size depends on.
@@ -42,8 +43,8 @@ impl ListSizes {
 
     /// Returns the bits of the field of a member: all of its bits, or the low ones if lists are split.
     #[must_use]
-    pub fn field_width(&self) -> u32 {
-        self.coding().field_width
+    pub fn low_width(&self) -> u32 {
+        self.coding().low_width
     }
 
     fn coding(&self) -> Coding {
@@ -52,28 +53,34 @@ impl ListSizes {
 }
 
 impl Coding {
-    /// Returns the coding with members of `member_width` bits, of which `low_width` are in fields; `None` if the format
-    /// does not have it.
+    /// Returns the coding of plain lists with members of `width` bits.
+    #[inline]
+    pub(crate) const fn plain(width: u32) -> Self {
+        Self { low_width: width, max_upper: 0 }
+    }
+
+    /// Returns the coding with fields of `low_width` bits, for members of `member_width` bits. Returns `None` if the
+    /// format does not have it.
     #[inline]
     pub(crate) fn new(member_width: u32, low_width: u64, row_count: u32) -> Option<Self> {
         let low_width = u32::try_from(low_width).ok()?;
         if low_width == member_width {
-            return Some(Self { field_width: member_width, steps: 0 });
+            return Some(Self::plain(member_width));
         }
-        let steps = row_count.saturating_sub(1).checked_shr(low_width).unwrap_or(0);
-        (steps > 0).then_some(Self { field_width: low_width, steps })
+        let max_upper = row_count.saturating_sub(1).checked_shr(low_width).unwrap_or(0);
+        (max_upper > 0).then_some(Self { low_width: low_width, max_upper })
     }
 
     /// Chooses the coding with the fewest bits for lists of members of `plain_width` bits. Lists are split only if that
     /// saves a sixteenth, and if the format allows as many upper bits.
     pub(crate) fn choose(plain_width: u32, sizes: &ListSizes) -> Self {
-        let plain = Self { field_width: plain_width, steps: 0 };
+        let plain = Self::plain(plain_width);
         let bits = |coding: &Self| coding.bits(sizes.list_count, sizes.member_count).unwrap_or(u64::MAX);
         // The first of equal ones is taken: the one with the fewest upper bits.
         let split = (0..width(sizes.row_count.saturating_sub(1).into()))
             .rev()
             .filter_map(|low_width| Self::new(plain_width, low_width.into(), sizes.row_count))
-            .filter(|coding| coding.steps > 0 && sizes.longest + u64::from(coding.steps) <= MAX_UPPER_BITS)
+            .filter(|coding| coding.max_upper > 0 && sizes.longest + u64::from(coding.max_upper) <= MAX_UPPER_BITS)
             .min_by_key(bits);
         let (share, of) = MAX_SHARE;
         match split {
@@ -85,29 +92,29 @@ impl Coding {
     /// Returns true if lists are split.
     #[inline]
     pub(crate) const fn is_split(self) -> bool {
-        self.steps > 0
+        self.max_upper > 0
     }
 
     /// Returns the bits of this number of lists with this number of members together; `None` if there are too many.
     #[inline]
     pub(crate) fn bits(self, lists: u64, members: u64) -> Option<u64> {
-        let per_member = u64::from(self.field_width) + u64::from(self.is_split());
-        members.checked_mul(per_member)?.checked_add(lists.checked_mul(self.steps.into())?)
+        let per_member = u64::from(self.low_width) + u64::from(self.is_split());
+        members.checked_mul(per_member)?.checked_add(lists.checked_mul(self.max_upper.into())?)
     }
 
     /// Writes a split list: the low bits of all members, then the upper bits.
     pub(crate) fn push_list(self, list: &[u32], writer: &mut BitWriter) {
         for &member in list {
-            writer.push(u64::from(member) & mask(self.field_width), self.field_width);
+            writer.push(u64::from(member) & mask(self.low_width), self.low_width);
         }
         let mut zeros = 0;
         for &member in list {
-            let upper = member.checked_shr(self.field_width).unwrap_or(0);
+            let upper = member.checked_shr(self.low_width).unwrap_or(0);
             push_zeros(upper - zeros, writer);
             writer.push(1, 1);
             zeros = upper;
         }
-        push_zeros(self.steps - zeros, writer);
+        push_zeros(self.max_upper - zeros, writer);
     }
 }
 
@@ -130,13 +137,13 @@ mod tests {
     #[test]
     fn low_bits_are_all_bits_or_leave_some() {
         // Rows 0 to 999 take 10 bits, and 16 in rows of fixed width.
-        assert_eq!(Coding::new(10, 10, 1000), Some(Coding { field_width: 10, steps: 0 }));
-        assert_eq!(Coding::new(10, 7, 1000), Some(Coding { field_width: 7, steps: 7 }));
-        assert_eq!(Coding::new(10, 0, 1000), Some(Coding { field_width: 0, steps: 999 }));
+        assert_eq!(Coding::new(10, 10, 1000), Some(Coding { low_width: 10, max_upper: 0 }));
+        assert_eq!(Coding::new(10, 7, 1000), Some(Coding { low_width: 7, max_upper: 7 }));
+        assert_eq!(Coding::new(10, 0, 1000), Some(Coding { low_width: 0, max_upper: 999 }));
         assert_eq!(Coding::new(10, 11, 1000), None);
-        assert_eq!(Coding::new(16, 16, 1000), Some(Coding { field_width: 16, steps: 0 }));
+        assert_eq!(Coding::new(16, 16, 1000), Some(Coding { low_width: 16, max_upper: 0 }));
         assert_eq!(Coding::new(16, 10, 1000), None, "no upper bits are left");
-        assert_eq!(Coding::new(0, 0, 1), Some(Coding { field_width: 0, steps: 0 }));
+        assert_eq!(Coding::new(0, 0, 1), Some(Coding { low_width: 0, max_upper: 0 }));
         assert_eq!(Coding::new(32, 33, u32::MAX), None);
     }
 
@@ -144,27 +151,35 @@ mod tests {
     fn the_coding_with_fewest_bits_is_chosen() {
         // Lists of 8 of 1,024 rows: 7 low bits take as many bits as 6, with fewer steps.
         let few = sizes(1024, 100, 800, 8);
-        assert_eq!(Coding::choose(10, &few), Coding { field_width: 7, steps: 7 });
+        assert_eq!(Coding::choose(10, &few), Coding { low_width: 7, max_upper: 7 });
         assert_eq!(few.member_bits(), 800 * 8 + 100 * 7);
         // 390 bits of 400 save too little; 20 of 30 do not.
-        assert_eq!(sizes(1024, 10, 40, 4).field_width(), 10);
-        assert_eq!(sizes(6, 2, 10, 6).field_width(), 0);
+        assert_eq!(sizes(1024, 10, 40, 4).low_width(), 10);
+        assert_eq!(sizes(6, 2, 10, 6).low_width(), 0);
         // A list of one member is shorter as it is.
         let ones = sizes(1024, 100, 100, 1);
-        assert_eq!(Coding::choose(10, &ones), Coding { field_width: 10, steps: 0 });
+        assert_eq!(Coding::choose(10, &ones), Coding { low_width: 10, max_upper: 0 });
         assert_eq!(ones.member_bits(), 1000);
-        // Dense lists become bitmaps.
+        // Dense lists have no low bits.
         let dense = sizes(64, 100, 3200, 40);
-        assert_eq!(Coding::choose(6, &dense), Coding { field_width: 0, steps: 63 });
+        assert_eq!(Coding::choose(6, &dense), Coding { low_width: 0, max_upper: 63 });
         assert_eq!(dense.member_bits(), 3200 + 100 * 63);
         // Finding a member in a long list would take long.
-        let long = sizes(1 << 20, 10, 200_000, 20_000);
-        assert_eq!(Coding::choose(20, &long), Coding { field_width: 20, steps: 0 });
+        let long = sizes(1 << 20, 10, 700_000, 70_000);
+        assert_eq!(Coding::choose(20, &long), Coding { low_width: 20, max_upper: 0 });
+    }
+
+    #[test]
+    fn the_example_of_the_spec_is_coded_as_it_says() {
+        let mut writer = BitWriter::new();
+        Coding { low_width: 4, max_upper: 3 }.push_list(&[3, 5, 6, 40], &mut writer);
+        assert_eq!(writer.bit_len(), 4 * (4 + 1) + 3);
+        assert_eq!(writer.finish_aligned(), [0x53, 0x86, 0x27]);
     }
 
     #[test]
     fn too_many_bits_are_none() {
-        let coding = Coding { field_width: 0, steps: u32::MAX };
+        let coding = Coding { low_width: 0, max_upper: u32::MAX };
         assert_eq!(coding.bits(1, 5), Some(5 + u64::from(u32::MAX)));
         assert_eq!(coding.bits(u64::from(u32::MAX), u64::MAX), None);
     }

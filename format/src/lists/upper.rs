@@ -3,7 +3,7 @@
 use crate::bits::{Window, mask};
 use crate::number::low32;
 
-/// Bits that are examined at a time.
+/// Bits that are examined at a time: whole bytes, and fewer than the 57 bits that a word of a window has.
 const WORD_BITS: u64 = 56;
 
 /// Upper bits of a split list: a one per member, before which there are as many zeros as its upper part says.
@@ -39,13 +39,13 @@ impl<'a> Upper<'a> {
         self.words().map(|(_, word)| u64::from(word.count_ones())).sum()
     }
 
-    /// Returns the position of one number `number`, from 0, or `None` if there are fewer.
-    pub(crate) fn one(&self, number: u32) -> Option<u64> {
+    /// Returns the position of the one with this number, from 0, or `None` if there are fewer.
+    pub(crate) fn select_one(&self, number: u32) -> Option<u64> {
         nth(self.words(), number)
     }
 
-    /// Returns the position of zero number `number`, from 0, or `None` if there are fewer.
-    pub(crate) fn zero(&self, number: u32) -> Option<u64> {
+    /// Returns the position of the zero with this number, from 0, or `None` if there are fewer.
+    pub(crate) fn select_zero(&self, number: u32) -> Option<u64> {
         nth(self.words().map(|(at, word)| (at, !word & self.valid(at))), number)
     }
 }
@@ -81,7 +81,10 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn ones_and_zeros_are_found_by_their_numbers(before in 0..9_u32, bits in prop::collection::vec(any::<bool>(), 0..300)) {
+        fn ones_and_zeros_are_found_by_their_numbers(
+            before in 0..9_u32,
+            bits in prop::collection::vec(any::<bool>(), 0..300),
+        ) {
             let mut writer = BitWriter::new();
             // Bits around the window must not matter.
             writer.push(u64::MAX >> (64 - before.max(1)) >> u32::from(before == 0), before);
@@ -90,11 +93,13 @@ mod tests {
             let bytes = writer.finish();
             let stream = Bits::new(&bytes, Rule::MembersExtent);
             let upper = Upper::new(stream.window(before.into(), length(bits.len())).unwrap(), length(bits.len()));
-            let places = |wanted: bool| bits.iter().zip(0..).filter(move |&(&bit, _)| bit == wanted).map(|(_, place)| place);
+            let places = |wanted: bool| {
+                bits.iter().zip(0..).filter(move |&(&bit, _)| bit == wanted).map(|(_, place)| place)
+            };
             prop_assert_eq!(upper.ones(), length(places(true).count()));
             for number in 0..=bits.len() {
-                prop_assert_eq!(upper.one(number as u32), places(true).nth(number));
-                prop_assert_eq!(upper.zero(number as u32), places(false).nth(number));
+                prop_assert_eq!(upper.select_one(number as u32), places(true).nth(number));
+                prop_assert_eq!(upper.select_zero(number as u32), places(false).nth(number));
             }
         }
     }

@@ -16,12 +16,13 @@ pub(super) fn verify(pool: &Pool<'_, '_>, of_rows: &[Fingerprint], used_rows: &m
     let (mut before, mut list): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut members: u64 = 0;
     let mut sums = Vec::new();
-    expect_below(Rule::PoolLists, Place::Pool(id.into()), 0, pool.list_count().into())?;
     for number in 0..pool.list_count() {
         let place = Place::List(id, number);
         list.clear();
         let stored = pool.stored_list(number)?;
-        stored.check_upper()?;
+        if let Some(ones) = stored.upper_ones()? {
+            expect(Rule::ListUpper, place, ones, stored.len().into())?;
+        }
         stored.push_members(&mut list)?;
         let (mut last, mut sum) = (None, Fingerprint::ZERO);
         for &member in &list {

@@ -8,7 +8,7 @@ use super::until_error::until_error;
 use super::{BlockView, Table};
 use crate::bits::{bytes_for, mask, width};
 use crate::error::{Place, corrupt, corrupt_at};
-use crate::layout::MAX_UPPER_BITS;
+use crate::layout::{MAX_UPPER_BITS, STREAM_TAIL};
 use crate::lists::{Coding, Upper};
 use crate::number::low32;
 use crate::{Error, PoolId, Result, Rule, TableId};
@@ -39,6 +39,10 @@ impl<'data, 'view> Pool<'data, 'view> {
         let inner = catalogue.inner_end();
         if table >= u64::from(inner) {
             return Err(corrupt(Rule::PoolTable, place, table, inner.into()));
+        }
+        // Lists have members; with that, the section's length bounds the number of lists.
+        if list_count == 0 || list_count > member_count {
+            return Err(corrupt(Rule::PoolLists, place, list_count, member_count));
         }
         let row_count = view.row_count(low32(table))?;
         let end_width = width(member_count);
@@ -104,6 +108,12 @@ impl<'data, 'view> Pool<'data, 'view> {
     #[must_use]
     pub const fn member_count(&self) -> u32 {
         self.member_count
+    }
+
+    /// Returns the bits of a member's field: all bits of a plain member, or the low ones of a split list.
+    #[must_use]
+    pub const fn low_width(&self) -> u32 {
+        self.coding.low_width
     }
 
     /// Returns the number of bytes that the lists take in the members section: their ends and their members.
@@ -201,7 +211,7 @@ impl<'data, 'view> Pool<'data, 'view> {
         let count = u64::from(self.member_count);
         let is_plain = !self.coding.is_split();
         let pushed = is_plain
-            .then(|| self.view.members.push_fields(self.members_bit, self.coding.field_width, count, members))
+            .then(|| self.view.members.push_fields(self.members_bit, self.coding.low_width, count, members))
             .flatten();
         match pushed {
             Some(()) => Ok(()),
@@ -229,9 +239,9 @@ impl<'data, 'view> Pool<'data, 'view> {
     #[inline]
     pub(crate) fn stored_list(&self, list: u32) -> Result<List<'data, 'view>> {
         let (start, end) = self.ends(list)?;
-        let (len, steps) = (u64::from(end - start), u64::from(self.coding.steps));
-        if self.coding.is_split() && len + steps > MAX_UPPER_BITS {
-            return Err(corrupt(Rule::ListUpper, Place::List(self.id, list), len + steps, MAX_UPPER_BITS));
+        let (len, max_upper) = (u64::from(end - start), u64::from(self.coding.max_upper));
+        if self.coding.is_split() && len + max_upper > MAX_UPPER_BITS {
+            return Err(corrupt(Rule::ListUpper, Place::List(self.id, list), len + max_upper, MAX_UPPER_BITS));
         }
         let first_bit = self.bit(list, start);
         Ok(List { view: self.view, pool: self.id, first_bit, coding: self.coding, len: end - start })
@@ -257,13 +267,15 @@ impl<'data> List<'data, '_> {
         self.len
     }
 
-    /// Returns the members, in order. After an error the iterator ends.
+    /// Returns the members, in order. After an error the iterator ends. In a split list each member costs a count of
+    /// the upper bits before it, at most [`MAX_UPPER_BITS`]: [`Self::push_members`] reads them once.
     #[must_use]
     pub fn members(&self) -> impl FusedIterator<Item = Result<u32>> {
         until_error(self.len, |place| self.stored_member(place))
     }
 
-    /// Returns member `place`, a row of the pool's table, or `None` if `place` is out of range.
+    /// Returns member `place`, a row of the pool's table, or `None` if `place` is out of range. In a split list it
+    /// costs a count of the upper bits before it.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -285,32 +297,31 @@ impl<'data> List<'data, '_> {
 
     #[inline]
     fn field(&self, place: u32) -> Result<u64> {
-        let width = self.coding.field_width;
+        let width = self.coding.low_width;
         self.view.members.get(self.first_bit + u64::from(place) * u64::from(width), width)
     }
 
     /// Returns a member of a split list, whose low bits are `low`. Costs a count of the upper bits before it.
     fn split_member(&self, place: u32, low: u64) -> Result<u32> {
-        let one = self.upper()?.one(place).ok_or_else(|| self.wrong_upper_bits())?;
+        let one = self.upper()?.select_one(place).ok_or_else(|| self.wrong_upper_bits())?;
         Ok(self.joined(one.saturating_sub(place.into()), low))
     }
 
     /// Returns the member with these upper and low bits.
     fn joined(&self, upper: u64, low: u64) -> u32 {
-        low32(upper << self.coding.field_width | low)
+        low32(upper << self.coding.low_width | low)
     }
 
     /// Returns the upper bits of a split list.
     fn upper(&self) -> Result<Upper<'data>> {
-        let first_bit = self.first_bit + u64::from(self.len) * u64::from(self.coding.field_width);
-        let len = u64::from(self.len) + u64::from(self.coding.steps);
+        let first_bit = self.first_bit + u64::from(self.len) * u64::from(self.coding.low_width);
+        let len = u64::from(self.len) + u64::from(self.coding.max_upper);
         match self.view.members.window(first_bit, len) {
             Some(window) => Ok(Upper::new(window, len)),
             None => {
-                // The slow way finds the place of the damage.
-                for bit in (first_bit..first_bit + len).step_by(32) {
-                    self.view.members.get(bit, 32)?;
-                }
+                // The bytes that a window needs: damage to them is a wrong checksum.
+                let (first, end) = (first_bit / 8, (first_bit + len) / 8 + STREAM_TAIL);
+                self.view.members.touch(first, end - first)?;
                 Err(self.wrong_upper_bits())
             }
         }
@@ -320,12 +331,9 @@ impl<'data> List<'data, '_> {
         corrupt_at(Rule::ListUpper, Place::Pool(self.pool.into()))
     }
 
-    /// Checks that the upper bits of a split list have a one per member.
-    pub(crate) fn check_upper(&self) -> Result<()> {
-        if self.coding.is_split() && self.upper()?.ones() != u64::from(self.len) {
-            return Err(self.wrong_upper_bits());
-        }
-        Ok(())
+    /// Returns the number of ones among the upper bits, which must be the number of members. Plain lists have none.
+    pub(crate) fn upper_ones(&self) -> Result<Option<u64>> {
+        self.coding.is_split().then(|| Ok(self.upper()?.ones())).transpose()
     }
 
     /// Appends all members to `members`.
@@ -345,7 +353,7 @@ impl<'data> List<'data, '_> {
         if self.coding.is_split() {
             return self.push_split(places, members);
         }
-        let width = self.coding.field_width;
+        let width = self.coding.low_width;
         let first_bit = self.first_bit + u64::from(places.start) * u64::from(width);
         let count = u64::from(places.end.saturating_sub(places.start));
         if self.view.members.push_fields(first_bit, width, count, members).is_none() {
@@ -380,7 +388,8 @@ impl<'data> List<'data, '_> {
         if place < places.end { Err(self.wrong_upper_bits()) } else { Ok(()) }
     }
 
-    /// Returns the position of a row in the list, or `None` if it is not there. Costs a binary search.
+    /// Returns the position of a row in the list, or `None` if it is not there. Costs a binary search; in a split list
+    /// two counts of upper bits, and a binary search among the members with the same upper part.
     ///
     /// # Errors
     /// `Corrupt` if a byte that was read is damaged.
@@ -388,19 +397,19 @@ impl<'data> List<'data, '_> {
         if !self.coding.is_split() {
             return Ok(binary_search(self.len, |place| Ok(self.stored_member(place)?.cmp(&row)))?.ok());
         }
-        let upper_part = row.checked_shr(self.coding.field_width).unwrap_or(0);
-        if upper_part > self.coding.steps {
+        let upper_part = row.checked_shr(self.coding.low_width).unwrap_or(0);
+        if upper_part > self.coding.max_upper {
             return Ok(None);
         }
         // Members with this upper part are the ones between two zeros.
         let upper = self.upper()?;
-        let ones_before = |zero: u32| Some(low32(upper.zero(zero)?) - zero);
+        let ones_before = |zero: u32| Some(low32(upper.select_zero(zero)?) - zero);
         let first = match upper_part.checked_sub(1) {
             Some(zero) => ones_before(zero).ok_or_else(|| self.wrong_upper_bits())?,
             None => 0,
         };
         let end = ones_before(upper_part).unwrap_or(self.len).min(self.len);
-        let low = u64::from(row) & mask(self.coding.field_width);
+        let low = u64::from(row) & mask(self.coding.low_width);
         let found =
             binary_search(end.saturating_sub(first), |place| Ok(self.field(first.saturating_add(place))?.cmp(&low)))?;
         Ok(found.ok().map(|place| first + place))

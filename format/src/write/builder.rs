@@ -163,7 +163,7 @@ impl BlockBuilder {
         let rows = &self.graph.table(table)?.fingerprints;
         let row_count = low32(length(rows.len()));
         let member_width = self.form.width(row_count.saturating_sub(1));
-        let coding = Coding { field_width: member_width, steps: 0 };
+        let coding = Coding::plain(member_width);
         let mut pool = BuiltPool { table, lists: Vec::new(), ends: Vec::new(), members: BitWriter::new(), coding };
         let (mut list, mut before, mut member_count, mut longest) = (Vec::new(), Vec::new(), 0, 0);
         for (number, members) in lists.enumerate() {

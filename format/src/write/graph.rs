@@ -42,14 +42,16 @@ impl BuiltPool {
         if !coding.is_split() {
             return;
         }
-        let plain_width = self.coding.field_width;
+        let plain_width = self.coding.low_width;
         let plain = std::mem::take(&mut self.members).finish();
         let plain = Bits::new(&plain, Rule::ListMembers);
         let (mut list, mut start) = (Vec::new(), 0_u32);
         for &end in &self.ends {
             list.clear();
             let count = end.saturating_sub(start);
-            plain.push_fields(u64::from(start) * u64::from(plain_width), plain_width, count.into(), &mut list);
+            let first_bit = u64::from(start) * u64::from(plain_width);
+            let is_read = plain.push_fields(first_bit, plain_width, count.into(), &mut list).is_some();
+            debug_assert!(is_read, "the stream has all members");
             coding.push_list(&list, &mut self.members);
             start = end;
         }

@@ -69,7 +69,7 @@ pub(super) fn write(graph: &mut Graph, anchors: &[Anchors], records: &mut Record
         let members = std::mem::take(&mut pool.members);
         let bit_len = members.bit_len();
         writer.append(&members.finish_aligned(), bit_len);
-        let low_width = pool.coding.field_width.into();
+        let low_width = pool.coding.low_width.into();
         records.pools.push([pool.table.0.into(), length(pool.lists.len()), member_count.into(), low_width, offset]);
     }
     let mut end = writer.aligned_len();

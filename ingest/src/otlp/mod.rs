@@ -26,7 +26,8 @@
 //! | string | itself |
 //! | bool | `true`, `false` |
 //! | int | decimal: `-42` |
-//! | double | shortest decimal that reads back: `0.1`, `3`, `-0`; below 1e-6 and from 1e21: `1e-7`, `1.5e+21`; `NaN`, `Infinity` |
+//! | double | shortest decimal that reads back: `0.1`, `3`, `-0`; below 1e-6 and from 1e21: `1e-7`, `1.5e+21`; `NaN`,
+//! `Infinity` |
 //! | bytes | base64 with padding, standard alphabet |
 //! | array | JSON without spaces: `["a",1,true,null]` |
 //! | key-value list | JSON without spaces, keys in byte order, the last of equal keys: `{"a":1,"b":[]}` |

@@ -17,8 +17,8 @@ pub(super) const POINT_BEGINS: u8 = 7;
 pub(super) const POINT: u8 = 8;
 /// Neighbouring attributes of a level, whose number is added: their start and their length in the record.
 pub(super) const RUN: u8 = 13;
-/// Attribute of a level, whose number is added, whose field does not have the usual key: its start and its length in the
-/// record.
+/// Attribute of a level, whose number is added, whose field does not have the usual key: its start and its length in
+/// the record.
 pub(super) const ODD_ATTRIBUTE: u8 = 16;
 /// Attribute of a level, whose number is added, as texts.
 pub(super) const TEXT_ATTRIBUTE: u8 = 19;

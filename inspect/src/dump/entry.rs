@@ -39,7 +39,7 @@ pub enum Entry<'v> {
     /// A row of the table before it; of a dictionary with its symbol.
     Row { row: u32, codes: Vec<u32>, symbol: Option<&'v str> },
     /// A list pool, before its lists.
-    Pool { pool: u32, table: u32, lists: u32, members: u32 },
+    Pool { pool: u32, table: u32, lists: u32, members: u32, low_width: u32 },
     /// A list of the pool before it.
     List { list: u32, members: Vec<u32> },
     /// A keyset, before its anchors.
@@ -151,8 +151,8 @@ impl fmt::Display for Entry<'_> {
                 numbers(f, codes)?;
                 symbol.map_or(Ok(()), |symbol| write!(f, " {}", Escaped(symbol)))
             }
-            Self::Pool { pool, table, lists, members } => {
-                write!(f, "  pool {pool} table {table} lists {lists} members {members}")
+            Self::Pool { pool, table, lists, members, low_width } => {
+                write!(f, "  pool {pool} table {table} lists {lists} members {members} low {low_width}")
             }
             Self::List { list, members } => {
                 write!(f, "    list {list}")?;

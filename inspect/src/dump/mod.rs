@@ -183,9 +183,11 @@ impl<'v> Dump<'v, '_> {
         for pool in self.view.pools().take(self.first()) {
             let pool = pool?;
             let (lists, members) = (pool.list_count(), pool.member_count());
-            self.take(Entry::Pool { pool: pool.id().0, table: pool.table_id().0, lists, members })?;
+            let (table, low_width) = (pool.table_id().0, pool.low_width());
+            self.take(Entry::Pool { pool: pool.id().0, table, lists, members, low_width })?;
             for (number, list) in (0..).zip(pool.lists()).take(self.first()) {
-                let members = list?.members().collect::<Result<Vec<u32>, _>>()?;
+                let mut members = Vec::new();
+                list?.push_members(&mut members)?;
                 self.take(Entry::List { list: number, members })?;
             }
             self.more("    ", lists)?;

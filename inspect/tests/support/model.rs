@@ -17,6 +17,7 @@ pub struct Pool {
     pub table: usize,
     pub lists: u64,
     pub members: u64,
+    pub low_width: u64,
 }
 
 pub struct Model {
@@ -70,8 +71,8 @@ impl Model {
             "table" => self.tables.push(Table { rows: number("rows"), bits: number("bits"), columns: Vec::new() }),
             "column" => self.tables.last_mut().unwrap().columns.push((entry["domain"].clone(), number("bits"))),
             "pool" => {
-                let (lists, members) = (number("lists"), number("members"));
-                self.pools.push(Pool { table: number("table") as usize, lists, members });
+                let (lists, members, low_width) = (number("lists"), number("members"), number("low_width"));
+                self.pools.push(Pool { table: number("table") as usize, lists, members, low_width });
             }
             "keyset" => self.keysets.push(number("end") - number("first")),
             _ => {}
@@ -106,8 +107,12 @@ impl Model {
 
     /// Returns the size of a pool: packed ends and members (spec, section 8).
     pub fn pool_bytes(&self, pool: usize) -> u64 {
-        let Pool { table, lists, members } = self.pools[pool];
-        bytes(lists * width(members)) + bytes(members * self.field(self.tables[table].rows - 1))
+        let Pool { table, lists, members, low_width } = self.pools[pool];
+        let most = self.tables[table].rows - 1;
+        let plain = low_width == self.field(most);
+        let member_bits =
+            if plain { members * low_width } else { members * (low_width + 1) + lists * (most >> low_width) };
+        bytes(lists * width(members)) + bytes(member_bits)
     }
 
     /// Returns the size of anchors: one for every 16 rows of a keyset with lists (spec, section 8).
