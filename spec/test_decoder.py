@@ -169,6 +169,24 @@ class Table:
         self.columns, self.leaves, self.rows = columns, leaves, rows
 
 
+class Lists(list):
+    """The lists of a pool that splits them into `low` low bits and upper bits. Other lists are plain."""
+
+    def __init__(self, lists, low):
+        super().__init__(lists)
+        self.low = low
+
+    def packed(self, row_count):
+        fields = []
+        # A hostile table may claim any number of rows.
+        steps = min(row_count - 1 >> self.low, decoder.MAX_UPPER_BITS)
+        for rows in self:
+            fields += [(row % 2**self.low, self.low) for row in rows]
+            ones = {(row >> self.low) + i for i, row in enumerate(rows)}
+            fields += [(int(bit in ones), 1) for bit in range(len(rows) + steps)]
+        return pack(fields)
+
+
 class Model:
     """What a block says, to be changed and written again."""
 
@@ -179,7 +197,8 @@ class Model:
         self.meta = next(content for kind, _, content in taken_apart(data) if kind == 1)
         self.optional = [section for section in taken_apart(data) if section[0] >= decoder.FIRST_OPTIONAL_KIND]
         self.tables = [self.table(table) for table in block.tables]
-        self.pools = [(pool.table.number, pool.lists) for pool in block.pools]
+        self.pools = [(pool.table.number, Lists(pool.lists, pool.low_width) if pool.split else pool.lists)
+                      for pool in block.pools]
         self.keyset_count = len(block.keysets)
         self.slack = dict.fromkeys(("symbols", "key", "table", "shape", "base", "end", "pool", "keyset"), 0)
 
@@ -236,9 +255,13 @@ class Model:
         for number, lists in self.pools:
             ends = list(itertools.accumulate(map(len, lists)))
             bits = decoder.rounded(decoder.width(len(self.tables[number].rows) - 1), self.row_form)
-            pool_records.append((number, len(lists), ends[-1], len(members)))
+            is_split = isinstance(lists, Lists)
+            pool_records.append((number, len(lists), ends[-1], lists.low if is_split else bits, len(members)))
             members += pack([(end, decoder.width(ends[-1])) for end in ends])
-            members += pack([(member, bits) for rows_of_list in lists for member in rows_of_list])
+            if is_split:
+                members += lists.packed(len(self.tables[number].rows))
+            else:
+                members += pack([(member, bits) for rows_of_list in lists for member in rows_of_list])
         series_end = 0
         for table in self.tables[len(self.tables) - self.keyset_count:]:
             pool = table.columns[-1].domain - 1 - len(self.tables)
@@ -252,7 +275,7 @@ class Model:
             members += bytes(8)
 
         parts = [records(key_records, 5, self.slack["key"]), records(table_records, 3, self.slack["table"]),
-                 (bytes(shape_widths), pack(fields)), records(pool_records, 4, self.slack["pool"]),
+                 (bytes(shape_widths), pack(fields)), records(pool_records, 5, self.slack["pool"]),
                  records(keyset_records, 2, self.slack["keyset"])]
         catalogue = decoder.CATALOGUE.struct.pack(
             len(self.keys), len(self.tables), len(self.pools), self.keyset_count, start, *(part[0] for part in parts))

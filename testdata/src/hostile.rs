@@ -79,7 +79,7 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
     for entry in 0..editor.sections.len() {
         fields.extend([(0, 4), (4, 4), (8, 8), (16, 8)].map(|(at, size)| Field::File(64 + entry * 24 + at, size)));
     }
-    let catalogue = [(0, 4), (4, 4), (8, 4), (12, 4), (16, 8)].into_iter().chain((24..41).map(|at| (at, 1)));
+    let catalogue = [(0, 4), (4, 4), (8, 4), (12, 4), (16, 8)].into_iter().chain((24..42).map(|at| (at, 1)));
     let symbols = [(0, 4), (4, 1), (5, 1), (6, 2), (8, 1), (9, 1)].into_iter();
     let meta = (0..8).map(|at| (at * 8, 8)).chain((16..29).map(|at| (at * 4, 4))).chain([(116, 1), (117, 1), (118, 2)]);
     let packed = (0..24).map(|at| (at, 1));
@@ -89,7 +89,7 @@ pub fn fields(block: &[u8]) -> Vec<Field> {
         fields.extend(places.filter(|(at, size)| at + size <= len).map(|(at, size)| Field::Section(kind, at, size)));
     };
     // The header, and the first bytes of keys, tables and shapes.
-    in_section(SectionKind::Catalogue, &mut catalogue.into_iter().chain((41..65).map(|at| (at, 1))));
+    in_section(SectionKind::Catalogue, &mut catalogue.into_iter().chain((42..66).map(|at| (at, 1))));
     in_section(SectionKind::Symbols, &mut symbols.into_iter());
     in_section(SectionKind::Meta, &mut meta.into_iter());
     in_section(SectionKind::Rows, &mut packed.clone());

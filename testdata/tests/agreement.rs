@@ -227,7 +227,7 @@ fn the_reader_in_go_passes_its_own_tests() {
 fn file_recognizes_blocks_and_remaps() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (file, mime, described) in [
-        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 0.4, 430 bytes"),
+        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 0.5, 431 bytes"),
         ("remaps/golden/small.cxr", "application/vnd.chronoxide.remap", "Chronoxide remap version 0.2, 156 bytes"),
     ] {
         for (options, expected) in [(&["-b", "--mime-type"][..], mime), (&["-b"], described)] {

@@ -72,6 +72,12 @@ fn a_pool_with_more_lists_than_bits_is_damage() {
     editor.records.pools[0][1] = u32::MAX.into();
     editor.records.pools[0][2] = 0;
     editor.repack();
+    refused(&editor.close(), Rule::PoolLists);
+    // With as many members as lists, the ends do not fit.
+    let mut editor = BlockEditor::open(&product(1000, "a").expect("within limits"));
+    editor.records.pools[0][1] = u32::MAX.into();
+    editor.records.pools[0][2] = u32::MAX.into();
+    editor.repack();
     refused(&editor.close(), Rule::MembersExtent);
 }
 

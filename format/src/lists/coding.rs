@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_coding_with_fewest_bits_is_chosen() {
-        // Lists of 8 of 1,024 rows: 7 low bits take as many bits as 6, with fewer steps.
+        // Lists of 8 of 1,024 rows: 7 low bits take as many bits as 6, with fewer upper ones.
         let few = sizes(1024, 100, 800, 8);
         assert_eq!(Coding::choose(10, &few), Coding { low_width: 7, max_upper: 7 });
         assert_eq!(few.member_bits(), 800 * 8 + 100 * 7);
@@ -161,9 +161,9 @@ mod tests {
         assert_eq!(Coding::choose(10, &ones), Coding { low_width: 10, max_upper: 0 });
         assert_eq!(ones.member_bits(), 1000);
         // Dense lists have no low bits.
-        let dense = sizes(64, 100, 3200, 40);
+        let dense = sizes(64, 100, 3300, 40);
         assert_eq!(Coding::choose(6, &dense), Coding { low_width: 0, max_upper: 63 });
-        assert_eq!(dense.member_bits(), 3200 + 100 * 63);
+        assert_eq!(dense.member_bits(), 3300 + 100 * 63);
         // Finding a member in a long list would take long.
         let long = sizes(1 << 20, 10, 700_000, 70_000);
         assert_eq!(Coding::choose(20, &long), Coding { low_width: 20, max_upper: 0 });

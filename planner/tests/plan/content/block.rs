@@ -69,7 +69,7 @@ pub fn sizes(block: &[u8]) -> Sizes {
     // Header, records of keys, and the closing bytes (spec, section 5).
     let start = section(&view, SectionKind::Catalogue).offset as usize;
     let key_bits: u64 = block[start + 24..start + 29].iter().map(|&width| u64::from(width)).sum();
-    let of_keys = 41 + (u64::from(view.key_count()) * key_bits).div_ceil(8) + 8;
+    let of_keys = 42 + (u64::from(view.key_count()) * key_bits).div_ceil(8) + 8;
     let dictionaries = (0..view.key_count()).map(|key| view.dictionary(KeyId(key)).unwrap().unwrap().len()).sum();
     let keyset = |number| {
         let keyset = view.keyset(number).unwrap().unwrap();
