@@ -68,7 +68,7 @@ impl Coding {
             return Some(Self::plain(member_width));
         }
         let max_upper = row_count.saturating_sub(1).checked_shr(low_width).unwrap_or(0);
-        (max_upper > 0).then_some(Self { low_width: low_width, max_upper })
+        (max_upper > 0).then_some(Self { low_width, max_upper })
     }
 
     /// Chooses the coding with the fewest bits for lists of members of `plain_width` bits. Lists are split only if that

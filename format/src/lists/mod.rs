@@ -2,8 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `coding` | [`Coding`], the bits of a member and of a list, and the choice among codings |
-//! | `upper` | [`Upper`], the upper bits of a split list |
+//! | `coding` | `Coding`, the bits of a member and of a list, and the choice among codings |
+//! | `upper` | `Upper`, the upper bits of a split list |
 
 mod coding;
 mod upper;
