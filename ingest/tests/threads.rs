@@ -245,7 +245,7 @@ fn requests_of_protobuf_that_repeat_bytes_in_other_roles_are_told_apart() {
         let metric = [field(1, b"m"), field(5, &field(1, &point))].concat();
         let scope = [field(1, b"library"), attribute(3, "a", number % 2)].concat();
         let mut scope_metrics = [field(1, &scope), field(2, &metric)].concat();
-        if number % 7 > 0 {
+        if !number.is_multiple_of(7) {
             scope_metrics.extend(field(3, format!("https://example.com/{}", number % 7).as_bytes()));
         }
         let resource = [attribute(1, "service.name", number % 3), attribute(1, "a", number % 3)].concat();
