@@ -76,11 +76,12 @@ impl Coding {
     pub(crate) fn choose(plain_width: u32, sizes: &ListSizes) -> Self {
         let plain = Self::plain(plain_width);
         let bits = |coding: &Self| coding.bits(sizes.list_count, sizes.member_count).unwrap_or(u64::MAX);
-        // The first of equal ones is taken: the one with the fewest upper bits.
+        // Fewer low bits than the largest row number has: all of these split. The first of equal ones is taken, the one
+        // with the fewest upper bits.
         let split = (0..width(sizes.row_count.saturating_sub(1).into()))
             .rev()
             .filter_map(|low_width| Self::new(plain_width, low_width.into(), sizes.row_count))
-            .filter(|coding| coding.max_upper > 0 && sizes.longest + u64::from(coding.max_upper) <= MAX_UPPER_BITS)
+            .filter(|coding| sizes.longest + u64::from(coding.max_upper) <= MAX_UPPER_BITS)
             .min_by_key(bits);
         let (share, of) = MAX_SHARE;
         match split {
