@@ -17,6 +17,9 @@ use crate::{CompactError, CompactOptions, Compacted, Draft, NoObserver, Observer
 /// Default number of bytes of merged rows in memory. More rows go to a temporary file.
 pub const SCRATCH_MEMORY: usize = 16 << 20;
 
+/// Default number of series whose rows are held to learn a plan from all of them. Of more, a sample is held.
+pub const PLANNED_SERIES: u32 = 1 << 22;
+
 /// A merge of blocks: inputs, options, and where files go. Inputs are not changed.
 ///
 /// ```
@@ -67,6 +70,9 @@ pub struct Compaction<'a> {
     pub options: &'a CompactOptions,
     /// Bytes of merged rows in memory. More rows go to a temporary file beside the output.
     pub scratch_memory: usize,
+    /// Number of series whose rows are held to learn a plan from all of them. Of more series, a quarter as many rows are
+    /// sampled.
+    pub planned_series: u32,
     /// Folder for [remaps](chronoxide_format::remap) of the inputs, if any: each is named after the id of its input,
     /// with the extension [`REMAP_EXTENSION`]. Remaps are published before any input is deleted, and replace existing
     /// ones.
@@ -76,10 +82,18 @@ pub struct Compaction<'a> {
 }
 
 impl<'a> Compaction<'a> {
-    /// Creates a compaction on the disk with [`SCRATCH_MEMORY`], without remaps and without an observer.
+    /// Creates a compaction on the disk with [`SCRATCH_MEMORY`] and [`PLANNED_SERIES`], without remaps and without an observer.
     #[must_use]
     pub fn new(inputs: &'a [BlockView<'a>], options: &'a CompactOptions) -> Self {
-        Self { system: &Disk, inputs, options, scratch_memory: SCRATCH_MEMORY, remaps: None, observer: &NoObserver }
+        Self {
+            system: &Disk,
+            inputs,
+            options,
+            scratch_memory: SCRATCH_MEMORY,
+            planned_series: PLANNED_SERIES,
+            remaps: None,
+            observer: &NoObserver,
+        }
     }
 }
 
@@ -119,7 +133,7 @@ impl Compaction<'_> {
     /// # Errors
     /// [`CompactError::Memory`] if the estimate exceeds the limit. Of damaged inputs, the arenas are counted alone.
     pub fn check_memory(&self) -> Result<(), CompactError> {
-        check_memory(self.inputs, self.options, true, self.remaps.is_some())
+        check_memory(self.inputs, self.options, self.planned_series, true, self.remaps.is_some())
     }
 
     /// Merges the inputs into one block in memory.
@@ -153,7 +167,7 @@ impl Compaction<'_> {
         spool: &mut Spool<'_>,
         publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
     ) -> Result<Summary, E> {
-        run(self.inputs, self.options, spool, self.observer, Some(publish), None)
+        run(self.inputs, self.options, spool, self.planned_series, self.observer, Some(publish), None)
     }
 
     /// Like [`merge_to_drafts`](Self::merge_to_drafts), then hands the bytes of each input's
@@ -170,7 +184,15 @@ impl Compaction<'_> {
         publish: impl FnMut(u32, Draft<'_>) -> Result<(), E>,
         mut publish_remap: impl FnMut(usize, Vec<u8>) -> Result<(), E>,
     ) -> Result<Summary, E> {
-        run(self.inputs, self.options, spool, self.observer, Some(publish), Some(&mut publish_remap))
+        run(
+            self.inputs,
+            self.options,
+            spool,
+            self.planned_series,
+            self.observer,
+            Some(publish),
+            Some(&mut publish_remap),
+        )
     }
 
     /// Merges the inputs without writing outputs, and counts the distinct series.
@@ -179,7 +201,7 @@ impl Compaction<'_> {
     /// As [`merge_to_drafts`](Self::merge_to_drafts).
     pub fn count(&self, spool: &mut Spool<'_>) -> Result<Summary, CompactError> {
         type Publish = fn(u32, Draft<'_>) -> Result<(), CompactError>;
-        run(self.inputs, self.options, spool, self.observer, None::<Publish>, None)
+        run(self.inputs, self.options, spool, self.planned_series, self.observer, None::<Publish>, None)
     }
 
     /// Publishes all outputs in a folder, each named after its id, then deletes the inputs `delete`, if given; see

@@ -59,7 +59,7 @@ mod verification;
 
 pub use chronoxide_reader::REMAP_EXTENSION;
 pub use compact::{Compacted, Summary};
-pub use compaction::{Compaction, CompactionError, RemapRefused, SCRATCH_MEMORY};
+pub use compaction::{Compaction, CompactionError, PLANNED_SERIES, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
 pub use options::{AnnotationPolicy, CompactOptions, Shards};
 pub use output::Draft;

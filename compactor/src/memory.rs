@@ -3,8 +3,9 @@
 use chronoxide_format::layout::SectionKind;
 use chronoxide_format::view::{BlockView, Keyset};
 use chronoxide_format::{KeyId, TableId};
-use chronoxide_planner::{KeysetPlan, Layout};
+use chronoxide_planner::KeysetPlan;
 
+use crate::compact::{Planning, sampled_series};
 use crate::merge::{Adopted, MergedKeyset};
 use crate::{CompactError, CompactOptions, SCRATCH_MEMORY};
 
@@ -23,6 +24,9 @@ const LIST: u64 = 160;
 const MEMBER: u64 = 12;
 /// Memory per code of a planned row: read, sorted, factored, packed.
 const PLANNED: u64 = 16;
+/// Memory per code of a sampled row: twice as many rows before the level is raised, the content that a plan is learned
+/// from, and the content that plans are judged by, factored.
+const SAMPLED: u64 = 32;
 /// Memory per row of metric metadata: entry in the merged set, and record in the output.
 const METRIC: u64 = 256;
 /// Memory per byte of metric metadata: copied, kept as text, and written.
@@ -53,13 +57,33 @@ pub(crate) fn translation(adopted: &Adopted) -> u64 {
 }
 
 /// Returns the approximate maximum of bytes for merging these blocks, without [`translation`].
-pub(crate) fn needed(inputs: &[BlockView<'_>], options: &CompactOptions, replan: bool) -> Result<u64, CompactError> {
+pub(crate) fn needed(
+    inputs: &[BlockView<'_>],
+    options: &CompactOptions,
+    planning: Planning,
+    planned_series: u32,
+) -> Result<u64, CompactError> {
     let mut bytes = WORK + SCRATCH_MEMORY as u64;
+    let (mut series, mut codes) = (0, 0_u64);
     for (input, view) in inputs.iter().enumerate() {
-        let of_input = input_memory(view, options, replan).map_err(|source| CompactError::Input { input, source })?;
-        bytes = bytes.saturating_add(of_input);
+        let at = |source| CompactError::Input { input, source };
+        bytes = bytes.saturating_add(input_memory(view, options).map_err(at)?);
+        for keyset in view.keysets() {
+            let keyset = keyset.map_err(at)?;
+            let leaves = keyset.table().leaf_count().map_err(at)?;
+            series += u64::from(keyset.series_count());
+            codes = codes.saturating_add(u64::from(keyset.series_count()) * u64::from(leaves));
+        }
     }
-    Ok(bytes)
+    let planned = match planning {
+        Planning::Plain | Planning::Adopted => 0,
+        Planning::Whole => codes.saturating_mul(PLANNED),
+        Planning::Sampled => {
+            let codes = codes / series.max(1) * u64::from(sampled_series(planned_series));
+            codes.saturating_mul(SAMPLED)
+        }
+    };
+    Ok(bytes.saturating_add(planned))
 }
 
 /// Returns the bytes of all packed arenas, decoded.
@@ -93,7 +117,7 @@ pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     Ok(at_once.fold(series.saturating_mul(size_of::<u32>() as u64), |bytes, &more| bytes.saturating_add(more)))
 }
 
-fn input_memory(view: &BlockView<'_>, options: &CompactOptions, replan: bool) -> chronoxide_format::Result<u64> {
+fn input_memory(view: &BlockView<'_>, options: &CompactOptions) -> chronoxide_format::Result<u64> {
     // The view of an archive need not be decoded.
     let packed_len = view.packed_arena()?.map(|packed| packed.arena_len());
     let arena_len = packed_len.unwrap_or(view.symbols().arena().len() as u64);
@@ -117,12 +141,6 @@ fn input_memory(view: &BlockView<'_>, options: &CompactOptions, replan: bool) ->
         // Rows share texts in the block, but not in memory.
         let row = row?;
         bytes += METRIC + (row.name.len() + row.unit.len() + row.description.len()) as u64;
-    }
-    if options.layout == Layout::Factored && replan {
-        for keyset in view.keysets() {
-            let keyset = keyset?;
-            bytes += u64::from(keyset.series_count()) * u64::from(keyset.table().leaf_count()?) * PLANNED;
-        }
     }
     Ok(bytes)
 }

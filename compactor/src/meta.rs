@@ -6,6 +6,7 @@ use chronoxide_format::identity::{BlockId, job_id};
 use chronoxide_format::metadata::MetricSet;
 use chronoxide_format::view::{BlockView, Job, Meta, OwnedMeta, TimeRange};
 use chronoxide_format::write::BlockMeta;
+use chronoxide_reader::PLAN_KEY;
 use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
 
 use crate::external::{self, Lifted};
@@ -71,6 +72,10 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
             let (key, value) = pair.map_err(at(input))?;
             if key == REWRITTEN_KEY {
                 rewritings.insert(value.to_owned());
+                continue;
+            }
+            if key == PLAN_KEY {
+                // The output has another plan.
                 continue;
             }
             let known = *pairs.entry(key).or_insert(value);

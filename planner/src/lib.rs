@@ -62,7 +62,7 @@ pub use factor::{
 };
 pub use layout::Layout;
 pub use plan::{KeysetPlan, Part, Plan, TablePlan};
-pub use planning::{factor, plan};
+pub use planning::{bytes, factor, plan};
 
 /// Version of the planner, which blocks record.
 pub const VERSION: u32 = 3;

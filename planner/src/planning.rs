@@ -17,14 +17,13 @@ const MAX_ROUNDS: usize = 8;
 pub fn plan(content: &Content) -> (Plan, Factored) {
     let (plan, factored) = drop_what_is_worse(content, learn(content));
     // Learning uses samples and approximate records. These are the bytes that the builder writes.
-    let dictionaries = factor::dictionary_bytes(content);
-    let plain_bytes = factor::plain_bytes(content, dictionaries);
-    if factored.bytes(content, dictionaries) <= plain_bytes {
+    let plain_bytes = factor::plain_bytes(content, factor::dictionary_bytes(content));
+    if bytes(content, &factored) <= plain_bytes {
         return (plan, factored);
     }
     let plan = Plan::plain(content);
     let factored = factor(content, &plan);
-    if factored.bytes(content, dictionaries) <= plain_bytes {
+    if bytes(content, &factored) <= plain_bytes {
         return (plan, factored);
     }
     // Each map pays by itself, but maps also enlarge numbers that all records contain.
@@ -39,6 +38,12 @@ pub fn plan(content: &Content) -> (Plan, Factored) {
 #[must_use]
 pub fn factor(content: &Content, plan: &Plan) -> Factored {
     factor::factor(content, plan)
+}
+
+/// Returns the bytes that factored content takes in a block, besides strings and dictionaries.
+#[must_use]
+pub fn bytes(content: &Content, factored: &Factored) -> u64 {
+    factored.bytes(content, factor::dictionary_bytes(content))
 }
 
 /// Makes keysets plain whose own rows take more than plain ones, repeatedly: without their codes, maps of other keysets

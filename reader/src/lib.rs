@@ -24,6 +24,7 @@
 //! | [`lineage`] | rules that choose the live blocks, from parents and jobs |
 //! | `remap` | [`Remap`]: targets of the series of a compacted block |
 //! | `remap_folder` | [`RemapFolder`]: a series followed through many compactions |
+//! | `forecast` | [`Forecast`]: the expected size of a block that was planned from a sample |
 //! | `checks` | [`Checks`]: when checksums are checked |
 //! | `error` | errors of opening, and errors with their path |
 //! | `backing` | the bytes of an open file: a map or a buffer |
@@ -67,6 +68,7 @@ mod block;
 mod checks;
 mod error;
 mod folder;
+mod forecast;
 pub mod lineage;
 mod listing;
 mod mapping;
@@ -92,6 +94,7 @@ pub use chronoxide_format::view::{
 pub use chronoxide_format::{Corruption, Error, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
 pub use error::{FileError, OpenError};
 pub use folder::{Entry, Folder, FolderError, Hidden};
+pub use forecast::{Forecast, NotAForecast, PLAN_KEY};
 pub use owned::OwnedLabels;
 pub use remap::Remap;
 pub use remap_folder::{FollowError, Followed, REMAP_EXTENSION, RemapFolder};

@@ -5,13 +5,13 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_planner::Layout;
 
+use super::planning::Planning;
 use crate::merge::{MAX_SELECTORS, has_plan};
 use crate::{CompactError, CompactOptions, Rewrite, memory};
 
 /// Estimates that catalogues of the inputs allow.
 pub(super) struct Estimate {
-    /// True if the outputs are planned afresh instead of adopting the plan of an input.
-    pub replan: bool,
+    pub planning: Planning,
     /// Bytes of memory that the compaction needs at most.
     pub memory: u64,
 }
@@ -24,14 +24,27 @@ impl Estimate {
     pub(super) fn from_catalogues(
         inputs: &[BlockView<'_>],
         options: &CompactOptions,
+        planned_series: u32,
         has_outputs: bool,
         has_remaps: bool,
     ) -> Result<Self, CompactError> {
-        // Without outputs there is nothing to plan.
-        let replan = has_outputs && options.layout == Layout::Factored && (options.replan || !has_plan(inputs)?);
+        let planning = match options.layout {
+            Layout::Factored if !has_outputs || (!options.replan && has_plan(inputs)?) => Planning::Adopted,
+            Layout::Factored if series_count(inputs)? > planned_series.into() => Planning::Sampled,
+            Layout::Factored => Planning::Whole,
+            _ => Planning::Plain,
+        };
         let remaps = if has_remaps { memory::remaps(inputs)? } else { 0 };
-        Ok(Self { replan, memory: memory::needed(inputs, options, replan)?.saturating_add(remaps) })
+        Ok(Self { planning, memory: memory::needed(inputs, options, planning, planned_series)?.saturating_add(remaps) })
     }
+}
+
+/// Returns the number of series of all inputs.
+fn series_count(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
+    let count = |(input, view): (usize, &BlockView<'_>)| {
+        view.series_count().map(u64::from).map_err(|source| CompactError::Input { input, source })
+    };
+    inputs.iter().enumerate().map(count).sum()
 }
 
 /// Refuses a compaction that could exceed the memory limit. Reads no symbols: the arenas of archives need not be
@@ -39,10 +52,11 @@ impl Estimate {
 pub(crate) fn check_memory(
     inputs: &[BlockView<'_>],
     options: &CompactOptions,
+    planned_series: u32,
     has_outputs: bool,
     has_remaps: bool,
 ) -> Result<(), CompactError> {
-    let needed = match Estimate::from_catalogues(inputs, options, has_outputs, has_remaps) {
+    let needed = match Estimate::from_catalogues(inputs, options, planned_series, has_outputs, has_remaps) {
         Ok(Estimate { memory, .. }) => memory,
         // An input is damaged. Its verification names the rule that it breaks, and needs its arena.
         Err(_) => memory::packed_arenas(inputs)?,

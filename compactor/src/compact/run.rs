@@ -8,6 +8,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::{InternedRows, KeysetPlan, Layout};
 use chronoxide_publish::Spool;
+use chronoxide_reader::PLAN_KEY;
 use chronoxide_select::Selector;
 use rayon::prelude::*;
 
@@ -15,10 +16,11 @@ use super::Summary;
 use super::balance::Verified;
 use super::checks::{Estimate, check_names, check_options};
 use super::outputs::{MergedOutputs, Publication, PublishRemap};
+use super::planning::{MergedLabels, Planning};
 use super::summary::unmatched;
 use crate::merge::{
-    Adopted, AllLabelRows, Filter, MergeContext, MergedKeyset, MergedLists, MergedTables, MoreRows, Translation,
-    TranslationContext, Vocabulary, add_rows_below, adopt, keys_of, merge_symbols,
+    Adopted, AllLabelRows, Choice, Filter, MergeContext, MergedKeyset, MergedLists, MergedTables, MoreRows,
+    Translation, TranslationContext, Vocabulary, add_rows_below, keys_of, merge_symbols,
 };
 use crate::output::Draft;
 use crate::progress::{Observer, Phase, Watch};
@@ -31,6 +33,7 @@ pub(crate) fn run<E: From<CompactError>>(
     inputs: &[BlockView<'_>],
     options: &CompactOptions,
     spool: &mut Spool<'_>,
+    planned_series: u32,
     observer: &dyn Observer,
     publish: Option<impl FnMut(u32, Draft<'_>) -> Result<(), E>>,
     publish_remap: Option<PublishRemap<'_, E>>,
@@ -38,8 +41,9 @@ pub(crate) fn run<E: From<CompactError>>(
     let mut summary = Summary::default();
     let watch = &Watch::new(observer);
     check_options(options)?;
-    let estimate = Estimate::from_catalogues(inputs, options, publish.is_some(), publish_remap.is_some());
-    let Estimate { replan, memory } = match estimate {
+    let estimate =
+        Estimate::from_catalogues(inputs, options, planned_series, publish.is_some(), publish_remap.is_some());
+    let Estimate { planning, memory } = match estimate {
         Ok(estimate) => estimate,
         Err(error) => {
             // The input is damaged: verification names the rule that it breaks.
@@ -54,7 +58,7 @@ pub(crate) fn run<E: From<CompactError>>(
 
     let started = Instant::now();
     let (metas, metrics) = meta::copy(inputs)?;
-    let (merged_meta, lifted) = meta::merge(&metas, options)?;
+    let (mut merged_meta, lifted) = meta::merge(&metas, options)?;
     check_names(merged_meta.policy, options)?;
     let new_names = options.rewrite.renamed().map(|(_, new)| new);
     let new_symbols: Vec<&str> = new_names.chain(lifted.labels().flat_map(|(name, value)| [name, value])).collect();
@@ -63,22 +67,31 @@ pub(crate) fn run<E: From<CompactError>>(
     let vocabulary = Vocabulary::merge(inputs, symbols, &options.rewrite, &lifted)?;
     watch.progress(Phase::Tables, 2, 4)?;
     let changes = options.rewrite.key_changes(&vocabulary);
-    let adopts_plan = options.layout == Layout::Factored && !replan;
-    let adopted = adopt(inputs, &metas, &vocabulary, &changes, &lifted.codes(&vocabulary), adopts_plan)?;
-    memory::check(memory.saturating_add(memory::translation(&adopted)), options)?;
-    let labels = AllLabelRows::new(inputs, &vocabulary);
-    let context = TranslationContext {
+    let filter = filter(merged_meta.policy, options, &vocabulary);
+    let merged = MergedLabels {
         inputs,
+        metas: &metas,
         vocabulary: &vocabulary,
-        plan: &adopted.plan,
-        parts: &adopted.parts,
         changes: &changes,
-        labels: &labels,
+        lifted: &lifted.codes(&vocabulary),
+        rows: &AllLabelRows::new(inputs, &vocabulary),
     };
+    let adopted = match planning {
+        Planning::Plain | Planning::Whole => merged.adopt(Choice::Plain)?,
+        Planning::Adopted => merged.adopt(Choice::OfInputs)?,
+        Planning::Sampled => {
+            let (adopted, forecast) = merged.learn(&filter, planned_series)?;
+            let annotations = &mut merged_meta.annotations;
+            let place = annotations.partition_point(|(key, _)| key.as_str() < PLAN_KEY);
+            annotations.insert(place, (PLAN_KEY.to_owned(), forecast.to_string()));
+            adopted
+        }
+    };
+    memory::check(memory.saturating_add(memory::translation(&adopted)), options)?;
+    let context = merged.context(&adopted);
     let tables = MergedTables::merge(inputs, &vocabulary, &adopted, &more_rows(context, &adopted)?)?;
     watch.progress(Phase::Tables, 3, 4)?;
     let lists = MergedLists::merge(inputs, &vocabulary, &adopted, &tables)?;
-    let filter = filter(merged_meta.policy, options, &vocabulary);
     let table_masks = if filter.keeps_all() { Vec::new() } else { filter.table_masks(&adopted.plan, &tables) };
     let merging = MergeContext {
         context,
@@ -94,7 +107,7 @@ pub(crate) fn run<E: From<CompactError>>(
     let started = Instant::now();
     let is_one_output = options.max_series_per_block.is_none() && options.shards.is_none();
     let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && lifted.is_empty() && is_one_output;
-    let with_codes = adopts_plan || !is_all_used;
+    let with_codes = matches!(planning, Planning::Adopted | Planning::Sampled) || !is_all_used;
     let merged = MergedOutputs::merge(&merging, &adopted, options, with_codes, spool, watch)?;
     lists.forget_unions();
     if publish_remap.is_none() {
@@ -109,6 +122,7 @@ pub(crate) fn run<E: From<CompactError>>(
     verified.balance(&merged.outputs, &merged.tally, &summary)?;
     let Some(publish) = publish else { return Ok(summary) };
 
+    let replan = planning == Planning::Whole;
     let planner_version = if replan { Layout::Factored.planner_version() } else { adopted.planner_version };
     let meta = BlockMeta { planner_version, metrics, ..merged_meta };
     let publication = Publication {

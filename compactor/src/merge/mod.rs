@@ -5,6 +5,7 @@
 //! | `symbols` | merges arenas |
 //! | `vocabulary` | merges keys and dictionaries |
 //! | `plans` | chooses the plan that the outputs adopt |
+//! | `sample` | samples rows of the inputs, to learn a plan from |
 //! | `tables` | merges shared tables |
 //! | `lists` | merges lists |
 //! | `filter` | evaluates selectors |
@@ -19,6 +20,7 @@ mod keysets;
 mod lists;
 mod plans;
 mod rows;
+mod sample;
 mod sharding;
 mod symbols;
 mod tables;
@@ -29,8 +31,9 @@ mod vocabulary;
 pub(crate) use filter::{Fate, Filter, MAX_SELECTORS};
 pub(crate) use keysets::{MergeContext, MergedRows, OpenKeyset, Piece};
 pub(crate) use lists::{MergedLists, MergedPool, PoolReader};
-pub(crate) use plans::{Adopted, KeysetSource, MergedKeyset, adopt, has_plan};
+pub(crate) use plans::{Adopted, Choice, KeysetSource, MergedKeyset, adopt, has_plan};
 pub(crate) use rows::Run;
+pub(crate) use sample::{RowSample, SampledContent};
 pub(crate) use sharding::{Sharding, cut};
 pub(crate) use symbols::merge as merge_symbols;
 pub(crate) use tables::{MergedTables, MoreRows, keys_of};

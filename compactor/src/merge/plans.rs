@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use chronoxide_format::view::{BlockView, Domain, OwnedMeta, Table};
 use chronoxide_format::{Result, TableId};
-use chronoxide_planner::{KeysetPlan, Part, Plan, TablePlan};
+use chronoxide_planner::{KeysetPlan, Layout, Part, Plan, TablePlan};
 use rayon::prelude::*;
 
 use super::vocabulary::Vocabulary;
@@ -69,16 +69,26 @@ struct InputKeyset {
     series: u32,
 }
 
-/// Adopts the plan of the largest planned input, and for keysets that it lacks the plan of the next one. Without
-/// `factored`, every keyset gets plain rows. `lifted` has the labels that are added to all series of an input: keys and
-/// value codes.
+/// Plan that the outputs get.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Choice<'p> {
+    /// Plain rows in every keyset.
+    Plain,
+    /// Plan of the largest planned input, and for keysets that it lacks the plan of the next one.
+    OfInputs,
+    /// A plan of the merged keysets, which have the same order.
+    Learned(&'p Plan),
+}
+
+/// Finds the keysets of the outputs and their sources, and chooses their plan. `lifted` has the labels that are added
+/// to all series of an input: keys and value codes.
 pub(crate) fn adopt(
     inputs: &[BlockView<'_>],
     metas: &[OwnedMeta],
     vocabulary: &Vocabulary<'_>,
     changes: &KeyChanges,
     lifted: &[Vec<(u32, u32)>],
-    factored: bool,
+    choice: Choice<'_>,
 ) -> std::result::Result<Adopted, CompactError> {
     let mut known = KnownTables::default();
     let mut parts = Vec::with_capacity(inputs.len());
@@ -95,21 +105,11 @@ pub(crate) fn adopt(
     let keysets = keysets(&mut plans, changes, lifted);
 
     let order = by_size(inputs)?;
-    let rank = |input: usize| order.iter().position(|&other| other == input);
-    let mut chosen = Vec::with_capacity(keysets.len());
-    for keyset in &keysets {
-        let largest = keyset.sources.iter().min_by_key(|source| rank(source.input));
-        let plain = || KeysetPlan { prefix: keyset.keys.iter().copied().map(Part::Key).collect(), list: None };
-        let own =
-            largest.filter(|_| factored).map(|source| (source, &plans[source.input][source.keyset as usize].choice));
-        chosen.push(match own {
-            Some((source, own)) if source.is_rewritten => {
-                known.rewritten(own, changes, &source.added, &keyset.keys).unwrap_or_else(plain)
-            }
-            Some((_, own)) => own.clone(),
-            None => plain(),
-        });
-    }
+    let chosen = match choice {
+        Choice::Plain => keysets.iter().map(plain).collect(),
+        Choice::OfInputs => of_inputs(&keysets, &plans, &order, changes, &mut known),
+        Choice::Learned(plan) => known.add_plan(plan),
+    };
     let (plan, numbers) = in_order(known, chosen);
 
     let renumbered = |part: Part| match part {
@@ -139,11 +139,41 @@ pub(crate) fn adopt(
             keyset.translated += u64::from(if source.agrees { 0 } else { stored.series });
         }
     }
-    if let (true, Some(&first)) = (factored, order.first()) {
-        let meta = metas[first].meta().map_err(|source| CompactError::Input { input: first, source })?;
-        adopted.planner_version = meta.planner_version();
+    match (choice, order.first()) {
+        (Choice::OfInputs, Some(&first)) => {
+            let meta = metas[first].meta().map_err(|source| CompactError::Input { input: first, source })?;
+            adopted.planner_version = meta.planner_version();
+        }
+        (Choice::Learned(_), _) => adopted.planner_version = Layout::Factored.planner_version(),
+        _ => {}
     }
     Ok(adopted)
+}
+
+fn plain(keyset: &MergedKeyset) -> KeysetPlan {
+    KeysetPlan { prefix: keyset.keys.iter().copied().map(Part::Key).collect(), list: None }
+}
+
+/// Returns the plan that the first input in `order` has for each keyset, after rewriting.
+fn of_inputs(
+    keysets: &[MergedKeyset],
+    plans: &[Vec<InputKeyset>],
+    order: &[usize],
+    changes: &KeyChanges,
+    known: &mut KnownTables,
+) -> Vec<KeysetPlan> {
+    let mut ranks = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(rank, &input)| ranks[input] = rank);
+    let chosen = keysets.iter().map(|keyset| {
+        let Some(source) = keyset.sources.iter().min_by_key(|source| ranks[source.input]) else { return plain(keyset) };
+        let own = &plans[source.input][source.keyset as usize].choice;
+        if source.is_rewritten {
+            known.rewritten(own, changes, &source.added, &keyset.keys).unwrap_or_else(|| plain(keyset))
+        } else {
+            own.clone()
+        }
+    });
+    chosen.collect()
 }
 
 /// Returns the inputs in order of preference: planned inputs first, then larger ones. Ties are broken by content, so
@@ -235,6 +265,24 @@ impl KnownTables {
         }
         keys.sort_unstable();
         keys
+    }
+
+    /// Adds the tables of a plan, and returns the plans of its keysets with their numbers.
+    fn add_plan(&mut self, plan: &Plan) -> Vec<KeysetPlan> {
+        let mut numbers = Vec::with_capacity(plan.tables.len());
+        let placed = |numbers: &[usize], part: Part| match part {
+            Part::Table(table) => Part::Table(numbers[table]),
+            key => key,
+        };
+        for table in &plan.tables {
+            let columns = table.parts.iter().map(|&part| placed(&numbers, part)).collect();
+            numbers.push(self.number(columns));
+        }
+        let keysets = plan.keysets.iter().map(|keyset| KeysetPlan {
+            prefix: keyset.prefix.iter().map(|&part| placed(&numbers, part)).collect(),
+            list: keyset.list.map(|part| placed(&numbers, part)),
+        });
+        keysets.collect()
     }
 
     /// Returns the plan of a keyset after its keys changed to `keys`; `None` if two columns would get the same key.

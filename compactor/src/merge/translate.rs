@@ -9,7 +9,7 @@ use chronoxide_format::view::{BlockView, Domain, Keyset};
 use chronoxide_format::{Result, TableId};
 use chronoxide_planner::{InternedRows, KeysetPlan, Part, Plan};
 
-use super::filter::{Fate, Filter};
+use super::filter::{Fate, Filter, Mask};
 use super::lists::MergedPool;
 use super::plans::KeysetSource;
 use super::rows::Run;
@@ -336,13 +336,10 @@ impl<'a> Translation<'a> {
         let possible = filter.keys_mask(&self.own_keys);
         self.for_each_series(0..self.keyset.table().row_count(), |codes| {
             row.clear();
-            if !filter.keeps_all() {
-                let of_label = |(key, leaf): &(u32, Leaf)| filter.value_mask(*key, self.value(leaf, codes));
-                let fate = filter.fate(self.own.iter().fold(possible, |mask, own| mask & of_label(own)));
-                if fate != Fate::Kept {
-                    each(fate, codes, &row);
-                    return;
-                }
+            let fate = self.fate(codes, filter, possible);
+            if fate != Fate::Kept {
+                each(fate, codes, &row);
+                return;
             }
             if self.targets.is_empty() {
                 // All labels are dropped, and a series without labels does not exist.
@@ -361,6 +358,65 @@ impl<'a> Translation<'a> {
             }
             each(Fate::Kept, codes, &row);
         })
+    }
+
+    /// Calls `each` with the level of each kept series whose level is at least `least`, and with its codes in the
+    /// input's columns. The level is that of its value of the output column `by`, or without one that of the series.
+    /// Needs a plain plan for the keys `keys`.
+    pub(crate) fn each_of_level(
+        &self,
+        keys: &[u32],
+        by: Option<usize>,
+        least: u32,
+        filter: &Filter,
+        mut each: impl FnMut(u32, &[u32]),
+    ) -> Result<()> {
+        let level = |codes: &[u32]| match by {
+            Some(column) => {
+                let value = self.label(&self.targets[column], codes);
+                level(self.vocabulary.keys[keys[column] as usize].labels[value as usize])
+            }
+            None => level(self.fingerprint(codes)),
+        };
+        // Most lists need not be read if all series of a row have one level.
+        let is_of_row = by.is_some_and(|column| !self.targets[column].needs(self.list_column));
+        let mut members = Vec::new();
+        let possible = filter.keys_mask(&self.own_keys);
+        self.for_each_row(0..self.keyset.table().row_count(), |number, codes| {
+            let of_row = is_of_row.then(|| level(codes));
+            if of_row.is_some_and(|level| level < least) {
+                return Ok(());
+            }
+            self.for_each_series_of(number, codes, &mut members, |codes| {
+                let level = of_row.unwrap_or_else(|| level(codes));
+                if level >= least && self.fate(codes, filter, possible) == Fate::Kept {
+                    each(level, codes);
+                }
+            })
+        })
+    }
+
+    /// Appends the labels of a series. Needs a plan whose columns are keys.
+    pub(crate) fn push_labels(&self, codes: &[u32], labels: &mut Vec<u32>) {
+        labels.extend(self.targets.iter().map(|target| self.label(target, codes)));
+    }
+
+    /// Returns the value code of a column that is a label.
+    fn label(&self, target: &Target<'_>, codes: &[u32]) -> u32 {
+        match target {
+            Target::Same { column, .. } => self.columns[*column].row(codes[*column])[0],
+            Target::Label(leaf) => self.value(leaf, codes),
+            Target::Row(target) => self.value(&target.leaves[0], codes),
+        }
+    }
+
+    /// Returns the fate of a series with keys that match the selectors of `possible`.
+    fn fate(&self, codes: &[u32], filter: &Filter, possible: Mask) -> Fate {
+        if filter.keeps_all() {
+            return Fate::Kept;
+        }
+        let of_label = |(key, leaf): &(u32, Leaf)| filter.value_mask(*key, self.value(leaf, codes));
+        filter.fate(self.own.iter().fold(possible, |mask, own| mask & of_label(own)))
     }
 
     /// Translates all series into sorted rows. `pool` gets their lists.
@@ -410,21 +466,30 @@ impl<'a> Translation<'a> {
     /// Calls `each` with the codes of each series in the input's columns; the list column holds the member.
     fn for_each_series(&self, rows: Range<u32>, mut each: impl FnMut(&[u32])) -> Result<()> {
         let mut members = Vec::new();
-        self.for_each_row(rows, |row, codes| {
-            let Some(list) = self.keyset.list(row)? else {
-                each(codes);
-                return Ok(());
-            };
-            members.clear();
-            list.push_members(&mut members)?;
-            for &member in &members {
-                if let Some(code) = codes.last_mut() {
-                    *code = member;
-                }
-                each(codes);
+        self.for_each_row(rows, |row, codes| self.for_each_series_of(row, codes, &mut members, &mut each))
+    }
+
+    /// Calls `each` for the series of a row. `codes` has the codes of the row, and `members` keeps its capacity.
+    fn for_each_series_of(
+        &self,
+        row: u32,
+        codes: &mut [u32],
+        members: &mut Vec<u32>,
+        mut each: impl FnMut(&[u32]),
+    ) -> Result<()> {
+        let Some(list) = self.keyset.list(row)? else {
+            each(codes);
+            return Ok(());
+        };
+        members.clear();
+        list.push_members(members)?;
+        for &member in &*members {
+            if let Some(code) = codes.last_mut() {
+                *code = member;
             }
-            Ok(())
-        })
+            each(codes);
+        }
+        Ok(())
     }
 
     /// Returns the fingerprint of a series before rewriting.
@@ -448,6 +513,12 @@ impl<'a> Translation<'a> {
         values.clear();
         values.extend(leaves.iter().map(|leaf| self.value(leaf, codes)));
     }
+}
+
+/// Returns the level of a label or a series: half of them have 0, a quarter 1, and so on.
+fn level(fingerprint: Fingerprint) -> u32 {
+    let [first, _] = fingerprint.to_parts();
+    first.trailing_zeros()
 }
 
 /// Deduplicates sorted rows.

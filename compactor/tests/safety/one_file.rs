@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chronoxide_compactor::job::verify_block;
-use chronoxide_compactor::{CompactOptions, Compaction, CompactionError, NoObserver, Observer, Phase};
+use chronoxide_compactor::{CompactOptions, Compaction, CompactionError, NoObserver, Observer, PLANNED_SERIES, Phase};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Faults, Outcome};
 use chronoxide_publish::{Disk, Existing, FileSystem, is_temporary_name, recover};
@@ -45,6 +45,7 @@ impl OneFile {
             options: &CompactOptions::default(),
             remaps: None,
             scratch_memory: 0,
+            planned_series: PLANNED_SERIES,
             observer,
         };
         let done = compaction.merge_to_file(&folder.join(&self.target), self.existing, &verify_block);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use chronoxide_compactor::job::{JobDone, JobError, JobFolder, Leftovers, Proof, verify_block};
 use chronoxide_compactor::{
-    CompactOptions, Compaction, CompactionError, NoObserver, Observer, Rewrite, Shards, Summary,
+    CompactOptions, Compaction, CompactionError, NoObserver, Observer, PLANNED_SERIES, Rewrite, Shards, Summary,
 };
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::OwnedMetricMetadata;
@@ -148,7 +148,15 @@ impl Scene {
         let ids: Vec<BlockId> = inputs.iter().map(BlockView::block_id).collect();
         let survey = |folder: &Path| Folder::read(folder, Checks::Lazy);
         let job = JobFolder { system, lock: &lock, verify: &verify_block, survey: &survey };
-        let compaction = Compaction { system, inputs: &inputs, options, remaps: None, scratch_memory: 0, observer };
+        let compaction = Compaction {
+            system,
+            inputs: &inputs,
+            options,
+            remaps: None,
+            scratch_memory: 0,
+            planned_series: PLANNED_SERIES,
+            observer,
+        };
         compaction.merge_to_folder(&job, self.delete.then_some(&ids[..]))
     }
 

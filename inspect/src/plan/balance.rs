@@ -33,6 +33,8 @@ pub struct Balance {
     pub saved_bytes_per_series: Option<f64>,
     /// Bytes of the catalogue section.
     pub catalogue_bytes: u64,
+    /// Bytes per series of the factored rows and the catalogue; `None` for a block without series.
+    pub bytes_per_series: Option<f64>,
 }
 
 impl Balance {
@@ -49,6 +51,7 @@ impl Balance {
         let saved_bytes = difference(plain_bytes, factored_bytes);
         let size = per(saved_bytes.unsigned_abs(), series.into());
         let catalogue = view.sections().find(|section| section.known() == Some(SectionKind::Catalogue));
+        let catalogue_bytes = catalogue.map_or(0, |section| section.length);
         Self {
             plain_bytes,
             keyset_table_bytes,
@@ -59,7 +62,8 @@ impl Balance {
             factored_bytes,
             saved_bytes,
             saved_bytes_per_series: size.map(|size| if saved_bytes < 0 { -size } else { size }),
-            catalogue_bytes: catalogue.map_or(0, |section| section.length),
+            catalogue_bytes,
+            bytes_per_series: per(factored_bytes.saturating_add(catalogue_bytes), series.into()),
         }
     }
 }

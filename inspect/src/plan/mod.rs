@@ -8,8 +8,9 @@ use std::cmp::Reverse;
 
 pub use balance::Balance;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::BlockView;
+use chronoxide_format::view::{BlockView, Meta};
 use chronoxide_format::{Result, TableId};
+use chronoxide_reader::{Forecast, PLAN_KEY};
 pub use gain::KeysetGain;
 use serde::Serialize;
 use uses::Uses;
@@ -37,7 +38,7 @@ pub struct Plan {
 }
 
 /// Properties of the whole plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Head {
     /// The version of the planner that chose the tables; 0 for none.
     pub planner_version: u32,
@@ -49,6 +50,10 @@ pub struct Head {
     pub series: u32,
     /// Keysets.
     pub keysets: u32,
+    /// Number of sampled series that the plan was learned from, if the block states it.
+    pub sampled_series: Option<u64>,
+    /// Bytes per series of tables, lists and their records that the planner expected, if the block states it.
+    pub expected_bytes_per_series: Option<f64>,
 }
 
 impl Plan {
@@ -66,7 +71,10 @@ impl Plan {
             .map(|keyset| KeysetGain::from_keyset(view, &keyset?, view.row_form()))
             .collect::<Result<Vec<_>>>()?;
         keysets.sort_by_key(|keyset| (Reverse(keyset.saved_bytes), keyset.keyset));
+        let forecast = forecast(&meta)?;
         let head = Head {
+            sampled_series: forecast.map(|forecast| forecast.sampled_series),
+            expected_bytes_per_series: forecast.map(|forecast| forecast.bytes_per_series),
             planner_version: meta.planner_version(),
             rows: meta.row_form().map_or("unknown", RowForm::name),
             factored: !uses.tables.is_empty() || !uses.pools.is_empty(),
@@ -76,6 +84,16 @@ impl Plan {
         let balance = Balance::from_view(view, head.series, &keysets, &uses);
         Ok(Self { head, keysets, tables: uses.tables, pools: uses.pools, balance })
     }
+}
+
+/// Returns the forecast that the annotations of a block have.
+fn forecast(meta: &Meta<'_>) -> Result<Option<Forecast>> {
+    for pair in meta.annotations()? {
+        if let (PLAN_KEY, text) = pair? {
+            return Ok(text.parse().ok());
+        }
+    }
+    Ok(None)
 }
 
 /// An entry of the report on a plan. `Serialize` gives an object with the entry's `type`.

@@ -58,6 +58,10 @@ impl<'o> Screen<'o> {
             count(head.series.into()),
             count_of(head.keysets.into(), "keyset")
         )?;
+        if let (Some(sampled), Some(expected)) = (head.sampled_series, head.expected_bytes_per_series) {
+            let sampled = count(sampled);
+            writeln!(self.out, "  expected   {} per series, learned from {sampled} series", human::per(expected))?;
+        }
         if head.factored {
             return Ok(());
         }
@@ -116,7 +120,9 @@ impl<'o> Screen<'o> {
             line(name, i64::try_from(bytes).unwrap_or(i64::MAX))?;
         }
         line("saved", balance.saved_bytes)?;
-        line("catalogue, not included", i64::try_from(balance.catalogue_bytes).unwrap_or(i64::MAX))
+        line("catalogue, not included", i64::try_from(balance.catalogue_bytes).unwrap_or(i64::MAX))?;
+        let whole = balance.factored_bytes.saturating_add(balance.catalogue_bytes);
+        line("factored rows and catalogue", i64::try_from(whole).unwrap_or(i64::MAX))
     }
 }
 

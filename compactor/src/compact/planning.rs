@@ -1,0 +1,132 @@
+//! Plans that are learned from a sample of the rows: [`learn`].
+
+use chronoxide_format::view::{BlockView, OwnedMeta};
+use chronoxide_planner::{KeysetPlan, KeysetRows, Plan, bytes, factor, plan};
+use chronoxide_reader::Forecast;
+
+use crate::CompactError;
+use crate::merge::{
+    Adopted, AllLabelRows, Choice, Filter, RowSample, SampledContent, TranslationContext, Vocabulary, adopt,
+};
+use crate::rewrite::KeyChanges;
+
+/// Source of the plan of the outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Planning {
+    /// Rows are plain.
+    Plain,
+    /// Plan of the largest input.
+    Adopted,
+    /// Learned from all rows of an output, which are held in memory.
+    Whole,
+    /// Learned from some rows of the inputs.
+    Sampled,
+}
+
+/// Returns the maximum number of sampled series. A sample that is a quarter of what could be held is as good.
+pub(crate) fn sampled_series(planned_series: u32) -> u32 {
+    planned_series / 4
+}
+
+/// Maximum change of bytes per added series that is extrapolated, as a share. Larger ones are those of small samples.
+const MAX_CHANGE: f64 = 0.1;
+
+/// Merged labels of the inputs: what keysets and their plans are found from.
+#[derive(Clone, Copy)]
+pub(super) struct MergedLabels<'a> {
+    pub inputs: &'a [BlockView<'a>],
+    pub metas: &'a [OwnedMeta],
+    pub vocabulary: &'a Vocabulary<'a>,
+    pub changes: &'a KeyChanges,
+    /// Labels that are added to all series of each input: keys and value codes.
+    pub lifted: &'a [Vec<(u32, u32)>],
+    pub rows: &'a AllLabelRows<'a>,
+}
+
+impl<'a> MergedLabels<'a> {
+    /// Finds the keysets of the outputs, and chooses their plan.
+    pub(super) fn adopt(self, choice: Choice<'_>) -> Result<Adopted, CompactError> {
+        adopt(self.inputs, self.metas, self.vocabulary, self.changes, self.lifted, choice)
+    }
+
+    pub(super) fn context(self, adopted: &'a Adopted) -> TranslationContext<'a> {
+        TranslationContext {
+            inputs: self.inputs,
+            vocabulary: self.vocabulary,
+            plan: &adopted.plan,
+            parts: &adopted.parts,
+            changes: self.changes,
+            labels: self.rows,
+        }
+    }
+
+    /// Learns a plan from a sample of the rows, or takes that of the inputs if the outputs will probably be smaller
+    /// with it.
+    pub(super) fn learn(self, filter: &Filter, planned_series: u32) -> Result<(Adopted, Forecast), CompactError> {
+        let plain = self.adopt(Choice::Plain)?;
+        let most = sampled_series(planned_series) as usize;
+        let sample = RowSample::new(self.context(&plain), &plain, filter, most)?;
+        let learned = {
+            let SampledContent { content, keysets } = sample.content(self.vocabulary);
+            let (learned, _) = plan(&content);
+            let mut all = plain.plan.keysets.clone();
+            keysets.into_iter().zip(learned.keysets).for_each(|(number, choice)| all[number] = choice);
+            self.adopt(Choice::Learned(&Plan { tables: learned.tables, keysets: all }))?
+        };
+        let of_inputs = self.adopt(Choice::OfInputs)?;
+        let judge = Judge::new(&sample, self.vocabulary);
+        let [of_learned, of_adopted] = [&learned, &of_inputs].map(|adopted| judge.forecast(&adopted.plan));
+        Ok(if of_adopted.bytes_per_series < of_learned.bytes_per_series {
+            (of_inputs, of_adopted)
+        } else {
+            (learned, of_learned)
+        })
+    }
+}
+
+/// Judges plans by their exact size for the sample, for half of it and for a quarter of it.
+struct Judge {
+    /// Number of times that the sample doubles until it has all series.
+    doublings: u32,
+    /// The sample and its parts, the largest first.
+    contents: [SampledContent; 3],
+}
+
+impl Judge {
+    fn new(sample: &RowSample, vocabulary: &Vocabulary<'_>) -> Self {
+        let contents = [0, 1, 2].map(|halvings| sample.content_of_level(vocabulary, sample.level + halvings));
+        Self { doublings: sample.level, contents }
+    }
+
+    /// Extrapolates the size of a plan. Bytes per added series change with the next doubling half as much as with the
+    /// last one, and so on.
+    fn forecast(&self, plan: &Plan) -> Forecast {
+        let [whole, half, quarter] =
+            self.contents.each_ref().map(|content| (content.series() as f64, content.bytes(plan) as f64));
+        let added = |(series, bytes): (f64, f64), (less, fewer): (f64, f64)| (bytes - fewer) / (series - less).max(1.0);
+        let (mut per_added, before) = (added(whole, half), added(half, quarter));
+        let change = if before > 0.0 { per_added / before } else { 1.0 };
+        let mut change = change.clamp(1.0 - MAX_CHANGE, 1.0 + MAX_CHANGE);
+        let (mut series, mut bytes) = whole;
+        for _ in 0..self.doublings {
+            change = change.sqrt();
+            per_added *= change;
+            bytes += per_added * series;
+            series *= 2.0;
+        }
+        Forecast { sampled_series: whole.0 as u64, bytes_per_series: bytes / series.max(1.0) }
+    }
+}
+
+impl SampledContent {
+    fn series(&self) -> usize {
+        self.content.keysets.iter().map(KeysetRows::len).sum()
+    }
+
+    /// Returns the size of this content under a plan for all keysets.
+    fn bytes(&self, plan: &Plan) -> u64 {
+        let keysets: Vec<KeysetPlan> = self.keysets.iter().map(|&number| plan.keysets[number].clone()).collect();
+        let plan = Plan { tables: plan.tables.clone(), keysets }.without_unused_tables();
+        bytes(&self.content, &factor(&self.content, &plan))
+    }
+}
