@@ -10,7 +10,7 @@ use std::path::Path;
 
 use chronoxide_compactor::job::{JobDone, JobFolder, verify_block};
 use chronoxide_compactor::{
-    CompactError, CompactOptions, Compaction, CompactionError, NoObserver, SCRATCH_MEMORY, Shards,
+    CompactError, CompactOptions, Compaction, CompactionError, NoObserver, PLANNED_SERIES, SCRATCH_MEMORY, Shards,
 };
 use chronoxide_format::Rule;
 use chronoxide_format::layout::{RowForm, SectionKind};
@@ -218,6 +218,7 @@ fn compact(folder: &Path, inputs: &[Block], options: &CompactOptions) -> Result<
         options,
         remaps: None,
         scratch_memory: SCRATCH_MEMORY,
+        planned_series: PLANNED_SERIES,
         observer: &NoObserver,
     };
     compaction.merge_to_folder(&job, Some(&ids)).map(|(_, done)| done)

@@ -184,8 +184,7 @@ fn inputs_are_there_until_their_remaps_are() {
     let run = |observer: &dyn Observer| {
         let options = CompactOptions::default();
         let remaps = Some(&*remaps);
-        let compaction =
-            Compaction { system: &Disk, inputs: &views, options: &options, scratch_memory: 0, remaps, observer };
+        let compaction = Compaction { scratch_memory: 0, remaps, observer, ..Compaction::new(&views, &options) };
         compaction.merge_to_folder(&job, Some(&ids))
     };
     let count = |folder: &Path, extension: &str| {

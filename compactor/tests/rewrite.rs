@@ -33,7 +33,9 @@ proptest! {
             union.extend(after);
         }
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-        let merged = Compaction::new(&views, &options).merge_to_memory().unwrap();
+        let compaction = Compaction::new(&views, &options);
+        let planned_series = if random.percent(50) { 20 } else { compaction.planned_series };
+        let merged = Compaction { planned_series, ..compaction }.merge_to_memory().unwrap();
         let summary = merged.summary;
         BlockView::open(&merged.block).unwrap().verify().unwrap();
         prop_assert_eq!(&content(&merged.block), &union);

@@ -61,11 +61,15 @@ impl<'a> MergedLabels<'a> {
     }
 
     /// Learns a plan from a sample of the rows, or takes that of the inputs if the outputs will probably be smaller
-    /// with it.
-    pub(super) fn learn(self, filter: &Filter, planned_series: u32) -> Result<(Adopted, Forecast), CompactError> {
-        let plain = self.adopt(Choice::Plain)?;
+    /// with it. `plain` has the plain plan.
+    pub(super) fn learn(
+        self,
+        plain: &Adopted,
+        filter: &Filter,
+        planned_series: u32,
+    ) -> Result<(Adopted, Forecast), CompactError> {
         let most = sampled_series(planned_series) as usize;
-        let sample = RowSample::new(self.context(&plain), &plain, filter, most)?;
+        let sample = RowSample::new(self.context(plain), plain, filter, most)?;
         let learned = {
             let SampledContent { content, keysets } = sample.content(self.vocabulary);
             let (learned, _) = plan(&content);
@@ -76,7 +80,8 @@ impl<'a> MergedLabels<'a> {
         let of_inputs = self.adopt(Choice::OfInputs)?;
         let judge = Judge::new(&sample, self.vocabulary);
         let [of_learned, of_adopted] = [&learned, &of_inputs].map(|adopted| judge.forecast(&adopted.plan));
-        Ok(if of_adopted.bytes_per_series < of_learned.bytes_per_series {
+        // Series that keep their plan need not be translated.
+        Ok(if of_adopted.bytes_per_series <= of_learned.bytes_per_series {
             (of_inputs, of_adopted)
         } else {
             (learned, of_learned)

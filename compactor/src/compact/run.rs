@@ -80,7 +80,10 @@ pub(crate) fn run<E: From<CompactError>>(
         Planning::Plain | Planning::Whole => merged.adopt(Choice::Plain)?,
         Planning::Adopted => merged.adopt(Choice::OfInputs)?,
         Planning::Sampled => {
-            let (adopted, forecast) = merged.learn(&filter, planned_series)?;
+            let plain = merged.adopt(Choice::Plain)?;
+            // A bound for any plan: no keyset has more columns than keys.
+            memory::check(memory.saturating_add(memory::translation(&plain)), options)?;
+            let (adopted, forecast) = merged.learn(&plain, &filter, planned_series)?;
             let annotations = &mut merged_meta.annotations;
             let place = annotations.partition_point(|(key, _)| key.as_str() < PLAN_KEY);
             annotations.insert(place, (PLAN_KEY.to_owned(), forecast.to_string()));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use chronoxide_compactor::{CompactOptions, Compaction, NoObserver, Observer, SCRATCH_MEMORY, Summary};
+use chronoxide_compactor::{CompactOptions, Compaction, NoObserver, Observer, PLANNED_SERIES, SCRATCH_MEMORY, Summary};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSetStore};
 use chronoxide_publish::{Disk, Existing};
@@ -27,6 +27,7 @@ pub fn watched(inputs: &Inputs, observer: &dyn Observer) -> (Summary, u64) {
         options: &options,
         remaps: None,
         scratch_memory: SCRATCH_MEMORY,
+        planned_series: PLANNED_SERIES,
         observer,
     };
     let merged = compaction.merge_to_file(&folder.path().join("merged.cx"), Existing::Refuse, &verify);
