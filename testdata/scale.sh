@@ -39,7 +39,7 @@ mkdir "$work/blocks"
 printf '%s series, ingest with --memory-limit %s, %s processors\n' "$series" "$memory" "$(nproc)"
 # The generator runs beside the ingest, whose time and memory are printed.
 mkfifo "$work/pipe"
-"$bin/chronoxide-workload" --series "$series" --format otlp-proto > "$work/pipe" &
+"$bin/chronoxide-workload" --series "$count" --format otlp-proto > "$work/pipe" &
 step ingest "$work/blocks" "$bin/chronoxide-ingest" "$work/pipe" -o "$work/blocks" --memory-limit "$memory" --quiet
 printf '%-24s %9d\n' "blocks" "$(find "$work/blocks" -name '*.cx' | wc -l)"
 step "merge, adopted plan" "$work/merged.cx" \
@@ -49,12 +49,12 @@ step "archive of it" "$work/archive.cx" \
 step verify "$work/merged.cx" "$bin/chronoxide-inspect" verify "$work/merged.cx"
 
 # The labels of some series must be those that the generator wrote: all series of the first pod of the workload.
-pod=$("$bin/chronoxide-workload" --series "$series" --format series-json 2> /dev/null | head -n 1 |
+pod=$("$bin/chronoxide-workload" --series "$count" --format series-json 2> /dev/null | head -n 1 |
     sed 's/.*"k8s.pod.name":"\([^"]*\)".*/\1/')
 step "list the series of a pod" "$work/merged.cx" \
     "$bin/chronoxide-inspect" series "$work/merged.cx" --match "{\"k8s.pod.name\"=\"$pod\"}" --format series-json
 "$bin/chronoxide-inspect" series "$work/merged.cx" --match "{\"k8s.pod.name\"=\"$pod\"}" --format series-json | sort > "$work/found"
-"$bin/chronoxide-workload" --series "$series" --format series-json | grep -F "\"k8s.pod.name\":\"$pod\"" > "$work/pod"
+"$bin/chronoxide-workload" --series "$count" --format series-json | grep -F "\"k8s.pod.name\":\"$pod\"" > "$work/pod"
 "$bin/chronoxide-ingest" "$work/pod" -o "$work/pod.cx" --quiet
 "$bin/chronoxide-inspect" series "$work/pod.cx" --format series-json | sort > "$work/expected"
 cmp "$work/found" "$work/expected"

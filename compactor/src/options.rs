@@ -15,7 +15,9 @@ pub struct CompactOptions {
     pub layout: Layout,
     /// True if the outputs are archives: their arena is packed. Inputs may be archives or not.
     pub archive: bool,
-    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Holds all rows in memory.
+    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Of up to
+    /// [`planned_series`](crate::Compaction::planned_series) series, all rows are held in memory. Of more, a sample is
+    /// held, and the plan of the inputs is kept if the outputs will probably be smaller with it.
     pub replan: bool,
     /// Maximum number of series per block. More series make more outputs.
     pub max_series_per_block: Option<NonZeroU32>,

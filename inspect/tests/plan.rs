@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_inspect::plan::{Plan, plan_entries};
+use chronoxide_reader::PLAN_KEY;
 use chronoxide_testdata::golden::goldens;
-use chronoxide_testdata::plan::{self, Labelset};
-use chronoxide_testdata::random::by_keyset;
+use chronoxide_testdata::plan::{self, Labelset, build};
+use chronoxide_testdata::random::{Random, by_keyset, random_series};
 use serde_json::{Value, json};
 use support::model::{Model, bytes};
 use support::{Folder, block_of, golden, json_lines, random_block, stdout};
@@ -42,7 +44,7 @@ fn expected(series: &BTreeSet<Labelset>, block: &[u8], version: u32) -> Vec<Valu
     let is_factored = first > model.keys.len() || !model.pools.is_empty();
     let mut lines = vec![json!({
         "type": "plan", "planner_version": version, "rows": rows, "factored": is_factored, "series": model.series(),
-        "keysets": model.keysets.len(),
+        "keysets": model.keysets.len(), "sampled_series": null, "expected_bytes_per_series": null,
     })];
     let mut keysets: Vec<Value> =
         (0..plain.len()).map(|keyset| expected_keyset(&model, keyset, plain[keyset])).collect();
@@ -96,6 +98,7 @@ fn expected_balance(model: &Model, plain: u64) -> Value {
         "list_bytes": lists, "shared_table_bytes": of_kind("shared"), "map_bytes": of_kind("map"),
         "factored_bytes": factored, "saved_bytes": saved, "saved_bytes_per_series": model.per_series(saved),
         "catalogue_bytes": model.sections["catalogue"],
+        "bytes_per_series": model.per_series((factored + model.sections["catalogue"]) as i64),
     })
 }
 
@@ -186,6 +189,7 @@ fn gains_are_shown_in_words() {
         "maps 0 0 per series",
         "saved 111 0.69 per series",
         "catalogue, not included 93 0.58 per series",
+        "factored rows and catalogue 137 0.86 per series",
     ];
     assert_eq!(words, expected, "{shown}");
     let cut = stdout(&["plan", &golden("lists-bitpacked.cx"), "--first", "1"]);
@@ -245,4 +249,30 @@ fn the_plan_of_very_many_series_costs_their_rows() {
     // Two labels of 65,000 values: codes of 17 bits less one, since 64,999 < 2^16.
     let series = u64::from(count) * u64::from(count);
     assert_eq!((u64::from(keyset.series), keyset.plain_bytes), (series, series * 32 / 8));
+}
+
+#[test]
+fn what_the_planner_expected_is_shown_beside_what_came_out() {
+    let mut random = Random::new(1);
+    let series = random_series(60, &mut random);
+    let annotation =
+        |value: &str| BlockMeta { annotations: vec![(PLAN_KEY.to_owned(), value.to_owned())], ..BlockMeta::default() };
+    let with = |value: &str| build(&series, &Default::default(), RowForm::BitPacked, &annotation(value)).unwrap();
+    let block = with("sampled_series=784235 bytes_per_series=1.384");
+    let lines = entries(&block);
+    assert_eq!(lines[0]["sampled_series"], 784_235);
+    assert_eq!(lines[0]["expected_bytes_per_series"], 1.384);
+    let balance = lines.last().unwrap();
+    let whole = balance["factored_bytes"].as_u64().unwrap() + balance["catalogue_bytes"].as_u64().unwrap();
+    assert_eq!(balance["bytes_per_series"].as_f64().unwrap(), whole as f64 / series.len() as f64);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("block.cx");
+    std::fs::write(&path, &block).unwrap();
+    let text = stdout(&["plan", path.to_str().unwrap()]);
+    assert!(text.contains("\n  expected   1.38 per series, learned from 784,235 series\n"), "{text}");
+    assert!(text.contains("\n  factored rows and catalogue "), "{text}");
+
+    // Another program can write anything.
+    assert_eq!(entries(&with("very small"))[0]["expected_bytes_per_series"], Value::Null);
 }
