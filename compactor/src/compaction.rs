@@ -70,8 +70,8 @@ pub struct Compaction<'a> {
     pub options: &'a CompactOptions,
     /// Bytes of merged rows in memory. More rows go to a temporary file beside the output.
     pub scratch_memory: usize,
-    /// Number of series whose rows are held to learn a plan from all of them. Of more series, a quarter as many rows are
-    /// sampled.
+    /// Number of series whose rows are held to learn a plan from all of them. Of more series, the rows of a quarter of
+    /// this number are sampled.
     pub planned_series: u32,
     /// Folder for [remaps](chronoxide_format::remap) of the inputs, if any: each is named after the id of its input,
     /// with the extension [`REMAP_EXTENSION`]. Remaps are published before any input is deleted, and replace existing
@@ -82,7 +82,8 @@ pub struct Compaction<'a> {
 }
 
 impl<'a> Compaction<'a> {
-    /// Creates a compaction on the disk with [`SCRATCH_MEMORY`] and [`PLANNED_SERIES`], without remaps and without an observer.
+    /// Creates a compaction on the disk with [`SCRATCH_MEMORY`] and [`PLANNED_SERIES`], without remaps and without an
+    /// observer.
     #[must_use]
     pub fn new(inputs: &'a [BlockView<'a>], options: &'a CompactOptions) -> Self {
         Self {

@@ -66,7 +66,7 @@ fn a_plan_from_a_sample_is_nearly_as_good_as_one_from_all_rows() {
     let (sampled, whole) = (replanned(&blocks, PLANNED), replanned(&blocks, u32::MAX));
     assert_eq!(content(&sampled), pods(0..PODS, 0..POINTS));
     BlockView::open(&sampled).unwrap().verify().unwrap();
-    // Of the five pods of a node, the sample has one.
+    // The sample has about one of the five pods of a node.
     assert!(
         planned_len(&sampled) * 4 < planned_len(&whole) * 5,
         "{} and {}",
@@ -119,7 +119,7 @@ fn the_cut_of_the_series_into_inputs_does_not_show() {
 
 #[test]
 fn series_that_many_inputs_have_are_sampled_as_often_as_others() {
-    // The same series in 16 inputs: a sample of a sixteenth would have some 60 rows.
+    // A sample of a sixteenth would have some 60 rows.
     let block = plain(&pods(0..PODS, 0..POINTS));
     let sampled = replanned(&vec![block; 16], PLANNED);
     assert_eq!(content(&sampled), pods(0..PODS, 0..POINTS));

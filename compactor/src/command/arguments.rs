@@ -45,8 +45,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) archive: bool,
 
-    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes up to twice the time. Holds
-    /// the rows of up to 4 million series, and samples more
+    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes up to twice the time, and
+    /// holds the rows of up to 4 million series; of more, it holds a sample
     #[arg(long)]
     pub(crate) replan: bool,
 
