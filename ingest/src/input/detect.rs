@@ -206,12 +206,15 @@ impl Scan<'_> {
                 // report.
                 _ => return series,
             }
-            is_first = false;
+            let is_only_name = std::mem::take(&mut is_first);
             let Some(name) = self.string().map(<[u8]>::to_vec) else {
                 return series;
             };
-            if self.token() != Some(b':') {
-                return series;
+            match self.token() {
+                Some(b':') => {}
+                // A quoted metric name, or a quoted label name and its value.
+                Some(b',' | b'}' | b'=') if is_only_name => return Ok((Format::PrometheusText, Framing::Lines)),
+                _ => return series,
             }
             match (name.as_slice(), self.token()) {
                 (b"resourceMetrics" | b"resource_metrics", _) => {
@@ -291,6 +294,10 @@ mod tests {
             ("\n\n{\n\"resourceMetrics\":[\n", Ok((Format::OtlpJson, Framing::Values))),
             ("{\n  \"__name__\": \"up\"\n}\n", Ok((Format::SeriesJson, Framing::Values))),
             ("up 1\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("{\"a.b\",le=\"1\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("{\"a.b\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("{\"le.a\"=\"1\"} 2\n", Ok((Format::PrometheusText, Framing::Lines))),
+            ("{\"a\":\"b\",\"c\"}", LINES),
             ("PAR1\u{15}\0", Ok((Format::Parquet, Framing::Chunks))),
             ("ARROW1\0\0", Ok((Format::Arrow, Framing::Messages))),
             ("ARROW1 is text\n", Err("unrecognized format")),
