@@ -24,9 +24,9 @@ const LIST: u64 = 160;
 const MEMBER: u64 = 12;
 /// Memory per code of a planned row: read, sorted, factored, packed.
 const PLANNED: u64 = 16;
-/// Memory per code of a sampled row: twice as many rows before the level is raised, the content that a plan is learned
-/// from, and the content that plans are judged by, factored.
-const SAMPLED: u64 = 32;
+/// Memory per code of a sampled row: read from several inputs, in the sample, the content that a plan is learned from,
+/// and the content that plans are judged by, factored.
+const SAMPLED: u64 = 40;
 /// Memory per row of metric metadata: entry in the merged set, and record in the output.
 const METRIC: u64 = 256;
 /// Memory per byte of metric metadata: copied, kept as text, and written.

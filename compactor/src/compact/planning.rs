@@ -25,7 +25,7 @@ pub(crate) enum Planning {
 
 /// Returns the maximum number of sampled series. A sample that is a quarter of what could be held is as good.
 pub(crate) fn sampled_series(planned_series: u32) -> u32 {
-    planned_series / 4
+    (planned_series / 4).max(1)
 }
 
 /// Maximum change of bytes per added series that is extrapolated, as a share. Larger ones are those of small samples.

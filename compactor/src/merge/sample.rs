@@ -7,16 +7,19 @@ use rayon::prelude::*;
 
 use super::filter::Filter;
 use super::plans::{Adopted, KeysetSource, MergedKeyset};
-use super::translate::{Translation, TranslationContext};
+use super::translate::{MAX_LEVEL, Translation, TranslationContext};
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
 
-/// Minimum number of sampled rows of a keyset that has more.
-const MIN_ROWS: f64 = 256.0;
-/// Number of keysets of inputs that are read before their rows are added to the sample.
-const SOURCES_AT_ONCE: usize = 64;
-/// Number of levels that fingerprints can have.
-const LEVELS: usize = 64;
+/// Number of sampled rows of a keyset that has more, unless there are very many keysets.
+const MIN_ROWS: usize = 256;
+/// Number of keysets of inputs per thread that are read before their rows are added to the sample.
+const SOURCES_PER_THREAD: usize = 2;
+/// Number of levels of a label or a series.
+const LEVELS: usize = MAX_LEVEL as usize + 1;
+/// Maximum factor between the rows that values of a key choose and those that are wanted. Beyond it, rows are chosen one
+/// by one.
+const MAX_SKEW: f64 = 4.0;
 /// Maximum number of samples that are taken because series are in several inputs.
 const MAX_TRIES: usize = 3;
 /// Minimum number of values of a key that chooses rows, and of series per value.
@@ -44,8 +47,11 @@ struct KeysetSample {
     by: Option<usize>,
     /// Number of series of each level in all inputs. Those that are in several inputs count several times.
     counts: Levels,
-    /// The sample has all rows of this level or more: that of the whole sample or less.
+    /// Minimum level of the sampled rows: that of the whole sample or less.
     level: u32,
+    /// Minimum level of the series of rows below the level of the whole sample: without a limit, a value with very many
+    /// series could have most rows of the sample.
+    thinned: u32,
     rows: InternedRows,
     /// Level of each row.
     levels: Vec<u8>,
@@ -76,6 +82,14 @@ impl<'a> Sources<'a> {
         Self { context, all: all.collect() }
     }
 
+    /// Counts the series of each keyset by their levels.
+    fn count(&self, keysets: &mut [KeysetSample], filter: &Filter) -> Result<(), CompactError> {
+        let count = |keyset: &KeysetSample, translation: &Translation<'_>| keyset.count(translation, filter);
+        self.read(keysets, count, |keyset, counts| {
+            keyset.counts.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
+        })
+    }
+
     /// Reads the sources in parallel, and hands the results to `take` in their order, each with the number of its
     /// merged keyset.
     fn read<T: Send>(
@@ -84,7 +98,7 @@ impl<'a> Sources<'a> {
         read: impl Fn(&KeysetSample, &Translation<'_>) -> chronoxide_format::Result<T> + Sync,
         mut take: impl FnMut(&mut KeysetSample, T),
     ) -> Result<(), CompactError> {
-        for batch in self.all.chunks(SOURCES_AT_ONCE) {
+        for batch in self.all.chunks(SOURCES_PER_THREAD * rayon::current_num_threads()) {
             let read = |&(number, source, choice): &(usize, &KeysetSource, &KeysetPlan)| {
                 let result = Translation::new(self.context, source, choice, None)
                     .and_then(|translation| read(&keysets[number], &translation));
@@ -98,10 +112,10 @@ impl<'a> Sources<'a> {
 }
 
 impl RowSample {
-    /// Samples about `limit` rows, and 256 rows of each keyset that has as many. `adopted` and `context` are those of a
-    /// plain plan.
+    /// Samples at most some `limit` rows, and 256 rows or more of each keyset that has as many, unless there are very
+    /// many keysets. `adopted` and `context` are those of a plain plan.
     ///
-    /// Costs two passes over the lists of the inputs, and more if many series are in several inputs. If none are, the
+    /// Costs two passes over the lists of the inputs, and more if many series are in several inputs or have one value. If none are, the
     /// rows do not depend on how the series are cut into inputs.
     pub(crate) fn new(
         context: TranslationContext<'_>,
@@ -113,17 +127,19 @@ impl RowSample {
         let ranking = choosing_keys(&adopted.keysets, context.vocabulary);
         let mut keysets: Vec<KeysetSample> =
             adopted.keysets.iter().map(|keyset| KeysetSample::new(&keyset.keys, &ranking)).collect();
-        let count = |keyset: &KeysetSample, translation: &Translation<'_>| keyset.count(translation, filter);
-        sources.read(&mut keysets, count, |keyset, counts| {
-            keyset.counts.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
-        })?;
-
+        sources.count(&mut keysets, filter)?;
         let mut sample = Self { keysets, level: 0 };
+        if sample.is_skewed(limit) {
+            sample.keysets.iter_mut().for_each(|keyset| (keyset.by, keyset.counts) = (None, [0; LEVELS]));
+            sources.count(&mut sample.keysets, filter)?;
+        }
         // Number of inputs that a series is in, on average.
         let mut copies = 1.0;
         for _ in 0..MAX_TRIES {
-            sample.choose_levels(limit as f64 * copies, MIN_ROWS * copies);
-            let pick = |keyset: &KeysetSample, translation: &Translation<'_>| keyset.pick(translation, filter);
+            let least = MIN_ROWS.min(limit / sample.keysets.len().max(1)).max(1);
+            sample.choose_levels(limit as f64 * copies, least as f64 * copies);
+            let level = sample.level;
+            let pick = |keyset: &KeysetSample, translation: &Translation<'_>| keyset.pick(level, translation, filter);
             sources.read(&mut sample.keysets, pick, KeysetSample::add)?;
             let rows = sample.keysets.iter().map(|keyset| keyset.rows_from(sample.level)).sum::<usize>().max(1);
             let found = sample.series_from(sample.level) as f64 / rows as f64;
@@ -135,6 +151,18 @@ impl RowSample {
         Ok(sample)
     }
 
+    /// Returns the lowest level that leaves at most `most` series.
+    fn level_for(&self, most: f64) -> u32 {
+        (0..MAX_LEVEL).find(|&level| self.series_from(level) as f64 <= most).unwrap_or(MAX_LEVEL)
+    }
+
+    /// Returns true if a few values have so many series that a sample of at most `limit` rows has few, or too many.
+    fn is_skewed(&self, limit: usize) -> bool {
+        let level = self.level_for(limit as f64);
+        let rows = self.series_from(level) as f64;
+        level > 0 && !(1.0 / MAX_SKEW..=1.0).contains(&(rows / limit as f64))
+    }
+
     /// Returns the number of series of a level or more in all inputs.
     fn series_from(&self, level: u32) -> u64 {
         self.keysets.iter().map(|keyset| keyset.series_from(level)).sum()
@@ -143,10 +171,12 @@ impl RowSample {
     /// Chooses the level that leaves at most `most` series, and levels of keysets that leave at least `least`. Forgets
     /// all rows.
     fn choose_levels(&mut self, most: f64, least: f64) {
-        self.level = (0..LEVELS as u32).find(|&level| self.series_from(level) as f64 <= most).unwrap_or(0);
+        self.level = self.level_for(most);
         for keyset in &mut self.keysets {
             let enough = (0..=self.level).rev().find(|&level| keyset.series_from(level) as f64 >= least);
             keyset.level = enough.unwrap_or(0);
+            let rows = (keyset.series_from(keyset.level) - keyset.series_from(self.level)) as f64;
+            keyset.thinned = (rows / least / MAX_SKEW).max(1.0).log2() as u32;
             keyset.rows = InternedRows::new(keyset.keys.len());
             keyset.levels.clear();
         }
@@ -167,6 +197,9 @@ impl RowSample {
         let (mut numbers, mut keysets) = (Vec::new(), Vec::new());
         for (number, keyset) in self.keysets.iter().enumerate() {
             let least = level(keyset);
+            if keyset.keys.is_empty() {
+                continue;
+            }
             let chosen = keyset.rows.rows().zip(&keyset.levels).filter(|(_, level)| u32::from(**level) >= least);
             let mut rows: Vec<&[u32]> = chosen.map(|(row, _)| row).collect();
             if rows.is_empty() {
@@ -201,6 +234,7 @@ impl KeysetSample {
             by: ranking.iter().find_map(|key| keys.binary_search(key).ok()),
             counts: [0; LEVELS],
             level: 0,
+            thinned: 0,
             rows: InternedRows::new(keys.len()),
             levels: Vec::new(),
         }
@@ -213,10 +247,18 @@ impl KeysetSample {
         Ok(counts)
     }
 
-    /// Returns the rows of an input's keyset of the chosen level or more: levels and labels.
-    fn pick(&self, translation: &Translation<'_>, filter: &Filter) -> chronoxide_format::Result<(Vec<u8>, Vec<u32>)> {
+    /// Returns the chosen rows of an input's keyset, as levels and labels. `whole` is the level of the whole sample.
+    fn pick(
+        &self,
+        whole: u32,
+        translation: &Translation<'_>,
+        filter: &Filter,
+    ) -> chronoxide_format::Result<(Vec<u8>, Vec<u32>)> {
         let (mut levels, mut rows) = (Vec::new(), Vec::new());
         translation.each_of_level(&self.keys, self.by, self.level, filter, |level, codes| {
+            if level < whole && translation.level_of_labels(&self.keys, codes) < self.thinned {
+                return;
+            }
             levels.push(level as u8);
             translation.push_labels(codes, &mut rows);
         })?;

@@ -1,7 +1,7 @@
 //! Translates series of an input that are factored differently, or rewritten, into the columns of the outputs.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Mul, Range};
 use std::sync::OnceLock;
 
 use chronoxide_format::identity::Fingerprint;
@@ -17,6 +17,9 @@ use super::tables::{MergedTables, MoreRows, keys_of};
 use super::tally::{Overlap, Tally, product};
 use super::vocabulary::Vocabulary;
 use crate::rewrite::KeyChanges;
+
+/// Maximum level of a label or a series.
+pub(super) const MAX_LEVEL: u32 = 31;
 
 /// Number of rows that are unpacked at a time.
 const ROWS_AT_ONCE: usize = 1 << 10;
@@ -361,8 +364,8 @@ impl<'a> Translation<'a> {
     }
 
     /// Calls `each` with the level of each kept series whose level is at least `least`, and with its codes in the
-    /// input's columns. The level is that of its value of the output column `by`, or without one that of the series.
-    /// Needs a plain plan for the keys `keys`.
+    /// input's columns. The level is that of its value of the output column `by`, or without one that of its labels in
+    /// the outputs. Needs a plain plan for the keys `keys`.
     pub(crate) fn each_of_level(
         &self,
         keys: &[u32],
@@ -376,7 +379,7 @@ impl<'a> Translation<'a> {
                 let value = self.label(&self.targets[column], codes);
                 level(self.vocabulary.keys[keys[column] as usize].labels[value as usize])
             }
-            None => level(self.fingerprint(codes)),
+            None => self.level_of_labels(keys, codes),
         };
         // Most lists need not be read if all series of a row have one level.
         let is_of_row = by.is_some_and(|column| !self.targets[column].needs(self.list_column));
@@ -394,6 +397,14 @@ impl<'a> Translation<'a> {
                 }
             })
         })
+    }
+
+    /// Returns the level of the labels of a series in the outputs. Needs a plain plan for the keys `keys`.
+    pub(crate) fn level_of_labels(&self, keys: &[u32], codes: &[u32]) -> u32 {
+        let label = |(&key, target): (&u32, &Target<'_>)| {
+            self.vocabulary.keys[key as usize].labels[self.label(target, codes) as usize]
+        };
+        level(keys.iter().zip(&self.targets).map(label).fold(Fingerprint::ONE, Mul::mul))
     }
 
     /// Appends the labels of a series. Needs a plan whose columns are keys.
@@ -518,7 +529,7 @@ impl<'a> Translation<'a> {
 /// Returns the level of a label or a series: half of them have 0, a quarter 1, and so on.
 fn level(fingerprint: Fingerprint) -> u32 {
     let [first, _] = fingerprint.to_parts();
-    first.trailing_zeros()
+    first.trailing_zeros().min(MAX_LEVEL)
 }
 
 /// Deduplicates sorted rows.
