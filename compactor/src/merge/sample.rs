@@ -17,8 +17,8 @@ const MIN_ROWS: usize = 256;
 const SOURCES_PER_THREAD: usize = 2;
 /// Number of levels of a label or a series.
 const LEVELS: usize = MAX_LEVEL as usize + 1;
-/// Maximum factor between the rows that values of a key choose and those that are wanted. Beyond it, rows are chosen one
-/// by one.
+/// Maximum factor between the rows that values of a key choose and those that are wanted. Beyond it, each row is chosen
+/// by itself.
 const MAX_SKEW: f64 = 4.0;
 /// Maximum number of samples that are taken because series are in several inputs.
 const MAX_TRIES: usize = 3;
@@ -115,8 +115,8 @@ impl RowSample {
     /// Samples at most some `limit` rows, and 256 rows or more of each keyset that has as many, unless there are very
     /// many keysets. `adopted` and `context` are those of a plain plan.
     ///
-    /// Costs two passes over the lists of the inputs, and more if many series are in several inputs or have one value. If none are, the
-    /// rows do not depend on how the series are cut into inputs.
+    /// Costs two passes over the lists of the inputs, and more if many series are in several inputs or have one value.
+    /// If no series is in several inputs, the rows do not depend on how the series are cut into inputs.
     pub(crate) fn new(
         context: TranslationContext<'_>,
         adopted: &Adopted,
@@ -156,7 +156,7 @@ impl RowSample {
         (0..MAX_LEVEL).find(|&level| self.series_from(level) as f64 <= most).unwrap_or(MAX_LEVEL)
     }
 
-    /// Returns true if a few values have so many series that a sample of at most `limit` rows has few, or too many.
+    /// Returns true if single values have most series: no level leaves nearly `limit` rows.
     fn is_skewed(&self, limit: usize) -> bool {
         let level = self.level_for(limit as f64);
         let rows = self.series_from(level) as f64;
