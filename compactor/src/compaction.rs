@@ -17,7 +17,7 @@ use crate::{CompactError, CompactOptions, Compacted, Draft, NoObserver, Observer
 /// Default number of bytes of merged rows in memory. More rows go to a temporary file.
 pub const SCRATCH_MEMORY: usize = 16 << 20;
 
-/// Default number of series whose rows are held to learn a plan from all of them. Of more, a sample is held.
+/// Default number of series whose rows are held to learn a plan from all of them. If there are more, a sample is held.
 pub const PLANNED_SERIES: u32 = 1 << 22;
 
 /// A merge of blocks: inputs, options, and where files go. Inputs are not changed.

@@ -50,10 +50,13 @@ pub(crate) fn check(needed: u64, options: &CompactOptions) -> Result<(), Compact
 
 /// Returns the approximate maximum of bytes for translating a keyset, whose rows change their order and are sorted.
 pub(crate) fn translation(adopted: &Adopted) -> u64 {
-    let of_keyset = |(keyset, choice): (&MergedKeyset, &KeysetPlan)| {
-        keyset.translated.saturating_mul(TRANSLATED + 3 * size_of::<u32>() as u64 * choice.width() as u64)
-    };
+    let of_keyset =
+        |(keyset, choice): (&MergedKeyset, &KeysetPlan)| translated_bytes(keyset.translated, choice.width() as u64);
     adopted.keysets.iter().zip(&adopted.plan.keysets).map(of_keyset).max().unwrap_or(0)
+}
+
+fn translated_bytes(series: u64, width: u64) -> u64 {
+    series.saturating_mul(TRANSLATED + 3 * size_of::<u32>() as u64 * width)
 }
 
 /// Returns the approximate maximum of bytes for merging these blocks, without [`translation`].
@@ -65,22 +68,27 @@ pub(crate) fn needed(
 ) -> Result<u64, CompactError> {
     let mut bytes = WORK + SCRATCH_MEMORY as u64;
     let (mut series, mut codes) = (0, 0_u64);
+    // Every keyset may be translated, one at a time.
+    let mut translated = 0_u64;
     for (input, view) in inputs.iter().enumerate() {
         let at = |source| CompactError::Input { input, source };
         bytes = bytes.saturating_add(input_memory(view, options).map_err(at)?);
+        let mut largest = 0;
         for keyset in view.keysets() {
             let keyset = keyset.map_err(at)?;
             let leaves = keyset.table().leaf_count().map_err(at)?;
+            largest = largest.max(translated_bytes(keyset.series_count().into(), leaves.into()));
             series += u64::from(keyset.series_count());
             codes = codes.saturating_add(u64::from(keyset.series_count()) * u64::from(leaves));
         }
+        translated = translated.saturating_add(largest);
     }
     let planned = match planning {
         Planning::Plain | Planning::Adopted => 0,
         Planning::Whole => codes.saturating_mul(PLANNED),
         Planning::Sampled => {
             let codes = codes / series.max(1) * u64::from(sampled_series(planned_series));
-            codes.saturating_mul(SAMPLED)
+            codes.saturating_mul(SAMPLED).saturating_add(translated)
         }
     };
     Ok(bytes.saturating_add(planned))

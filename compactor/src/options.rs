@@ -134,6 +134,6 @@ pub enum AnnotationPolicy {
     MustAgree,
     /// Keep the value of the oldest block that has the key, by the order of block ids.
     First,
-    /// Drop all annotations except [`REWRITTEN_KEY`](chronoxide_reader::lineage::REWRITTEN_KEY).
+    /// Drop all annotations of the inputs except [`REWRITTEN_KEY`](chronoxide_reader::lineage::REWRITTEN_KEY).
     Drop,
 }

@@ -13,6 +13,7 @@ use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_format::write::BlockMeta;
+use chronoxide_reader::PLAN_KEY;
 use chronoxide_reader::lineage::REWRITTEN_KEY;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testdata::plan::{Labelset, Plan, build};
@@ -290,4 +291,16 @@ fn inputs_of_a_run_that_left_series_out_are_hidden_but_kept() {
 
 fn text(path: impl AsRef<Path>) -> String {
     path.as_ref().to_str().unwrap().to_owned()
+}
+
+/// A forecast is about the plan of its own block.
+#[test]
+fn a_forecast_need_not_live_on() {
+    let blocks = Blocks { folder: tempfile::tempdir().unwrap(), ids: Vec::new() };
+    let annotations = vec![(PLAN_KEY.to_owned(), "sampled_series=1 bytes_per_series=1.000".to_owned())];
+    let id = blocks.add("real.cx", 0..50, &BlockMeta { annotations, ..BlockMeta::default() });
+    blocks.add("claim.cx", 0..50, &Blocks::claiming(&[id], &[]));
+    assert_exit(&blocks.compact(), 0);
+    assert!(!blocks.path("real.cx").exists());
+    assert!(series(0..50).is_subset(&blocks.seen().1));
 }

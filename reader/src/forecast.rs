@@ -37,7 +37,8 @@ impl FromStr for Forecast {
         let read = || {
             let (sampled, bytes) = text.strip_prefix("sampled_series=")?.split_once(" bytes_per_series=")?;
             let bytes_per_series: f64 = bytes.parse().ok()?;
-            bytes_per_series.is_finite().then_some(Self { sampled_series: sampled.parse().ok()?, bytes_per_series })
+            (bytes_per_series.is_finite() && bytes_per_series >= 0.0)
+                .then_some(Self { sampled_series: sampled.parse().ok()?, bytes_per_series })
         };
         read().ok_or(NotAForecast)
     }
@@ -57,6 +58,7 @@ mod tests {
             "sampled_series=1",
             "sampled_series=-1 bytes_per_series=1.000",
             "sampled_series=1 bytes_per_series=NaN",
+            "sampled_series=1 bytes_per_series=-1.000",
             "sampled_series=1 bytes_per_series=inf",
             "bytes_per_series=1.000 sampled_series=1",
         ] {

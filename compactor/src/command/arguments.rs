@@ -45,8 +45,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) archive: bool,
 
-    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes up to twice the time, and
-    /// holds the rows of up to 4 million series; of more, it holds a sample
+    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes about twice the
+    /// time. If the inputs have more than 4 million series, the plan is learned from a sample of 1 million
     #[arg(long)]
     pub(crate) replan: bool,
 

@@ -1,4 +1,4 @@
-//! Plans that are learned from a sample of the rows: [`learn`].
+//! Plans that are learned from a sample of the rows: [`MergedLabels::learn`].
 
 use chronoxide_format::view::{BlockView, OwnedMeta};
 use chronoxide_planner::{KeysetPlan, KeysetRows, Plan, bytes, factor, plan};
@@ -7,7 +7,9 @@ use chronoxide_reader::Forecast;
 use crate::CompactError;
 use crate::merge::{
     Adopted, AllLabelRows, Choice, Filter, RowSample, SampledContent, TranslationContext, Vocabulary, adopt,
+    choosing_keys,
 };
+use crate::progress::{Phase, Watch};
 use crate::rewrite::KeyChanges;
 
 /// Source of the plan of the outputs.
@@ -28,10 +30,10 @@ pub(crate) fn sampled_series(planned_series: u32) -> u32 {
     (planned_series / 4).max(1)
 }
 
-/// Maximum change of bytes per added series that is extrapolated, as a share. Larger ones are those of small samples.
+/// Maximum relative change of bytes per added series from one doubling to the next. Small samples show larger ones.
 const MAX_CHANGE: f64 = 0.1;
 
-/// Merged labels of the inputs: what keysets and their plans are found from.
+/// Merged labels of the inputs, from which keysets and their plans follow.
 #[derive(Clone, Copy)]
 pub(super) struct MergedLabels<'a> {
     pub inputs: &'a [BlockView<'a>],
@@ -60,32 +62,45 @@ impl<'a> MergedLabels<'a> {
         }
     }
 
-    /// Learns a plan from a sample of the rows, or takes that of the inputs if the outputs will probably be smaller
-    /// with it. `plain` has the plain plan.
+    /// Learns a plan from a sample of the rows, or takes that of the inputs, unless the outputs will probably be smaller
+    /// with the learned one: by this sample, and by one that another key chose. `plain` has the plain plan.
     pub(super) fn learn(
         self,
         plain: &Adopted,
         filter: &Filter,
         planned_series: u32,
+        watch: &Watch<'_>,
     ) -> Result<(Adopted, Forecast), CompactError> {
         let most = sampled_series(planned_series) as usize;
-        let sample = RowSample::new(self.context(plain), plain, filter, most)?;
+        let choosing = choosing_keys(&plain.keysets, self.vocabulary);
+        let sample = |choosing: &[u32]| RowSample::new(self.context(plain), plain, filter, most, choosing, watch);
+        let first = sample(&choosing)?;
+        watch.progress(Phase::Tables, 2, 4)?;
         let learned = {
-            let SampledContent { content, keysets } = sample.content(self.vocabulary);
+            let SampledContent { content, keysets } = first.content(self.vocabulary);
             let (learned, _) = plan(&content);
             let mut all = plain.plan.keysets.clone();
             keysets.into_iter().zip(learned.keysets).for_each(|(number, choice)| all[number] = choice);
             self.adopt(Choice::Learned(&Plan { tables: learned.tables, keysets: all }))?
         };
+        watch.progress(Phase::Tables, 2, 4)?;
         let of_inputs = self.adopt(Choice::OfInputs)?;
-        let judge = Judge::new(&sample, self.vocabulary);
-        let [of_learned, of_adopted] = [&learned, &of_inputs].map(|adopted| judge.forecast(&adopted.plan));
+        let forecasts = |sample: &RowSample| {
+            let judge = Judge::new(sample, self.vocabulary);
+            [&learned, &of_inputs].map(|adopted| judge.forecast(&adopted.plan))
+        };
+        let [of_learned, of_adopted] = forecasts(&first);
+        drop(first);
         // Series that keep their plan need not be translated.
-        Ok(if of_adopted.bytes_per_series <= of_learned.bytes_per_series {
-            (of_inputs, of_adopted)
-        } else {
-            (learned, of_learned)
-        })
+        let mut is_better = of_learned.bytes_per_series < of_adopted.bytes_per_series;
+        if let (true, [_, others @ ..]) = (is_better, &choosing[..])
+            && !others.is_empty()
+        {
+            // Values of one key can show repetitions that all series together do not have.
+            let [of_learned, of_adopted] = forecasts(&sample(others)?);
+            is_better = of_learned.bytes_per_series < of_adopted.bytes_per_series;
+        }
+        Ok(if is_better { (learned, of_learned) } else { (of_inputs, of_adopted) })
     }
 }
 

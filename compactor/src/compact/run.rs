@@ -81,9 +81,7 @@ pub(crate) fn run<E: From<CompactError>>(
         Planning::Adopted => merged.adopt(Choice::OfInputs)?,
         Planning::Sampled => {
             let plain = merged.adopt(Choice::Plain)?;
-            // A bound for any plan: no keyset has more columns than keys.
-            memory::check(memory.saturating_add(memory::translation(&plain)), options)?;
-            let (adopted, forecast) = merged.learn(&plain, &filter, planned_series)?;
+            let (adopted, forecast) = merged.learn(&plain, &filter, planned_series, watch)?;
             let annotations = &mut merged_meta.annotations;
             let place = annotations.partition_point(|(key, _)| key.as_str() < PLAN_KEY);
             annotations.insert(place, (PLAN_KEY.to_owned(), forecast.to_string()));

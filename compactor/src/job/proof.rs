@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chronoxide_format::metadata::{MetricMetadata, MetricSet};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
-use chronoxide_reader::{Block, OpenError};
+use chronoxide_reader::{Block, OpenError, PLAN_KEY};
 
 use crate::compact::check_memory;
 use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer, PLANNED_SERIES, SCRATCH_MEMORY};
@@ -155,7 +155,9 @@ impl Stated {
     fn read(view: &BlockView<'_>) -> chronoxide_format::Result<Self> {
         let copy = view.to_owned_meta()?;
         let meta = copy.meta()?;
-        let user_keys = meta.annotations()?.map(|pair| pair.map(|(key, _)| key.to_owned()));
+        let keys = meta.annotations()?.map(|pair| pair.map(|(key, _)| key.to_owned()));
+        // A forecast is about the plan of one block: outputs do not copy it.
+        let user_keys = keys.filter(|key| key.as_deref() != Ok(PLAN_KEY));
         Ok(Self {
             time: meta.time(),
             window: meta.window(),

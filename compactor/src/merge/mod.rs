@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `symbols` | merges arenas |
 //! | `vocabulary` | merges keys and dictionaries |
-//! | `plans` | chooses the plan that the outputs adopt |
+//! | `plans` | finds the keysets of the outputs, and chooses their plan |
 //! | `sample` | samples rows of the inputs, to learn a plan from |
 //! | `tables` | merges shared tables |
 //! | `lists` | merges lists |
@@ -33,7 +33,7 @@ pub(crate) use keysets::{MergeContext, MergedRows, OpenKeyset, Piece};
 pub(crate) use lists::{MergedLists, MergedPool, PoolReader};
 pub(crate) use plans::{Adopted, Choice, KeysetSource, MergedKeyset, adopt, has_plan};
 pub(crate) use rows::Run;
-pub(crate) use sample::{RowSample, SampledContent};
+pub(crate) use sample::{RowSample, SampledContent, choosing_keys};
 pub(crate) use sharding::{Sharding, cut};
 pub(crate) use symbols::merge as merge_symbols;
 pub(crate) use tables::{MergedTables, MoreRows, keys_of};

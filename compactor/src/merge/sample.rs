@@ -10,6 +10,7 @@ use super::plans::{Adopted, KeysetSource, MergedKeyset};
 use super::translate::{MAX_LEVEL, Translation, TranslationContext};
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
+use crate::progress::{Phase, Watch};
 
 /// Number of sampled rows of a keyset that has more, unless there are very many keysets.
 const MIN_ROWS: usize = 256;
@@ -17,8 +18,7 @@ const MIN_ROWS: usize = 256;
 const SOURCES_PER_THREAD: usize = 2;
 /// Number of levels of a label or a series.
 const LEVELS: usize = MAX_LEVEL as usize + 1;
-/// Maximum factor between the rows that values of a key choose and those that are wanted. Beyond it, each row is chosen
-/// by itself.
+/// Maximum factor between the limit of a sample and the rows that a key chooses. Beyond it, each row is chosen by itself.
 const MAX_SKEW: f64 = 4.0;
 /// Maximum number of samples that are taken because series are in several inputs.
 const MAX_TRIES: usize = 3;
@@ -70,16 +70,17 @@ struct Sources<'a> {
     context: TranslationContext<'a>,
     /// Number of the merged keyset, the keyset of an input, and the plan.
     all: Vec<(usize, &'a KeysetSource, &'a KeysetPlan)>,
+    watch: &'a Watch<'a>,
 }
 
 impl<'a> Sources<'a> {
-    fn new(context: TranslationContext<'a>, adopted: &'a Adopted) -> Self {
+    fn new(context: TranslationContext<'a>, adopted: &'a Adopted, watch: &'a Watch<'a>) -> Self {
         let keysets = adopted.keysets.iter().zip(&adopted.plan.keysets).enumerate();
         // Series whose labels are all dropped have no keys.
         let all = keysets
             .filter(|(_, (keyset, _))| !keyset.keys.is_empty())
             .flat_map(|(number, (keyset, choice))| keyset.sources.iter().map(move |source| (number, source, choice)));
-        Self { context, all: all.collect() }
+        Self { context, all: all.collect(), watch }
     }
 
     /// Counts the series of each keyset by their levels.
@@ -99,6 +100,7 @@ impl<'a> Sources<'a> {
         mut take: impl FnMut(&mut KeysetSample, T),
     ) -> Result<(), CompactError> {
         for batch in self.all.chunks(SOURCES_PER_THREAD * rayon::current_num_threads()) {
+            self.watch.progress(Phase::Tables, 2, 4)?;
             let read = |&(number, source, choice): &(usize, &KeysetSource, &KeysetPlan)| {
                 let result = Translation::new(self.context, source, choice, None)
                     .and_then(|translation| read(&keysets[number], &translation));
@@ -113,7 +115,8 @@ impl<'a> Sources<'a> {
 
 impl RowSample {
     /// Samples at most some `limit` rows, and 256 rows or more of each keyset that has as many, unless there are very
-    /// many keysets. `adopted` and `context` are those of a plain plan.
+    /// many keysets. The first key of `choosing` that a keyset has chooses its rows. `adopted` and `context` are those of
+    /// a plain plan.
     ///
     /// Costs two passes over the lists of the inputs, and more if many series are in several inputs or have one value.
     /// If no series is in several inputs, the rows do not depend on how the series are cut into inputs.
@@ -122,11 +125,12 @@ impl RowSample {
         adopted: &Adopted,
         filter: &Filter,
         limit: usize,
+        choosing: &[u32],
+        watch: &Watch<'_>,
     ) -> Result<Self, CompactError> {
-        let sources = Sources::new(context, adopted);
-        let ranking = choosing_keys(&adopted.keysets, context.vocabulary);
+        let sources = Sources::new(context, adopted, watch);
         let mut keysets: Vec<KeysetSample> =
-            adopted.keysets.iter().map(|keyset| KeysetSample::new(&keyset.keys, &ranking)).collect();
+            adopted.keysets.iter().map(|keyset| KeysetSample::new(&keyset.keys, choosing)).collect();
         sources.count(&mut keysets, filter)?;
         let mut sample = Self { keysets, level: 0 };
         if sample.is_skewed(limit) {
@@ -228,10 +232,10 @@ impl RowSample {
 }
 
 impl KeysetSample {
-    fn new(keys: &[u32], ranking: &[u32]) -> Self {
+    fn new(keys: &[u32], choosing: &[u32]) -> Self {
         Self {
             keys: keys.to_vec(),
-            by: ranking.iter().find_map(|key| keys.binary_search(key).ok()),
+            by: choosing.iter().find_map(|key| keys.binary_search(key).ok()),
             counts: [0; LEVELS],
             level: 0,
             thinned: 0,
@@ -282,7 +286,7 @@ impl KeysetSample {
     }
 }
 
-/// Returns the number of used ones before each.
+/// Returns, for each value, the number of used values before it.
 fn ranks(used: &[bool]) -> Vec<u32> {
     let mut next = 0;
     let rank = |&is_used: &bool| {
@@ -293,7 +297,7 @@ fn ranks(used: &[bool]) -> Vec<u32> {
 }
 
 /// Returns the keys that choose rows, the best first: those of most series, and among them those with most values.
-fn choosing_keys(keysets: &[MergedKeyset], vocabulary: &Vocabulary<'_>) -> Vec<u32> {
+pub(crate) fn choosing_keys(keysets: &[MergedKeyset], vocabulary: &Vocabulary<'_>) -> Vec<u32> {
     let mut series = vec![0_u64; vocabulary.keys.len()];
     for keyset in keysets {
         keyset.keys.iter().for_each(|&key| series[key as usize] += keyset.rows);
