@@ -62,8 +62,8 @@ impl<'a> MergedLabels<'a> {
         }
     }
 
-    /// Learns a plan from a sample of the rows, or takes that of the inputs, unless the outputs will probably be smaller
-    /// with the learned one: by this sample, and by one that another key chose. `plain` has the plain plan.
+    /// Learns a plan from a sample of the rows, or takes that of the inputs, unless the outputs will probably be
+    /// smaller with the learned one: by this sample, and by one that another key chose. `plain` has the plain plan.
     pub(super) fn learn(
         self,
         plain: &Adopted,

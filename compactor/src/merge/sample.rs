@@ -18,7 +18,8 @@ const MIN_ROWS: usize = 256;
 const SOURCES_PER_THREAD: usize = 2;
 /// Number of levels of a label or a series.
 const LEVELS: usize = MAX_LEVEL as usize + 1;
-/// Maximum factor between the limit of a sample and the rows that a key chooses. Beyond it, each row is chosen by itself.
+/// Maximum factor between the limit of a sample and the rows that a key chooses. Beyond it, each row is chosen by
+/// itself.
 const MAX_SKEW: f64 = 4.0;
 /// Maximum number of samples that are taken because series are in several inputs.
 const MAX_TRIES: usize = 3;
@@ -115,8 +116,8 @@ impl<'a> Sources<'a> {
 
 impl RowSample {
     /// Samples at most some `limit` rows, and 256 rows or more of each keyset that has as many, unless there are very
-    /// many keysets. The first key of `choosing` that a keyset has chooses its rows. `adopted` and `context` are those of
-    /// a plain plan.
+    /// many keysets. The first key of `choosing` that a keyset has chooses its rows. `adopted` and `context` are those
+    /// of a plain plan.
     ///
     /// Costs two passes over the lists of the inputs, and more if many series are in several inputs or have one value.
     /// If no series is in several inputs, the rows do not depend on how the series are cut into inputs.
