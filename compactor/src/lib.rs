@@ -18,6 +18,7 @@
 //! | `merge` | merges symbols, dictionaries, tables, lists and rows |
 //! | `row_merger` | merges rows piece by piece, and assigns them to outputs |
 //! | `output` | turns merged rows into blocks |
+//! | `ranks` | new numbers of what is used |
 //! | `remap` | finds the series of the inputs in the outputs |
 //! | `meta` | meta of the outputs |
 //! | `verification` | verifies blocks on all threads |
@@ -51,6 +52,7 @@ mod meta;
 mod options;
 mod output;
 mod progress;
+mod ranks;
 mod remap;
 mod rewrite;
 mod row_merger;

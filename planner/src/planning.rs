@@ -17,13 +17,14 @@ const MAX_ROUNDS: usize = 8;
 pub fn plan(content: &Content) -> (Plan, Factored) {
     let (plan, factored) = drop_what_is_worse(content, learn(content));
     // Learning uses samples and approximate records. These are the bytes that the builder writes.
-    let plain_bytes = factor::plain_bytes(content, factor::dictionary_bytes(content));
-    if bytes(content, &factored) <= plain_bytes {
+    let dictionaries = factor::dictionary_bytes(content);
+    let plain_bytes = factor::plain_bytes(content, dictionaries);
+    if factored.bytes(content, dictionaries) <= plain_bytes {
         return (plan, factored);
     }
     let plan = Plan::plain(content);
     let factored = factor(content, &plan);
-    if bytes(content, &factored) <= plain_bytes {
+    if factored.bytes(content, dictionaries) <= plain_bytes {
         return (plan, factored);
     }
     // Each map pays by itself, but maps also enlarge numbers that all records contain.

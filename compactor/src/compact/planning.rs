@@ -93,11 +93,9 @@ impl<'a> MergedLabels<'a> {
         drop(first);
         // Series that keep their plan need not be translated.
         let mut is_better = of_learned.bytes_per_series < of_adopted.bytes_per_series;
-        if let (true, [_, others @ ..]) = (is_better, &choosing[..])
-            && !others.is_empty()
-        {
+        if is_better && choosing.len() > 1 {
             // Values of one key can show repetitions that all series together do not have.
-            let [of_learned, of_adopted] = forecasts(&sample(others)?);
+            let [of_learned, of_adopted] = forecasts(&sample(&choosing[1..])?);
             is_better = of_learned.bytes_per_series < of_adopted.bytes_per_series;
         }
         Ok(if is_better { (learned, of_learned) } else { (of_inputs, of_adopted) })

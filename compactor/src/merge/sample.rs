@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use bitvec::vec::BitVec;
 use chronoxide_planner::{Content, InternedRows, KeysetPlan, KeysetRows};
 use rayon::prelude::*;
 
@@ -11,6 +12,7 @@ use super::translate::{MAX_LEVEL, Translation, TranslationContext};
 use super::vocabulary::Vocabulary;
 use crate::CompactError;
 use crate::progress::{Phase, Watch};
+use crate::ranks::Ranks;
 
 /// Number of sampled rows of a keyset that has more, unless there are very many keysets.
 const MIN_ROWS: usize = 256;
@@ -198,7 +200,7 @@ impl RowSample {
     }
 
     fn content_from(&self, vocabulary: &Vocabulary<'_>, level: impl Fn(&KeysetSample) -> u32) -> SampledContent {
-        let mut used: Vec<Vec<bool>> = vocabulary.keys.iter().map(|key| vec![false; key.values.len()]).collect();
+        let mut used: Vec<BitVec> = vocabulary.keys.iter().map(|key| BitVec::repeat(false, key.values.len())).collect();
         let (mut numbers, mut keysets) = (Vec::new(), Vec::new());
         for (number, keyset) in self.keysets.iter().enumerate() {
             let least = level(keyset);
@@ -213,19 +215,17 @@ impl RowSample {
             rows.sort_unstable();
             let keys = keyset.keys.clone();
             for row in &rows {
-                keys.iter().zip(*row).for_each(|(&key, &value)| used[key as usize][value as usize] = true);
+                keys.iter().zip(*row).for_each(|(&key, &value)| used[key as usize].set(value as usize, true));
             }
             numbers.push(number);
             keysets.push(KeysetRows { keys, rows: rows.concat() });
         }
         // Numbers of the used values, in the same order.
-        let ranks: Vec<Vec<u32>> = used.iter().map(|used| ranks(used)).collect();
-        let value_counts = used.iter().map(|used| used.iter().filter(|used| **used).count() as u32).collect();
+        let ranks: Vec<Ranks> = used.iter().map(|used| Ranks::new(used)).collect();
+        let value_counts = ranks.iter().map(Ranks::count).collect();
         for keyset in &mut keysets {
             for row in keyset.rows.chunks_exact_mut(keyset.keys.len()) {
-                row.iter_mut()
-                    .zip(&keyset.keys)
-                    .for_each(|(value, &key)| *value = ranks[key as usize][*value as usize]);
+                row.iter_mut().zip(&keyset.keys).for_each(|(value, &key)| *value = ranks[key as usize].get(*value));
             }
         }
         SampledContent { content: Content { value_counts, origins: Vec::new(), keysets }, keysets: numbers }
@@ -285,16 +285,6 @@ impl KeysetSample {
     fn series_from(&self, level: u32) -> u64 {
         self.counts[level as usize..].iter().sum()
     }
-}
-
-/// Returns, for each value, the number of used values before it.
-fn ranks(used: &[bool]) -> Vec<u32> {
-    let mut next = 0;
-    let rank = |&is_used: &bool| {
-        next += u32::from(is_used);
-        next - u32::from(is_used)
-    };
-    used.iter().map(rank).collect()
 }
 
 /// Returns the keys that choose rows, the best first: those of most series, and among them those with most values.

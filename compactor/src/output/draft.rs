@@ -14,9 +14,10 @@ use rayon::prelude::*;
 
 use super::chunk::{Chunk, Uses, waiting_widths};
 use super::rows::OutputRows;
-use super::used::{Ranks, Used};
+use super::used::Used;
 use crate::CompactError;
 use crate::merge::MergeContext;
+use crate::ranks::Ranks;
 
 /// Approximate number of rows that are read, renumbered and packed at a time.
 const GROUP_ROWS: usize = 1 << 17;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use chronoxide_format::write::{BlockBuilder, BuildError};
 use chronoxide_format::{KeyId, SymbolId};
@@ -12,43 +11,7 @@ use roaring::RoaringBitmap;
 
 use super::rows::OutputRows;
 use crate::merge::MergeContext;
-
-/// Maps old numbers to new ones, which have the same order.
-#[derive(Debug)]
-pub(crate) enum Ranks {
-    /// All numbers are used and unchanged; their count.
-    Same(u32),
-    /// New number of each old number, and their count. An unused number has the new number of the next used one.
-    Of(Vec<u32>, u32),
-}
-
-impl Ranks {
-    fn new(used: &BitSlice) -> Self {
-        if used.all() {
-            return Self::Same(used.len() as u32);
-        }
-        let mut next = 0;
-        let ranks = used.iter().by_vals().map(|is_used| {
-            next += u32::from(is_used);
-            next - u32::from(is_used)
-        });
-        let ranks = ranks.collect();
-        Self::Of(ranks, next)
-    }
-
-    pub(crate) fn get(&self, number: u32) -> u32 {
-        match self {
-            Self::Same(_) => number,
-            Self::Of(ranks, _) => ranks[number as usize],
-        }
-    }
-
-    fn count(&self) -> u32 {
-        match self {
-            Self::Same(count) | Self::Of(_, count) => *count,
-        }
-    }
-}
+use crate::ranks::Ranks;
 
 /// Everything that an output uses.
 pub(crate) struct Used {
