@@ -42,7 +42,6 @@ pub(super) struct MergedLabels<'a> {
     pub changes: &'a KeyChanges,
     /// Labels that are added to all series of each input: keys and value codes.
     pub lifted: &'a [Vec<(u32, u32)>],
-    pub rows: &'a AllLabelRows<'a>,
 }
 
 impl<'a> MergedLabels<'a> {
@@ -51,14 +50,17 @@ impl<'a> MergedLabels<'a> {
         adopt(self.inputs, self.metas, self.vocabulary, self.changes, self.lifted, choice)
     }
 
-    pub(super) fn context(self, adopted: &'a Adopted) -> TranslationContext<'a> {
+    pub(super) fn context<'b>(self, adopted: &'b Adopted, labels: &'b AllLabelRows<'b>) -> TranslationContext<'b>
+    where
+        'a: 'b,
+    {
         TranslationContext {
             inputs: self.inputs,
             vocabulary: self.vocabulary,
             plan: &adopted.plan,
             parts: &adopted.parts,
             changes: self.changes,
-            labels: self.rows,
+            labels,
         }
     }
 
@@ -67,13 +69,15 @@ impl<'a> MergedLabels<'a> {
     pub(super) fn learn(
         self,
         plain: &Adopted,
+        labels: &AllLabelRows<'_>,
         filter: &Filter,
         planned_series: u32,
         watch: &Watch<'_>,
     ) -> Result<(Adopted, Forecast), CompactError> {
         let most = sampled_series(planned_series) as usize;
         let choosing = choosing_keys(&plain.keysets, self.vocabulary);
-        let sample = |choosing: &[u32]| RowSample::new(self.context(plain), plain, filter, most, choosing, watch);
+        let context = self.context(plain, labels);
+        let sample = |choosing: &[u32]| RowSample::new(context, plain, filter, most, choosing, watch);
         let first = sample(&choosing)?;
         watch.progress(Phase::Tables, 2, 4)?;
         let learned = {

@@ -74,14 +74,14 @@ pub(crate) fn run<E: From<CompactError>>(
         vocabulary: &vocabulary,
         changes: &changes,
         lifted: &lifted.codes(&vocabulary),
-        rows: &AllLabelRows::new(inputs, &vocabulary),
     };
+    let labels = AllLabelRows::new(inputs, &vocabulary);
     let adopted = match planning {
         Planning::Plain | Planning::Whole => merged.adopt(Choice::Plain)?,
         Planning::Adopted => merged.adopt(Choice::OfInputs)?,
         Planning::Sampled => {
             let plain = merged.adopt(Choice::Plain)?;
-            let (adopted, forecast) = merged.learn(&plain, &filter, planned_series, watch)?;
+            let (adopted, forecast) = merged.learn(&plain, &labels, &filter, planned_series, watch)?;
             let annotations = &mut merged_meta.annotations;
             let place = annotations.partition_point(|(key, _)| key.as_str() < PLAN_KEY);
             annotations.insert(place, (PLAN_KEY.to_owned(), forecast.to_string()));
@@ -89,19 +89,22 @@ pub(crate) fn run<E: From<CompactError>>(
         }
     };
     memory::check(memory.saturating_add(memory::translation(&adopted)), options)?;
-    let context = merged.context(&adopted);
+    let context = merged.context(&adopted, &labels);
     let tables = MergedTables::merge(inputs, &vocabulary, &adopted, &more_rows(context, &adopted)?)?;
     watch.progress(Phase::Tables, 3, 4)?;
     let lists = MergedLists::merge(inputs, &vocabulary, &adopted, &tables)?;
     let table_masks = if filter.keeps_all() { Vec::new() } else { filter.table_masks(&adopted.plan, &tables) };
-    let merging = MergeContext {
-        context,
+    // After the rows are merged, only remaps need labels of inputs: they are unpacked again for them.
+    let labels_for_remaps = AllLabelRows::new(inputs, &vocabulary);
+    let publishing = MergeContext {
+        context: merged.context(&adopted, &labels_for_remaps),
         keysets: &adopted.keysets,
         tables: &tables,
         lists: &lists,
         filter: &filter,
         table_masks: &table_masks,
     };
+    let merging = MergeContext { context, ..publishing };
     watch.progress(Phase::Tables, 4, 4)?;
     summary.timings.add(Phase::Tables, started.elapsed());
 
@@ -110,10 +113,8 @@ pub(crate) fn run<E: From<CompactError>>(
     let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && lifted.is_empty() && is_one_output;
     let with_codes = matches!(planning, Planning::Adopted | Planning::Sampled) || !is_all_used;
     let merged = MergedOutputs::merge(&merging, &adopted, options, with_codes, spool, watch)?;
+    drop(labels);
     lists.forget_unions();
-    if publish_remap.is_none() {
-        tables.forget_values();
-    }
     summary.timings.add(Phase::Rows, started.elapsed());
 
     summary.count(&merged, verified.series_count);
@@ -127,7 +128,7 @@ pub(crate) fn run<E: From<CompactError>>(
     let planner_version = if replan { Layout::Factored.planner_version() } else { adopted.planner_version };
     let meta = BlockMeta { planner_version, metrics, ..merged_meta };
     let publication = Publication {
-        merging: &merging,
+        merging: &publishing,
         options,
         meta: &meta,
         contents: spool.contents(),

@@ -1,7 +1,5 @@
 //! Merges shared tables, from the dictionaries upwards.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
-
 use chronoxide_format::TableId;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::{BlockView, Domain, Table};
@@ -20,21 +18,36 @@ pub(crate) struct MergedTable {
     pub rows: Vec<u32>,
     /// Product of the label fingerprints of each row.
     pub fingerprints: Vec<Fingerprint>,
-    /// Keys of the labels, increasing.
-    pub keys: Vec<u32>,
-    /// Rows as values of the keys; only for tables in which rows are looked up, and until they are forgotten.
-    by_values: RwLock<Option<InternedRows>>,
+    /// Columns, and the places of their values among those of all keys of the table, increasing.
+    columns: Vec<(Part, Vec<usize>)>,
+    /// Number of the first row with each code of the first column, and the number of rows.
+    starts: Vec<u32>,
 }
 
 impl MergedTable {
-    /// Returns the number of the row with these values of the keys, if rows are looked up in this table.
-    pub(crate) fn find(&self, values: &[u32]) -> Option<u32> {
-        self.by_values().as_ref().and_then(|known| known.find(values))
+    /// Returns the number of a row.
+    fn position(&self, row: &[u32]) -> Option<u32> {
+        let first = *row.first()? as usize;
+        let (start, end) = (*self.starts.get(first)? as usize, *self.starts.get(first + 1)? as usize);
+        let width = row.len();
+        let of_first = self.rows.get(start * width..end * width)?;
+        let (mut low, mut high) = (0, end - start);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if &of_first[middle * width..(middle + 1) * width] < row { low = middle + 1 } else { high = middle }
+        }
+        (of_first.get(low * width..(low + 1) * width)? == row).then_some((start + low) as u32)
     }
+}
 
-    fn by_values(&self) -> RwLockReadGuard<'_, Option<InternedRows>> {
-        self.by_values.read().unwrap_or_else(PoisonError::into_inner)
+/// Returns the number of the first row with each code of the first column, and the number of rows.
+fn starts(rows: &[u32], width: usize) -> Vec<u32> {
+    let mut starts = vec![0];
+    for (number, row) in (0..).zip(rows.chunks_exact(width)) {
+        starts.resize(row[0] as usize + 1, number);
     }
+    starts.push((rows.len() / width) as u32);
+    starts
 }
 
 /// All merged shared tables, and maps from rows of the inputs to their rows.
@@ -105,10 +118,21 @@ impl MergedTables {
         }
     }
 
-    /// Frees the memory that only translations need: rows cannot be looked up by their values any more.
-    pub(crate) fn forget_values(&self) {
-        for table in &self.tables {
-            *table.by_values.write().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Returns the number of the row of a table with these values of its keys.
+    pub(crate) fn find(&self, table: usize, values: &[u32]) -> Option<u32> {
+        let table = &self.tables[table];
+        let mut row = Vec::with_capacity(table.columns.len());
+        for (part, places) in &table.columns {
+            row.push(self.find_part(*part, places, values)?);
+        }
+        table.position(&row)
+    }
+
+    /// Returns the code of a column whose values are at `places` of `values`.
+    fn find_part(&self, part: Part, places: &[usize], values: &[u32]) -> Option<u32> {
+        match part {
+            Part::Key(_) => Some(values[places[0]]),
+            Part::Table(table) => self.find(table, &places.iter().map(|&place| values[place]).collect::<Vec<u32>>()),
         }
     }
 
@@ -169,7 +193,10 @@ impl MergedTables {
             }
         }
         let keys = keys_of(&adopted.plan, number);
-        let added = self.rows_of_values(parts, &keys, more, &adopted.plan);
+        let place = |key: u32| keys.binary_search(&key).unwrap_or_default();
+        let places = |part: Part| keys_of_part(&adopted.plan, part).into_iter().map(place).collect();
+        let table_columns: Vec<(Part, Vec<usize>)> = parts.iter().map(|&part| (part, places(part))).collect();
+        let added = self.rows_of_values(&table_columns, more);
         let all = sources.iter().map(|(_, _, rows)| rows).chain([&added]);
         // The sources are sorted runs, which a stable sort merges.
         let mut rows: Vec<&[u32]> = all.flat_map(|rows| rows.chunks_exact(width)).collect();
@@ -190,11 +217,8 @@ impl MergedTables {
 
         let columns: Vec<&[Fingerprint]> = parts.iter().map(|&part| self.fingerprints(vocabulary, part)).collect();
         let fingerprints = rows.chunks_exact(width).map(|row| product(&columns, row)).collect();
-        let mut table = MergedTable { rows, fingerprints, keys, by_values: RwLock::default() };
-        if more.rows().len() > 0 {
-            table.by_values = RwLock::new(Some(self.by_values(parts, &table)));
-        }
-        Ok((table, maps))
+        let starts = starts(&rows, width);
+        Ok((MergedTable { rows, fingerprints, columns: table_columns, starts }, maps))
     }
 
     /// Returns the rows of an input's table in the codes of the outputs.
@@ -217,54 +241,16 @@ impl MergedTables {
     }
 
     /// Converts rows from values of keys to the codes of a table's columns, and sorts them.
-    fn rows_of_values(&self, parts: &[Part], keys: &[u32], more: &InternedRows, plan: &Plan) -> Vec<u32> {
-        let place = |key: u32| keys.binary_search(&key).unwrap_or_default();
-        let places: Vec<Vec<usize>> =
-            parts.iter().map(|&part| keys_of_part(plan, part).into_iter().map(place).collect()).collect();
-        let mut values = Vec::new();
-        let mut rows: Vec<Vec<u32>> = Vec::new();
-        for row in more.rows() {
-            let code = |(&part, places): (&Part, &Vec<usize>)| match part {
-                Part::Key(_) => row[places[0]],
-                Part::Table(table) => {
-                    values.clear();
-                    values.extend(places.iter().map(|&place| row[place]));
-                    self.tables[table].find(&values).expect("tables below have the rows of those above")
-                }
+    fn rows_of_values(&self, columns: &[(Part, Vec<usize>)], more: &InternedRows) -> Vec<u32> {
+        let mut rows: Vec<Vec<u32>> = Vec::with_capacity(more.rows().len());
+        for values in more.rows() {
+            let code = |(part, places): &(Part, Vec<usize>)| {
+                self.find_part(*part, places, values).expect("tables below have the rows of those above")
             };
-            rows.push(parts.iter().zip(&places).map(code).collect());
+            rows.push(columns.iter().map(code).collect());
         }
         rows.sort_unstable();
         rows.concat()
-    }
-
-    /// Returns the rows of a table as values of its keys.
-    fn by_values(&self, parts: &[Part], table: &MergedTable) -> InternedRows {
-        let mut known = InternedRows::new(table.keys.len());
-        for row in table.rows.chunks_exact(parts.len()) {
-            known.intern(&self.values(parts, row));
-        }
-        known
-    }
-
-    /// Returns the values of a row, in the order of their keys.
-    fn values(&self, parts: &[Part], row: &[u32]) -> Vec<u32> {
-        let mut values: Vec<(u32, u32)> = Vec::new();
-        for (&part, &code) in parts.iter().zip(row) {
-            match part {
-                Part::Key(key) => values.push((key, code)),
-                Part::Table(number) => {
-                    let table = &self.tables[number];
-                    let by_values = table.by_values();
-                    let known = by_values.as_ref().and_then(|known| known.rows().nth(code as usize));
-                    values.extend(
-                        table.keys.iter().copied().zip(known.expect("tables below have it too").iter().copied()),
-                    );
-                }
-            }
-        }
-        values.sort_unstable();
-        values.into_iter().map(|(_, code)| code).collect()
     }
 }
 

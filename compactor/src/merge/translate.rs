@@ -1,12 +1,13 @@
 //! Translates series of an input that are factored differently, or rewritten, into the columns of the outputs.
 
 use std::collections::BTreeMap;
-use std::ops::{Mul, Range};
+use std::ops::Mul;
 use std::sync::OnceLock;
 
+use chronoxide_format::bits::{BitWriter, Bits, width};
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::view::{BlockView, Domain, Keyset};
-use chronoxide_format::{Result, TableId};
+use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
+use chronoxide_format::{Result, Rule, TableId};
 use chronoxide_planner::{InternedRows, KeysetPlan, Part, Plan};
 
 use super::filter::{Fate, Filter, Mask};
@@ -26,17 +27,51 @@ const ROWS_AT_ONCE: usize = 1 << 10;
 
 /// Rows of an input's dictionary or inner table as labels.
 #[derive(Clone, Copy, Debug)]
-struct LabelRows<'a> {
-    /// Keys of the labels, increasing.
-    keys: &'a [u32],
-    /// Value of each key, row after row.
-    values: &'a [u32],
+enum LabelRows<'a> {
+    /// The key of a dictionary, and the merged value code of each of its values.
+    Dictionary {
+        key: &'a u32,
+        codes: &'a [u32],
+    },
+    Inner(&'a InnerRows),
 }
 
-/// Label rows of an inner table.
+impl<'a> LabelRows<'a> {
+    /// Returns the keys of the labels, increasing.
+    fn keys(&self) -> &'a [u32] {
+        match self {
+            Self::Dictionary { key, .. } => std::slice::from_ref(*key),
+            Self::Inner(rows) => &rows.keys,
+        }
+    }
+
+    /// Returns the value code of the key at `place` in a row.
+    fn value(&self, row: u32, place: usize) -> u32 {
+        match self {
+            Self::Dictionary { codes, .. } => codes[row as usize],
+            Self::Inner(rows) => rows.value(row, place),
+        }
+    }
+}
+
+/// Label rows of an inner table: a value code for each key, row after row, without gaps. They are most of what
+/// translations keep in memory, so each takes the bits that it needs.
+#[derive(Debug)]
 struct InnerRows {
     keys: Vec<u32>,
-    values: Vec<u32>,
+    /// Start and width of the field of each key in the bits of a row.
+    fields: Vec<(u64, u32)>,
+    row_bits: u64,
+    bytes: Vec<u8>,
+}
+
+impl InnerRows {
+    fn value(&self, row: u32, place: usize) -> u32 {
+        let (start, width) = self.fields[place];
+        let bit = u64::from(row) * self.row_bits + start;
+        let value = Bits::new(&self.bytes, Rule::TableExtent).get(bit, width);
+        value.expect("a row of the table") as u32
+    }
 }
 
 /// Label rows of all tables of all inputs, made on first use.
@@ -56,11 +91,11 @@ impl<'a> AllLabelRows<'a> {
     fn rows(&self, input: usize, table: TableId) -> Result<LabelRows<'_>> {
         let (keys, codes) = (&self.vocabulary.key_maps[input], &self.vocabulary.code_maps[input]);
         let number = table.0 as usize;
-        if let (Some(key), Some(values)) = (keys.get(number), codes.get(number)) {
-            return Ok(LabelRows { keys: std::slice::from_ref(key), values });
+        if let (Some(key), Some(codes)) = (keys.get(number), codes.get(number)) {
+            return Ok(LabelRows::Dictionary { key, codes });
         }
         let inner = self.inner[input][number - keys.len()].get_or_init(|| self.make(input, table));
-        inner.as_ref().map(|InnerRows { keys, values }| LabelRows { keys, values }).map_err(|error| *error)
+        inner.as_ref().map(LabelRows::Inner).map_err(|error| *error)
     }
 
     fn make(&self, input: usize, table: TableId) -> Result<InnerRows> {
@@ -71,27 +106,29 @@ impl<'a> AllLabelRows<'a> {
                 behind.push(self.rows(input, table)?);
             }
         }
-        let mut rows = Vec::new();
-        stored.push_codes(0..stored.row_count(), &mut rows)?;
-        let keys = behind.iter().flat_map(|rows| rows.keys.iter().copied());
-        let mut order: Vec<(u32, usize)> = keys.zip(0..).collect();
-        order.sort_unstable();
-        let mut values = Vec::with_capacity(rows.len() / behind.len() * order.len());
-        let mut of_row = Vec::with_capacity(order.len());
-        for row in rows.chunks_exact(behind.len()) {
-            of_row.clear();
-            for (rows, &code) in behind.iter().zip(row) {
-                of_row.extend_from_slice(rows.row(code));
-            }
-            values.extend(order.iter().map(|&(_, place)| of_row[place]));
+        // Key, column and place in the rows behind the column.
+        let mut labels: Vec<(u32, usize, usize)> = Vec::new();
+        for (column, rows) in behind.iter().enumerate() {
+            labels.extend((0..).zip(rows.keys()).map(|(place, &key)| (key, column, place)));
         }
-        Ok(InnerRows { keys: order.iter().map(|&(key, _)| key).collect(), values })
-    }
-}
-
-impl LabelRows<'_> {
-    fn row(&self, number: u32) -> &[u32] {
-        &self.values[number as usize * self.keys.len()..(number as usize + 1) * self.keys.len()]
+        labels.sort_unstable();
+        let mut fields = Vec::with_capacity(labels.len());
+        let mut row_bits = 0;
+        for &(key, ..) in &labels {
+            let values = self.vocabulary.keys[key as usize].labels.len() as u64;
+            let width = width(values.saturating_sub(1));
+            fields.push((row_bits, width));
+            row_bits += u64::from(width);
+        }
+        let mut writer = BitWriter::new();
+        for_each_row(&stored, |_, row| {
+            for (&(_, column, place), &(_, width)) in labels.iter().zip(&fields) {
+                writer.push(behind[column].value(row[column], place).into(), width);
+            }
+            Ok(())
+        })?;
+        let keys = labels.into_iter().map(|(key, ..)| key).collect();
+        Ok(InnerRows { keys, fields, row_bits, bytes: writer.finish() })
     }
 }
 
@@ -249,14 +286,14 @@ impl<'a> Translation<'a> {
             parts.push(context.parts[source.input][behind.0 as usize]);
             codes.push(tables.map_or(&[][..], |tables| tables.codes(context.vocabulary, source.input, behind)));
         }
-        let mut own_keys: Vec<u32> = columns.iter().flat_map(|rows| rows.keys).copied().collect();
+        let mut own_keys: Vec<u32> = columns.iter().flat_map(LabelRows::keys).copied().collect();
         own_keys.sort_unstable();
 
         let place = |key: u32| {
             let found = columns
                 .iter()
                 .enumerate()
-                .find_map(|(column, rows)| Some((column, rows.keys.binary_search(&key).ok()?)));
+                .find_map(|(column, rows)| Some((column, rows.keys().binary_search(&key).ok()?)));
             found.expect("the keys of a keyset are those of its columns")
         };
         let leaf = |key: u32| {
@@ -309,11 +346,10 @@ impl<'a> Translation<'a> {
                 });
             }
         };
-        let rows = 0..self.keyset.table().row_count();
         if needs_series {
-            self.for_each_series(rows, add)
+            self.for_each_series(add)
         } else {
-            self.for_each_row(rows, |_, codes| {
+            for_each_row(&self.keyset.table(), |_, codes| {
                 add(codes);
                 Ok(())
             })
@@ -337,7 +373,7 @@ impl<'a> Translation<'a> {
         let mut row = Vec::with_capacity(self.targets.len());
         let mut remembered: Vec<Remembered> = self.targets.iter().map(Remembered::for_target).collect();
         let possible = filter.keys_mask(&self.own_keys);
-        self.for_each_series(0..self.keyset.table().row_count(), |codes| {
+        self.for_each_series(|codes| {
             row.clear();
             let fate = self.fate(codes, filter, possible);
             if fate != Fate::Kept {
@@ -355,7 +391,7 @@ impl<'a> Translation<'a> {
                     Target::Label(leaf) => self.value(leaf, codes),
                     Target::Row(target) => remembered.get(target, codes, || {
                         self.values(&target.leaves, codes, &mut values);
-                        tables.tables[target.table].find(&values).expect("the table has been given this row")
+                        tables.find(target.table, &values).expect("the table has been given this row")
                     }),
                 });
             }
@@ -374,24 +410,24 @@ impl<'a> Translation<'a> {
         filter: &Filter,
         mut each: impl FnMut(u32, &[u32]),
     ) -> Result<()> {
-        let level = |codes: &[u32]| match by {
-            Some(column) => {
-                let value = self.label(&self.targets[column], codes);
-                level(self.vocabulary.keys[keys[column] as usize].labels[value as usize])
-            }
-            None => self.level_of_labels(keys, codes),
+        let product = |columns: &[usize], codes: &[u32]| {
+            let label = |&column: &usize| self.label_fingerprint(keys[column], &self.targets[column], codes);
+            columns.iter().map(label).fold(Fingerprint::ONE, Mul::mul)
         };
-        // Most lists need not be read if all series of a row have one level.
-        let is_of_row = by.is_some_and(|column| !self.targets[column].needs(self.list_column));
+        // Labels that all series of a row have are read once.
+        let columns = by.map_or(0..self.targets.len(), |column| column..column + 1);
+        let (of_series, of_row): (Vec<usize>, Vec<usize>) =
+            columns.partition(|&column| self.targets[column].needs(self.list_column));
         let mut members = Vec::new();
         let possible = filter.keys_mask(&self.own_keys);
-        self.for_each_row(0..self.keyset.table().row_count(), |number, codes| {
-            let of_row = is_of_row.then(|| level(codes));
-            if of_row.is_some_and(|level| level < least) {
+        for_each_row(&self.keyset.table(), |number, codes| {
+            let row = product(&of_row, codes);
+            // Most lists need not be read if all series of a row have one level.
+            if of_series.is_empty() && level(row) < least {
                 return Ok(());
             }
             self.for_each_series_of(number, codes, &mut members, |codes| {
-                let level = of_row.unwrap_or_else(|| level(codes));
+                let level = level(row * product(&of_series, codes));
                 if level >= least && self.fate(codes, filter, possible) == Fate::Kept {
                     each(level, codes);
                 }
@@ -401,10 +437,12 @@ impl<'a> Translation<'a> {
 
     /// Returns the level of the labels of a series in the outputs. Needs a plain plan for the keys `keys`.
     pub(crate) fn level_of_labels(&self, keys: &[u32], codes: &[u32]) -> u32 {
-        let label = |(&key, target): (&u32, &Target<'_>)| {
-            self.vocabulary.keys[key as usize].labels[self.label(target, codes) as usize]
-        };
+        let label = |(&key, target): (&u32, &Target<'_>)| self.label_fingerprint(key, target, codes);
         level(keys.iter().zip(&self.targets).map(label).fold(Fingerprint::ONE, Mul::mul))
+    }
+
+    fn label_fingerprint(&self, key: u32, target: &Target<'_>, codes: &[u32]) -> Fingerprint {
+        self.vocabulary.keys[key as usize].labels[self.label(target, codes) as usize]
     }
 
     /// Appends the labels of a series. Needs a plan whose columns are keys.
@@ -415,7 +453,7 @@ impl<'a> Translation<'a> {
     /// Returns the value code of a column that is a label.
     fn label(&self, target: &Target<'_>, codes: &[u32]) -> u32 {
         match target {
-            Target::Same { column, .. } => self.columns[*column].row(codes[*column])[0],
+            Target::Same { column, .. } => self.columns[*column].value(codes[*column], 0),
             Target::Label(leaf) => self.value(leaf, codes),
             Target::Row(target) => self.value(&target.leaves[0], codes),
         }
@@ -461,23 +499,10 @@ impl<'a> Translation<'a> {
         Ok(Translated { run, tally })
     }
 
-    fn for_each_row(&self, rows: Range<u32>, mut each: impl FnMut(u32, &mut [u32]) -> Result<()>) -> Result<()> {
-        let table = self.keyset.table();
-        let mut codes = Vec::new();
-        for first in rows.clone().step_by(ROWS_AT_ONCE) {
-            codes.clear();
-            table.push_codes(first..rows.end.min(first.saturating_add(ROWS_AT_ONCE as u32)), &mut codes)?;
-            for (row, codes) in (first..).zip(codes.chunks_exact_mut(self.columns.len())) {
-                each(row, codes)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Calls `each` with the codes of each series in the input's columns; the list column holds the member.
-    fn for_each_series(&self, rows: Range<u32>, mut each: impl FnMut(&[u32])) -> Result<()> {
+    fn for_each_series(&self, mut each: impl FnMut(&[u32])) -> Result<()> {
         let mut members = Vec::new();
-        self.for_each_row(rows, |row, codes| self.for_each_series_of(row, codes, &mut members, &mut each))
+        for_each_row(&self.keyset.table(), |row, codes| self.for_each_series_of(row, codes, &mut members, &mut each))
     }
 
     /// Calls `each` for the series of a row. `codes` has the codes of the row, and `members` keeps its capacity.
@@ -513,7 +538,7 @@ impl<'a> Translation<'a> {
     fn value(&self, leaf: &Leaf, codes: &[u32]) -> u32 {
         match leaf {
             Leaf::Own { column, place, renamed } => {
-                let value = self.columns[*column].row(codes[*column])[*place];
+                let value = self.columns[*column].value(codes[*column], *place);
                 renamed.as_ref().map_or(value, |renamed| renamed[value as usize])
             }
             Leaf::Constant(code) => *code,
@@ -524,6 +549,20 @@ impl<'a> Translation<'a> {
         values.clear();
         values.extend(leaves.iter().map(|leaf| self.value(leaf, codes)));
     }
+}
+
+/// Calls `each` with the number and the codes of each row of a table.
+fn for_each_row(table: &Table<'_, '_>, mut each: impl FnMut(u32, &mut [u32]) -> Result<()>) -> Result<()> {
+    let (rows, width) = (table.row_count(), table.column_count() as usize);
+    let mut codes = Vec::new();
+    for first in (0..rows).step_by(ROWS_AT_ONCE) {
+        codes.clear();
+        table.push_codes(first..rows.min(first.saturating_add(ROWS_AT_ONCE as u32)), &mut codes)?;
+        for (row, codes) in (first..).zip(codes.chunks_exact_mut(width)) {
+            each(row, codes)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the level of a label or a series: half of them have 0, a quarter 1, and so on.
