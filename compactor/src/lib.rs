@@ -63,6 +63,7 @@ pub use chronoxide_reader::REMAP_EXTENSION;
 pub use compact::{Compacted, Summary};
 pub use compaction::{Compaction, CompactionError, PLANNED_SERIES, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
+pub use memory::LEAST_MEMORY;
 pub use options::{AnnotationPolicy, CompactOptions, Shards};
 pub use output::Draft;
 pub use progress::{NoObserver, Observer, Phase, Timings};

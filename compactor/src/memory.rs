@@ -1,27 +1,41 @@
-//! Estimates the memory of a compaction from the catalogues of its inputs, before it begins.
+//! Estimates the memory of a compaction: from the catalogues of its inputs before it begins, and from what is merged
+//! before each further step. Estimates are approximate maxima in bytes. Pages of mapped files are not counted: the
+//! system can drop them.
 
+use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::layout::SectionKind;
-use chronoxide_format::view::{BlockView, Keyset};
+use chronoxide_format::view::{BlockView, Keyset, Table};
 use chronoxide_format::{KeyId, TableId};
 use chronoxide_planner::KeysetPlan;
 
 use crate::compact::{Planning, sampled_series};
-use crate::merge::{Adopted, MergedKeyset};
+use crate::merge::{Adopted, MergedKeyset, MergedLists, MergedTables, MoreRows, Vocabulary};
 use crate::{CompactError, CompactOptions, SCRATCH_MEMORY};
 
-/// Memory per symbol: position in the input arena, two remap entries, hash, and end offset in the output.
-const SYMBOL: u64 = 64;
-/// Memory per value: old and new number, fingerprint in the merge and in the builder, entries in sets.
-const VALUE: u64 = 56;
-/// Memory per row of a shared table, besides its codes: as per value.
-const ROW: u64 = 56;
-/// Memory per code of a row of a shared table: read, translated, sorted, and written.
-const CODE: u64 = 24;
-/// Memory per list: end, fingerprint and entry in a hash table, for itself and for its union with others, and the set
-/// of united lists with its union and overlap.
-const LIST: u64 = 160;
-/// Memory per member of a list, encoded: in a list, in a union, in the lists of the output, and packed.
-const MEMBER: u64 = 12;
+/// Memory per symbol of an input while arenas are merged: two references, and two positions in the merged symbols.
+const INPUT_SYMBOL: u64 = 40;
+/// Memory per value of an input while dictionaries are merged: symbol, merged code, and two positions in the sort.
+const INPUT_VALUE: u64 = 16;
+/// Memory per merged symbol: reference, new number, hash, and end in the output.
+const SYMBOL: u64 = 48;
+/// Memory per merged value: symbol, fingerprint, new number, and all of them again in the output.
+const VALUE: u64 = 48;
+/// Memory per row of an input's shared table while tables are merged: reference in the sort, and merged row.
+const INPUT_ROW: u64 = 20;
+/// Memory per code of such a row: in the codes of the outputs.
+const INPUT_CODE: u64 = 4;
+/// Memory per merged row of a shared table: fingerprint, new number, and fingerprint in the output.
+const ROW: u64 = 40;
+/// Memory per code of a merged row: in the merged table, in the output, and packed.
+const CODE: u64 = 10;
+/// Memory per additional row of a shared table, besides its codes: entry in a hash table, and vector.
+const MORE_ROW: u64 = 40;
+/// Memory per list: end, fingerprint, entry in a hash table, and merged number.
+const LIST: u64 = 40;
+/// Memory per list of an output: position in the sort, two numbers, end, and properties in the builder.
+const OUTPUT_LIST: u64 = 72;
+/// Memory per byte of encoded lists in an output: encoded again, and packed.
+const OUTPUT_LIST_BYTE: u64 = 2;
 /// Memory per code of a planned row: read, sorted, factored, packed.
 const PLANNED: u64 = 16;
 /// Memory per code of a sampled row: read from several inputs, in the sample, the content that a plan is learned from,
@@ -34,13 +48,16 @@ const METRIC_TEXT: u64 = 4;
 /// Memory of rows that are being merged, and of the program.
 const WORK: u64 = 96 << 20;
 
+/// Memory that every merge to a file needs, as [`CompactOptions::memory_limit`] counts it, in bytes.
+pub const LEAST_MEMORY: usize = WORK as usize + SCRATCH_MEMORY;
+
 /// Memory per translated series, besides its codes: position in the sort, and overlap.
 const TRANSLATED: u64 = 48;
 
 /// Memory per series of a remap, besides its codes: target, and the candidate encodings.
 const REMAPPED: u64 = 120;
 
-/// Refuses a merge that could exceed the memory limit.
+/// Refuses a merge that could exceed the memory limit. A later step may find that it needs more than an earlier one.
 pub(crate) fn check(needed: u64, options: &CompactOptions) -> Result<(), CompactError> {
     match options.memory_limit.map(|limit| limit as u64) {
         Some(limit) if needed > limit => Err(CompactError::Memory { needed, limit }),
@@ -48,31 +65,116 @@ pub(crate) fn check(needed: u64, options: &CompactOptions) -> Result<(), Compact
     }
 }
 
-/// Returns the approximate maximum of bytes for translating a keyset, whose rows change their order and are sorted.
+/// Returns the memory for translating a keyset, whose rows change their order and are sorted.
 pub(crate) fn translation(adopted: &Adopted) -> u64 {
     let of_keyset =
         |(keyset, choice): (&MergedKeyset, &KeysetPlan)| translated_bytes(keyset.translated, choice.width() as u64);
     adopted.keysets.iter().zip(&adopted.plan.keysets).map(of_keyset).max().unwrap_or(0)
 }
 
+/// Returns the memory of merged symbols and dictionaries, in the merge and in an output.
+pub(crate) fn vocabulary(vocabulary: &Vocabulary<'_>) -> u64 {
+    let arena: usize = vocabulary.symbols.iter().map(|symbol| symbol.len()).sum();
+    let values: usize = vocabulary.keys.iter().map(|key| key.values.len()).sum();
+    let codes: usize = vocabulary.code_maps.iter().flatten().map(Vec::len).sum();
+    arena as u64 + vocabulary.symbols.len() as u64 * SYMBOL + values as u64 * VALUE + (codes * size_of::<u32>()) as u64
+}
+
+/// Returns the memory of the labels of inner tables' rows, which translations read.
+pub(crate) fn label_rows(
+    inputs: &[BlockView<'_>],
+    vocabulary: &Vocabulary<'_>,
+    adopted: &Adopted,
+) -> Result<u64, CompactError> {
+    let mut is_translated = vec![false; inputs.len()];
+    for source in adopted.keysets.iter().flat_map(|keyset| &keyset.sources).filter(|source| !source.agrees) {
+        is_translated[source.input] = true;
+    }
+    let mut bits = 0_u64;
+    for (input, view) in inputs.iter().enumerate().filter(|&(input, _)| is_translated[input]) {
+        let of_input = inner_tables(view).map(|table| -> chronoxide_format::Result<u64> {
+            let table = table?;
+            let mut of_row = 0;
+            for key in table.keys()? {
+                of_row += u64::from(vocabulary.value_width(vocabulary.key_maps[input][key?.0 as usize]));
+            }
+            Ok(of_row * u64::from(table.row_count()))
+        });
+        for of_table in of_input {
+            bits = bits.saturating_add(of_table.map_err(|source| CompactError::Input { input, source })?);
+        }
+    }
+    Ok(bits / 8)
+}
+
+/// Returns the memory for merging the shared tables of the plan.
+pub(crate) fn merging_tables(
+    inputs: &[BlockView<'_>],
+    adopted: &Adopted,
+    more: &MoreRows,
+) -> Result<u64, CompactError> {
+    let code = size_of::<u32>() as u64;
+    let mut bytes = 0_u64;
+    for (input, view) in inputs.iter().enumerate() {
+        let parts = &adopted.parts[input][view.key_count() as usize..];
+        for (table, part) in inner_tables(view).zip(parts) {
+            let table = table.map_err(|source| CompactError::Input { input, source })?;
+            if part.is_some() {
+                let columns = u64::from(table.column_count());
+                let of_row = INPUT_ROW + INPUT_CODE * columns + size_of::<Fingerprint>() as u64 + code * columns;
+                bytes = bytes.saturating_add(of_row * u64::from(table.row_count()));
+            }
+        }
+    }
+    for rows in more.iter().map(chronoxide_planner::InternedRows::rows) {
+        let count = rows.len() as u64;
+        let codes: u64 = rows.map(|row| row.len() as u64).sum();
+        bytes += count * MORE_ROW + 2 * codes * code;
+    }
+    Ok(bytes)
+}
+
+/// Returns the memory of merged shared tables, in the merge and in an output.
+pub(crate) fn tables(tables: &MergedTables) -> u64 {
+    let (mut rows, mut codes) = (0_u64, 0_u64);
+    for table in &tables.tables {
+        rows += table.fingerprints.len() as u64;
+        codes += table.rows.len() as u64;
+    }
+    rows * ROW + codes * CODE + (tables.mapped_rows() * size_of::<u32>()) as u64
+}
+
+/// Returns the memory of merged lists while rows are merged. Merging rows unites lists and translates others, so there
+/// can be twice as many in the end.
+pub(crate) fn merging_lists(lists: &MergedLists<'_>) -> u64 {
+    let (count, bytes) = lists.len();
+    2 * (count * LIST + bytes)
+}
+
+/// Returns the memory of merged lists in the merge and in an output.
+pub(crate) fn lists(lists: &MergedLists<'_>) -> u64 {
+    let (count, bytes) = lists.len();
+    count * (LIST + OUTPUT_LIST) + bytes * (1 + OUTPUT_LIST_BYTE)
+}
+
 fn translated_bytes(series: u64, width: u64) -> u64 {
     series.saturating_mul(TRANSLATED + 3 * size_of::<u32>() as u64 * width)
 }
 
-/// Returns the approximate maximum of bytes for merging these blocks, without [`translation`].
-pub(crate) fn needed(
+/// Returns the memory that a compaction needs at all its steps. The memory of labels, tables and lists comes to it.
+pub(crate) fn fixed(
     inputs: &[BlockView<'_>],
     options: &CompactOptions,
     planning: Planning,
     planned_series: u32,
 ) -> Result<u64, CompactError> {
-    let mut bytes = WORK + SCRATCH_MEMORY as u64;
+    let mut bytes = LEAST_MEMORY as u64;
     let (mut series, mut codes) = (0, 0_u64);
     // Every keyset may be translated, one at a time.
     let mut translated = 0_u64;
     for (input, view) in inputs.iter().enumerate() {
         let at = |source| CompactError::Input { input, source };
-        bytes = bytes.saturating_add(input_memory(view, options).map_err(at)?);
+        bytes = bytes.saturating_add(of_input(view, options).map_err(at)?);
         let mut largest = 0;
         for keyset in view.keysets() {
             let keyset = keyset.map_err(at)?;
@@ -125,24 +227,31 @@ pub(crate) fn remaps(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     Ok(at_once.fold(series.saturating_mul(size_of::<u32>() as u64), |bytes, &more| bytes.saturating_add(more)))
 }
 
-fn input_memory(view: &BlockView<'_>, options: &CompactOptions) -> chronoxide_format::Result<u64> {
+/// Returns the memory for merging symbols and dictionaries.
+pub(crate) fn merging_labels(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
+    let mut bytes = 0_u64;
+    for (input, view) in inputs.iter().enumerate() {
+        bytes = bytes.saturating_add(u64::from(view.symbols().count()) * INPUT_SYMBOL);
+        for key in (0..view.key_count()).map(KeyId) {
+            let count = view.cardinality(key).map_err(|source| CompactError::Input { input, source })?;
+            bytes = bytes.saturating_add(u64::from(count.unwrap_or_default()) * INPUT_VALUE);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Returns the inner tables of a block.
+fn inner_tables<'v>(view: &'v BlockView<'v>) -> impl Iterator<Item = chronoxide_format::Result<Table<'v, 'v>>> {
+    let numbers = view.key_count()..view.table_count() - view.keyset_count();
+    numbers.map_while(|table| view.table(TableId(table)).transpose())
+}
+
+fn of_input(view: &BlockView<'_>, options: &CompactOptions) -> chronoxide_format::Result<u64> {
     // The view of an archive need not be decoded.
     let packed_len = view.packed_arena()?.map(|packed| packed.arena_len());
     let arena_len = packed_len.unwrap_or(view.symbols().arena().len() as u64);
-    let mut bytes = u64::from(view.symbols().count()) * SYMBOL + arena_len;
     // The decoded arena of an archive; the frame and the section of an archive to write.
-    bytes += arena_len * (u64::from(packed_len.is_some()) + 2 * u64::from(options.archive));
-    for key in (0..view.key_count()).map(KeyId) {
-        bytes += u64::from(view.cardinality(key)?.unwrap_or_default()) * VALUE;
-    }
-    for table in view.key_count()..view.table_count() - view.keyset_count() {
-        let Some(table) = view.table(TableId(table))? else { break };
-        bytes += u64::from(table.row_count()) * (ROW + CODE * u64::from(table.column_count()));
-    }
-    for pool in view.pools() {
-        let pool = pool?;
-        bytes += u64::from(pool.list_count()) * LIST + u64::from(pool.member_count()) * MEMBER;
-    }
+    let mut bytes = arena_len * (u64::from(packed_len.is_some()) + 2 * u64::from(options.archive));
     let metrics = view.sections().find(|section| section.known() == Some(SectionKind::MetricMetadata));
     bytes += metrics.map_or(0, |section| section.length.saturating_mul(METRIC_TEXT));
     for row in view.metric_metadata()?.iter() {

@@ -13,6 +13,7 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow_ipc::writer::StreamWriter;
 use chronoxide_format::view::BlockView;
+use chronoxide_workload::{Format, Options, Workload};
 use parquet::arrow::ArrowWriter;
 
 const MIB: u64 = 1 << 20;
@@ -186,6 +187,38 @@ fn a_file_that_needs_more_is_refused_and_nothing_is_left() {
         assert!(stderr.contains("write several blocks to a folder (--output DIR/)"), "{name}: {stderr}");
         assert!(measured.peak <= 48 * MIB, "{name}: {} bytes", measured.peak);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "{name}: nothing but the capture is there");
+    }
+}
+
+#[test]
+fn a_file_is_merged_from_what_fits_into_the_limit() {
+    const SERIES: u64 = 500_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("capture");
+    let workload = Workload::new(Options { series: SERIES, ..Options::default() }).unwrap();
+    chronoxide_workload::write(&workload, Format::OtlpProto, &mut fs::File::create(&path).unwrap()).unwrap();
+    for archive in [&[][..], &["--archive"]] {
+        let fingerprint = |name: &str, limit: &str| {
+            let output = folder.path().join(name);
+            let arguments = [path.to_str().unwrap(), "-o", output.to_str().unwrap(), "--memory-limit", limit];
+            let measured = run(&[&arguments, archive].concat());
+            let stderr = String::from_utf8_lossy(&measured.output.stderr);
+            assert_eq!(measured.output.status.code(), Some(0), "{limit}: {stderr}");
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "{limit}: only the capture and the block are there");
+            let (bytes, mut arena) = (fs::read(&output).unwrap(), Vec::new());
+            let view = BlockView::open_unpacked(&bytes, &mut arena).unwrap();
+            assert_eq!(u64::from(view.series_count().unwrap()), SERIES);
+            assert_eq!(view.packed_arena().unwrap().is_some(), !archive.is_empty());
+            fs::remove_file(&output).unwrap();
+            let parents = view.meta().unwrap().parents().unwrap().len();
+            (view.verify().unwrap().fingerprint, parents, measured.peak)
+        };
+        let (whole, parents, _) = fingerprint("whole.cx", "4GiB");
+        assert_eq!(parents, 0);
+        let (merged, parents, peak) = fingerprint("merged.cx", "224MiB");
+        assert!(parents > 1, "nothing was cut");
+        assert_eq!(merged, whole);
+        assert!(peak <= 224 * MIB, "{peak} bytes");
     }
 }
 

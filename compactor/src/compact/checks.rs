@@ -12,8 +12,10 @@ use crate::{CompactError, CompactOptions, Rewrite, memory};
 /// Estimates that catalogues of the inputs allow.
 pub(super) struct Estimate {
     pub planning: Planning,
-    /// Bytes of memory that the compaction needs at most.
-    pub memory: u64,
+    /// Bytes of memory that all steps need at most, besides labels, tables and lists.
+    pub fixed: u64,
+    /// Bytes of memory for merging labels.
+    pub labels: u64,
 }
 
 impl Estimate {
@@ -35,7 +37,13 @@ impl Estimate {
             _ => Planning::Plain,
         };
         let remaps = if has_remaps { memory::remaps(inputs)? } else { 0 };
-        Ok(Self { planning, memory: memory::needed(inputs, options, planning, planned_series)?.saturating_add(remaps) })
+        let fixed = memory::fixed(inputs, options, planning, planned_series)?.saturating_add(remaps);
+        Ok(Self { planning, fixed, labels: memory::merging_labels(inputs)? })
+    }
+
+    /// Returns the memory of the first steps.
+    pub(super) fn of_labels(&self) -> u64 {
+        self.fixed.saturating_add(self.labels)
     }
 }
 
@@ -47,7 +55,7 @@ fn series_count(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     inputs.iter().enumerate().map(count).sum()
 }
 
-/// Refuses a compaction that could exceed the memory limit. Reads no symbols: the arenas of archives need not be
+/// Refuses a compaction whose first steps could exceed the memory limit. Reads no symbols: the arenas of archives need not be
 /// decoded.
 pub(crate) fn check_memory(
     inputs: &[BlockView<'_>],
@@ -57,7 +65,7 @@ pub(crate) fn check_memory(
     has_remaps: bool,
 ) -> Result<(), CompactError> {
     let needed = match Estimate::from_catalogues(inputs, options, planned_series, has_outputs, has_remaps) {
-        Ok(Estimate { memory, .. }) => memory,
+        Ok(estimate) => estimate.of_labels(),
         // An input is damaged. Its verification names the rule that it breaks, and needs its arena.
         Err(_) => memory::packed_arenas(inputs)?,
     };

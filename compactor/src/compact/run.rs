@@ -43,7 +43,7 @@ pub(crate) fn run<E: From<CompactError>>(
     check_options(options)?;
     let estimate =
         Estimate::from_catalogues(inputs, options, planned_series, publish.is_some(), publish_remap.is_some());
-    let Estimate { planning, memory } = match estimate {
+    let estimate = match estimate {
         Ok(estimate) => estimate,
         Err(error) => {
             // The input is damaged: verification names the rule that it breaks.
@@ -51,7 +51,8 @@ pub(crate) fn run<E: From<CompactError>>(
             return Err(error.into());
         }
     };
-    memory::check(memory, options)?;
+    memory::check(estimate.of_labels(), options)?;
+    let Estimate { planning, fixed, .. } = estimate;
     let started = Instant::now();
     let verified = Verified::from_inputs(inputs, watch)?;
     summary.timings.add(Phase::Verify, started.elapsed());
@@ -88,11 +89,21 @@ pub(crate) fn run<E: From<CompactError>>(
             adopted
         }
     };
-    memory::check(memory.saturating_add(memory::translation(&adopted)), options)?;
+    // What stays from here on; and what translations need until the rows are merged.
+    let fixed = fixed.saturating_add(memory::vocabulary(&vocabulary));
+    let label_rows = memory::label_rows(inputs, &vocabulary, &adopted)?;
+    let until_rows = fixed.saturating_add(label_rows).saturating_add(memory::translation(&adopted));
+    memory::check(until_rows, options)?;
     let context = merged.context(&adopted, &labels);
-    let tables = MergedTables::merge(inputs, &vocabulary, &adopted, &more_rows(context, &adopted)?)?;
+    let tables = {
+        let more = more_rows(context, &adopted)?;
+        memory::check(until_rows.saturating_add(memory::merging_tables(inputs, &adopted, &more)?), options)?;
+        MergedTables::merge(inputs, &vocabulary, &adopted, &more)?
+    };
+    let of_tables = memory::tables(&tables);
     watch.progress(Phase::Tables, 3, 4)?;
     let lists = MergedLists::merge(inputs, &vocabulary, &adopted, &tables)?;
+    memory::check(until_rows.saturating_add(of_tables + memory::merging_lists(&lists)), options)?;
     let table_masks = if filter.keeps_all() { Vec::new() } else { filter.table_masks(&adopted.plan, &tables) };
     // After the rows are merged, only remaps need labels of inputs: they are unpacked again for them.
     let labels_for_remaps = AllLabelRows::new(inputs, &vocabulary);
@@ -123,6 +134,7 @@ pub(crate) fn run<E: From<CompactError>>(
     summary.unmatched = unmatched(options, &filter, &vocabulary);
     verified.balance(&merged.outputs, &merged.tally, &summary)?;
     let Some(publish) = publish else { return Ok(summary) };
+    memory::check(fixed.saturating_add(of_tables + memory::lists(&lists)), options)?;
 
     let replan = planning == Planning::Whole;
     let planner_version = if replan { Layout::Factored.planner_version() } else { adopted.planner_version };

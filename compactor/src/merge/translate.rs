@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Mul;
 use std::sync::OnceLock;
 
-use chronoxide_format::bits::{BitWriter, Bits, width};
+use chronoxide_format::bits::{BitWriter, Bits};
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::{BlockView, Domain, Keyset, Table};
 use chronoxide_format::{Result, Rule, TableId};
@@ -115,8 +115,7 @@ impl<'a> AllLabelRows<'a> {
         let mut fields = Vec::with_capacity(labels.len());
         let mut row_bits = 0;
         for &(key, ..) in &labels {
-            let values = self.vocabulary.keys[key as usize].labels.len() as u64;
-            let width = width(values.saturating_sub(1));
+            let width = self.vocabulary.value_width(key);
             fields.push((row_bits, width));
             row_bits += u64::from(width);
         }

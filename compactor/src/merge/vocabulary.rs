@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chronoxide_format::bits::width;
 use chronoxide_format::identity::{Fingerprint, SymbolHash};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, Result};
@@ -97,6 +98,11 @@ impl<'a> Vocabulary<'a> {
             keys.push(key);
         }
         Ok(Self { symbols, keys, key_maps, code_maps })
+    }
+
+    /// Returns the number of bits of a value code of a key.
+    pub(crate) fn value_width(&self, key: u32) -> u32 {
+        width((self.keys[key as usize].labels.len() as u64).saturating_sub(1))
     }
 
     /// Returns the key with this name.

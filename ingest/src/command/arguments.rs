@@ -79,8 +79,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_BLOCKS, help_heading = "Cutting")]
     pub(crate) max_blocks: u64,
 
-    /// Maximum memory to use, such as 512MiB: with a folder as output blocks are cut to stay below it; with a file the
-    /// run fails if it is exceeded [default: half of the memory available to the process, at most 1GiB for folders]
+    /// Maximum memory to use, such as 512MiB: blocks are cut to stay below it, and merged if the output is a file; the
+    /// run fails if the merge does not fit [default: half of the memory available to the process, at most 1GiB for folders]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Cutting")]
     pub(crate) memory_limit: Option<usize>,
 
@@ -151,8 +151,8 @@ write-ahead log and head chunks. lock, queries.active, *.tmp* and chunk_snapshot
 with an unrecognized format are skipped with a warning.
 
 With a folder as output, blocks are cut to stay below --memory-limit. A series that recurs after a cut is in two blocks; \
-chronoxide-compact merges them. With a file as output there is one block: if it exceeds the memory limit, the run fails \
-and writes nothing. After Ctrl-C, a run with a folder as output keeps the data so far. Blocks are never partially written.
+chronoxide-compact merges them. With a file as output, what does not fit into the limit waits in a temporary file beside \
+it, and is merged in the end; if the merge could exceed the limit, the run fails and writes nothing. After Ctrl-C, a run with a folder as output keeps the data so far. Blocks are never partially written.
 
 Exit codes: 0 success; 1 a file cannot be read or written; 2 invalid arguments, or a limit is exceeded (--memory-limit, --max-windows, \
 --max-blocks); 3 a capture is damaged; 4 the format of a \

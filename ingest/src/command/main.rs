@@ -6,6 +6,7 @@
 //! | [`inputs`] | files, folders, patterns, standard input |
 //! | [`memory`] | shares of the memory limit |
 //! | [`output`] | published blocks |
+//! | [`pieces`] | pieces of a block that does not fit into the memory limit |
 //! | [`progress`] | progress on a terminal |
 //! | [`report`] | report of a run as Markdown |
 //! | [`summary`] | summary of a run as text and as JSON |
@@ -14,6 +15,7 @@ mod arguments;
 mod inputs;
 mod memory;
 mod output;
+mod pieces;
 mod progress;
 mod report;
 mod summary;
@@ -26,6 +28,7 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, FormatChoice};
 use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, run};
+use chronoxide_compactor::CompactOptions;
 use chronoxide_ingest::columns::{ParquetError, silence_guarded_panics};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
 use chronoxide_ingest::prometheus::wal::{WalError, WalFileError, is_wal};
@@ -37,6 +40,7 @@ use chronoxide_labels::SealError;
 use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};
+use pieces::{PieceError, least_limit};
 use progress::Bar;
 use report::Statistics;
 use summary::Summary;
@@ -48,13 +52,17 @@ fn main() -> ExitCode {
 
 fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let memory = memory(&arguments)?;
-    let (zstd_window, options) = (memory.zstd_window, options(&arguments, memory)?);
+    // A file whose series do not fit into memory is merged from pieces.
+    let merge_options =
+        CompactOptions { layout: arguments.layout.into(), archive: arguments.archive, ..CompactOptions::default() };
+    let Memory { zstd_window, whole: memory_limit, .. } = memory;
+    let options = options(&arguments, memory)?;
     let inputs = inputs::expand(&arguments.inputs)?;
     refuse_same_files(&arguments, &inputs)?;
     let interruption = Interruption::watch()?;
     let statistics = arguments.report.is_some().then(Statistics::default);
     let report_exists = arguments.report.as_deref().map(|path| existing(path, arguments.force)).transpose()?;
-    let output = Output::new(&arguments.output, arguments.force, statistics, interruption.clone())?;
+    let output = Output::new(&arguments.output, arguments.force, memory_limit, statistics, interruption.clone())?;
 
     let mut bar = Bar::new(std::io::stderr().is_terminal() && !arguments.json && !arguments.quiet.is_set());
     let signal = interruption.clone();
@@ -75,6 +83,10 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         Err(IngestError::Interrupted) if is_folder(&arguments.output) => ingest.finish(),
         read => read.and_then(|()| ingest.finish()),
     };
+    let done = done.map_err(failure).and_then(|(report, mut output)| {
+        output.finish(&merge_options)?;
+        Ok((report, output))
+    });
     let (report, output) = match done {
         Ok(done) => done,
         Err(_) if interruption.is_set() => {
@@ -87,7 +99,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
         }
         Err(error) => {
             tell_written(&written, &arguments);
-            return Err(failure(error));
+            return Err(error);
         }
     };
     let written = output.take_written();
@@ -200,7 +212,8 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
             max_windows: arguments.max_windows,
             max_blocks: arguments.max_blocks,
             max_memory: Some(memory.assembling),
-            one_block: !is_folder,
+            // The report describes series as they are in memory, and pieces need memory to be merged.
+            one_block: !is_folder && (arguments.report.is_some() || memory.whole < least_limit()),
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
             promote_resource_attributes: arguments.promote_resource_attributes.clone(),
@@ -278,6 +291,9 @@ fn failure(error: IngestError) -> Failure {
         }
         IngestError::UnknownFormat { .. } => Exit::Unsupported,
         IngestError::Assemble(error) => match error {
+            AssembleError::Output(error) if matches!(error.downcast_ref(), Some(PieceError::Memory { .. })) => {
+                Exit::Usage
+            }
             AssembleError::Output(_) => Exit::Io,
             // The builder checks external labels and annotations. Its other errors are counts.
             AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. } | EmptyExternalLabel { .. })) => {

@@ -18,6 +18,8 @@ const RECORDS_AT_A_TIME: usize = 6;
 /// Shares of the memory limit, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
+    /// The limit.
+    pub(crate) whole: usize,
     /// Maximum length of a record.
     pub(crate) max_record_len: usize,
     /// Maximum window of a zstd stream.
@@ -53,7 +55,7 @@ impl Memory {
         let zstd_window = whole / 8;
         let assembling =
             (whole - PROGRAM.min(whole / 2)).saturating_sub(records).saturating_sub(zstd_window.min(128 << 20));
-        Ok(Self { max_record_len: chosen, zstd_window, assembling: assembling.max(whole / 4) })
+        Ok(Self { whole, max_record_len: chosen, zstd_window, assembling: assembling.max(whole / 4) })
     }
 }
 

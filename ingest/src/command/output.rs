@@ -1,16 +1,18 @@
 //! Published blocks: one file, or the files of a folder.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder};
+use chronoxide_compactor::CompactOptions;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::publish::Destination;
 use chronoxide_ingest::{BlockSink, SealedBlock};
 use chronoxide_publish::Existing;
 use serde::Serialize;
 
+use crate::pieces::Pieces;
 use crate::report::Statistics;
 
 /// Published block.
@@ -31,14 +33,28 @@ pub(crate) struct Written {
 /// Published blocks, shared with the reporting of failed runs.
 pub(crate) type WrittenBlocks = Arc<Mutex<Vec<Written>>>;
 
-/// Publishes blocks as they are sealed.
-#[derive(Debug)]
+/// Publishes blocks: in a folder as they are sealed, as a file in the end.
 pub(crate) struct Output {
-    destination: Destination,
+    place: Place,
     interruption: Interruption,
     pub(crate) written: WrittenBlocks,
     /// Statistics for the report, if there is one.
     pub(crate) statistics: Option<Statistics>,
+}
+
+enum Place {
+    Folder(Destination),
+    File(Box<OneFile>),
+}
+
+/// A file, and the blocks that become its content.
+struct OneFile {
+    path: PathBuf,
+    existing: Existing,
+    destination: Destination,
+    /// The first block, as long as it is the only one.
+    only: Option<SealedBlock>,
+    pieces: Pieces,
 }
 
 impl Output {
@@ -50,16 +66,44 @@ impl Output {
     pub(crate) fn new(
         path: &Path,
         force: bool,
+        memory_limit: usize,
         statistics: Option<Statistics>,
         interruption: Interruption,
     ) -> Result<Self, Failure> {
-        let destination = if is_folder(path) {
+        let place = if is_folder(path) {
             let existing = if force { Existing::Replace } else { Existing::Refuse };
-            Destination::folder(path, existing).or_exit(Exit::Io)?
+            Place::Folder(Destination::folder(path, existing).or_exit(Exit::Io)?)
         } else {
-            Destination::file(path, existing(path, force)?)
+            let existing = existing(path, force)?;
+            let destination = Destination::file(path, existing);
+            let (path, pieces) = (path.to_owned(), Pieces::beside(path, memory_limit));
+            Place::File(Box::new(OneFile { path, existing, destination, only: None, pieces }))
         };
-        Ok(Self { destination, interruption, written: WrittenBlocks::default(), statistics })
+        Ok(Self { place, interruption, written: WrittenBlocks::default(), statistics })
+    }
+
+    /// Publishes the file, if the output is one; several blocks are merged with these options.
+    ///
+    /// # Errors
+    ///
+    /// The block cannot be published, or the blocks cannot be merged.
+    pub(crate) fn finish(&mut self, options: &CompactOptions) -> Result<(), Failure> {
+        let Place::File(file) = &mut self.place else { return Ok(()) };
+        if self.interruption.is_set() {
+            return Err(Failure::new(Exit::Interrupted, "interrupted"));
+        }
+        let OneFile { path, existing, destination, only, pieces } = &mut **file;
+        if let Some(sealed) = only.take() {
+            let view = BlockView::open(&sealed.block).or_exit(Exit::Io)?;
+            destination.publish(view.block_id(), &sealed.block).or_exit(Exit::Io)?;
+            if let Some(statistics) = &mut self.statistics {
+                statistics.add(&sealed).map_err(|error| Failure::new(Exit::Io, error))?;
+            }
+            return note(&self.written, path, &sealed.block).or_exit(Exit::Io);
+        }
+        let pieces = std::mem::replace(pieces, Pieces::beside(path, 0));
+        let block = pieces.merge(path, *existing, options, &self.interruption)?;
+        note(&self.written, path, &block).or_exit(Exit::Io)
     }
 
     /// Returns the published blocks in order.
@@ -68,20 +112,22 @@ impl Output {
     }
 }
 
-impl BlockSink for Output {
-    /// Publishes a block, in a folder under its id. An existing file with the same bytes is kept.
-    fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if !self.destination.is_folder() && self.interruption.is_set() {
-            return Err("interrupted".into());
-        }
-        let block = &sealed.block;
+/// Adds a published block to the list.
+fn note(written: &WrittenBlocks, path: &Path, block: &[u8]) -> chronoxide_format::Result<()> {
+    let block = Written::new(path, block)?;
+    if let Ok(mut all) = written.lock() {
+        // Equal blocks of several cuts are one file.
+        all.retain(|other| other.path != block.path);
+        all.push(block);
+    }
+    Ok(())
+}
+
+impl Written {
+    fn new(path: &Path, block: &[u8]) -> chronoxide_format::Result<Self> {
         let view = BlockView::open(block)?;
         let meta = view.meta()?;
-        let path = self.destination.publish(view.block_id(), block)?;
-        if let Some(statistics) = &mut self.statistics {
-            statistics.add(&sealed)?;
-        }
-        let written = Written {
+        Ok(Self {
             path: path.display().to_string(),
             block_id: view.block_id().to_string(),
             bytes: block.len() as u64,
@@ -91,12 +137,37 @@ impl BlockSink for Output {
             keys: view.key_count().into(),
             symbols: view.symbols().count().into(),
             time: meta.time().map(|TimeRange { start, end }| (start, end)),
-        };
-        if let Ok(mut all) = self.written.lock() {
-            // Equal blocks of several cuts are one file.
-            all.retain(|other| other.path != written.path);
-            all.push(written);
+        })
+    }
+}
+
+impl BlockSink for Output {
+    /// Publishes a block of a folder under its id. An existing file with the same bytes is kept. Keeps a block of a
+    /// file.
+    fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
+        match &mut self.place {
+            Place::Folder(destination) => {
+                let path = destination.publish(BlockView::open(&sealed.block)?.block_id(), &sealed.block)?;
+                if let Some(statistics) = &mut self.statistics {
+                    statistics.add(&sealed)?;
+                }
+                Ok(note(&self.written, &path, &sealed.block)?)
+            }
+            Place::File(file) => {
+                if self.interruption.is_set() {
+                    return Err("interrupted".into());
+                }
+                let pieces = &mut file.pieces;
+                match file.only.take() {
+                    None if pieces.len() == 0 => file.only = Some(sealed),
+                    None => pieces.push(&sealed.block)?,
+                    Some(first) => {
+                        pieces.push(&first.block)?;
+                        pieces.push(&sealed.block)?;
+                    }
+                }
+                Ok(())
+            }
         }
-        Ok(())
     }
 }

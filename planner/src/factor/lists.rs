@@ -38,6 +38,12 @@ impl Lists {
         self.ends.is_empty()
     }
 
+    /// Returns the number of bytes that the codes of all lists take.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Returns the number of codes of all lists.
     #[must_use]
     pub fn code_count(&self) -> u64 {
