@@ -55,8 +55,8 @@ fn series_count(inputs: &[BlockView<'_>]) -> Result<u64, CompactError> {
     inputs.iter().enumerate().map(count).sum()
 }
 
-/// Refuses a compaction whose first steps could exceed the memory limit. Reads no symbols: the arenas of archives need not be
-/// decoded.
+/// Refuses a compaction whose first steps could exceed the memory limit. Reads no symbols: the arenas of archives need
+/// not be decoded.
 pub(crate) fn check_memory(
     inputs: &[BlockView<'_>],
     options: &CompactOptions,

@@ -89,7 +89,7 @@ pub(crate) fn run<E: From<CompactError>>(
             adopted
         }
     };
-    // What stays from here on; and what translations need until the rows are merged.
+    // Memory of all later steps, and of those until the rows are merged.
     let fixed = fixed.saturating_add(memory::vocabulary(&vocabulary));
     let label_rows = memory::label_rows(inputs, &vocabulary, &adopted)?;
     let until_rows = fixed.saturating_add(label_rows).saturating_add(memory::translation(&adopted));

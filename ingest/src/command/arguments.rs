@@ -80,7 +80,8 @@ pub(crate) struct Arguments {
     pub(crate) max_blocks: u64,
 
     /// Maximum memory to use, such as 512MiB: blocks are cut to stay below it, and merged if the output is a file; the
-    /// run fails if the merge does not fit [default: half of the memory available to the process, at most 1GiB for folders]
+    /// run fails if the merge does not fit [default: half of the memory available to the process, at most 1GiB for
+    /// folders]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Cutting")]
     pub(crate) memory_limit: Option<usize>,
 
