@@ -51,11 +51,11 @@ pub enum CompactError {
     },
     /// The merge could exceed the memory limit. Nothing was done.
     #[error(
-        "the merge could need {}, and the limit is {} (--memory-limit): merge fewer blocks at once, or raise the limit",
+        "the merge could need {} or more, and the limit is {} (--memory-limit): merge fewer blocks at once, or raise the limit",
         human::bytes(*needed), human::bytes(*limit)
     )]
     Memory {
-        /// Approximate maximum number of bytes.
+        /// Approximate maximum number of bytes for a step. A later step may need more.
         needed: u64,
         /// The limit in bytes.
         limit: u64,

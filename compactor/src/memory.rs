@@ -16,8 +16,8 @@ use crate::{CompactError, CompactOptions, SCRATCH_MEMORY};
 const INPUT_SYMBOL: u64 = 40;
 /// Memory per value of an input while dictionaries are merged: symbol, merged code, and two positions in the sort.
 const INPUT_VALUE: u64 = 16;
-/// Memory per merged symbol: reference, new number, hash, and end in the output.
-const SYMBOL: u64 = 48;
+/// Memory per merged symbol: reference, new number, hash, and end in the output, in vectors that grow.
+const SYMBOL: u64 = 64;
 /// Memory per merged value: symbol, fingerprint, new number, and all of them again in the output.
 const VALUE: u64 = 48;
 /// Memory per row of an input's shared table while tables are merged: reference in the sort, and merged row.

@@ -1,5 +1,7 @@
 //! Merges shared tables, from the dictionaries upwards.
 
+use std::cmp::Ordering;
+
 use chronoxide_format::TableId;
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::{BlockView, Domain, Table};
@@ -20,34 +22,23 @@ pub(crate) struct MergedTable {
     pub fingerprints: Vec<Fingerprint>,
     /// Columns, and the places of their values among those of all keys of the table, increasing.
     columns: Vec<(Part, Vec<usize>)>,
-    /// Number of the first row with each code of the first column, and the number of rows.
-    starts: Vec<u32>,
 }
 
 impl MergedTable {
     /// Returns the number of a row.
     fn position(&self, row: &[u32]) -> Option<u32> {
-        let first = *row.first()? as usize;
-        let (start, end) = (*self.starts.get(first)? as usize, *self.starts.get(first + 1)? as usize);
-        let width = row.len();
-        let of_first = self.rows.get(start * width..end * width)?;
-        let (mut low, mut high) = (0, end - start);
+        let at = |number: usize| &self.rows[number * row.len()..(number + 1) * row.len()];
+        let (mut low, mut high) = (0, self.fingerprints.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if &of_first[middle * width..(middle + 1) * width] < row { low = middle + 1 } else { high = middle }
+            match at(middle).cmp(row) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle as u32),
+                Ordering::Greater => high = middle,
+            }
         }
-        (of_first.get(low * width..(low + 1) * width)? == row).then_some((start + low) as u32)
+        None
     }
-}
-
-/// Returns the number of the first row with each code of the first column, and the number of rows.
-fn starts(rows: &[u32], width: usize) -> Vec<u32> {
-    let mut starts = vec![0];
-    for (number, row) in (0..).zip(rows.chunks_exact(width)) {
-        starts.resize(row[0] as usize + 1, number);
-    }
-    starts.push((rows.len() / width) as u32);
-    starts
 }
 
 /// All merged shared tables, and maps from rows of the inputs to their rows.
@@ -222,8 +213,7 @@ impl MergedTables {
 
         let columns: Vec<&[Fingerprint]> = parts.iter().map(|&part| self.fingerprints(vocabulary, part)).collect();
         let fingerprints = rows.chunks_exact(width).map(|row| product(&columns, row)).collect();
-        let starts = starts(&rows, width);
-        Ok((MergedTable { rows, fingerprints, columns: table_columns, starts }, maps))
+        Ok((MergedTable { rows, fingerprints, columns: table_columns }, maps))
     }
 
     /// Returns the rows of an input's table in the codes of the outputs.

@@ -79,9 +79,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_BLOCKS, help_heading = "Cutting")]
     pub(crate) max_blocks: u64,
 
-    /// Maximum memory to use, such as 512MiB: blocks are cut to stay below it, and merged if the output is a file; the
-    /// run fails if the merge does not fit [default: half of the memory available to the process, at most 1GiB for
-    /// folders]
+    /// Maximum memory to use, such as 512MiB. Near the limit, a new block begins; if the output is a file, the blocks
+    /// are merged at the end [default: half of the memory available to the process, at most 1GiB for folders]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Cutting")]
     pub(crate) memory_limit: Option<usize>,
 
@@ -151,9 +150,10 @@ A data folder of Prometheus gives one block for each of its blocks, with the sam
 write-ahead log and head chunks. lock, queries.active, *.tmp* and chunk_snapshot.* are skipped. Other files of a folder \
 with an unrecognized format are skipped with a warning.
 
-With a folder as output, blocks are cut to stay below --memory-limit. A series that recurs after a cut is in two blocks; \
-chronoxide-compact merges them. With a file as output, what does not fit into the limit waits in a temporary file beside \
-it, and is merged in the end; if the merge could exceed the limit, the run fails and writes nothing. After Ctrl-C, a run with a folder as output keeps the data so far. Blocks are never partially written.
+Near --memory-limit, a new block begins. With a folder as output, a series that recurs later is in two blocks, and \
+chronoxide-compact merges them. With a file as output, the blocks wait in a temporary file beside it and are merged at \
+the end. If the merge could exceed the limit, or with --report, or a limit below 224MiB, the run fails and writes \
+nothing. After Ctrl-C, a run with a folder as output keeps the data so far. Blocks are never partially written.
 
 Exit codes: 0 success; 1 a file cannot be read or written; 2 invalid arguments, or a limit is exceeded (--memory-limit, --max-windows, \
 --max-blocks); 3 a capture is damaged; 4 the format of a \

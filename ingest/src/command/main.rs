@@ -6,7 +6,7 @@
 //! | [`inputs`] | files, folders, patterns, standard input |
 //! | [`memory`] | shares of the memory limit |
 //! | [`output`] | published blocks |
-//! | [`pieces`] | pieces of a block that does not fit into the memory limit |
+//! | [`pieces`] | blocks that are merged into one file |
 //! | [`progress`] | progress on a terminal |
 //! | [`report`] | report of a run as Markdown |
 //! | [`summary`] | summary of a run as text and as JSON |
@@ -40,7 +40,7 @@ use chronoxide_labels::SealError;
 use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};
-use pieces::{PieceError, least_limit};
+use pieces::{LEAST_LIMIT, PieceError};
 use progress::Bar;
 use report::Statistics;
 use summary::Summary;
@@ -210,10 +210,11 @@ fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failu
             time: arguments.time,
             max_series: arguments.max_series_per_block.map_or(u32::MAX, u32::from),
             max_windows: arguments.max_windows,
-            max_blocks: arguments.max_blocks,
+            // Several blocks become one file.
+            max_blocks: if is_folder { arguments.max_blocks } else { u64::MAX },
             max_memory: Some(memory.assembling),
             // The report describes series as they are in memory, and pieces need memory to be merged.
-            one_block: !is_folder && (arguments.report.is_some() || memory.whole < least_limit()),
+            one_block: !is_folder && (arguments.report.is_some() || memory.whole < LEAST_LIMIT),
             classic_histograms: arguments.classic_histograms,
             prometheus_names: arguments.prometheus_names,
             promote_resource_attributes: arguments.promote_resource_attributes.clone(),

@@ -45,6 +45,8 @@ pub(crate) struct Output {
 enum Place {
     Folder(Destination),
     File(Box<OneFile>),
+    /// The file is published.
+    Finished,
 }
 
 /// A file, and the blocks that become its content.
@@ -62,7 +64,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// The path is standard output or an existing file, or the folder cannot be created.
+    /// The path is standard output or an existing file, its folder does not exist, or the folder cannot be created.
     pub(crate) fn new(
         path: &Path,
         force: bool,
@@ -75,6 +77,10 @@ impl Output {
             Place::Folder(Destination::folder(path, existing).or_exit(Exit::Io)?)
         } else {
             let existing = existing(path, force)?;
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
+                return Err(Failure::new(Exit::Io, format!("{}: no such folder", parent.display())));
+            }
             let destination = Destination::file(path, existing);
             let (path, pieces) = (path.to_owned(), Pieces::beside(path, memory_limit));
             Place::File(Box::new(OneFile { path, existing, destination, only: None, pieces }))
@@ -88,22 +94,25 @@ impl Output {
     ///
     /// The block cannot be published, or the blocks cannot be merged.
     pub(crate) fn finish(&mut self, options: &CompactOptions) -> Result<(), Failure> {
-        let Place::File(file) = &mut self.place else { return Ok(()) };
+        let Place::File(file) = std::mem::replace(&mut self.place, Place::Finished) else { return Ok(()) };
         if self.interruption.is_set() {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
-        let OneFile { path, existing, destination, only, pieces } = &mut **file;
-        if let Some(sealed) = only.take() {
-            let view = BlockView::open(&sealed.block).or_exit(Exit::Io)?;
-            destination.publish(view.block_id(), &sealed.block).or_exit(Exit::Io)?;
-            if let Some(statistics) = &mut self.statistics {
-                statistics.add(&sealed).map_err(|error| Failure::new(Exit::Io, error))?;
+        let OneFile { path, existing, destination, only, pieces } = *file;
+        match only {
+            Some(sealed) => {
+                let view = BlockView::open(&sealed.block).or_exit(Exit::Io)?;
+                destination.publish(view.block_id(), &sealed.block).or_exit(Exit::Io)?;
+                if let Some(statistics) = &mut self.statistics {
+                    statistics.add(&sealed).map_err(|error| Failure::new(Exit::Io, error))?;
+                }
+                note(&self.written, &path, &view).or_exit(Exit::Io)
             }
-            return note(&self.written, path, &sealed.block).or_exit(Exit::Io);
+            None => {
+                let block = pieces.merge(&path, existing, options, &self.interruption)?;
+                note(&self.written, &path, &block.view()).or_exit(Exit::Io)
+            }
         }
-        let pieces = std::mem::replace(pieces, Pieces::beside(path, 0));
-        let block = pieces.merge(path, *existing, options, &self.interruption)?;
-        note(&self.written, path, &block).or_exit(Exit::Io)
     }
 
     /// Returns the published blocks in order.
@@ -113,7 +122,7 @@ impl Output {
 }
 
 /// Adds a published block to the list.
-fn note(written: &WrittenBlocks, path: &Path, block: &[u8]) -> chronoxide_format::Result<()> {
+fn note(written: &WrittenBlocks, path: &Path, block: &BlockView<'_>) -> chronoxide_format::Result<()> {
     let block = Written::new(path, block)?;
     if let Ok(mut all) = written.lock() {
         // Equal blocks of several cuts are one file.
@@ -124,13 +133,12 @@ fn note(written: &WrittenBlocks, path: &Path, block: &[u8]) -> chronoxide_format
 }
 
 impl Written {
-    fn new(path: &Path, block: &[u8]) -> chronoxide_format::Result<Self> {
-        let view = BlockView::open(block)?;
+    fn new(path: &Path, view: &BlockView<'_>) -> chronoxide_format::Result<Self> {
         let meta = view.meta()?;
         Ok(Self {
             path: path.display().to_string(),
             block_id: view.block_id().to_string(),
-            bytes: block.len() as u64,
+            bytes: view.bytes().len() as u64,
             series: meta.series_count(),
             labels: meta.label_count(),
             keysets: view.keyset_count().into(),
@@ -147,11 +155,12 @@ impl BlockSink for Output {
     fn take(&mut self, sealed: SealedBlock) -> Result<(), Box<dyn Error + Send + Sync>> {
         match &mut self.place {
             Place::Folder(destination) => {
-                let path = destination.publish(BlockView::open(&sealed.block)?.block_id(), &sealed.block)?;
+                let view = BlockView::open(&sealed.block)?;
+                let path = destination.publish(view.block_id(), &sealed.block)?;
                 if let Some(statistics) = &mut self.statistics {
                     statistics.add(&sealed)?;
                 }
-                Ok(note(&self.written, &path, &sealed.block)?)
+                Ok(note(&self.written, &path, &view)?)
             }
             Place::File(file) => {
                 if self.interruption.is_set() {
@@ -159,7 +168,7 @@ impl BlockSink for Output {
                 }
                 let pieces = &mut file.pieces;
                 match file.only.take() {
-                    None if pieces.len() == 0 => file.only = Some(sealed),
+                    None if pieces.is_empty() => file.only = Some(sealed),
                     None => pieces.push(&sealed.block)?,
                     Some(first) => {
                         pieces.push(&first.block)?;
@@ -168,6 +177,7 @@ impl BlockSink for Output {
                 }
                 Ok(())
             }
+            Place::Finished => Err("the file is published already".into()),
         }
     }
 }

@@ -1,6 +1,5 @@
-//! Pieces of a block that does not fit into the memory limit: [`Pieces`].
+//! Blocks that are merged into one file: [`Pieces`].
 
-use std::io;
 use std::path::Path;
 
 use chronoxide_cli::{Exit, Failure, Interruption, OrExit, human};
@@ -10,9 +9,13 @@ use chronoxide_compactor::{
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, Existing, Spool, SpoolError};
 use chronoxide_reader::lineage::Lineage;
+use chronoxide_reader::{Block, Checks, OpenError};
 
-/// Bytes of pieces in memory. More go to a temporary file beside the output.
-const PIECES_IN_MEMORY: usize = 1 << 20;
+/// The smallest memory limit with which pieces are merged: half of it for them, half for the merge.
+pub(crate) const LEAST_LIMIT: usize = 2 * LEAST_MEMORY;
+
+/// Bytes of pieces in memory before they go to a temporary file.
+const BYTES_IN_MEMORY: usize = 1 << 20;
 
 /// Error of pieces.
 #[derive(Debug, thiserror::Error)]
@@ -20,22 +23,22 @@ pub(crate) enum PieceError {
     /// The temporary file cannot be written.
     #[error(transparent)]
     Spool(#[from] SpoolError),
-    /// The merge would need more memory than the limit.
+    /// The merge could need more memory than the limit.
     #[error(
-        "one block of all inputs does not fit into the memory limit: merging its {count} parts could need {}; write \
-         several blocks to a folder (--output DIR/), or raise --memory-limit",
+        "one block of all inputs does not fit into the memory limit: the {count} blocks that did fit could need {} or \
+         more to be merged; write several blocks to a folder (--output DIR/), or raise --memory-limit",
         human::bytes(*needed)
     )]
     Memory {
         /// Number of pieces so far.
         count: usize,
-        /// Approximate maximum number of bytes.
+        /// Approximate maximum number of bytes for a step of the merge.
         needed: u64,
     },
 }
 
-/// Sealed blocks that become one block in the end. A killed run leaves them in a temporary file, which the next run
-/// removes.
+/// Sealed blocks of a run that become one block at the end. They wait in a temporary file beside the output. A killed
+/// run leaves this file behind, and the next run removes it.
 pub(crate) struct Pieces {
     spool: Spool<'static>,
     /// End of each block in the spool.
@@ -44,28 +47,24 @@ pub(crate) struct Pieces {
     memory_limit: usize,
 }
 
-/// Returns the smallest memory limit with which pieces can be merged.
-pub(crate) const fn least_limit() -> usize {
-    2 * LEAST_MEMORY
-}
-
 impl Pieces {
     /// Creates an empty set for an output.
     pub(crate) fn beside(output: &Path, memory_limit: usize) -> Self {
         let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let spool = Spool::new(&Disk, parent.unwrap_or(Path::new(".")), PIECES_IN_MEMORY);
+        let spool = Spool::new(&Disk, parent.unwrap_or(Path::new(".")), BYTES_IN_MEMORY);
         Self { spool, ends: Vec::new(), memory_limit }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+    /// Returns true if there are no blocks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     /// Adds a block.
     ///
     /// # Errors
-    /// The temporary file cannot be written, or the blocks take more than half of the memory limit: the merge, which
-    /// holds them, would not fit.
+    /// The temporary file cannot be written, or the blocks take more than half of the memory limit: the merge has them
+    /// in memory.
     pub(crate) fn push(&mut self, block: &[u8]) -> Result<(), PieceError> {
         self.spool.append(block)?;
         self.ends.push(self.spool.byte_len());
@@ -76,35 +75,31 @@ impl Pieces {
         Ok(())
     }
 
-    /// Merges the blocks into `output`, and returns its bytes as they were read again. The blocks are in memory as a
-    /// whole, besides what the merge needs.
+    /// Merges the blocks into `output`, and returns it.
     ///
     /// # Errors
-    /// The blocks and the merge need more than the memory limit, the run is interrupted, the temporary file cannot be
-    /// read, or the output cannot be published.
+    /// The blocks and the merge could need more than the memory limit, the run is interrupted, the temporary file
+    /// cannot be read, or the output cannot be published.
     pub(crate) fn merge(
         self,
         output: &Path,
         existing: Existing,
         options: &CompactOptions,
         interruption: &Interruption,
-    ) -> Result<Vec<u8>, Failure> {
-        let Self { memory_limit, .. } = self;
+    ) -> Result<Block, Failure> {
         let blocks = self.read().or_exit(Exit::Io)?;
         self.spool.close().or_exit(Exit::Io)?;
+        let bytes: usize = blocks.iter().map(Vec::len).sum();
         let mut arenas = vec![Vec::new(); blocks.len()];
         let views: Vec<BlockView<'_>> = (blocks.iter().zip(&mut arenas))
             .map(|(block, arena)| BlockView::open_unpacked(block, arena))
             .collect::<Result<_, _>>()
             .or_exit(Exit::Io)?;
-        let bytes: usize = blocks.iter().map(Vec::len).sum();
-        let left = memory_limit.saturating_sub(bytes);
-        let options = CompactOptions { memory_limit: Some(left), ..options.clone() };
+        let options = CompactOptions { memory_limit: Some(self.memory_limit.saturating_sub(bytes)), ..options.clone() };
         let observer = Interruptible { interruption };
         let compaction = Compaction { observer: &observer, ..Compaction::new(&views, &options) };
-        let merged = compaction.merge_to_file(output, existing, &lineage);
-        match merged {
-            Ok((_, published)) => std::fs::read(published.path).or_exit(Exit::Io),
+        match compaction.merge_to_file(output, existing, &lineage) {
+            Ok((_, published)) => map(&published.path).or_exit(Exit::Io),
             Err(CompactionError::Compact(CompactError::Memory { needed, .. })) => {
                 let needed = needed.saturating_add(bytes as u64);
                 Err(Failure::new(Exit::Usage, PieceError::Memory { count: blocks.len(), needed }))
@@ -117,23 +112,29 @@ impl Pieces {
     fn read(&self) -> Result<Vec<Vec<u8>>, SpoolError> {
         let contents = self.spool.contents();
         let starts = [0].into_iter().chain(self.ends.iter().copied());
-        starts
-            .zip(&self.ends)
-            .map(|(start, end)| {
-                let mut block = vec![0; (end - start) as usize];
-                contents.read_exact_at(start, &mut block)?;
-                Ok(block)
-            })
-            .collect()
+        let block = |(start, end): (u64, &u64)| {
+            let mut block = vec![0; (end - start) as usize];
+            contents.read_exact_at(start, &mut block)?;
+            Ok(block)
+        };
+        starts.zip(&self.ends).map(block).collect()
     }
 }
 
+/// Maps a written block. The arena of an archive is not decoded.
+fn map(path: &Path) -> Result<Block, OpenError> {
+    // SAFETY: this run wrote the file. Published blocks are never changed, only deleted or replaced by renaming, which
+    // does not affect a map.
+    unsafe { Block::map_packed(path, Checks::Never) }
+}
+
 /// Verifies a written block.
-fn lineage(path: &Path) -> Result<Lineage, io::Error> {
-    let (block, mut arena) = (std::fs::read(path)?, Vec::new());
-    let view = BlockView::open_unpacked(&block, &mut arena).map_err(io::Error::other)?;
-    verify(&view).map_err(io::Error::other)?;
-    Lineage::from_view(&view).map_err(io::Error::other)
+fn lineage(path: &Path) -> Result<Lineage, OpenError> {
+    let damaged = |source| OpenError::Block { path: path.to_owned(), source };
+    let block = map(path)?;
+    block.unpack().map_err(damaged)?;
+    verify(&block.view()).map_err(damaged)?;
+    Lineage::from_view(&block.view()).map_err(damaged)
 }
 
 /// Stops a merge when the user interrupts it.
