@@ -112,7 +112,7 @@ fn small_tables(mut builder: BlockBuilder, many: SymbolId, numbers: &[SymbolId])
     builder.finish(&BlockMeta::default()).unwrap()
 }
 
-/// Merges two blocks with `count` rows together, and returns the memory that each refused limit asked for, and the peak.
+/// Merges two blocks with `count` rows together. Returns the memory that each refused limit asked for, and the peak.
 fn bounds(content: Content, count: u32) -> (Vec<u64>, u64) {
     let is_translated = matches!(content, Content::Translated);
     let cut = if is_translated { count / 2 + 1 } else { count / 2 };

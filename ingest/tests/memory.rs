@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow_ipc::writer::StreamWriter;
+use chronoxide_format::TableId;
 use chronoxide_format::view::BlockView;
 use chronoxide_workload::{Format, Options, Workload};
 use parquet::arrow::ArrowWriter;
@@ -190,36 +191,98 @@ fn a_file_that_needs_more_is_refused_and_nothing_is_left() {
     }
 }
 
+/// A file to write, and the captures for it.
+struct OneFile {
+    folder: tempfile::TempDir,
+    capture: PathBuf,
+}
+
+impl OneFile {
+    const SERIES: u64 = 400_000;
+
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let capture = folder.path().join("capture");
+        let workload = Workload::new(Options { series: Self::SERIES, ..Options::default() }).unwrap();
+        chronoxide_workload::write(&workload, Format::OtlpProto, &mut fs::File::create(&capture).unwrap()).unwrap();
+        Self { folder, capture }
+    }
+
+    fn output(&self) -> PathBuf {
+        self.folder.path().join("out.cx")
+    }
+
+    fn run(&self, limit: &str, more: &[&str]) -> Measured {
+        let output = self.output();
+        let arguments = [self.capture.to_str().unwrap(), "-o", output.to_str().unwrap(), "--memory-limit", limit];
+        run(&[&arguments, more].concat())
+    }
+
+    /// Ingests all series, and returns the block and the peak.
+    fn ingest(&self, limit: &str, more: &[&str]) -> (Vec<u8>, u64) {
+        let measured = self.run(limit, more);
+        let stderr = String::from_utf8_lossy(&measured.output.stderr);
+        assert_eq!(measured.output.status.code(), Some(0), "{limit} {more:?}: {stderr}");
+        assert_eq!(fs::read_dir(&self.folder).unwrap().count(), 2, "only the capture and the block are there");
+        (fs::read(self.output()).unwrap(), measured.peak)
+    }
+}
+
 #[test]
 fn a_file_is_merged_from_what_fits_into_the_limit() {
-    const SERIES: u64 = 500_000;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("capture");
-    let workload = Workload::new(Options { series: SERIES, ..Options::default() }).unwrap();
-    chronoxide_workload::write(&workload, Format::OtlpProto, &mut fs::File::create(&path).unwrap()).unwrap();
-    for archive in [&[][..], &["--archive"]] {
-        let fingerprint = |name: &str, limit: &str| {
-            let output = folder.path().join(name);
-            let arguments = [path.to_str().unwrap(), "-o", output.to_str().unwrap(), "--memory-limit", limit];
-            let measured = run(&[&arguments, archive].concat());
-            let stderr = String::from_utf8_lossy(&measured.output.stderr);
-            assert_eq!(measured.output.status.code(), Some(0), "{limit}: {stderr}");
-            assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "{limit}: only the capture and the block are there");
-            let (bytes, mut arena) = (fs::read(&output).unwrap(), Vec::new());
-            let view = BlockView::open_unpacked(&bytes, &mut arena).unwrap();
-            assert_eq!(u64::from(view.series_count().unwrap()), SERIES);
-            assert_eq!(view.packed_arena().unwrap().is_some(), !archive.is_empty());
-            fs::remove_file(&output).unwrap();
+    let file = OneFile::new();
+    for options in [&[][..], &["--archive"], &["--layout", "fixed", "--max-blocks", "1"]] {
+        let [whole, merged] = ["4GiB", "224MiB"].map(|limit| {
+            let (block, peak) = file.ingest(limit, options);
+            let mut arena = Vec::new();
+            let view = BlockView::open_unpacked(&block, &mut arena).unwrap();
+            fs::remove_file(file.output()).unwrap();
             let parents = view.meta().unwrap().parents().unwrap().len();
-            (view.verify().unwrap().fingerprint, parents, measured.peak)
-        };
-        let (whole, parents, _) = fingerprint("whole.cx", "4GiB");
-        assert_eq!(parents, 0);
-        let (merged, parents, peak) = fingerprint("merged.cx", "224MiB");
-        assert!(parents > 1, "nothing was cut");
-        assert_eq!(merged, whole);
-        assert!(peak <= 224 * MIB, "{peak} bytes");
+            assert_eq!(parents > 1, limit == "224MiB", "{options:?}: {parents} blocks were merged");
+            assert!(parents == 0 || peak <= 224 * MIB, "{options:?}: {peak} bytes");
+            let widths = view.table(TableId(0)).unwrap().unwrap().column(0).unwrap().unwrap().width;
+            (view.verify().unwrap(), view.packed_arena().unwrap().is_some(), widths, view.pool_count() > 0)
+        });
+        assert_eq!(merged, whole, "{options:?}");
     }
+}
+
+#[test]
+fn a_merged_file_replaces_another_only_by_force() {
+    let file = OneFile::new();
+    fs::write(file.output(), "another").unwrap();
+    assert_eq!(file.run("224MiB", &[]).output.status.code(), Some(1));
+    assert_eq!(fs::read(file.output()).unwrap(), b"another");
+    let (block, _) = file.ingest("224MiB", &["--force"]);
+    assert_eq!(u64::from(BlockView::open(&block).unwrap().series_count().unwrap()), OneFile::SERIES);
+}
+
+#[test]
+fn a_report_is_about_series_that_fit() {
+    let file = OneFile::new();
+    let report = file.folder.path().join("report.md");
+    let refused = file.run("224MiB", &["--report", report.to_str().unwrap()]).output;
+    let stderr = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("one block of all inputs does not fit into the memory limit"), "{stderr}");
+    assert_eq!(fs::read_dir(&file.folder).unwrap().count(), 1);
+}
+
+#[test]
+fn blocks_that_are_too_large_to_be_merged_are_refused_as_soon_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, output) = (folder.path().join("capture"), folder.path().join("out.cx"));
+    // Twice the memory limit of distinct text.
+    let text = "y".repeat(2_000);
+    let series = |number| attributes(32, |key| attribute(&format!("key-{key}"), &format!("{number}-{key}{text}")));
+    write(&path, (0..7_000).map(|number| point(HOUR, &series(number))));
+    let arguments = [path.to_str().unwrap(), "-o", output.to_str().unwrap(), "--memory-limit", "224MiB"];
+    let measured = run(&arguments);
+    let stderr = String::from_utf8_lossy(&measured.output.stderr);
+    assert_eq!(measured.output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("write several blocks to a folder (--output DIR/), or raise --memory-limit"), "{stderr}");
+    assert!(measured.peak <= 224 * MIB, "{} bytes", measured.peak);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing but the capture is there");
 }
 
 #[test]
