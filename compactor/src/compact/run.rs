@@ -105,7 +105,6 @@ pub(crate) fn run<E: From<CompactError>>(
     let lists = MergedLists::merge(inputs, &vocabulary, &adopted, &tables)?;
     memory::check(until_rows.saturating_add(of_tables + memory::merging_lists(&lists)), options)?;
     let table_masks = if filter.keeps_all() { Vec::new() } else { filter.table_masks(&adopted.plan, &tables) };
-    // After the rows are merged, only remaps need labels of inputs: they are unpacked again for them.
     let labels_for_remaps = AllLabelRows::new(inputs, &vocabulary);
     let publishing = MergeContext {
         context: merged.context(&adopted, &labels_for_remaps),
@@ -124,8 +123,13 @@ pub(crate) fn run<E: From<CompactError>>(
     let is_all_used = filter.keeps_all() && options.rewrite.is_empty() && lifted.is_empty() && is_one_output;
     let with_codes = matches!(planning, Planning::Adopted | Planning::Sampled) || !is_all_used;
     let merged = MergedOutputs::merge(&merging, &adopted, options, with_codes, spool, watch)?;
+    // Only remaps read labels and unite lists again.
     drop(labels);
-    lists.forget_unions();
+    if publish_remap.is_some() {
+        lists.forget_unions()
+    } else {
+        lists.keep_members_only()
+    }
     summary.timings.add(Phase::Rows, started.elapsed());
 
     summary.count(&merged, verified.series_count);

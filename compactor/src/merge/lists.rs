@@ -101,9 +101,20 @@ impl<'a> MergedLists<'a> {
 
     /// Frees the memory of known unions. Lists that are united later are united again.
     pub(crate) fn forget_unions(&self) {
+        self.each_store(|store| (store.sets, store.unions) = Default::default());
+    }
+
+    /// Frees everything but the members of lists: no list can be found, added or summed any more.
+    pub(crate) fn keep_members_only(&self) {
+        self.each_store(|store| {
+            store.lists.forget_numbers();
+            (store.sums, store.sets, store.unions) = Default::default();
+        });
+    }
+
+    fn each_store(&self, change: impl Fn(&mut Store)) {
         for pool in self.pools.values() {
-            let mut store = pool.store.write().unwrap_or_else(PoisonError::into_inner);
-            (store.sets, store.unions) = Default::default();
+            change(&mut pool.store.write().unwrap_or_else(PoisonError::into_inner));
         }
     }
 

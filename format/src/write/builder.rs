@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::graph::{BuiltList, BuiltPool, BuiltTable, Graph, Shape};
+use super::graph::{BuiltPool, BuiltTable, Graph, Shape};
 use super::members::Anchors;
 use super::prepared::{LaterRows, LaterTables, PreparedBlock};
 use super::symbols::SymbolsBuilder;
@@ -189,7 +189,7 @@ impl BlockBuilder {
             }
             member_count += list.len();
             longest = longest.max(list.len());
-            pool.lists.push(BuiltList { len: self.limits.count("members", list.len())?, fingerprint });
+            pool.lists.push(fingerprint);
             pool.ends.push(self.limits.count("members", member_count)?);
             std::mem::swap(&mut list, &mut before);
         }

@@ -29,7 +29,9 @@ pub(super) struct BuiltTable {
 #[derive(Debug)]
 pub(super) struct BuiltPool {
     pub table: TableId,
-    pub lists: Vec<BuiltList>,
+    /// Sum of the fingerprints of the members of each list.
+    pub lists: Vec<Fingerprint>,
+    /// Number of members of each list and those before it.
     pub ends: Vec<u32>,
     /// Coded members of all lists, until they are written.
     pub members: BitWriter,
@@ -37,6 +39,12 @@ pub(super) struct BuiltPool {
 }
 
 impl BuiltPool {
+    /// Returns the number of members of a list; 0 if there is no such list.
+    fn list_len(&self, list: u32) -> u32 {
+        let end = |list: u32| self.ends.get(index(list)).copied().unwrap_or(0);
+        end(list).saturating_sub(list.checked_sub(1).map_or(0, end))
+    }
+
     /// Codes the members, which are plain fields, if `coding` is to split lists.
     pub(super) fn split(&mut self, coding: Coding) {
         if !coding.is_split() {
@@ -57,13 +65,6 @@ impl BuiltPool {
         }
         self.coding = coding;
     }
-}
-
-#[derive(Debug)]
-pub(super) struct BuiltList {
-    pub len: u32,
-    /// The sum over its members.
-    pub fingerprint: Fingerprint,
 }
 
 /// Properties that a table derives from its columns.
@@ -95,11 +96,9 @@ impl Graph {
                 Domain::Table(table) => {
                     self.tables.get(index(table.0)).and_then(|table| table.fingerprints.get(index(code)).copied())
                 }
-                Domain::Pool(pool) => self
-                    .pools
-                    .get(index(pool.0))
-                    .and_then(|pool| pool.lists.get(index(code)))
-                    .map(|list| list.fingerprint),
+                Domain::Pool(pool) => {
+                    self.pools.get(index(pool.0)).and_then(|pool| pool.lists.get(index(code))).copied()
+                }
             };
             product * factor.unwrap_or(Fingerprint::ZERO)
         })
@@ -109,7 +108,7 @@ impl Graph {
     pub(super) fn row_series(&self, domains: &[Domain], row: &[u32]) -> u32 {
         match (domains.last(), row.last()) {
             (Some(&Domain::Pool(pool)), Some(&list)) => {
-                self.pools.get(index(pool.0)).and_then(|pool| pool.lists.get(index(list))).map_or(0, |list| list.len)
+                self.pools.get(index(pool.0)).map_or(0, |pool| pool.list_len(list))
             }
             _ => 1,
         }

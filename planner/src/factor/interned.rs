@@ -130,6 +130,11 @@ impl InternedLists {
         }
     }
 
+    /// Frees the memory for finding lists: from now on every list is a new one.
+    pub fn forget_numbers(&mut self) {
+        self.index = HashTable::new();
+    }
+
     /// Returns the number of a known list.
     #[must_use]
     pub fn find(&self, list: &[u32]) -> Option<u32> {
