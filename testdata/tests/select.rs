@@ -39,6 +39,34 @@ fn random_selectors_agree_with_the_filter_on_random_plans() {
     });
 }
 
+#[test]
+fn counted_groups_are_those_of_a_set_of_labelsets() {
+    (0..BLOCKS).into_par_iter().for_each(|seed| {
+        let mut random = Random::new(seed);
+        let series = random_series(1 + random.below(300), &mut random);
+        let plan = if seed % 4 == 0 { Plan::default() } else { random_plan(&series, &mut random) };
+        let block = build(&series, &plan, RowForm::BitPacked, &BlockMeta::default()).expect("the plan is valid");
+        let view = BlockView::open(&block).expect("sound");
+        let index = Index::new(&view).expect("sound");
+        let searcher = Searcher::new(&view, &index);
+        let names: BTreeSet<&String> = series.iter().flat_map(Labelset::keys).collect();
+        for _ in 0..SELECTORS {
+            let chosen: Vec<&str> = names.iter().filter(|_| random.below(3) == 0).map(|name| name.as_str()).collect();
+            let distinct = |is_kept: &dyn Fn(&str) -> bool| {
+                let kept = |labels: &Labelset| -> Labelset {
+                    let labels = labels.iter().filter(|(name, _)| is_kept(name));
+                    labels.map(|(name, value)| (name.clone(), value.clone())).collect()
+                };
+                series.iter().map(kept).collect::<BTreeSet<Labelset>>().len() as u64
+            };
+            let count = |labels| searcher.count_groups(labels).expect("sound");
+            assert_eq!(count(Labels::Without(&chosen)), distinct(&|name| !chosen.contains(&name)), "seed {seed}");
+            assert_eq!(count(Labels::By(&chosen)), distinct(&|name| chosen.contains(&name)), "seed {seed}");
+        }
+        assert_eq!(searcher.count_groups(Labels::All).expect("sound"), series.len() as u64);
+    });
+}
+
 /// Executions of the fuzz target with random programs; `CHRONOXIDE_SELECT_EXECUTIONS` asks for more.
 const EXECUTIONS: u64 = 2_000;
 
@@ -62,6 +90,9 @@ fn billions_of_series_are_counted_and_selected_in_little_memory() {
     let index = Index::new(&view).expect("sound");
     let searcher = Searcher::new(&view, &index);
     assert_eq!(searcher.count(&[]), Ok(count));
+    for (dropped, left) in [("a", 30_000), ("b", 30_000), ("c", count)] {
+        assert_eq!(searcher.count_groups(Labels::Without(&[dropped])), Ok(left), "{dropped}");
+    }
     let selection = searcher.select(&[]).expect("ranges");
     assert_eq!((u64::from(selection.count()), selection.ranges().len()), (count, 1));
     let limits = Limits::default().with_max_series(count - 1);

@@ -12,7 +12,7 @@ use super::spans::{for_each_keyset, room_for};
 use crate::{Searcher, SelectError, Selection};
 
 /// Multiplies the fingerprints of labels.
-struct Product;
+pub(super) struct Product;
 
 impl Fold for Product {
     type Value = Fingerprint;

@@ -1,5 +1,6 @@
 //! Labels of selected series, on codes: projection, grouping and fingerprints.
 
+mod count;
 mod fingerprints;
 mod fold;
 mod groups;
