@@ -21,14 +21,20 @@ use rayon::prelude::*;
 const BLOCKS: u64 = 400;
 const SELECTORS: usize = 12;
 
+/// Returns the generator after it made series and their block, with any plan and form of rows.
+fn random_block(seed: u64) -> (Random, BTreeSet<Labelset>, Vec<u8>) {
+    let mut random = Random::new(seed);
+    let series = random_series(1 + random.below(300), &mut random);
+    let plan = if seed.is_multiple_of(4) { Plan::default() } else { random_plan(&series, &mut random) };
+    let form = if seed.is_multiple_of(3) { RowForm::FixedWidth } else { RowForm::BitPacked };
+    let block = build(&series, &plan, form, &BlockMeta::default()).expect("the plan is valid");
+    (random, series, block)
+}
+
 #[test]
 fn random_selectors_agree_with_the_filter_on_random_plans() {
     (0..BLOCKS).into_par_iter().for_each(|seed| {
-        let mut random = Random::new(seed);
-        let series = random_series(1 + random.below(300), &mut random);
-        let plan = if seed % 4 == 0 { Plan::default() } else { random_plan(&series, &mut random) };
-        let form = if seed % 3 == 0 { RowForm::FixedWidth } else { RowForm::BitPacked };
-        let block = build(&series, &plan, form, &BlockMeta::default()).expect("the plan is valid");
+        let (mut random, _, block) = random_block(seed);
         let view = BlockView::open(&block).expect("sound");
         let series = series_in_order(&view);
         for _ in 0..SELECTORS {
@@ -42,10 +48,7 @@ fn random_selectors_agree_with_the_filter_on_random_plans() {
 #[test]
 fn counted_groups_are_those_of_a_set_of_labelsets() {
     (0..BLOCKS).into_par_iter().for_each(|seed| {
-        let mut random = Random::new(seed);
-        let series = random_series(1 + random.below(300), &mut random);
-        let plan = if seed % 4 == 0 { Plan::default() } else { random_plan(&series, &mut random) };
-        let block = build(&series, &plan, RowForm::BitPacked, &BlockMeta::default()).expect("the plan is valid");
+        let (mut random, series, block) = random_block(seed);
         let view = BlockView::open(&block).expect("sound");
         let index = Index::new(&view).expect("sound");
         let searcher = Searcher::new(&view, &index);

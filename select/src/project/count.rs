@@ -11,6 +11,7 @@ use hashbrown::HashMap;
 use super::Labels;
 use super::fingerprints::Product;
 use super::fold::{FoldedColumns, Folding};
+use super::spans::room;
 use crate::codes::each_code;
 use crate::{Ranges, Searcher, SelectError};
 
@@ -297,14 +298,5 @@ impl<'a, 'data> Counting<'_, 'a, 'data> {
             self.folding.searcher.limits.check()?;
         }
         Ok(())
-    }
-}
-
-/// Returns room for `count` items.
-fn room<T>(count: u64) -> Result<Vec<T>, SelectError> {
-    let mut items = Vec::new();
-    match usize::try_from(count).map(|count| items.try_reserve_exact(count)) {
-        Ok(Ok(())) => Ok(items),
-        _ => Err(SelectError::OutOfMemory { series: count }),
     }
 }

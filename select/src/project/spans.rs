@@ -6,11 +6,15 @@ use crate::{Ranges, Searcher, SelectError, Selection};
 
 /// Returns room for one item per selected series. A block of a few bytes can have billions of series.
 pub(crate) fn room_for<T>(selection: &Selection) -> Result<Vec<T>, SelectError> {
+    room(selection.count().into())
+}
+
+/// Returns room for this number of items, one per series or fewer.
+pub(crate) fn room<T>(count: u64) -> Result<Vec<T>, SelectError> {
     let mut items = Vec::new();
-    let count = selection.count();
-    match items.try_reserve_exact(count as usize) {
-        Ok(()) => Ok(items),
-        Err(_) => Err(SelectError::OutOfMemory { series: count.into() }),
+    match usize::try_from(count).map(|count| items.try_reserve_exact(count)) {
+        Ok(Ok(())) => Ok(items),
+        _ => Err(SelectError::OutOfMemory { series: count }),
     }
 }
 
