@@ -39,13 +39,6 @@ impl InternedRows {
         }
     }
 
-    /// Returns the number of a known row.
-    #[must_use]
-    pub fn find(&self, row: &[u32]) -> Option<u32> {
-        let at = |number: u32| &self.codes[number as usize * self.width..(number as usize + 1) * self.width];
-        self.index.find(FixedState::default().hash_one(row), |&number| at(number) == row).copied()
-    }
-
     /// Returns the rows in order of arrival.
     #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
