@@ -97,7 +97,7 @@
 //! | `codes` | codes of columns, read in batches, and binary searches |
 //! | `values` | values of a label |
 //! | `tally` | [`Tally`]: series per keyset, key and value; names of labels |
-//! | `project` | [`Projection`], [`Groups`] and fingerprints: labels of many series, on codes |
+//! | `project` | [`Projection`], [`Groups`], [`TextBytes`] and fingerprints: labels of many series, on codes |
 //! | `columns` | [`ColumnReader`]: codes of labels of ranges of series, by whole runs |
 //! | `label_order` | [`LabelOrder`]: series in the order of their labels |
 //! | `find`, `find_many` | searches for one labelset, and for many at once |
@@ -143,7 +143,7 @@ pub use index::Index;
 pub use label_order::LabelOrder;
 pub use limits::Limits;
 pub use parse::SelectorError;
-pub use project::{Groups, Labels, Projection};
+pub use project::{Groups, Labels, Projection, TextBytes};
 pub use ranges::{Numbers, Ranges};
 pub use searcher::{Searcher, select};
 pub use selection::{Refs, Selection};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use chronoxide_format::SeriesRef;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
+use chronoxide_format::{KeyId, SeriesRef};
 use chronoxide_select::{Index, Labels, Limits, Searcher, SelectError};
 use chronoxide_testdata::fuzzing::select;
 use chronoxide_testdata::fuzzing::sound::series_in_order;
@@ -67,6 +67,34 @@ fn counted_groups_are_those_of_a_set_of_labelsets() {
             assert_eq!(count(Labels::By(&chosen)), distinct(&|name| chosen.contains(&name)), "seed {seed}");
         }
         assert_eq!(searcher.count_groups(Labels::All).expect("sound"), series.len() as u64);
+    });
+}
+
+#[test]
+fn bytes_of_labels_are_those_of_their_names_and_values() {
+    (0..BLOCKS).into_par_iter().for_each(|seed| {
+        let (_, series, block) = random_block(seed);
+        let view = BlockView::open(&block).expect("sound");
+        let index = Index::new(&view).expect("sound");
+        let searcher = Searcher::new(&view, &index);
+        for key in (0..view.key_count()).map(KeyId) {
+            let name = std::str::from_utf8(view.key_name(key).expect("sound").expect("in range")).expect("text");
+            let values: Vec<&[u8]> =
+                view.label_values(key).expect("sound").expect("in range").map(|value| value.expect("sound")).collect();
+            let mut expected = (vec![0; values.len()], 0);
+            for labels in &series {
+                let bytes: usize = labels.iter().map(|(name, value)| name.len() + value.len()).sum();
+                match labels.get(name) {
+                    Some(value) => {
+                        let place = values.iter().position(|&known| known == value.as_bytes()).expect("a value");
+                        expected.0[place] += bytes as u64;
+                    }
+                    None => expected.1 += bytes as u64,
+                }
+            }
+            let found = searcher.text_bytes(key).expect("sound");
+            assert_eq!((found.by_code().to_vec(), found.absent()), expected, "seed {seed}, {name}");
+        }
     });
 }
 

@@ -5,15 +5,14 @@ use std::rc::Rc;
 
 use chronoxide_format::KeyId;
 use chronoxide_format::identity::Fingerprint;
-use chronoxide_format::view::{Domain, Keyset, Pool};
+use chronoxide_format::view::{Keyset, Pool};
 use hashbrown::HashMap;
 
 use super::Labels;
 use super::fingerprints::Product;
 use super::fold::{FoldedColumns, Folding};
 use super::spans::room;
-use crate::codes::each_code;
-use crate::{Ranges, Searcher, SelectError};
+use crate::{Searcher, SelectError};
 
 /// Members of lists between two checks of the limits.
 const MEMBERS_PER_CHECK: usize = 1 << 20;
@@ -120,7 +119,9 @@ impl<'a, 'data> Counting<'_, 'a, 'data> {
         let mut rows: Vec<Row> = room(keysets.iter().map(|keyset| u64::from(keyset.keyset.table().row_count())).sum())?;
         for keyset in keysets {
             let start = rows.len();
-            self.each_row(keyset, |product, list| rows.push(Row { product, list: (0, list) }))?;
+            self.folding.each_row(&keyset.keyset, &keyset.columns, |product, list| {
+                rows.push(Row { product, list: (0, list) })
+            })?;
             if let Some((pool, members)) = &keyset.lists {
                 rows[start..].iter_mut().for_each(|row| row.list.0 = pool.id().0);
                 pools.insert(pool.id().0, (*pool, Rc::clone(members)));
@@ -160,7 +161,7 @@ impl<'a, 'data> Counting<'_, 'a, 'data> {
         let mut buffer = Vec::new();
         for keyset in keysets {
             let mut rows: Vec<(Fingerprint, u32)> = room(keyset.keyset.table().row_count().into())?;
-            self.each_row(keyset, |product, list| rows.push((product, list)))?;
+            self.folding.each_row(&keyset.keyset, &keyset.columns, |product, list| rows.push((product, list)))?;
             for (row, list) in rows {
                 let Some((pool, members)) = &keyset.lists else {
                     products.push(row.to_parts());
@@ -208,39 +209,6 @@ impl<'a, 'data> Counting<'_, 'a, 'data> {
         let members = Rc::new(Members { numbers, products, are_distinct });
         self.members.insert(table, Rc::clone(&members));
         Ok(Some(members))
-    }
-
-    /// Calls `each` with the product of each row's kept labels, without those of its list, and with the list.
-    fn each_row(
-        &self,
-        keyset: &OpenKeyset<'data, 'a>,
-        mut each: impl FnMut(Fingerprint, u32),
-    ) -> Result<(), SelectError> {
-        let (table, limits) = (keyset.keyset.table(), self.folding.searcher.limits);
-        let all = Ranges::up_to(table.row_count());
-        let mut products: Vec<Fingerprint> = room(table.row_count().into())?;
-        products.resize(table.row_count() as usize, Fingerprint::ONE);
-        for (column, values) in &keyset.columns.columns {
-            let mut products = products.iter_mut();
-            each_code(&table, column, &all, &limits, |code| {
-                if let (Some(product), Some(&value)) = (products.next(), values.get(code as usize)) {
-                    *product = *product * value;
-                }
-                Ok(())
-            })?;
-        }
-        let mut products = products.into_iter();
-        for column in table.columns() {
-            let column = column?;
-            if let Domain::Pool(_) = column.domain {
-                return each_code(&table, &column, &all, &limits, |list| {
-                    products.next().into_iter().for_each(|product| each(product, list));
-                    Ok(())
-                });
-            }
-        }
-        products.for_each(|product| each(product, 0));
-        Ok(())
     }
 
     /// Counts the distinct kept labelsets of a list.

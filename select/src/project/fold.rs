@@ -6,6 +6,7 @@ use chronoxide_format::view::{BlockView, Column, Domain, Keyset};
 use chronoxide_format::{KeyId, TableId};
 use hashbrown::HashMap;
 
+use super::spans::room;
 use crate::codes::each_code;
 use crate::{Ranges, Searcher, SelectError};
 
@@ -93,6 +94,41 @@ impl<'s, 'a, 'data, F: Fold> Folding<'s, 'a, 'data, F> {
             }
         }
         Ok(folded)
+    }
+
+    /// Calls `each` with the value of each row of a keyset, without the labels of its list, and with the list, or 0 if
+    /// the keyset has no lists. `columns` are those of the keyset.
+    pub(crate) fn each_row(
+        &mut self,
+        keyset: &Keyset<'data, 'a>,
+        columns: &FoldedColumns<F::Value>,
+        mut each: impl FnMut(F::Value, u32),
+    ) -> Result<(), SelectError> {
+        let (table, limits) = (keyset.table(), self.searcher.limits);
+        let all = Ranges::up_to(table.row_count());
+        let mut rows: Vec<F::Value> = room(table.row_count().into())?;
+        rows.resize(table.row_count() as usize, F::EMPTY);
+        for (column, values) in &columns.columns {
+            let mut rows = rows.iter_mut();
+            each_code(&table, column, &all, &limits, |code| {
+                if let (Some(row), Some(&value)) = (rows.next(), values.get(code as usize)) {
+                    *row = self.fold.join(*row, value);
+                }
+                Ok(())
+            })?;
+        }
+        let mut rows = rows.into_iter();
+        for column in table.columns() {
+            let column = column?;
+            if let Domain::Pool(_) = column.domain {
+                return each_code(&table, &column, &all, &limits, |list| {
+                    rows.next().into_iter().for_each(|row| each(row, list));
+                    Ok(())
+                });
+            }
+        }
+        rows.for_each(|row| each(row, 0));
+        Ok(())
     }
 
     fn fold_rows(&mut self, number: u32) -> Result<Option<Vec<F::Value>>, SelectError> {

@@ -7,6 +7,7 @@ mod groups;
 mod path;
 mod projection;
 mod spans;
+mod text_bytes;
 
 use self::fold::KeptKeys;
 use crate::{Searcher, SelectError};
@@ -14,6 +15,7 @@ use crate::{Searcher, SelectError};
 pub use groups::Groups;
 pub use projection::Projection;
 pub(crate) use spans::room_for;
+pub use text_bytes::TextBytes;
 
 /// Labels of a series that are kept, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -145,6 +145,16 @@ fn labels(criterion: &mut Criterion, searcher: &Searcher<'_, '_>, layout: Layout
         assert_eq!(searcher.group(&all, kept).expect("sound").numbers().len() as u64, series);
         group.bench_function(name, |bencher| bencher.iter(|| searcher.group(&all, kept).expect("sound").count()));
     }
+    let two = Labels::Without(&["k8s.pod.name", "service.instance.id"]);
+    let groups = searcher.group(&all, two).expect("sound").count() as u64;
+    assert_eq!(searcher.count_groups(two).expect("sound"), groups);
+    group.bench_function("count groups without two", |bencher| {
+        bencher.iter(|| searcher.count_groups(two).expect("sound"));
+    });
+    let name = searcher.view().key("__name__").expect("sound").expect("the workload has names");
+    group.bench_function("text bytes by name", |bencher| {
+        bencher.iter(|| searcher.text_bytes(name).expect("sound").absent());
+    });
     group.bench_function("fingerprints", |bencher| {
         bencher.iter(|| searcher.fingerprints(&all, Labels::All).expect("sound").len());
     });
