@@ -8,8 +8,12 @@ use chronoxide_format::view::Meta;
 use crate::merge::Vocabulary;
 use crate::{CompactError, CompactOptions};
 
-/// Returns the external labels of an input, sorted by name, with the defaults of the options.
+/// Returns the external labels of an input, sorted by name, with the defaults of the options; none if the options leave
+/// them out.
 pub(crate) fn labels_of(meta: &Meta<'_>, options: &CompactOptions) -> chronoxide_format::Result<Vec<(String, String)>> {
+    if options.drop_external_labels {
+        return Ok(Vec::new());
+    }
     let mut labels = Vec::new();
     for pair in meta.external_labels()? {
         let (name, value) = pair?;

@@ -35,6 +35,9 @@ pub struct CompactOptions {
     /// outputs have no external labels. A series that already has a label with that name keeps its own. Selectors and
     /// rewriting do not see lifted labels.
     pub lift_external_labels: bool,
+    /// Leave out the external labels of inputs, so that blocks with different external labels can be merged. Series of
+    /// different inputs with equal labels become one series. Then no external label is lifted.
+    pub drop_external_labels: bool,
     /// Policy for annotations that differ.
     pub annotations: AnnotationPolicy,
     /// True if the inputs are kept and stay live beside outputs with dropped series. Such outputs do not name their
@@ -61,6 +64,7 @@ impl CompactOptions {
             shards,
             external_labels,
             lift_external_labels: _,
+            drop_external_labels,
             keep: _,
             drop: _,
             rewrite: _,
@@ -87,6 +91,9 @@ impl CompactOptions {
         }
         for (name, value) in external_labels {
             text += &format!(", external label {name:?}={value:?}");
+        }
+        if *drop_external_labels {
+            text += ", no external labels";
         }
         match annotations {
             AnnotationPolicy::MustAgree => {}

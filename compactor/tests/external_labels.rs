@@ -163,3 +163,33 @@ fn an_empty_external_label_is_refused_before_anything_is_done() {
     assert!(matches!(refused, CompactError::Options { .. }), "{refused}");
     assert!(refused.to_string().contains("empty value"), "{refused}");
 }
+
+#[test]
+fn external_labels_that_are_left_out_do_not_keep_blocks_apart() {
+    let series = [random_series(30, &mut Random::new(5)), random_series(30, &mut Random::new(6))];
+    let blocks: Vec<Vec<u8>> = [(0, "eu"), (1, "us"), (0, "asia")]
+        .map(|(of, cluster)| {
+            let external_labels = owned(&[("cluster", cluster)]);
+            let meta = BlockMeta { external_labels, ..BlockMeta::default() };
+            build(&series[of], &Plan::default(), RowForm::BitPacked, &meta).unwrap()
+        })
+        .into();
+    let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
+    let merge = |options: &CompactOptions| Compaction::new(&views, options).merge_to_memory();
+    let refused = merge(&CompactOptions::default()).unwrap_err();
+    assert!(matches!(refused, CompactError::Differs { input: 1, what: "external labels" }), "{refused}");
+    // Lifting and defaults have nothing to work on.
+    for (lift_external_labels, external_labels) in [(false, Vec::new()), (true, owned(&[("zone", "a")]))] {
+        let options = CompactOptions {
+            drop_external_labels: true,
+            lift_external_labels,
+            external_labels,
+            ..CompactOptions::default()
+        };
+        let merged = merge(&options).unwrap();
+        let union: BTreeSet<Labelset> = series.iter().flatten().cloned().collect();
+        assert_eq!(content(&merged.block), union);
+        assert_eq!(external_of(&merged.block), []);
+        assert_eq!(merged.summary.duplicates, merged.summary.series_in - union.len() as u64);
+    }
+}

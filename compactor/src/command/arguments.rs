@@ -196,6 +196,7 @@ impl Arguments {
             keeps_inputs: false,
             external_labels: self.external_labels.clone(),
             lift_external_labels: self.lift_external_labels,
+            drop_external_labels: false,
             memory_limit: Some(self.memory_limit.unwrap_or_else(default_limit)),
         }
     }
