@@ -45,16 +45,19 @@ async function checkStructure(page, check) {
 
 // Checks that a print has all rows and no controls, and writes it.
 async function checkPrint(page, check, report, folder) {
-  await page.emulateMedia({ media: "print", colorScheme: "light" });
-  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  const rows = await page.locator("#metrics-table tbody tr[data-row]").count();
+  await page.evaluate(() => {
+    addEventListener("beforeprint", () => {
+      globalThis.printed = document.querySelectorAll("#metrics-table tbody tr[data-row]").length;
+    });
+  });
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.pdf({ path: join(folder, "print.pdf"), preferCSSPageSize: true, printBackground: true });
+  const rows = await page.evaluate(() => globalThis.printed);
   check("print shows all metrics", rows === report.metrics.length, `${rows} of ${report.metrics.length}`);
+  await page.emulateMedia({ media: "print" });
   const visible = await page.evaluate(() => [...document.querySelectorAll(".more, .copy, .tools, nav")]
     .filter((node) => getComputedStyle(node).display !== "none").length);
   check("print has no controls", visible === 0, `${visible} visible`);
-  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-  await page.emulateMedia({ media: null });
-  await page.pdf({ path: join(folder, "print.pdf"), preferCSSPageSize: true, printBackground: true });
 }
 
 export async function checkAppearance(page, check, report, folder) {

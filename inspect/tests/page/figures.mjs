@@ -20,7 +20,8 @@ export async function showAll(page, table) {
 export function readRows(page, table) {
   return page.evaluate((id) => [...document.querySelectorAll(`#${id} tbody tr[data-row]`)].map((row) =>
     Object.fromEntries([...row.cells].map((cell) => [cell.dataset.column, {
-      exact: cell.dataset.value, text: cell.innerText, titles: [...cell.querySelectorAll("[title]")].map((n) => n.title),
+      exact: cell.dataset.value, text: cell.innerText,
+      titles: [...cell.querySelectorAll("[title]")].map((node) => node.title),
       gone: cell.querySelector("[data-gone]")?.dataset.gone, came: cell.querySelector("[data-came]")?.dataset.came,
     }]))), table);
 }
@@ -92,7 +93,8 @@ async function checkSuggestions(page, check, report) {
     const before = suggestion.removes + suggestion.remains;
     const place = `suggestion ${index + 1}`;
     check(`${place}: removes`, await card.getAttribute("data-removes") === String(suggestion.removes));
-    check(`${place}: effect`, shown.includes(`${thousands(before)} to ${thousands(suggestion.remains)} series`), shown);
+    const effect = `${thousands(before)} to ${thousands(suggestion.remains)} series`;
+    check(`${place}: effect`, shown.includes(effect), shown);
     check(`${place}: command`, command === escaped(suggestion.command), command);
     const names = suggestion.action === "drop-metric" ? [suggestion.metric] : suggestion.labels;
     for (const name of names.filter((name) => name !== null && name !== "" && name.length < 90)) {

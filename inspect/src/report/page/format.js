@@ -59,6 +59,14 @@
     return number < 10 || number > 99 ? `${number.toFixed(1)}%` : `${Math.round(number)}%`;
   }
 
+  // Formats the share that is removed: `−28%`. Digits are cut so that a rest of few series does not become −100%.
+  function minus(share) {
+    if (share > 0.999 && share < 1) {
+      return `−${Math.min(99.99, Math.floor(share * 10000) / 100).toFixed(2)}%`;
+    }
+    return share > 0 && share < 0.001 ? `−${Math.max(0.01, share * 100).toFixed(2)}%` : `−${percent(share)}`;
+  }
+
   // Formats "1 label", "2 labels".
   function counted(number, singular, plural = `${singular}s`) {
     return `${exact(number)} ${number === 1 ? singular : plural}`;
@@ -87,5 +95,5 @@
     return element("span", { "data-exact": number, title: counted(number, "byte") }, bytes(number));
   }
 
-  Object.assign(page, { exact, fraction, compact, bytes, shareOf, percent, counted, time, signed, size });
+  Object.assign(page, { exact, fraction, compact, bytes, shareOf, percent, minus, counted, time, signed, size });
 })((globalThis.chronoxide ??= {}));

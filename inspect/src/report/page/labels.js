@@ -2,7 +2,7 @@
 (function (page) {
   "use strict";
 
-  const { element, exact, counted, percent, shareOf, selection, Table } = page;
+  const { element, exact, counted, shareOf, selection, Table } = page;
 
   const LOOKS = new Map([
     ["uuid", "UUIDs"], ["hash", "hashes"], ["number", "numbers"], ["time", "times"], ["address", "addresses"],
@@ -18,7 +18,7 @@
       : element("span", { class: "badge" }, LOOKS.get(row.looks) ?? page.visible(row.looks))),
   };
 
-  const MAX_EXAMPLES = 3;
+  const MAX_EXAMPLES = 2;
   const exampleText = (item) => `${page.plain(item.value)}: ${counted(item.series, "series", "series")}`;
 
   // Lists the first values. The others are in a title, which keeps the rows low.
@@ -45,7 +45,7 @@
     }
     const removed = shareOf(total - row.remains, total);
     return element("span", { class: "remains" }, exact(row.remains),
-      element("span", { class: "removed" }, removed === 0 ? "no change" : `−${percent(removed)}`), page.bar(removed));
+      element("span", { class: "removed" }, removed === 0 ? "no change" : page.minus(removed)), page.bar(removed));
   }
 
   function allColumns(total) {
@@ -106,8 +106,8 @@
       const metric = report.metrics.find((other) => other.metric === selected);
       if (selected === undefined || !metric) {
         table.replace(whole);
-        lead.textContent = "“Series without it” is the number of series that remain if the label is dropped. A label "
-          + "with many values costs bytes; a label that makes many series costs memory in every store.";
+        lead.textContent = "“Series without it” is the number of series that remain if the label is dropped. "
+          + "A label with many values costs bytes; a label that makes many series costs memory in every store.";
         rest.hidden = report.other_labels.labels === 0;
         rest.textContent = `${counted(report.other_labels.labels, "more label")} with `
           + `${counted(report.other_labels.values, "value")} in total.`;

@@ -2,7 +2,7 @@
 (function (page) {
   "use strict";
 
-  const { element, button, exact, percent, shareOf } = page;
+  const { element, button, exact, shareOf } = page;
 
   function selectText(node) {
     const range = document.createRange();
@@ -62,7 +62,7 @@
     },
       element("h3", {}, title(suggestion)),
       element("p", { class: "effect" }, `${exact(before)} to `, element("strong", {}, exact(suggestion.remains)),
-        " series ", element("strong", { class: "saving" }, `(−${percent(share)})`)),
+        " series ", element("strong", { class: "saving" }, `(${page.minus(share)})`)),
       page.bar(1 - share, "remaining"),
       element("p", { class: "reason" }, page.long(suggestion.reason)),
       command(suggestion.command));

@@ -5,6 +5,7 @@
   const { element, exact, compact, counted, percent, shareOf, layout, selection } = page;
 
   const MIN_WIDTH_FOR_TEXT = 48;
+  const MIN_WIDTH_FOR_VALUE = 80;
   const MIN_WIDTH_FOR_COUNT = 110;
   const MIN_HEIGHT_FOR_TEXT = 17;
   // Smaller rectangles cannot be told apart.
@@ -174,7 +175,7 @@
       const tip = this.tip(node.data, metric);
       const made = element("span", { class: `part ${node.data.kind}`, title: tip, "data-tip": tip });
       // Without the metric's name above it, a value would look like a metric.
-      if (layout.hasHeader(parent)) {
+      if (layout.hasHeader(parent) && node.x1 - node.x0 >= MIN_WIDTH_FOR_VALUE) {
         this.addText(made, node, metric);
       }
       layout.place(made, node, parent);
