@@ -23,6 +23,20 @@
     return ORDER.compare(String(left), String(right)) * direction;
   }
 
+  // Print shows all rows that the search leaves. Tables that left the page are skipped.
+  const tables = new Set();
+  function printAll(printing) {
+    for (const table of tables) {
+      if (table.node.isConnected) {
+        table.print(printing);
+      } else {
+        tables.delete(table);
+      }
+    }
+  }
+  addEventListener("beforeprint", () => printAll(true));
+  addEventListener("afterprint", () => printAll(false));
+
   class Table {
     constructor({ id, caption, noun, columns, rows, words, mark }) {
       Object.assign(this, { id, noun, columns, rows, words, mark });
@@ -32,9 +46,7 @@
       this.cache = new Map();
       this.build(caption);
       this.refresh();
-      // Print shows all rows that the search leaves.
-      addEventListener("beforeprint", () => this.print(true));
-      addEventListener("afterprint", () => this.print(false));
+      tables.add(this);
     }
 
     print(printing) {
