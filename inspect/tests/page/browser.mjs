@@ -4,6 +4,8 @@ import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+// Milliseconds until a missing element fails a check.
+const TIMEOUT = 10000;
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
@@ -36,6 +38,7 @@ export async function openPage(browser, address, options, problems) {
     problems.push(`request to ${url}`);
     return route.abort();
   });
+  context.setDefaultTimeout(TIMEOUT);
   const page = await context.newPage();
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") {
@@ -59,7 +62,7 @@ export async function openPage(browser, address, options, problems) {
     });
   });
   await page.goto(address);
-  await page.waitForSelector("html[data-ready]", { timeout: 10000 });
+  await page.waitForSelector("html[data-ready]", { state: "attached" });
   return page;
 }
 

@@ -1,6 +1,7 @@
 // Checks that text of the report is shown and never run.
 
 const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2065\ufeff]/u;
+const MAX_SELECTED = 30;
 // Elements that the page never makes.
 const FOREIGN = "img, iframe, object, embed, link, base, form, svg script, a[href^='j']";
 
@@ -31,6 +32,23 @@ export async function checkHostile(page, check, report) {
   const title = found.titles.find((text) => INVISIBLE.test(text));
   check("no invisible characters in titles", title === undefined, JSON.stringify(title));
   await checkEscapes(page, check, report);
+  await checkNames(page, check, report);
+}
+
+// Selects metrics by their names through the fragment, and counts the series of their values.
+async function checkNames(page, check, report) {
+  for (const metric of report.metrics.slice(0, MAX_SELECTED).filter((other) => other.labels.length > 0)) {
+    const fragment = new URLSearchParams([metric.metric === null ? ["unnamed", ""] : ["metric", metric.metric]]);
+    await page.evaluate((text) => {
+      location.hash = text;
+    }, fragment.toString());
+    const name = JSON.stringify(metric.metric).slice(0, 60);
+    await page.waitForSelector("#filter .chip");
+    const series = await page.locator('#values-table td[data-column="series"]').evaluateAll((cells) =>
+      cells.reduce((sum, cell) => sum + Number(cell.dataset.value), 0));
+    check(`the fragment selects metric ${name}`, series === metric.series, `${series} is not ${metric.series}`);
+    await page.keyboard.press("Escape");
+  }
 }
 
 // Each name of a label or metric with an invisible character must be on the page in escaped form.
