@@ -82,10 +82,11 @@
     const changes = compared.gone + compared.came;
     const parts = [element("p", { class: "lead" }, changes === 0 ? "Both have the same series."
       : "A series that is gone often came back under another value of one label, such as the name of a pod. If "
-        + "ignoring a label leaves few changes, that label is the cause.")];
+        + "ignoring a label leaves few changes, that label is the cause. The bar is the share of the changes that "
+        + "ignoring the label removes.")];
     parts.push(tiles(compared));
     if (compared.labels.length > 0) {
-      parts.push(element("h3", {}, "Labels that cause the changes"), labelTable(compared.labels, changes));
+      parts.push(element("h3", {}, "Labels with changed values"), labelTable(compared.labels, changes));
     }
     if (compared.metrics.length > 0) {
       parts.push(element("h3", {}, "Metrics with changes"), metricTable(compared.metrics));
