@@ -12,6 +12,7 @@ use crate::commands::arguments::{
     ValuesArguments,
 };
 use crate::commands::export::arguments::{EXPORT, ExportArguments};
+use crate::commands::report::arguments::{REPORT, ReportArguments};
 
 /// Shows the content of a block or a remap
 ///
@@ -78,6 +79,7 @@ Examples:
   chronoxide-inspect series week.cx --format prometheus --match '{job=\"api\",pod=~\"web-.*\"}'
   chronoxide-inspect values pod blocks --match '{job=\"api\"}'
   chronoxide-inspect cardinality blocks
+  chronoxide-inspect report week.cx -o week.html
   chronoxide-inspect diff monday.cx tuesday.cx --series
   chronoxide-inspect export week.cx -o week.parquet --match '{job=\"api\"}'
   chronoxide-inspect metrics week.cx --name http.server.request.duration
@@ -145,6 +147,17 @@ pub(crate) enum Command {
     /// distinct label pair, and none per series.
     #[command(visible_alias = "top", after_help = CARDINALITY)]
     Cardinality(CardinalityArguments),
+    /// Write a page, or JSON, that shows what multiplies series and what to drop
+    ///
+    /// A file is one HTML page without links to anything: it can be opened from disk, sent, and printed. It shows
+    /// metrics, labels with the number of series that remain without them, suggestions with the commands that carry
+    /// them out, and where the bytes of the file go. Of a folder it also shows the series that come and go with time.
+    /// With AFTER, it shows AFTER, and what changed since BLOCK.
+    ///
+    /// Several blocks, and series that --match selects, are merged in memory first: that takes as much time and memory
+    /// as a compaction. docs/report.md documents the JSON.
+    #[command(after_help = REPORT)]
+    Report(ReportArguments),
     /// Show the series that came and went between two blocks or folders, by metric
     ///
     /// Series are compared by their labels, byte by byte: those of A that B lacks are gone, those of B that A lacks

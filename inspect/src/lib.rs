@@ -10,6 +10,7 @@
 //! | [`plan`] | bytes that the planner saved |
 //! | [`remap`] | remaps: summary, dump, target of one series |
 //! | [`name`] | label names, quoted where needed |
+//! | [`report`] | what multiplies series, and what to drop |
 //! | [`query`] | series, labels, values, counts and differences of one or more blocks |
 //! | [`series`] | series as a table, as JSON lines or in Prometheus's notation |
 //!
@@ -35,6 +36,7 @@ pub mod name;
 pub mod plan;
 pub mod query;
 pub mod remap;
+pub mod report;
 pub mod series;
 pub mod summary;
 pub mod tables;

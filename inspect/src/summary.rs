@@ -179,7 +179,8 @@ fn parts(view: &BlockView<'_>, series: u64) -> Result<Vec<Part>> {
     Ok(parts.into_iter().filter(|&(_, bytes)| bytes > 0).map(part).collect())
 }
 
-fn times(range: TimeRange) -> Times {
+/// Returns a range of times as text.
+pub(crate) fn times(range: TimeRange) -> Times {
     Times { start: time(range.start), end: time(range.end) }
 }
 

@@ -9,6 +9,7 @@ use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, Quiet, tell};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::Queried;
+use chronoxide_inspect::report::{self, Input};
 use chronoxide_reader::{Block, Checks, Folder, FolderError};
 use chronoxide_select::Selector;
 
@@ -86,6 +87,19 @@ impl Inputs {
             }
         }
         queries
+    }
+
+    /// Returns the blocks of the only argument as the input of a report.
+    pub(super) fn reported(&self, path: &Path) -> Input<'_> {
+        let blocks = self.blocks.iter();
+        let blocks =
+            blocks.map(|(path, block)| report::Block { name: path.display().to_string(), view: *block.view() });
+        Input { name: path.display().to_string(), is_folder: !self.is_one_file, blocks: blocks.collect() }
+    }
+
+    /// Returns the worst exit code of the errors so far.
+    pub(super) fn exit(&self) -> Exit {
+        self.exit.get()
     }
 
     /// Returns true if the only argument is a file, so that refs of series have a meaning.

@@ -8,7 +8,9 @@
 //! | `labels` | the commands `labels` and `values` |
 //! | `cardinality` | the command `cardinality` |
 //! | `diff` | the command `diff` |
+//! | `report` | the command `report` |
 //! | `export` | the command `export` |
+//! | `output` | published files and standard output |
 
 pub(crate) mod arguments;
 mod cardinality;
@@ -16,10 +18,13 @@ mod diff;
 pub(crate) mod export;
 mod inputs;
 mod labels;
+mod output;
+pub(crate) mod report;
 mod series;
 
 pub(crate) use cardinality::cardinality;
 pub(crate) use diff::diff;
 pub(crate) use export::export;
 pub(crate) use labels::{labels, values};
+pub(crate) use report::report;
 pub(crate) use series::series;

@@ -3,11 +3,9 @@
 //! | module | contents |
 //! |---|---|
 //! | `arguments` | arguments of the command |
-//! | `output` | published files and standard output |
 //! | `progress` | progress bar |
 
 pub(crate) mod arguments;
-mod output;
 mod progress;
 
 use std::io::{self, IsTerminal};
@@ -24,8 +22,8 @@ use chronoxide_reader::Checks;
 use chronoxide_select::Selection;
 
 use self::arguments::ExportArguments;
-use self::output::{OutputError, to_file, to_stdout};
 use self::progress::Bar;
+use super::output::{OutputError, folder_of, to_file, to_stdout};
 use crate::in_file;
 use crate::opened::open_block;
 
@@ -154,9 +152,4 @@ fn in_table(path: &Path, error: TableError) -> Failure {
 /// Returns true if both paths are the same file.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// Returns the folder of a file.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -73,6 +73,14 @@
     }).node;
   }
 
+  // Says what is left of the changes apart from restarted pods and the like.
+  function generated({ labels, gone, came }) {
+    const names = labels.flatMap((label, place) => [place === 0 ? "" : ", ", page.name(label)]);
+    return element("p", { id: "without-generated", "data-gone": gone, "data-came": came },
+      `If all labels are ignored whose values look generated, ${exact(gone)} are gone and ${exact(came)} came (`,
+      ...names, ").");
+  }
+
   // Creates the section, or `null` if the report is not a comparison.
   function comparison(report) {
     const compared = report.comparison;
@@ -85,6 +93,9 @@
         + "ignoring a label leaves few changes, that label is the cause. The bar is the share of the changes that "
         + "ignoring the label removes.")];
     parts.push(tiles(compared));
+    if (compared.without_generated !== null) {
+      parts.push(generated(compared.without_generated));
+    }
     if (compared.labels.length > 0) {
       parts.push(element("h3", {}, "Labels with changed values"), labelTable(compared.labels, changes));
     }

@@ -1,4 +1,4 @@
-//! Outputs of the command `export`: a published file, or standard output.
+//! Outputs of the commands `export` and `report`: a published file, or standard output.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -142,4 +142,9 @@ impl Write for Safe<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
+}
+
+/// Returns the folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,0 +1,127 @@
+//! [`Input`]: the blocks that a report is on.
+
+use std::collections::BTreeMap;
+
+use chronoxide_format::view::{BlockView, TimeRange};
+
+use super::figures::{BlockFigures, Kind, Part};
+use super::union::Union;
+use super::{Options, ReportError};
+use crate::summary::{self, Summary};
+
+/// A block, or the live blocks of a folder.
+#[derive(Clone, Debug)]
+pub struct Input<'data> {
+    /// Path as the user named it.
+    pub name: String,
+    /// True for a folder.
+    pub is_folder: bool,
+    /// Blocks, at least one; in any order.
+    pub blocks: Vec<Block<'data>>,
+}
+
+/// A block.
+#[derive(Clone, Debug)]
+pub struct Block<'data> {
+    /// Path of the file.
+    pub name: String,
+    /// The open block.
+    pub view: BlockView<'data>,
+}
+
+/// Figures of the files.
+pub(super) struct Prepared {
+    pub(super) blocks: Vec<BlockFigures>,
+    pub(super) parts: Vec<Part>,
+    /// Window, or else time, of each block.
+    pub(super) times: Vec<Option<TimeRange>>,
+    pub(super) start: Option<String>,
+    pub(super) end: Option<String>,
+}
+
+impl<'data> Input<'data> {
+    pub(super) fn kind(&self) -> Kind {
+        if self.is_folder { Kind::Blocks } else { Kind::Block }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.blocks.iter().map(|block| block.view.bytes().len() as u64).sum()
+    }
+
+    /// Merges the selected series, unless all series of one block are selected.
+    pub(super) fn union(&self, options: &Options<'_>, presence: bool) -> Result<Option<Union>, ReportError> {
+        if self.blocks.len() == 1 && options.selectors.is_empty() {
+            return Ok(None);
+        }
+        let views: Vec<BlockView<'_>> = self.in_order().into_iter().map(|block| block.view).collect();
+        Union::merge(&views, options, presence).map(Some).map_err(|error| self.named(error))
+    }
+
+    /// Returns the block to count: the merged one, if there is one.
+    pub(super) fn counted<'u>(&self, union: Option<&'u Union>) -> Result<BlockView<'u>, ReportError>
+    where
+        'data: 'u,
+    {
+        match union {
+            Some(union) => union.view(),
+            None => Ok(self.blocks[0].view),
+        }
+    }
+
+    /// Returns the blocks in the order of time, and those without a time first.
+    fn in_order(&self) -> Vec<&Block<'data>> {
+        let mut blocks: Vec<&Block<'data>> = self.blocks.iter().collect();
+        blocks.sort_by_cached_key(|block| {
+            let time = block.view.meta().ok().and_then(|meta| meta.window().or(meta.time()));
+            (time.map(|time| (time.start, time.end)), block.view.block_id())
+        });
+        blocks
+    }
+
+    /// Returns the figures of the files, in the order of time.
+    pub(super) fn prepare(&self) -> Result<Prepared, ReportError> {
+        let mut prepared =
+            Prepared { blocks: Vec::new(), parts: Vec::new(), times: Vec::new(), start: None, end: None };
+        let mut parts: BTreeMap<String, u64> = BTreeMap::new();
+        let mut times = Vec::new();
+        for block in self.in_order() {
+            let summary = Summary::from_view(&block.view)?;
+            for part in summary.parts {
+                *parts.entry(part.name).or_default() += part.bytes;
+            }
+            let meta = block.view.meta()?;
+            times.push(meta.time());
+            prepared.times.push(meta.window().or(meta.time()));
+            let (start, end) = summary.time.map(|time| (time.start, time.end)).unzip();
+            prepared.blocks.push(BlockFigures {
+                name: block.name.clone(),
+                id: summary.block_id,
+                bytes: summary.bytes,
+                series: summary.series,
+                start,
+                end,
+            });
+        }
+        prepared.parts = parts.into_iter().map(|(name, bytes)| Part { name, bytes }).collect();
+        prepared.parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+        // If one block has no time, the time of all is unknown.
+        if times.iter().all(Option::is_some) {
+            let all = times
+                .into_iter()
+                .flatten()
+                .reduce(|all, time| TimeRange { start: all.start.min(time.start), end: all.end.max(time.end) });
+            (prepared.start, prepared.end) = all.map(summary::times).map(|time| (time.start, time.end)).unzip();
+        }
+        Ok(prepared)
+    }
+
+    /// Names the block in an error of a merge.
+    fn named(&self, error: ReportError) -> ReportError {
+        let ReportError::Merge(source) = error else { return error };
+        let block = source.input().and_then(|input| self.in_order().get(input).map(|block| block.name.clone()));
+        match block {
+            Some(name) => ReportError::Input { name, source },
+            None => ReportError::Merge(source),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Labels of a report, and what remains without them.
+
+use std::cmp::Reverse;
+
+use chronoxide_format::KeyId;
+use chronoxide_select::Labels as Kept;
+use rayon::prelude::*;
+
+use super::figures::{Label, OtherLabels, ValueSeries};
+use super::looks;
+use super::subject::{METRIC, Subject};
+use super::{ReportError, most_series};
+
+/// Number of listed labels.
+const LISTED: usize = 100;
+/// Number of labels for which the remaining series are counted, if there are more than [`SMALL`] series; otherwise they
+/// are counted for all listed labels.
+const COUNTED: usize = 20;
+/// Number of series up to which a count takes milliseconds.
+const SMALL: u64 = 200_000;
+/// Values of each label.
+const VALUES: usize = 5;
+
+/// Labels of all series.
+pub(super) struct Labels {
+    pub(super) listed: Vec<Label>,
+    pub(super) others: OtherLabels,
+    /// Number of labels.
+    pub(super) count: u64,
+    /// Number of distinct pairs of name and value.
+    pub(super) pairs: u64,
+    /// Bytes of the distinct values of all labels.
+    pub(super) value_bytes: u64,
+    /// Labels of all series.
+    pub(super) total: u64,
+}
+
+impl Labels {
+    /// Lists the labels with the most values. Costs a look at each distinct value, and a count of the remaining series
+    /// of the first labels: some 20 ns per row and list of the block each.
+    pub(super) fn new(subject: &Subject<'_>) -> Result<Self, ReportError> {
+        let counted = if subject.series_count() > SMALL { COUNTED } else { LISTED };
+        let mut all = subject.tally.keys().map(|key| describe(subject, key)).collect::<Result<Vec<_>, _>>()?;
+        all.sort_by(|a, b| (Reverse(a.values), &a.name).cmp(&(Reverse(b.values), &b.name)));
+        let mut labels = Self {
+            listed: Vec::new(),
+            others: OtherLabels::default(),
+            count: all.len() as u64,
+            pairs: all.iter().map(|label| label.values).sum(),
+            value_bytes: all.iter().map(|label| label.value_bytes).sum(),
+            total: all.iter().map(|label| label.series).sum(),
+        };
+        for other in all.split_off(all.len().min(LISTED)) {
+            labels.others.labels += 1;
+            labels.others.values += other.values;
+        }
+        all.iter_mut()
+            .filter(|label| label.name != METRIC)
+            .take(counted)
+            .collect::<Vec<_>>()
+            .into_par_iter()
+            .try_for_each(|label| {
+                label.remains = Some(remaining(subject, &[&label.name])?);
+                Ok::<(), ReportError>(())
+            })?;
+        labels.listed = all;
+        Ok(labels)
+    }
+}
+
+fn describe(subject: &Subject<'_>, key: KeyId) -> Result<Label, ReportError> {
+    let mut counts: Vec<(u32, u64)> = subject.tally.values(key).collect();
+    let mut value_bytes = 0;
+    for &(code, _) in &counts {
+        value_bytes += subject.value(key, code)?.len() as u64;
+    }
+    let sample = looks::sample(&counts).map(|&(code, _)| subject.value(key, code)).collect::<Result<Vec<_>, _>>()?;
+    let series = counts.iter().map(|(_, series)| series).sum();
+    let values = counts.len() as u64;
+    most_series(&mut counts, VALUES);
+    let top = |(code, series): (u32, u64)| Ok(ValueSeries { value: subject.value(key, code)?.to_owned(), series });
+    Ok(Label {
+        name: subject.name(key)?.to_owned(),
+        values,
+        value_bytes,
+        series,
+        remains: None,
+        looks: looks::of_values(&sample),
+        top: counts.into_iter().take(VALUES).map(top).collect::<Result<_, ReportError>>()?,
+    })
+}
+
+/// Counts the series that remain when labels are dropped. A series without other labels does not remain.
+pub(super) fn remaining(subject: &Subject<'_>, names: &[&str]) -> Result<u64, ReportError> {
+    let groups = subject.searcher().count_groups(Kept::Without(names))?;
+    for keyset in subject.view().keysets() {
+        let mut keeps_any = false;
+        for key in keyset?.keys()? {
+            keeps_any |= !names.contains(&subject.name(key?)?);
+        }
+        if !keeps_any {
+            return Ok(groups.saturating_sub(1));
+        }
+    }
+    Ok(groups)
+}

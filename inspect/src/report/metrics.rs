@@ -1,0 +1,151 @@
+//! Metrics of a report.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use chronoxide_format::KeyId;
+use chronoxide_format::metadata::MetricType;
+use chronoxide_select::{Matcher, Operator, Tally};
+use rayon::prelude::*;
+
+use super::figures::{LabelValues, Metric, OtherMetrics, ValueSeries};
+use super::subject::{METRIC, Subject};
+use super::{ReportError, most_series};
+
+/// Labels of each metric.
+const LABELS: usize = 8;
+/// Values of the label with the most values of each metric.
+const VALUES: usize = 12;
+
+/// Metrics of all series.
+pub(super) struct Metrics {
+    pub(super) listed: Vec<Metric>,
+    pub(super) others: OtherMetrics,
+    /// Number of metrics with a name.
+    pub(super) count: u64,
+    /// Bytes of the names and values of all labels of all series.
+    pub(super) text_bytes: u64,
+}
+
+/// Numbers of a metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricCount {
+    /// Name; `None` for series without a name.
+    pub metric: Option<String>,
+    /// Number of series.
+    pub series: u64,
+    /// Bytes of the names and values of all labels of these series.
+    pub text_bytes: u64,
+}
+
+impl Metrics {
+    /// Lists the metrics that are among the `first` by series or by bytes. Costs a query per listed metric.
+    pub(super) fn new(subject: &Subject<'_>, first: usize) -> Result<Self, ReportError> {
+        let counted = count(subject)?;
+        let is_listed = largest(&counted, first);
+        let mut metrics = Self {
+            listed: Vec::new(),
+            others: OtherMetrics::default(),
+            count: counted.iter().filter(|one| one.metric.is_some()).count() as u64,
+            text_bytes: counted.iter().map(|one| one.text_bytes).sum(),
+        };
+        let mut listed = Vec::new();
+        for (place, one) in counted.into_iter().enumerate() {
+            if is_listed.contains(&place) {
+                listed.push(one);
+            } else {
+                metrics.others.metrics += 1;
+                metrics.others.series += one.series;
+                metrics.others.text_bytes += one.text_bytes;
+            }
+        }
+        metrics.listed = listed.into_par_iter().map(|one| describe(subject, one)).collect::<Result<_, _>>()?;
+        Ok(metrics)
+    }
+}
+
+/// Counts series and bytes of each metric. Returns the metrics with the most series first.
+pub(super) fn count(subject: &Subject<'_>) -> Result<Vec<MetricCount>, ReportError> {
+    let key = subject.metric_key()?;
+    // No key has this number: then the bytes are those of series without a name.
+    let bytes = subject.searcher().text_bytes(key.unwrap_or(KeyId(u32::MAX)))?;
+    let mut unnamed = subject.series_count();
+    let mut counted = Vec::new();
+    if let Some(key) = key {
+        for (code, series) in subject.tally.values(key) {
+            unnamed = unnamed.saturating_sub(series);
+            let text_bytes = bytes.by_code().get(code as usize).copied().unwrap_or_default();
+            counted.push(MetricCount { metric: Some(subject.value(key, code)?.to_owned()), series, text_bytes });
+        }
+    }
+    if unnamed > 0 {
+        counted.push(MetricCount { metric: None, series: unnamed, text_bytes: bytes.absent() });
+    }
+    counted.sort_by(|a, b| (Reverse(a.series), &a.metric).cmp(&(Reverse(b.series), &b.metric)));
+    Ok(counted)
+}
+
+/// Returns the places of the first metrics by series and of the first by bytes. `counted` is in the order of series.
+fn largest(counted: &[MetricCount], first: usize) -> BTreeSet<usize> {
+    let mut by_bytes: Vec<usize> = (0..counted.len()).collect();
+    by_bytes.sort_by_key(|&place| (Reverse(counted[place].text_bytes), place));
+    (0..counted.len().min(first)).chain(by_bytes.into_iter().take(first)).collect()
+}
+
+/// Adds labels and metadata of a metric.
+fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, ReportError> {
+    let MetricCount { metric, series, text_bytes } = counted;
+    let tally = subject.searcher().tally(&matchers(metric.as_deref()))?;
+    let labels = most_values(subject, &tally)?;
+    let (mut values, mut other_values, mut other_series, mut without) = (Vec::new(), 0, 0, 0);
+    if let Some(&(_, key)) = labels.first() {
+        let mut counts: Vec<(u32, u64)> = tally.values(key).collect();
+        without = series - counts.iter().map(|(_, series)| series).sum::<u64>();
+        let rest = most_series(&mut counts, VALUES);
+        other_values = rest.len() as u64;
+        other_series = rest.iter().map(|(_, series)| series).sum();
+        for (code, series) in counts.into_iter().take(VALUES) {
+            values.push(ValueSeries { value: subject.value(key, code)?.to_owned(), series });
+        }
+    }
+    let metadata = match &metric {
+        Some(name) => subject.view().metric_metadata()?.find(name)?.next().transpose()?,
+        None => None,
+    };
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Ok(Metric {
+        metric_type: metadata
+            .map(|row| row.metric_type)
+            .filter(|&known| known != MetricType::Unknown)
+            .map(MetricType::name),
+        unit: metadata.and_then(|row| known(row.unit)),
+        help: metadata.and_then(|row| known(row.description)),
+        labels: labels.into_iter().map(|(label, _)| label).take(LABELS).collect(),
+        metric,
+        series,
+        text_bytes,
+        values,
+        other_values,
+        other_series,
+        without,
+    })
+}
+
+/// Returns matchers of the series of a metric; `None` stands for series without a name.
+pub(super) fn matchers(metric: Option<&str>) -> Vec<Matcher> {
+    // An equality has no pattern that could be wrong.
+    Matcher::new(METRIC, Operator::Equal, metric.unwrap_or_default()).into_iter().collect()
+}
+
+/// Returns the labels of a tally except the name of the metric, the most values first.
+fn most_values(subject: &Subject<'_>, tally: &Tally) -> Result<Vec<(LabelValues, KeyId)>, ReportError> {
+    let mut labels = Vec::new();
+    for key in tally.keys() {
+        let name = subject.name(key)?;
+        if name != METRIC {
+            labels.push((LabelValues { name: name.to_owned(), values: tally.values(key).count() as u64 }, key));
+        }
+    }
+    labels.sort_by(|(a, _), (b, _)| (Reverse(a.values), &a.name).cmp(&(Reverse(b.values), &b.name)));
+    Ok(labels)
+}

@@ -1,0 +1,119 @@
+//! [`Subject`]: the one block that a report counts.
+
+use chronoxide_format::view::{BlockView, Text};
+use chronoxide_format::{KeyId, SeriesRef, SymbolId};
+use chronoxide_select::{CodeCounts, ColumnReader, Index, Searcher, Selection, Tally};
+
+use super::ReportError;
+
+/// Name of the label that has the name of the metric.
+pub(super) const METRIC: &str = "__name__";
+
+/// A block whose series are all selected, ready for queries.
+pub(super) struct Subject<'data> {
+    view: BlockView<'data>,
+    arena: &'data str,
+    index: Index,
+    /// Series of each value of each label.
+    pub(super) tally: Tally,
+}
+
+impl<'data> Subject<'data> {
+    pub(super) fn new(view: BlockView<'data>) -> Result<Self, ReportError> {
+        let arena = view.check_arena()?;
+        let index = Index::new(&view)?;
+        let tally = Searcher::new(&view, &index).tally(&[])?;
+        Ok(Self { view, arena, index, tally })
+    }
+
+    pub(super) fn view(&self) -> &BlockView<'data> {
+        &self.view
+    }
+
+    pub(super) fn searcher(&self) -> Searcher<'_, 'data> {
+        Searcher::new(&self.view, &self.index)
+    }
+
+    pub(super) fn series_count(&self) -> u64 {
+        self.tally.series_count()
+    }
+
+    /// Returns the key of the metric's name, if any series has one.
+    pub(super) fn metric_key(&self) -> Result<Option<KeyId>, ReportError> {
+        Ok(self.view.key(METRIC)?)
+    }
+
+    /// Returns the name of a key.
+    pub(super) fn name(&self, key: KeyId) -> Result<&'data str, ReportError> {
+        match self.view.key_symbol(key)? {
+            Some(symbol) => Ok(self.text().symbol(symbol)?.unwrap_or_default()),
+            None => Ok(""),
+        }
+    }
+
+    /// Returns the value of a key with a code.
+    pub(super) fn value(&self, key: KeyId, code: u32) -> Result<&'data str, ReportError> {
+        let symbol = match self.view.dictionary(key)? {
+            Some(dictionary) => dictionary.code_at(code, 0)?.map(SymbolId),
+            None => None,
+        };
+        Ok(symbol.map(|symbol| self.text().symbol(symbol)).transpose()?.flatten().unwrap_or_default())
+    }
+
+    fn text(&self) -> Text<'data, '_> {
+        Text::from_checked(&self.view, self.arena)
+    }
+
+    /// Counts the series of a selection by the metric's name.
+    pub(super) fn metrics_of(&self, selection: &Selection) -> Result<MetricCounts, ReportError> {
+        let Some(key) = self.metric_key()? else {
+            return Ok(MetricCounts { by_code: Vec::new(), unnamed: selection.count().into() });
+        };
+        let mut counts = [CodeCounts::new(self.view.cardinality(key)?.unwrap_or_default())];
+        let mut reader = ColumnReader::default();
+        for series in selection.ranges() {
+            reader.count(&self.searcher(), series, &[key], &mut counts)?;
+        }
+        let [counts] = counts;
+        Ok(MetricCounts { by_code: counts.counts().to_vec(), unnamed: counts.absent() })
+    }
+
+    /// Returns the name of a metric of [`MetricCounts::get`].
+    pub(super) fn metric_name(&self, metric: Option<u32>) -> Result<Option<String>, ReportError> {
+        match (metric, self.metric_key()?) {
+            (Some(code), Some(key)) => Ok(Some(self.value(key, code)?.to_owned())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns each metric of the block: codes of names, and `None` for series without a name.
+    pub(super) fn metric_codes(&self) -> Result<impl Iterator<Item = Option<u32>> + use<>, ReportError> {
+        let names = match self.metric_key()? {
+            Some(key) => self.view.cardinality(key)?.unwrap_or_default(),
+            None => 0,
+        };
+        Ok((0..names).map(Some).chain([None]))
+    }
+
+    /// Returns all series.
+    pub(super) fn all(&self) -> Selection {
+        Selection::from_range(SeriesRef(0)..SeriesRef(u32::try_from(self.series_count()).unwrap_or(u32::MAX)))
+    }
+}
+
+/// Number of series of each metric.
+#[derive(Default)]
+pub(super) struct MetricCounts {
+    by_code: Vec<u64>,
+    unnamed: u64,
+}
+
+impl MetricCounts {
+    /// Returns the number of series of a metric, by the code of its name; `None` stands for series without a name.
+    pub(super) fn get(&self, metric: Option<u32>) -> u64 {
+        match metric {
+            Some(code) => self.by_code.get(code as usize).copied().unwrap_or_default(),
+            None => self.unnamed,
+        }
+    }
+}

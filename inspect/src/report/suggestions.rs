@@ -1,0 +1,212 @@
+//! What to drop: labels and metrics, with their effect and the command that drops them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use chronoxide_cli::human;
+use chronoxide_select::{Labels as Kept, Matcher, Operator};
+use rayon::prelude::*;
+
+use super::ReportError;
+use super::figures::{Action, Label, Looks, Metric, Suggestion};
+use super::labels::remaining;
+use super::subject::{METRIC, Subject};
+
+/// Suggestions of each kind.
+const MOST: usize = 4;
+/// Percentage of the series that a set of labels must remove to be suggested.
+const LEAST_OF_LABELS: u64 = 5;
+/// Percentage of the series that a metric must have to be suggested.
+const LEAST_OF_METRIC: u64 = 10;
+/// Labels with the most values that are tried with others that have about as many.
+const SEEDS: usize = 3;
+/// Labels in a set.
+const MOST_LABELS: usize = 8;
+
+/// Labels that are part of what a series measures: buckets and quantiles.
+const KEPT: [&str; 3] = [METRIC, "le", "quantile"];
+
+/// Suggestions on a block.
+pub(super) struct Suggestions<'r, 'data> {
+    pub(super) subject: &'r Subject<'data>,
+    pub(super) labels: &'r [Label],
+    pub(super) metrics: &'r [Metric],
+    /// Path of the block or folder.
+    pub(super) input: &'r str,
+    /// True if it is a folder.
+    pub(super) is_folder: bool,
+}
+
+impl Suggestions<'_, '_> {
+    /// Returns suggestions: labels whose values all look generated first, then the largest effect.
+    pub(super) fn find(&self) -> Result<Vec<Suggestion>, ReportError> {
+        let mut sets: BTreeSet<Vec<String>> = BTreeSet::new();
+        let mut suggestions = Vec::new();
+        let mut add = |label_set: Vec<&str>, remains: u64, reason: String| {
+            let mut sorted: Vec<String> = label_set.iter().map(|&label| label.to_owned()).collect();
+            sorted.sort_unstable();
+            if self.is_worth(remains, LEAST_OF_LABELS) && sets.insert(sorted) {
+                suggestions.push(self.drop_labels(&label_set, remains, reason));
+            }
+        };
+        for label in self.candidates() {
+            if let Some(remains) = label.remains {
+                add(vec![&label.name], remains, self.reason_of_one(label, remains));
+            }
+        }
+        let generated: Vec<&Label> = self.candidates().filter(|label| label.looks.is_some()).collect();
+        if let Some((set, remains)) = self.smallest(&generated)? {
+            let looks: Vec<String> =
+                set.iter().map(|label| format!("{} ({})", label.name, words(label.looks))).collect();
+            add(names(&set), remains, format!("values look generated: {}", looks.join(", ")));
+        }
+        for seed in self.candidates().take(SEEDS).filter(|seed| seed.looks.is_none()) {
+            let alike = self.alike(seed)?;
+            if let Some((set, remains)) = self.smallest(&alike)? {
+                add(names(&set), remains, format!("these labels tell the same series apart as {}", seed.name));
+            }
+        }
+        suggestions.sort_by_key(|suggestion| (suggestion.remains, suggestion.labels.len()));
+        suggestions.truncate(MOST);
+        let largest = self.metrics.iter().filter(|metric| metric.metric.is_some());
+        for metric in largest.take(MOST) {
+            let remains = self.subject.series_count() - metric.series;
+            if self.is_worth(remains, LEAST_OF_METRIC) {
+                suggestions.extend(self.drop_metric(metric, remains));
+            }
+        }
+        let is_generated =
+            |label: &String| self.labels.iter().any(|known| known.name == *label && known.looks.is_some());
+        suggestions.sort_by_key(|suggestion| {
+            // Generated values are missed least.
+            let are_generated = !suggestion.labels.is_empty() && suggestion.labels.iter().all(is_generated);
+            (!are_generated, Reverse(suggestion.removes))
+        });
+        Ok(suggestions)
+    }
+
+    /// Returns a label, and the labels with about as many values that follow from it. One of them alone removes nothing
+    /// when it is dropped.
+    fn alike<'l>(&'l self, seed: &'l Label) -> Result<Vec<&'l Label>, ReportError> {
+        let mut alike = vec![seed];
+        let similar = self.candidates().filter(|label| label.values >= seed.values / 2 && label.name != seed.name);
+        for label in similar.take(MOST_LABELS) {
+            let pairs = self.subject.searcher().count_groups(Kept::By(&[&seed.name, &label.name]))?;
+            // Each value has one pair; one more is that of series without both.
+            if pairs <= seed.values + 1 {
+                alike.push(label);
+            }
+        }
+        Ok(alike)
+    }
+
+    /// Returns the labels that may be dropped, the most values first.
+    fn candidates(&self) -> impl Iterator<Item = &Label> {
+        let counted = self.labels.iter().filter(|label| label.remains.is_some());
+        counted.filter(|label| !KEPT.contains(&label.name.as_str()))
+    }
+
+    /// Returns true if the number of remaining series is worth a suggestion: some are left, and enough are removed.
+    fn is_worth(&self, remains: u64, least_percent: u64) -> bool {
+        let series = self.subject.series_count();
+        (1..series).contains(&remains)
+            && series.saturating_sub(remains).saturating_mul(100) >= series.saturating_mul(least_percent)
+    }
+
+    /// Returns the labels of a set that are needed to remove as many series as the whole set, and the number of series
+    /// that remain; `None` for fewer than two labels, and if the set removes too few.
+    fn smallest<'l>(&self, labels: &[&'l Label]) -> Result<Option<(Vec<&'l Label>, u64)>, ReportError> {
+        let mut set = labels[..labels.len().min(MOST_LABELS)].to_vec();
+        if set.len() < 2 {
+            return Ok(None);
+        }
+        let remains = remaining(self.subject, &names(&set))?;
+        if !self.is_worth(remains, LEAST_OF_LABELS) {
+            return Ok(None);
+        }
+        let is_needed = |label: &&Label, set: &[&Label]| {
+            let others: Vec<&Label> = set.iter().copied().filter(|other| other.name != label.name).collect();
+            Ok::<bool, ReportError>(remaining(self.subject, &names(&others))? != remains)
+        };
+        let needed = set.par_iter().map(|label| is_needed(label, &set)).collect::<Result<Vec<bool>, _>>()?;
+        // Labels that can each be kept cannot always be kept together. Those with few values first.
+        for label in set.clone().into_iter().zip(needed).rev().filter(|(_, needed)| !needed).map(|(label, _)| label) {
+            if set.len() > 1 && !is_needed(&label, &set)? {
+                set.retain(|other| other.name != label.name);
+            }
+        }
+        Ok(Some((set, remains)))
+    }
+
+    fn reason_of_one(&self, label: &Label, remains: u64) -> String {
+        match label.looks {
+            Some(_) => format!("its values look generated ({})", words(label.looks)),
+            None => {
+                let removes = human::count(self.subject.series_count() - remains);
+                format!("{removes} series differ from another one only in this label")
+            }
+        }
+    }
+
+    fn drop_labels(&self, labels: &[&str], remains: u64, reason: String) -> Suggestion {
+        let options = labels.iter().map(|&label| ("--drop-label", label.to_owned()));
+        Suggestion {
+            action: Action::DropLabels,
+            labels: labels.iter().map(|&label| label.to_owned()).collect(),
+            metric: None,
+            removes: self.subject.series_count() - remains,
+            remains,
+            reason,
+            command: self.command(options),
+        }
+    }
+
+    fn drop_metric(&self, metric: &Metric, remains: u64) -> Option<Suggestion> {
+        let name = metric.metric.as_ref()?;
+        let matcher = Matcher::new(METRIC, Operator::Equal, name).ok()?;
+        let share = (metric.series as f64 / self.subject.series_count() as f64 * 100.0).round();
+        Some(Suggestion {
+            action: Action::DropMetric,
+            labels: Vec::new(),
+            metric: Some(name.clone()),
+            removes: metric.series,
+            remains,
+            reason: format!("this metric has {share}% of the series; drop it if no query needs it"),
+            command: self.command([("--drop", format!("{{{matcher}}}"))]),
+        })
+    }
+
+    /// Returns a command for a shell; an empty text if an argument has a NUL, which no command can have.
+    fn command(&self, options: impl IntoIterator<Item = (&'static str, String)>) -> String {
+        let quote = |text: &str| shlex::try_quote(text).map(|text| text.into_owned());
+        let input = if self.input == "-" { "block.cx" } else { self.input };
+        let quoted = quote(input.trim_end_matches('/'));
+        let mut words = vec![Ok("chronoxide-compact".to_owned())];
+        words.push(quoted.map(|input| if self.is_folder { format!("{input}/*.cx") } else { input }));
+        words.push(Ok("-o smaller.cx".to_owned()));
+        words.extend(options.into_iter().map(|(option, value)| {
+            // A value that begins like an option belongs to its own.
+            let separator = if value.starts_with('-') { '=' } else { ' ' };
+            quote(&value).map(|value| format!("{option}{separator}{value}"))
+        }));
+        words.into_iter().collect::<Result<Vec<_>, _>>().map(|words| words.join(" ")).unwrap_or_default()
+    }
+}
+
+fn names<'l>(labels: &[&'l Label]) -> Vec<&'l str> {
+    labels.iter().map(|label| label.name.as_str()).collect()
+}
+
+/// Returns the plural of how values look.
+fn words(looks: Option<Looks>) -> &'static str {
+    match looks {
+        Some(Looks::Uuid) => "UUIDs",
+        Some(Looks::Time) => "times",
+        Some(Looks::Address) => "addresses",
+        Some(Looks::Pod) => "pod names",
+        Some(Looks::Hash) => "hashes",
+        Some(Looks::Number) => "numbers",
+        Some(Looks::Token) => "random tokens",
+        None => "chosen names",
+    }
+}

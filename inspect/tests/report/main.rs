@@ -1,0 +1,346 @@
+//! Figures of reports, beside counts over plain labelsets.
+
+mod model;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_compactor::{CompactOptions, Compaction, Rewrite};
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, Temporality};
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
+use chronoxide_inspect::report::{Block, Input, Options, Report, compare, report};
+use chronoxide_select::Selector;
+use chronoxide_testdata::plan::{Labelset, Plan, build};
+use chronoxide_testdata::random::{Random, random_plan, random_series};
+use model::Series;
+use serde_json::{Value, json};
+use support::{labelsets, random_block};
+
+const SEEDS: u64 = 60;
+
+fn input<'d>(blocks: &'d [Vec<u8>], is_folder: bool) -> Input<'d> {
+    let block = |(number, bytes): (usize, &'d Vec<u8>)| Block {
+        name: format!("{number}.cx"),
+        view: BlockView::open(bytes).unwrap(),
+    };
+    Input { name: "input".to_owned(), is_folder, blocks: blocks.iter().enumerate().map(block).collect() }
+}
+
+fn options(first: usize) -> Options<'static> {
+    Options { first, ..Options::default() }
+}
+
+/// Compares everything that follows from the series alone.
+#[track_caller]
+fn check_series(report: &Report, series: &Series, first: usize) {
+    let found = serde_json::to_value(report).unwrap();
+    for (name, expected) in model::totals(series).as_object().unwrap() {
+        assert_eq!(&found["totals"][name], expected, "{name}");
+    }
+    let (metrics, others) = model::metrics(series, first);
+    assert_eq!(found["metrics"], Value::from(metrics));
+    assert_eq!(found["other_metrics"], others);
+    let mut labels = found["labels"].clone();
+    labels.as_array_mut().unwrap().iter_mut().for_each(|label| {
+        label.as_object_mut().unwrap().remove("looks");
+    });
+    assert_eq!(labels, Value::from(model::labels(series)));
+    assert_eq!(found["other_labels"], json!({ "labels": 0, "values": 0 }));
+}
+
+/// Compares the effect of each suggestion with that of a compaction and with plain labelsets. Returns their number.
+fn check_suggestions(report: &Report, block: &[u8], series: &Series) -> usize {
+    let view = [BlockView::open(block).unwrap()];
+    let mut seen = BTreeSet::new();
+    for suggestion in &report.suggestions {
+        let labels: Vec<&str> = suggestion.labels.iter().map(String::as_str).collect();
+        let expected = match &suggestion.metric {
+            Some(metric) => series.iter().filter(|labels| labels.get("__name__") != Some(metric)).count(),
+            None => model::without(series, &labels).len(),
+        };
+        assert_eq!(suggestion.remains, expected as u64, "{suggestion:?}");
+        assert_eq!(suggestion.removes, series.len() as u64 - suggestion.remains);
+        assert!(suggestion.removes * 20 >= series.len() as u64, "{suggestion:?}");
+        assert!(!labels.contains(&"__name__") && !labels.contains(&"le"), "{suggestion:?}");
+        let words = shlex::split(&suggestion.command).unwrap();
+        assert_eq!(words[..4], ["chronoxide-compact", "input", "-o", "smaller.cx"]);
+        let mut options = CompactOptions::default();
+        let (mut drop_labels, mut rest) = (Vec::new(), &words[4..]);
+        while let [option, value, after @ ..] = rest {
+            match option.as_str() {
+                "--drop-label" => drop_labels.push(value.clone()),
+                "--drop" => options.drop.push(value.parse().unwrap()),
+                other => panic!("{other}"),
+            }
+            rest = after;
+        }
+        assert_eq!(rest, [] as [String; 0]);
+        options.rewrite = Rewrite { drop_labels, ..Rewrite::default() };
+        let compacted = Compaction::new(&view, &options).merge_to_memory().unwrap();
+        assert_eq!(compacted.summary.series_out, suggestion.remains, "{suggestion:?}");
+        assert!(seen.insert(&suggestion.command), "{suggestion:?}");
+    }
+    report.suggestions.len()
+}
+
+#[test]
+fn figures_are_those_of_plain_labelsets() {
+    let mut suggestions = 0;
+    for seed in 0..SEEDS {
+        let (series, block) = random_block(seed);
+        let blocks = [block];
+        for first in [2, 100] {
+            let report = report(&input(&blocks, false), &options(first)).unwrap();
+            check_series(&report, &series, first);
+            assert_eq!(report.parts.iter().map(|part| part.bytes).sum::<u64>(), blocks[0].len() as u64);
+            assert_eq!((report.totals.blocks, report.totals.bytes), (1, blocks[0].len() as u64));
+            assert_eq!((&report.windows[..], &report.growth[..], &report.comparison), (&[][..], &[][..], &None));
+            suggestions += check_suggestions(&report, &blocks[0], &series);
+        }
+    }
+    assert!(suggestions > 100, "{suggestions}");
+}
+
+#[test]
+fn selectors_count_the_series_that_match_one_of_them() {
+    for seed in 0..SEEDS {
+        let (series, block) = random_block(seed);
+        let selectors: [Selector; 2] = ["up".parse().unwrap(), "{job=\"api\"}".parse().unwrap()];
+        let is = |labels: &Labelset, name: &str, value: &str| labels.get(name).is_some_and(|found| found == value);
+        let selected: Series =
+            series.iter().filter(|labels| is(labels, "__name__", "up") || is(labels, "job", "api")).cloned().collect();
+        let options = Options { selectors: &selectors, ..Options::default() };
+        let report = report(&input(&[block], false), &options).unwrap();
+        check_series(&report, &selected, 100);
+        assert_eq!(report.totals.bytes_per_series, None);
+        assert_eq!(report.selectors, [r#"{__name__="up"}"#, r#"{job="api"}"#]);
+    }
+}
+
+/// Returns blocks of random windows: their hours, series and bytes.
+fn random_windows(seed: u64) -> Vec<(i64, Series, Vec<u8>)> {
+    let mut random = Random::new(seed);
+    let all: Vec<Labelset> = random_series(120, &mut random).into_iter().collect();
+    let count = 1 + random.below(5);
+    let block = |number| {
+        let series: Series = all.iter().filter(|_| random.percent(60)).cloned().collect();
+        let plan = random_plan(&series, &mut random);
+        let hour = number as i64 / 2;
+        let meta = BlockMeta {
+            time: Some(TimeRange { start: hour * 3_600_000_000_000, end: (hour + 1) * 3_600_000_000_000 }),
+            external_labels: vec![("cluster".to_owned(), format!("c{number}"))],
+            ..BlockMeta::default()
+        };
+        let bytes = build(&series, &plan, RowForm::BitPacked, &meta).unwrap();
+        (hour, series, bytes)
+    };
+    let mut blocks: Vec<_> = (0..count).map(block).collect();
+    random.shuffle(&mut blocks);
+    blocks
+}
+
+fn count_of(series: &Series, metric: &Option<String>) -> u64 {
+    series.iter().filter(|labels| labels.get("__name__") == metric.as_ref()).count() as u64
+}
+
+#[test]
+fn windows_are_differences_of_sets_of_series() {
+    let (mut moved, mut grown) = (0, 0);
+    for seed in 0..SEEDS {
+        let windows = random_windows(seed);
+        let blocks: Vec<Vec<u8>> = windows.iter().map(|(_, _, bytes)| bytes.clone()).collect();
+        let found = report(&input(&blocks, true), &options(100)).unwrap();
+        let union: Series = windows.iter().flat_map(|(_, series, _)| series).cloned().collect();
+        check_series(&found, &union, 100);
+        let mut by_hour: BTreeMap<i64, (Series, u64, u64)> = BTreeMap::new();
+        for (hour, series, bytes) in windows {
+            let window = by_hour.entry(hour).or_default();
+            window.0.extend(series);
+            window.1 += 1;
+            window.2 += bytes.len() as u64;
+        }
+        let mut before = Series::new();
+        let mut expected = Vec::new();
+        for (hour, (series, blocks, bytes)) in &by_hour {
+            let (new, gone) = (series.difference(&before).count(), before.difference(series).count());
+            moved += gone;
+            let (start, end) = (format!("1970-01-01T0{hour}:00:00Z"), format!("1970-01-01T0{}:00:00Z", hour + 1));
+            expected.push(json!({
+                "start": start, "end": end, "blocks": blocks, "bytes": bytes, "series": series.len(), "new": new,
+                "gone": gone,
+            }));
+            before = series.clone();
+        }
+        assert_eq!(serde_json::to_value(&found.windows).unwrap(), Value::from(expected), "seed {seed}");
+        let sizes: Vec<&Series> = by_hour.values().map(|(series, ..)| series).collect();
+        let metrics: BTreeSet<Option<String>> = union.iter().map(|labels| labels.get("__name__").cloned()).collect();
+        let mut growing = 0;
+        for metric in metrics {
+            let counts: Vec<u64> = sizes.iter().map(|series| count_of(series, &metric)).collect();
+            let (first, last) = (counts[0], counts[counts.len() - 1]);
+            let row = found.growth.iter().find(|row| row.metric == metric);
+            assert_eq!(row.is_some(), last > first, "seed {seed}, {metric:?}");
+            if let Some(row) = row {
+                let largest = counts.iter().copied().max().unwrap();
+                assert_eq!((row.first, row.last, row.largest), (first, last, largest), "seed {seed}");
+                growing += 1;
+            }
+        }
+        assert_eq!(found.growth.len(), growing, "each metric once");
+        assert!(found.growth.is_sorted_by(|a, b| a.last - a.first >= b.last - b.first), "seed {seed}");
+        grown += growing;
+    }
+    assert!(moved > 300 && grown > 50, "{moved} {grown}");
+}
+
+#[test]
+fn comparisons_are_differences_of_sets_of_series() {
+    let mut changed = 0;
+    for seed in 0..SEEDS {
+        let mut windows = random_windows(seed);
+        windows.extend(random_windows(seed + 1_000));
+        let after = windows.split_off(windows.len() / 2);
+        let union = |windows: &[(i64, Series, Vec<u8>)]| -> Series {
+            windows.iter().flat_map(|(_, series, _)| series).cloned().collect()
+        };
+        let bytes = |windows: &[(i64, Series, Vec<u8>)]| -> Vec<Vec<u8>> {
+            windows.iter().map(|(_, _, bytes)| bytes.clone()).collect()
+        };
+        let (a, b) = (union(&windows), union(&after));
+        let (a_bytes, b_bytes) = (bytes(&windows), bytes(&after));
+        let report = compare(&input(&a_bytes, true), &input(&b_bytes, true), &options(100)).unwrap();
+        check_series(&report, &b, 100);
+        let found = report.comparison.unwrap();
+        let (gone, came): (Series, Series) = (a.difference(&b).cloned().collect(), b.difference(&a).cloned().collect());
+        assert_eq!((found.before.series, found.after.series), (a.len() as u64, b.len() as u64));
+        assert_eq!((found.before.blocks, found.after.blocks), (a_bytes.len() as u64, b_bytes.len() as u64));
+        assert_eq!(found.before.bytes, a_bytes.iter().map(|bytes| bytes.len() as u64).sum::<u64>());
+        let same = a.intersection(&b).count() as u64;
+        assert_eq!((found.same, found.gone, found.came), (same, gone.len() as u64, came.len() as u64));
+        let metrics: BTreeSet<Option<String>> =
+            gone.iter().chain(&came).map(|labels| labels.get("__name__").cloned()).collect();
+        assert_eq!(found.metrics.len(), metrics.len(), "seed {seed}");
+        for row in &found.metrics {
+            let counts = [&a, &b, &gone, &came].map(|series| count_of(series, &row.metric));
+            assert_eq!([row.before, row.after, row.gone, row.came], counts, "seed {seed}");
+            changed += row.gone;
+        }
+        assert!(found.metrics.is_sorted_by(|x, y| x.gone + x.came >= y.gone + y.came), "seed {seed}");
+        let all: Series = a.union(&b).cloned().collect();
+        let mut labels = 0;
+        for name in model::names(&all).into_iter().filter(|name| *name != "__name__") {
+            let (before, after) = (model::values(a.iter(), name), model::values(b.iter(), name));
+            let (values_gone, values_came) = (before.difference(&after).count(), after.difference(&before).count());
+            let row = found.labels.iter().find(|row| row.name == *name);
+            assert_eq!(row.is_some(), values_gone + values_came > 0, "seed {seed}, {name}");
+            let Some(row) = row else { continue };
+            labels += 1;
+            assert_eq!((row.values_gone, row.values_came), (values_gone as u64, values_came as u64));
+            if let Some(gone) = row.gone_without {
+                let (before, after) = (model::kept(&a, &[name]), model::kept(&b, &[name]));
+                assert_eq!(gone, before.difference(&after).count() as u64, "seed {seed}, {name}");
+                assert_eq!(row.came_without, Some(after.difference(&before).count() as u64));
+            }
+        }
+        assert_eq!(found.labels.len(), labels, "each label once");
+        if let Some(found) = found.without_generated {
+            let ignored: Vec<&str> = found.labels.iter().map(String::as_str).collect();
+            let (before, after) = (model::kept(&a, &ignored), model::kept(&b, &ignored));
+            assert_eq!(found.gone, before.difference(&after).count() as u64, "seed {seed}");
+            assert_eq!(found.came, after.difference(&before).count() as u64, "seed {seed}");
+        }
+    }
+    assert!(changed > 500, "{changed}");
+}
+
+/// Returns series of pods: labels that follow from the pod, and one that does not.
+fn pods() -> Series {
+    let mut random = Random::new(7);
+    let mut series = Series::new();
+    for pod in 0..40 {
+        let uid = format!("{:08x}-4f89-41d3-9a0c-0305e82c{pod:04x}", random.below(usize::MAX) as u32);
+        for path in ["/", "/api", "/login"] {
+            let labels = [
+                ("__name__", "requests".to_owned()),
+                ("path", path.to_owned()),
+                ("pod", format!("web-7d9f8c6b54-x2k{}{}", ["b", "c", "d", "f"][pod / 10], 2 + pod % 8)),
+                ("uid", uid.clone()),
+                ("node", format!("node {}", pod % 3)),
+            ];
+            series.insert(labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        }
+    }
+    series
+}
+
+#[test]
+fn labels_that_tell_the_same_apart_are_suggested_together() {
+    let series = pods();
+    let block = [build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()];
+    let report = report(&input(&block, false), &options(100)).unwrap();
+    let label = |name: &str| report.labels.iter().find(|label| label.name == name).unwrap();
+    assert_eq!(serde_json::to_value(label("uid").looks).unwrap(), "uuid");
+    assert_eq!(serde_json::to_value(label("pod").looks).unwrap(), "pod");
+    assert_eq!((label("path").looks, label("node").looks), (None, None));
+    assert_eq!((label("uid").remains, label("path").remains), (Some(120), Some(40)));
+    let sets: Vec<BTreeSet<&str>> =
+        report.suggestions.iter().map(|suggestion| suggestion.labels.iter().map(String::as_str).collect()).collect();
+    // Three paths on each of three nodes remain.
+    assert_eq!(sets[0], BTreeSet::from(["pod", "uid"]));
+    assert_eq!(report.suggestions[0].remains, 9);
+    check_suggestions(&report, &block[0], &series);
+}
+
+#[test]
+fn restarted_pods_change_nothing_apart_from_generated_labels() {
+    let (before, mut after) = (pods(), Series::new());
+    for (number, labels) in before.iter().enumerate() {
+        let mut labels = labels.clone();
+        let uid = labels.get_mut("uid").unwrap();
+        uid.replace_range(..1, if uid.starts_with('0') { "1" } else { "0" });
+        if number == 0 {
+            labels.insert("path".to_owned(), "/new".to_owned());
+        }
+        after.insert(labels);
+    }
+    let [a, b] = [&before, &after]
+        .map(|series| [build(series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()]);
+    let found = compare(&input(&a, false), &input(&b, false), &options(100)).unwrap().comparison.unwrap();
+    assert_eq!((found.same, found.gone, found.came), (0, 120, 120));
+    let found = found.without_generated.unwrap();
+    assert_eq!(found.labels.iter().collect::<BTreeSet<_>>(), BTreeSet::from([&"pod".to_owned(), &"uid".to_owned()]));
+    // The new path has one node; all old ones are left.
+    assert_eq!((found.gone, found.came), (0, 1));
+}
+
+#[test]
+fn metrics_have_their_metadata() {
+    let mut metrics = MetricSet::new();
+    metrics.insert(MetricMetadata {
+        name: "up",
+        metric_type: MetricType::Gauge,
+        temporality: Temporality::Unspecified,
+        is_monotonic: false,
+        unit: "s",
+        description: "is it up",
+    });
+    let series = labelsets(&[&[("__name__", "up")], &[("__name__", "down")]]);
+    let meta = BlockMeta { metrics, ..BlockMeta::default() };
+    let block = [build(&series, &Plan::default(), RowForm::BitPacked, &meta).unwrap()];
+    let report = serde_json::to_value(report(&input(&block, false), &options(100)).unwrap()).unwrap();
+    let fields =
+        |metric: usize| ["metric", "type", "unit", "help"].map(|field| report["metrics"][metric][field].clone());
+    assert_eq!(fields(0), [json!("down"), Value::Null, Value::Null, Value::Null]);
+    assert_eq!(fields(1), [json!("up"), json!("gauge"), json!("s"), json!("is it up")]);
+}
+
+#[test]
+fn a_block_without_series_has_a_report() {
+    let block = [build(&Series::new(), &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()];
+    let report = report(&input(&block, true), &options(100)).unwrap();
+    assert_eq!((report.totals.series, report.metrics.len(), report.labels.len()), (0, 0, 0));
+    assert_eq!((report.suggestions.len(), report.windows.len(), report.windows[0].series), (0, 1, 0));
+}

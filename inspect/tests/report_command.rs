@@ -1,0 +1,161 @@
+//! The command `report`: inputs, outputs, messages and exit codes.
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use chronoxide_format::view::BlockView;
+use chronoxide_inspect::report::{Block, Input, Options, Page};
+use chronoxide_testdata::requirement::skip_or_fail;
+use serde_json::Value;
+use support::{Folder, assert_exit, broken, command, golden, labelsets, plain_block, random_block, run, stdout};
+
+/// Returns the figures of the command.
+#[track_caller]
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&[&["report", "--json"], arguments].concat())).unwrap()
+}
+
+/// Returns the figures that a page embeds.
+#[track_caller]
+fn embedded(page: &str) -> Value {
+    let (_, rest) = page.split_once(r#"<script type="application/json" id="report">"#).unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn a_page_has_the_figures_of_the_json_and_its_security_policy() {
+    let folder = Folder::new();
+    let block = folder.write("a.cx", random_block(3).1);
+    let target = folder.file("page.html");
+    let target = target.to_str().unwrap();
+    assert_eq!(stdout(&["report", &block, "-o", target]), "");
+    let page = fs::read_to_string(target).unwrap();
+    assert_eq!(embedded(&page), json(&[&block]));
+    assert_eq!(stdout(&["report", &block]), page, "standard output");
+    assert_eq!(page.matches("<script").count(), 2);
+    assert!(page.contains("default-src 'none'; style-src 'sha256-"), "{}", &page[..600]);
+    assert!(!page.contains("{{") && !page.contains("http://") && page.len() < 2_000_000, "{}", page.len());
+}
+
+#[test]
+fn a_page_of_figures_with_placeholders_and_markup_has_them_as_text() {
+    let hostile = "{{script}}</script><script>window.attacked=1</script>";
+    let series = labelsets(&[&[("__name__", hostile), ("{{data}}", "<img src=x onerror=alert(1)>")]]);
+    let block = plain_block(&series);
+    let blocks = vec![Block { name: hostile.to_owned(), view: BlockView::open(&block).unwrap() }];
+    let input = Input { name: hostile.to_owned(), is_folder: false, blocks };
+    let report = chronoxide_inspect::report::report(&input, &Options::default()).unwrap();
+    let page = Page(&report).to_string();
+    assert_eq!(page.matches("<script").count(), 2);
+    assert!(!page.contains("<img"), "{page}");
+    let found = embedded(&page);
+    assert_eq!((&found["inputs"][0], &found["metrics"][0]["metric"]), (&hostile.into(), &hostile.into()));
+}
+
+#[test]
+fn files_are_replaced_only_by_force_and_never_an_input() {
+    let folder = Folder::new();
+    let block = folder.write("a.cx", random_block(1).1);
+    let target = folder.write("page.html", "old");
+    assert_exit(&run(&["report", &block, "-o", &target]), 1, "--force");
+    assert_eq!(fs::read(&target).unwrap(), b"old");
+    assert_exit(&run(&["report", &block, "-o", &target, "--force", "--json"]), 0, "");
+    assert_eq!(serde_json::from_slice::<Value>(&fs::read(&target).unwrap()).unwrap(), json(&[&block]));
+    let before = fs::read(&block).unwrap();
+    assert_exit(&run(&["report", &block, "-o", &block, "--force"]), 2, "is an input");
+    assert_exit(&run(&["report", &target, &block, "-o", &block, "--force"]), 2, "is an input");
+    assert_exit(&run(&["report", &block, "-o", folder.path().to_str().unwrap()]), 2, "not a folder");
+    assert_eq!(fs::read(&block).unwrap(), before);
+    let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["a.cx", "page.html"]);
+}
+
+#[test]
+fn a_block_is_read_from_standard_input_once() {
+    let (_, block) = random_block(5);
+    let mut child =
+        command().args(["report", "-", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&block).unwrap();
+    let found: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    let folder = Folder::new();
+    let expected = json(&[&folder.write("a.cx", &block)]);
+    assert_eq!(found["totals"], expected["totals"]);
+    for suggestion in found["suggestions"].as_array().unwrap() {
+        assert!(suggestion["command"].as_str().unwrap().starts_with("chronoxide-compact block.cx -o "), "{suggestion}");
+    }
+    assert_exit(&run(&["report", "-", "-", "--json"]), 2, "standard input can be read only once");
+}
+
+#[test]
+fn a_folder_is_its_readable_live_blocks() {
+    let folder = Folder::new();
+    let path = folder.path().to_str().unwrap();
+    assert_exit(&run(&["report", path, "--json"]), 2, "nothing to report");
+    let (a, b) = (random_block(1), random_block(2));
+    folder.write("a.cx", a.1);
+    folder.write("b.cx", b.1);
+    let figures = json(&[path]);
+    let union = a.0.union(&b.0).count();
+    assert_eq!((&figures["kind"], &figures["totals"]["blocks"]), (&"blocks".into(), &2.into()));
+    assert_eq!(figures["totals"]["series"], union);
+    let counted: Value = serde_json::from_str(&stdout(&["cardinality", "--json", path])).unwrap();
+    for field in ["series", "label_names", "label_pairs", "labels", "keysets"] {
+        assert_eq!(figures["totals"][field], counted[field], "{field}");
+    }
+    folder.write("c.cx", fs::read(broken("chunk-checksum")).unwrap());
+    let output = run(&["report", path, "--json"]);
+    assert_exit(&output, 3, "c.cx");
+    let partial: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(partial["totals"]["series"], union);
+}
+
+#[test]
+fn damage_and_limits_are_errors_that_name_the_block() {
+    let folder = Folder::new();
+    let block = folder.write("a.cx", random_block(1).1);
+    let missing = folder.file("missing.cx");
+    assert_exit(&run(&["report", missing.to_str().unwrap(), "--json"]), 1, "missing.cx");
+    let mut damaged = random_block(2).1;
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    let damaged = folder.write("damaged.cx", damaged);
+    for arguments in [vec!["report", &damaged], vec!["report", &block, &damaged], vec!["report", &damaged, &block]] {
+        let output = run(&arguments);
+        assert_exit(&output, 3, "damaged.cx");
+        assert_eq!(output.stdout, b"", "{arguments:?}");
+    }
+    let limited = ["report", &block, "--match", "up", "--json", "--memory-limit", "1KiB"];
+    assert_exit(&run(&limited), 2, "--memory-limit");
+}
+
+#[test]
+fn two_inputs_are_compared_and_three_are_too_many() {
+    let folder = Folder::new();
+    let (a, b) = (random_block(1), random_block(2));
+    let paths = [folder.write("a.cx", a.1), folder.write("b.cx", b.1)];
+    let figures = json(&[&paths[0], &paths[1]]);
+    assert_eq!(figures["kind"], "comparison");
+    assert_eq!(figures["inputs"], serde_json::json!(paths));
+    assert_eq!(figures["totals"]["series"], b.0.len());
+    assert_eq!(figures["comparison"]["gone"], a.0.difference(&b.0).count());
+    assert_eq!(figures["comparison"]["came"], b.0.difference(&a.0).count());
+    assert_exit(&run(&["report", &paths[0], &paths[1], &paths[0], "--json"]), 2, "unexpected argument");
+}
+
+#[test]
+fn a_terminal_gets_no_page() {
+    let block = golden("one-series.cx");
+    let inspect = env!("CARGO_BIN_EXE_chronoxide-inspect");
+    let line = format!("{inspect} report {block}");
+    let Ok(output) = std::process::Command::new("script").args(["-qec", &line, "/dev/null"]).output() else {
+        return skip_or_fail("script", "it cannot be run");
+    };
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("-o page.html") && !shown.contains("<html"), "{shown}");
+    assert_eq!(output.status.code(), Some(2));
+}
