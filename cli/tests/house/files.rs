@@ -35,7 +35,7 @@ fn find_files(root: &Path, folder: &Path, files: &mut Vec<File>) {
         let path = entry.expect("a readable folder").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            if name != "target" && !name.starts_with('.') {
+            if name != "target" && name != "node_modules" && !name.starts_with('.') {
                 find_files(root, &path, files);
             }
         } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {

@@ -107,6 +107,7 @@ export async function checkFigures(page, check, report) {
   const embedded = await page.evaluate(() => document.getElementById("report").textContent);
   check("the embedded data equals the JSON", isDeepStrictEqual(JSON.parse(embedded), report));
   await checkTiles(page, check, report);
+  await checkGenerated(page, check, report.comparison?.without_generated);
   if (report.totals.series > 0) {
     await checkSuggestions(page, check, report);
   }
@@ -144,6 +145,20 @@ export async function checkFigures(page, check, report) {
       gone: String(row.gone_without), came: String(row.came_without),
     } }),
   })));
+}
+
+async function checkGenerated(page, check, generated) {
+  const shown = page.locator("#without-generated");
+  if (generated === null || generated === undefined) {
+    check("nothing is said of generated labels", await shown.count() === 0);
+    return;
+  }
+  const said = await shown.textContent();
+  const effect = `${thousands(generated.gone)} are gone and ${thousands(generated.came)} came`;
+  check("changes without generated labels", said.includes(effect), said);
+  for (const label of generated.labels) {
+    check(`changes without generated labels: ${label}`, said.includes(escaped(label)), said);
+  }
 }
 
 function effectShare(row, { gone, came }) {
