@@ -89,12 +89,12 @@ impl Inputs {
         queries
     }
 
-    /// Returns the blocks of the only argument as the input of a report.
-    pub(super) fn reported(&self, path: &Path) -> Input<'_> {
+    /// Returns the blocks as one input of a report.
+    pub(super) fn reported(&self, name: impl Into<String>) -> Input<'_> {
         let blocks = self.blocks.iter();
         let blocks =
             blocks.map(|(path, block)| report::Block { name: path.display().to_string(), view: *block.view() });
-        Input { name: path.display().to_string(), is_folder: !self.is_one_file, blocks: blocks.collect() }
+        Input { name: name.into(), is_folder: !self.is_one_file, blocks: blocks.collect() }
     }
 
     /// Returns the worst exit code of the errors so far.

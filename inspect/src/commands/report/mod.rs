@@ -25,7 +25,7 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
     let inputs: Vec<(&Path, Inputs)> = arguments.inputs().map(|path| (path, Inputs::open([path], quiet))).collect();
     arguments.matching.tell_wide(quiet);
     let exit = inputs.iter().fold(Exit::Ok, |exit, (_, inputs)| worse(exit, inputs.exit()));
-    let reported: Vec<_> = inputs.iter().map(|(path, inputs)| inputs.reported(path)).collect();
+    let reported: Vec<_> = inputs.iter().map(|(path, inputs)| inputs.reported(path.display().to_string())).collect();
     if let Some(empty) = reported.iter().find(|input| input.blocks.is_empty()) {
         // The errors of its blocks are reported already.
         return if exit == Exit::Ok { Err(no_block(&empty.name)) } else { Ok(exit) };
