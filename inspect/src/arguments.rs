@@ -13,14 +13,15 @@ use crate::commands::arguments::{
 };
 use crate::commands::export::arguments::{EXPORT, ExportArguments};
 use crate::commands::report::arguments::{REPORT, ReportArguments};
+use crate::commands::top::arguments::{TOP, TopArguments};
 
 /// Shows the content of a block or a remap
 ///
 /// Without a subcommand, prints a summary and the first entries of each list of the dump. A remap, which
 /// `chronoxide-compact --remaps` writes, maps the series of a block to those of the outputs. `summary`, `dump` and
 /// `verify` take a block or a remap, `follow` takes a remap (with `--remaps` also a block or its id), and all others
-/// take a block. `series`, `labels`, `values`, `cardinality` and `diff` also take several blocks and folders: a folder
-/// stands for its live blocks.
+/// take a block. `series`, `labels`, `values`, `cardinality`, `top` and `diff` also take several blocks and folders: a
+/// folder stands for its live blocks.
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -79,6 +80,7 @@ Examples:
   chronoxide-inspect series week.cx --format prometheus --match '{job=\"api\",pod=~\"web-.*\"}'
   chronoxide-inspect values pod blocks --match '{job=\"api\"}'
   chronoxide-inspect cardinality blocks
+  chronoxide-inspect top week.cx
   chronoxide-inspect report week.cx -o week.html
   chronoxide-inspect diff monday.cx tuesday.cx --series
   chronoxide-inspect export week.cx -o week.parquet --match '{job=\"api\"}'
@@ -145,8 +147,18 @@ pub(crate) enum Command {
     ///
     /// Series with equal labels count once, also if several blocks have them. Takes about 50 bytes of memory per
     /// distinct label pair, and none per series.
-    #[command(visible_alias = "top", after_help = CARDINALITY)]
+    #[command(after_help = CARDINALITY)]
     Cardinality(CardinalityArguments),
+    /// Browse metrics, labels and values by their number of series
+    ///
+    /// On a terminal, fills the screen until `q` is pressed. Elsewhere, and with --json, prints one list: the metrics,
+    /// or the list that --labels, --metric or --label chooses. Series with equal labels count once, also if several
+    /// blocks have them. The figures are those of `report` and `cardinality`.
+    ///
+    /// Several blocks, and series that --match selects, are merged in memory first: that takes as much time and memory
+    /// as a compaction.
+    #[command(after_help = TOP)]
+    Top(TopArguments),
     /// Write a page, or JSON, that shows what multiplies series and what to drop
     ///
     /// A file is one HTML page without links to anything: it can be opened from disk, sent, and printed. It shows

@@ -43,6 +43,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Labels(labels)), _) => commands::labels(&labels, quiet),
         (Some(Command::Values(values)), _) => commands::values(&values, quiet),
         (Some(Command::Cardinality(cardinality)), _) => commands::cardinality(&cardinality, quiet),
+        (Some(Command::Top(top)), _) => commands::top(&top, quiet),
         (Some(Command::Report(report)), _) => commands::report(&report, quiet),
         (Some(Command::Diff(diff)), _) => commands::diff(&diff, quiet),
         (Some(Command::Export(export)), _) => commands::export(&export, quiet),

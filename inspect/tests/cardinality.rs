@@ -143,7 +143,6 @@ keysets with the most series
               1  3 names: __name__, "größe", pod
 "#;
     assert_eq!(stdout(&["cardinality", &path]), expected);
-    assert_eq!(stdout(&["top", &path]), expected, "an alias");
     let none = stdout(&["cardinality", &path, "--match", "absent"]);
     assert!(none.starts_with("1 block\n  series         0\n") && none.lines().count() == 6, "{none}");
 }

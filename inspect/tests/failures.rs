@@ -264,6 +264,7 @@ fn a_closed_pipe_is_not_an_error() {
         &["series", &block, &block],
         &["values", "request", &block],
         &["cardinality", &block, "--first", "0"],
+        &["top", &block, "--label", "request", "--first", "0"],
         &["diff", &golden("empty.cx"), &block, "--series"],
         &["dump", &block, "--first", "0"],
         &["dump", &block, "--first", "0", "--json"],
@@ -346,9 +347,14 @@ fn nothing_in_a_block_steers_a_terminal() {
         let shown = String::from_utf8(script.unwrap().stdout).unwrap();
         assert!(shown.contains("größe") && shown.contains(r"\u202e") && !shown.contains('\u{202e}'), "{shown}");
     }
-    for arguments in
-        ["values stadt", "values stadt --json", "values 'quoted \"name\"'", "cardinality", "top --json", "labels"]
-    {
+    for arguments in [
+        "values stadt",
+        "values stadt --json",
+        "values 'quoted \"name\"'",
+        "cardinality",
+        "cardinality --json",
+        "labels",
+    ] {
         let shell = format!("'{}' {arguments} '{block}'", env!("CARGO_BIN_EXE_chronoxide-inspect"));
         let script = Command::new("script").args(["-qec", &shell, "/dev/null"]).stdin(Stdio::null()).output();
         let shown = String::from_utf8(script.unwrap().stdout).unwrap();

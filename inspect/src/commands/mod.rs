@@ -9,6 +9,7 @@
 //! | `cardinality` | the command `cardinality` |
 //! | `diff` | the command `diff` |
 //! | `report` | the command `report` |
+//! | `top` | the command `top` |
 //! | `export` | the command `export` |
 //! | `output` | published files and standard output |
 
@@ -21,6 +22,7 @@ mod labels;
 mod output;
 pub(crate) mod report;
 mod series;
+pub(crate) mod top;
 
 pub(crate) use cardinality::cardinality;
 pub(crate) use diff::diff;
@@ -28,3 +30,4 @@ pub(crate) use export::export;
 pub(crate) use labels::{labels, values};
 pub(crate) use report::report;
 pub(crate) use series::series;
+pub(crate) use top::top;

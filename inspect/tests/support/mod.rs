@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub mod model;
+pub mod terminal;
 
 use std::collections::BTreeSet;
 use std::fs;
