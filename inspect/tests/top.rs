@@ -364,6 +364,28 @@ fn control_c_and_signals_leave_the_terminal_as_it_was() {
     assert_eq!(end(terminal, &[]).0, Some(130));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_whose_terminal_is_gone_ends() {
+    let folder = Folder::new();
+    let path = folder.write("week.cx", plain_block(&two_metrics()));
+    let pid = folder.file("pid");
+    let command =
+        format!("sh -c 'echo $$ > {} && exec {} top {path}'", pid.display(), env!("CARGO_BIN_EXE_chronoxide-inspect"));
+    let Some(mut terminal) = Terminal::start(&command, &[]) else { return };
+    terminal.wait_for("All > metrics");
+    let process = format!("/proc/{}", fs::read_to_string(pid).unwrap().trim());
+    assert!(fs::exists(&process).unwrap());
+    terminal.close();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    // A process that ended can stay as a zombie of a parent that does not wait for it.
+    let is_running = || fs::read_to_string(format!("{process}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    while is_running() {
+        assert!(std::time::Instant::now() < end, "{process} runs without a terminal");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn a_resized_terminal_is_drawn_again() {
     let folder = Folder::new();

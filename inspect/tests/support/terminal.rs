@@ -81,6 +81,12 @@ impl Terminal {
         }
     }
 
+    /// Takes the terminal away from the command, as a closed window does.
+    pub fn close(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Waits until the command ends. Returns its status, the last screen, and everything that the terminal received.
     #[track_caller]
     pub fn end(mut self) -> (ExitStatus, Screen, String) {

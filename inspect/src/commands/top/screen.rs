@@ -1,6 +1,8 @@
 //! The terminal: events in, drawings out.
 
 use std::io::{self, IsTerminal, Write};
+use std::process;
+use std::thread;
 use std::time::Duration;
 
 use chronoxide_cli::style::Style;
@@ -58,6 +60,7 @@ pub(super) fn run(browser: &mut Browser, explorer: &Explorer<'_>, style: Style) 
     // A signal before this ends the process, and one after it ends the loop below.
     let interruption = Interruption::watch()?;
     interruption.begin();
+    end_without_terminal(interruption.clone());
     let outcome = match ratatui::try_init() {
         // Dropping the terminal shows the cursor.
         Ok(mut terminal) => browse(&mut terminal, browser, explorer, style, &interruption),
@@ -67,6 +70,21 @@ pub(super) fn run(browser: &mut Browser, explorer: &Explorer<'_>, style: Style) 
     let exit = outcome?;
     restored?;
     Ok(exit)
+}
+
+/// Ends the process after a signal, if the screen does not end within a second. A terminal that is gone gives neither
+/// events nor errors, and waiting for one of them would never end.
+fn end_without_terminal(interruption: Interruption) {
+    let wait = move || {
+        while !interruption.is_set() {
+            thread::sleep(PATIENCE);
+        }
+        thread::sleep(Duration::from_secs(1));
+        let _ = ratatui::try_restore();
+        process::exit(Exit::Interrupted.code().into());
+    };
+    // Without the thread, a second signal ends the process.
+    let _ = thread::Builder::new().spawn(wait);
 }
 
 fn browse(
