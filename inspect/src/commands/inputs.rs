@@ -19,6 +19,8 @@ use crate::{in_file, worse};
 /// Open blocks in the order of the arguments; those of a folder are in the order of their ids.
 pub(super) struct Inputs {
     blocks: Vec<(PathBuf, Block)>,
+    /// Files of folders that cannot be read.
+    unreadable: Vec<PathBuf>,
     /// True if the only argument is a file.
     is_one_file: bool,
     /// Worst exit code of the errors so far.
@@ -38,7 +40,8 @@ impl Inputs {
     /// their exit code.
     pub(super) fn open<'p>(paths: impl IntoIterator<Item = &'p Path>, quiet: Quiet) -> Self {
         let mut path_count = 0;
-        let mut inputs = Self { blocks: Vec::new(), is_one_file: false, exit: Cell::new(Exit::Ok) };
+        let mut inputs =
+            Self { blocks: Vec::new(), unreadable: Vec::new(), is_one_file: false, exit: Cell::new(Exit::Ok) };
         for path in paths {
             path_count += 1;
             let is_folder = path != Path::new("-") && path.is_dir();
@@ -59,8 +62,9 @@ impl Inputs {
     fn open_folder(&mut self, path: &Path, quiet: Quiet) {
         match map_folder(path) {
             Ok(folder) => {
-                for (_, error) in folder.unreadable() {
+                for (path, error) in folder.unreadable() {
                     self.report(error.exit(), error);
+                    self.unreadable.push(path.clone());
                 }
                 if folder.lineages().is_empty() && folder.unreadable().is_empty() && !quiet.is_set() {
                     let shown = path.display().to_string();
@@ -94,7 +98,13 @@ impl Inputs {
         let blocks = self.blocks.iter();
         let blocks =
             blocks.map(|(path, block)| report::Block { name: path.display().to_string(), view: *block.view() });
-        Input { name: name.into(), is_folder: !self.is_one_file, blocks: blocks.collect() }
+        let skipped = self.unreadable.iter().map(|path| path.display().to_string()).collect();
+        Input { name: name.into(), is_folder: !self.is_one_file, skipped, blocks: blocks.collect() }
+    }
+
+    /// Returns the paths of the blocks.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.blocks.iter().map(|(path, _)| path.as_path())
     }
 
     /// Returns the worst exit code of the errors so far.

@@ -148,3 +148,9 @@ impl Write for Safe<'_> {
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
+
+/// Returns true if a path is the file of an input; `-` is the file of standard input, if that is one.
+pub(super) fn is_same_file(file: &Path, input: &Path) -> bool {
+    let input = if input == Path::new("-") { Path::new("/dev/stdin") } else { input };
+    matches!((file.canonicalize(), input.canonicalize()), (Ok(file), Ok(input)) if file == input)
+}

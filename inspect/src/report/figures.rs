@@ -19,6 +19,8 @@ pub struct Report {
     /// Selectors of series; all series without any.
     #[serde(rename = "match")]
     pub selectors: Vec<String>,
+    /// Files of folders that could not be read. Their series are missing from all figures.
+    pub skipped: Vec<String>,
     /// Sums over all series.
     pub totals: Totals,
     /// Blocks, in the order of time.

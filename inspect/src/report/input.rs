@@ -16,6 +16,8 @@ pub struct Input<'data> {
     pub name: String,
     /// True for a folder.
     pub is_folder: bool,
+    /// Files of the folder that cannot be read, and do not count.
+    pub skipped: Vec<String>,
     /// Blocks, at least one; in any order.
     pub blocks: Vec<Block<'data>>,
 }

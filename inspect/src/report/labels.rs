@@ -6,18 +6,20 @@ use chronoxide_format::KeyId;
 use chronoxide_select::Labels as Kept;
 use rayon::prelude::*;
 
-use super::figures::{Label, OtherLabels, ValueSeries};
+use super::figures::{Label, OtherLabels};
 use super::looks;
 use super::subject::{METRIC, Subject};
-use super::{ReportError, most_series};
+use super::{ReportError, most_series, value_series};
 
 /// Number of listed labels.
 const LISTED: usize = 100;
-/// Number of labels for which the remaining series are counted, if there are more than [`SMALL`] series; otherwise they
-/// are counted for all listed labels.
+/// Number of labels for which the remaining series are counted, if there are more than [`SMALL`] series or
+/// [`FEW_KEYSETS`]; otherwise they are counted for all listed labels.
 const COUNTED: usize = 20;
 /// Number of series up to which a count takes milliseconds.
 const SMALL: u64 = 200_000;
+/// Number of keysets up to which a count takes milliseconds.
+const FEW_KEYSETS: usize = 2_000;
 /// Values of each label.
 const VALUES: usize = 5;
 
@@ -39,7 +41,8 @@ impl Labels {
     /// Lists the labels with the most values. Costs a look at each distinct value, and a count of the remaining series
     /// of the first labels: some 20 ns per row and list of the block each.
     pub(super) fn new(subject: &Subject<'_>) -> Result<Self, ReportError> {
-        let counted = if subject.series_count() > SMALL { COUNTED } else { LISTED };
+        let is_small = subject.series_count() <= SMALL && subject.tally.keysets().len() <= FEW_KEYSETS;
+        let counted = if is_small { LISTED } else { COUNTED };
         let mut all = subject.tally.keys().map(|key| describe(subject, key)).collect::<Result<Vec<_>, _>>()?;
         all.sort_by(|a, b| (Reverse(a.values), &a.name).cmp(&(Reverse(b.values), &b.name)));
         let mut labels = Self {
@@ -78,7 +81,7 @@ fn describe(subject: &Subject<'_>, key: KeyId) -> Result<Label, ReportError> {
     let series = counts.iter().map(|(_, series)| series).sum();
     let values = counts.len() as u64;
     most_series(&mut counts, VALUES);
-    let top = |(code, series): (u32, u64)| Ok(ValueSeries { value: subject.value(key, code)?.to_owned(), series });
+    let top = |(code, series): (u32, u64)| Ok(value_series(subject.value(key, code)?, series));
     Ok(Label {
         name: subject.name(key)?.to_owned(),
         values,

@@ -8,9 +8,9 @@ use chronoxide_format::metadata::MetricType;
 use chronoxide_select::{Matcher, Operator, Tally};
 use rayon::prelude::*;
 
-use super::figures::{LabelValues, Metric, OtherMetrics, ValueSeries};
+use super::figures::{LabelValues, Metric, OtherMetrics};
 use super::subject::{METRIC, Subject};
-use super::{ReportError, most_series};
+use super::{ReportError, most_series, value_series};
 
 /// Labels of each metric.
 const LABELS: usize = 8;
@@ -105,7 +105,7 @@ fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, Repor
         other_values = rest.len() as u64;
         other_series = rest.iter().map(|(_, series)| series).sum();
         for (code, series) in counts.into_iter().take(VALUES) {
-            values.push(ValueSeries { value: subject.value(key, code)?.to_owned(), series });
+            values.push(value_series(subject.value(key, code)?, series));
         }
     }
     let metadata = match &metric {

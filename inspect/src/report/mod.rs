@@ -27,7 +27,7 @@
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/plain-bitpacked.cx");
 //! let bytes = std::fs::read(path)?;
 //! let block = Block { name: "week.cx".to_owned(), view: BlockView::open(&bytes)? };
-//! let input = Input { name: "week.cx".to_owned(), is_folder: false, blocks: vec![block] };
+//! let input = Input { name: "week.cx".to_owned(), is_folder: false, skipped: Vec::new(), blocks: vec![block] };
 //! let report = report(&input, &Options::default())?;
 //! assert_eq!(report.totals.series, report.metrics.iter().map(|metric| metric.series).sum::<u64>());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,6 +68,9 @@ pub use figures::{
 pub use input::{Block, Input};
 pub use metrics::MetricCount;
 pub use page::Page;
+
+/// Maximum number of bytes of a shown value.
+const MAX_VALUE_LEN: usize = 256;
 
 /// Options of a report.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +123,9 @@ pub fn compare(before: &Input<'_>, after: &Input<'_>, options: &Options<'_>) -> 
     let views = [before.counted(unions[0].as_ref())?, after.counted(unions[1].as_ref())?];
     let subjects = [Subject::new(views[0])?, Subject::new(views[1])?];
     let names = vec![before.name.clone(), after.name.clone()];
+    let skipped = before.skipped.iter().chain(&after.skipped).cloned().collect();
     let mut report = count(after, &subjects[1], options, Kind::Comparison, names, after.prepare()?)?;
+    report.skipped = skipped;
     let both = Union::merge(&views, &Options { selectors: &[], ..*options }, true)?;
     let subject = Subject::new(both.view()?)?;
     let [presence_before, presence_after] = &both.presence[..] else { return Ok(report) };
@@ -158,6 +163,7 @@ fn count(
         labels: &labels.listed,
         metrics: &metrics.listed,
         input: &input.name,
+        selectors: options.selectors,
         is_folder: input.is_folder,
     };
     let Prepared { blocks, parts, start, end, .. } = prepared;
@@ -169,6 +175,7 @@ fn count(
         kind,
         inputs,
         selectors: options.selectors.iter().map(Selector::to_string).collect(),
+        skipped: input.skipped.clone(),
         totals: Totals {
             blocks: blocks.len() as u64,
             bytes,
@@ -195,6 +202,15 @@ fn count(
         growth: Vec::new(),
         comparison: None,
     })
+}
+
+/// Returns a value and its number of series. A long value is cut, so that a page stays small.
+fn value_series(value: &str, series: u64) -> ValueSeries {
+    let mut shown = value[..value.floor_char_boundary(MAX_VALUE_LEN)].to_owned();
+    if shown.len() < value.len() {
+        shown.push('…');
+    }
+    ValueSeries { value: shown, series }
 }
 
 /// Sorts counts so that the first `most` have the most series; equal counts are in the order of codes. Returns the

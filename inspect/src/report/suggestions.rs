@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use chronoxide_cli::human;
-use chronoxide_select::{Labels as Kept, Matcher, Operator};
+use chronoxide_select::{Labels as Kept, Matcher, Operator, Selector};
 use rayon::prelude::*;
 
 use super::ReportError;
@@ -33,6 +33,8 @@ pub(super) struct Suggestions<'r, 'data> {
     pub(super) metrics: &'r [Metric],
     /// Path of the block or folder.
     pub(super) input: &'r str,
+    /// Selectors of the counted series.
+    pub(super) selectors: &'r [Selector],
     /// True if it is a folder.
     pub(super) is_folder: bool,
 }
@@ -63,7 +65,11 @@ impl Suggestions<'_, '_> {
         for seed in self.candidates().take(SEEDS).filter(|seed| seed.looks.is_none()) {
             let alike = self.alike(seed)?;
             if let Some((set, remains)) = self.smallest(&alike)? {
-                add(names(&set), remains, format!("these labels tell the same series apart as {}", seed.name));
+                add(
+                    names(&set),
+                    remains,
+                    format!("each follows from {}: dropping one of them alone removes less", seed.name),
+                );
             }
         }
         suggestions.sort_by_key(|suggestion| (suggestion.remains, suggestion.labels.len()));
@@ -143,7 +149,7 @@ impl Suggestions<'_, '_> {
             Some(_) => format!("its values look generated ({})", words(label.looks)),
             None => {
                 let removes = human::count(self.subject.series_count() - remains);
-                format!("{removes} series differ from another one only in this label")
+                format!("{removes} fewer: they differ from other series only in this label")
             }
         }
     }
@@ -179,12 +185,18 @@ impl Suggestions<'_, '_> {
     /// Returns a command for a shell; an empty text if an argument has a NUL, which no command can have.
     fn command(&self, options: impl IntoIterator<Item = (&'static str, String)>) -> String {
         let quote = |text: &str| shlex::try_quote(text).map(|text| text.into_owned());
-        let input = if self.input == "-" { "block.cx" } else { self.input };
+        let input = match self.input {
+            "-" => "block.cx".to_owned(),
+            // Not an option.
+            input if input.starts_with('-') => format!("./{input}"),
+            input => input.to_owned(),
+        };
         let quoted = quote(input.trim_end_matches('/'));
         let mut words = vec![Ok("chronoxide-compact".to_owned())];
         words.push(quoted.map(|input| if self.is_folder { format!("{input}/*.cx") } else { input }));
         words.push(Ok("-o smaller.cx".to_owned()));
-        words.extend(options.into_iter().map(|(option, value)| {
+        let keep = self.selectors.iter().map(|selector| ("--keep", selector.to_string()));
+        words.extend(keep.chain(options).map(|(option, value)| {
             // A value that begins like an option belongs to its own.
             let separator = if value.starts_with('-') { '=' } else { ' ' };
             quote(&value).map(|value| format!("{option}{separator}{value}"))

@@ -107,6 +107,11 @@ export async function checkFigures(page, check, report) {
   const embedded = await page.evaluate(() => document.getElementById("report").textContent);
   check("the embedded data equals the JSON", isDeepStrictEqual(JSON.parse(embedded), report));
   await checkTiles(page, check, report);
+  const skipped = page.locator("#skipped");
+  check("skipped files are named", await skipped.count() === Math.min(report.skipped.length, 1));
+  for (const name of report.skipped) {
+    check(`skipped file ${name}`, (await skipped.textContent()).includes(escaped(name)));
+  }
   await checkGenerated(page, check, report.comparison?.without_generated);
   if (report.totals.series > 0) {
     await checkSuggestions(page, check, report);

@@ -26,7 +26,12 @@ fn input<'d>(blocks: &'d [Vec<u8>], is_folder: bool) -> Input<'d> {
         name: format!("{number}.cx"),
         view: BlockView::open(bytes).unwrap(),
     };
-    Input { name: "input".to_owned(), is_folder, blocks: blocks.iter().enumerate().map(block).collect() }
+    Input {
+        name: "input".to_owned(),
+        is_folder,
+        skipped: Vec::new(),
+        blocks: blocks.iter().enumerate().map(block).collect(),
+    }
 }
 
 fn options(first: usize) -> Options<'static> {

@@ -23,7 +23,7 @@ use chronoxide_select::Selection;
 
 use self::arguments::ExportArguments;
 use self::progress::Bar;
-use super::output::{OutputError, folder_of, to_file, to_stdout};
+use super::output::{OutputError, folder_of, is_same_file, to_file, to_stdout};
 use crate::in_file;
 use crate::opened::open_block;
 
@@ -147,9 +147,4 @@ fn in_table(path: &Path, error: TableError) -> Failure {
         // The block has more text of one label than an Arrow array can hold.
         other => Failure::new(Exit::Unsupported, format!("{}: {other}", path.display())),
     }
-}
-
-/// Returns true if both paths are the same file.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

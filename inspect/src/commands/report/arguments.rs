@@ -29,11 +29,11 @@ pub(crate) struct ReportArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) matching: Matching,
-    /// Metrics to list: the first by series and the first by bytes of labels
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) first: usize,
-    /// Refuse a merge of blocks that could need more memory than this, such as 512MiB [default: half of the memory
-    /// that the process may use]
+    /// Metrics to list, 1,000 at most: the first by series and the first by bytes of labels
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(..=1000))]
+    pub(crate) first: u16,
+    /// Refuse a merge of blocks that could need more memory than this, such as 512MiB; counting takes more [default:
+    /// half of the memory that the process may use]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory_limit: Option<usize>,
     /// Write all figures as one JSON object instead of a page
@@ -62,18 +62,10 @@ impl ReportArguments {
             Some(file) if chronoxide_cli::is_folder(file) => {
                 refused(format!("{}: the output must be a file, not a folder", file.display()))
             }
-            Some(file) if self.inputs().any(|input| is_same_file(file, input)) => {
-                refused(format!("{}: is an input", file.display()))
-            }
             None if !self.json && self.output.is_none() && is_terminal => {
                 refused("name a file for the page (-o page.html), or print the figures (--json)".to_owned())
             }
             _ => Ok(()),
         }
     }
-}
-
-/// Returns true if both paths are the same file.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

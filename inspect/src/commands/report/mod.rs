@@ -13,7 +13,7 @@ use chronoxide_publish::{Disk, recover};
 
 use self::arguments::ReportArguments;
 use super::inputs::Inputs;
-use super::output::{OutputError, folder_of, to_file, to_stdout};
+use super::output::{OutputError, folder_of, is_same_file, to_file, to_stdout};
 use crate::{json_line, worse};
 
 pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, Failure> {
@@ -23,6 +23,12 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
     let existing = file.map(|file| existing(file, arguments.force)).transpose()?;
     Inputs::check(arguments.inputs())?;
     let inputs: Vec<(&Path, Inputs)> = arguments.inputs().map(|path| (path, Inputs::open([path], quiet))).collect();
+    if let Some(file) = file
+        && let Some(input) = inputs.iter().flat_map(|(_, inputs)| inputs.paths()).find(|path| is_same_file(file, path))
+    {
+        let message = format!("{}: is an input, {}", file.display(), input.display());
+        return Err(Failure::new(Exit::Usage, message));
+    }
     arguments.matching.tell_wide(quiet);
     let exit = inputs.iter().fold(Exit::Ok, |exit, (_, inputs)| worse(exit, inputs.exit()));
     let reported: Vec<_> = inputs.iter().map(|(path, inputs)| inputs.reported(path.display().to_string())).collect();
@@ -32,7 +38,7 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
     }
     let options = Options {
         selectors: &arguments.matching.selectors,
-        first: arguments.first,
+        first: arguments.first.into(),
         memory_limit: Some(arguments.memory_limit.unwrap_or_else(default_limit)),
     };
     let report = match &reported[..] {

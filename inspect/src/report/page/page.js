@@ -44,6 +44,11 @@
       find("header").append(page.contents(sections));
     }
     find("main").append(page.tiles(report.totals));
+    if (report.skipped.length > 0) {
+      find("main").append(element("p", { id: "skipped", class: "warning", role: "note" },
+        "Incomplete: these files could not be read, and their series are missing: ",
+        page.listed(report.skipped.map((name) => page.name(name))), "."));
+    }
     if (report.totals.series === 0) {
       find("main").append(element("p", { class: "lead" }, report.match.length > 0
         ? "No series matches the selectors." : "There are no series in the input."));
