@@ -156,8 +156,8 @@ fn count(
     inputs: Vec<String>,
     prepared: Prepared,
 ) -> Result<Report, ReportError> {
-    let metrics = Metrics::new(subject, options.first)?;
-    let labels = Labels::new(subject)?;
+    let (metrics, labels) = rayon::join(|| Metrics::new(subject, options.first), || Labels::new(subject));
+    let (metrics, labels) = (metrics?, labels?);
     let suggestions = Suggestions {
         subject,
         labels: &labels.listed,
