@@ -98,14 +98,17 @@ impl Default for Options<'_> {
 /// A block is damaged, or blocks cannot be merged: their label policies differ, or the merge could exceed the memory
 /// limit.
 pub fn report(input: &Input<'_>, options: &Options<'_>) -> Result<Report, ReportError> {
-    let union = input.union(options, input.is_folder)?;
-    let subject = Subject::new(input.counted(union.as_ref())?)?;
     let prepared = input.prepare()?;
+    let has_windows = windows::overlapping(&prepared.times).len() > 1;
+    let union = input.union(options, has_windows)?;
+    let subject = Subject::new(input.counted(union.as_ref())?)?;
     let times = prepared.times.clone();
     let mut report = count(input, &subject, options, input.kind(), vec![input.name.clone()], prepared)?;
     if input.is_folder {
-        let all = [subject.all()];
-        let presence = union.as_ref().map_or(&all[..], |union| &union.presence);
+        let presence = match &union {
+            Some(union) if has_windows => &union.presence,
+            _ => &vec![subject.all(); report.blocks.len()],
+        };
         let Windows { windows, growth } = Windows::new(&subject, &report.blocks, &times, presence)?;
         (report.windows, report.growth) = (windows, growth);
     }

@@ -64,7 +64,7 @@ impl Windows {
 
 /// Returns the places of blocks whose times overlap, and the time of all of them. Times are in the order of their
 /// starts; blocks without a time come first, and are together.
-fn overlapping(times: &[Option<TimeRange>]) -> Vec<(Range<usize>, Option<TimeRange>)> {
+pub(super) fn overlapping(times: &[Option<TimeRange>]) -> Vec<(Range<usize>, Option<TimeRange>)> {
     let mut groups: Vec<(Range<usize>, Option<TimeRange>)> = Vec::new();
     for (place, &time) in times.iter().enumerate() {
         match (groups.last_mut(), time) {
