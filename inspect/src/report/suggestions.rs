@@ -130,17 +130,15 @@ impl Suggestions<'_, '_> {
         if !self.is_worth(remains, LEAST_OF_LABELS) {
             return Ok(None);
         }
-        let is_needed = |label: &&Label, set: &[&Label]| {
+        // A label that can be kept follows from the labels that are not in the set. So all such labels can be kept.
+        let is_needed = |label: &&Label| {
             let others: Vec<&Label> = set.iter().copied().filter(|other| other.name != label.name).collect();
             Ok::<bool, ReportError>(remaining(self.subject, &names(&others))? != remains)
         };
-        let needed = set.par_iter().map(|label| is_needed(label, &set)).collect::<Result<Vec<bool>, _>>()?;
-        // Labels that can each be kept cannot always be kept together. Those with few values first.
-        for label in set.clone().into_iter().zip(needed).rev().filter(|(_, needed)| !needed).map(|(label, _)| label) {
-            if set.len() > 1 && !is_needed(&label, &set)? {
-                set.retain(|other| other.name != label.name);
-            }
-        }
+        let are_needed = set.par_iter().map(is_needed).collect::<Result<Vec<bool>, _>>()?;
+        let mut are_needed = are_needed.into_iter();
+        set.retain(|_| are_needed.next().unwrap_or(true));
+        let remains = remaining(self.subject, &names(&set))?;
         Ok(Some((set, remains)))
     }
 

@@ -160,6 +160,7 @@ fn windows_are_differences_of_sets_of_series() {
         let found = report(&input(&blocks, true), &options(100)).unwrap();
         let union: Series = windows.iter().flat_map(|(_, series, _)| series).cloned().collect();
         check_series(&found, &union, 100);
+        assert_eq!(found.parts.iter().map(|part| part.bytes).sum::<u64>(), found.totals.bytes);
         let mut by_hour: BTreeMap<i64, (Series, u64, u64)> = BTreeMap::new();
         for (hour, series, bytes) in windows {
             let window = by_hour.entry(hour).or_default();
@@ -297,6 +298,49 @@ fn labels_that_tell_the_same_apart_are_suggested_together() {
     assert_eq!(sets[0], BTreeSet::from(["pod", "uid"]));
     assert_eq!(report.suggestions[0].remains, 9);
     check_suggestions(&report, &block[0], &series);
+}
+
+#[test]
+fn labels_that_follow_from_one_another_are_suggested_together() {
+    let mut series = Series::new();
+    for user in 0..40 {
+        for place in 0..30 {
+            let labels = [
+                ("__name__", "logins".to_owned()),
+                ("user", format!("user {user}")),
+                ("mail", format!("mail of {user}")),
+                // Follows from the user, but tells few apart.
+                ("team", format!("team {}", user % 4)),
+                // Tells about as many apart, but does not follow from the user.
+                ("place", format!("place {place}")),
+            ];
+            series.insert(labels.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        }
+    }
+    let block = [build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()];
+    let report = report(&input(&block, false), &options(100)).unwrap();
+    let sets: Vec<(BTreeSet<&str>, u64)> = report
+        .suggestions
+        .iter()
+        .map(|suggestion| (suggestion.labels.iter().map(String::as_str).collect(), suggestion.remains))
+        .collect();
+    // Each place with each team, and each user.
+    assert_eq!(sets, [(BTreeSet::from(["place"]), 40), (BTreeSet::from(["mail", "user"]), 120)]);
+    check_suggestions(&report, &block[0], &series);
+}
+
+#[test]
+fn the_label_to_drop_from_the_capture_of_the_readme_comes_first() {
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/sessions.series.jsonl");
+    let capture = std::fs::read_to_string(capture).unwrap();
+    let series: Series = capture.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let block = [build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()];
+    let report = report(&input(&block, false), &options(100)).unwrap();
+    let [first, others @ ..] = &report.suggestions[..] else { panic!("no suggestion") };
+    assert_eq!((&first.labels[..], first.remains), (&["session_id".to_owned()][..], 114));
+    // Metrics with a larger effect come later: they have more than generated values.
+    assert!(others.iter().any(|other| other.removes > first.removes));
+    assert!(others.is_sorted_by(|a, b| a.removes >= b.removes));
 }
 
 #[test]
