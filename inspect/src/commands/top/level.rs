@@ -138,8 +138,6 @@ fn pattern(filter: &str) -> Option<Regex> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use chronoxide_inspect::report::ValueSeries;
 
     use super::*;
@@ -261,20 +259,5 @@ mod tests {
         check(9, 1, &["9"]);
         check(9, 0, &[]);
         check(4, 20, &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
-    }
-
-    /// Took 21 ms in one thread. The limit leaves room for other processes.
-    #[test]
-    fn a_filter_over_many_values_takes_less_than_the_time_between_keys() {
-        let mut level = level((0..600_000).map(|pod| format!("checkout-service-7d9f8c6b54-{pod:06}")));
-        let mut took = Duration::MAX;
-        for _ in 0..3 {
-            let start = Instant::now();
-            level.set_filter("B54-0123".to_owned());
-            took = took.min(start.elapsed());
-        }
-        assert_eq!(level.len(), 100);
-        println!("{took:?}");
-        assert!(took < Duration::from_millis(500), "{took:?}");
     }
 }
