@@ -86,9 +86,10 @@ fn fleet(seed: u64) -> Vec<Labelset> {
 }
 
 /// Writes a block of an hour.
-fn write_hour(folder: &Folder, hour: i64, series: &[Labelset]) -> String {
+fn write_hour(folder: &Folder, hour: i64, cluster: &str, series: &[Labelset]) -> String {
     let time = Some(TimeRange { start: hour * HOUR, end: (hour + 1) * HOUR });
-    let meta = BlockMeta { time, ..BlockMeta::default() };
+    let external_labels = vec![("cluster".to_owned(), cluster.to_owned())];
+    let meta = BlockMeta { time, external_labels, ..BlockMeta::default() };
     let series = series.iter().cloned().collect();
     folder.write(&format!("{hour}.cx"), build(&series, &Plan::default(), RowForm::BitPacked, &meta).unwrap())
 }
@@ -100,12 +101,14 @@ fn pages_of_blocks_folders_and_comparisons_work_in_a_browser() {
     }
     let folder = Folder::new();
     let (before, after) = (fleet(1), fleet(2));
-    let first = write_hour(&folder, 0, &before);
-    let second = write_hour(&folder, 1, &after[..after.len() / 2]);
-    write_hour(&folder, 3, &after);
+    let first = write_hour(&folder, 0, "eu", &before);
+    let second = write_hour(&folder, 1, "eu", &after[..after.len() / 2]);
+    write_hour(&folder, 3, "eu", &after);
     check("block", &[&first], &[]);
     check("comparison", &[&first, &second], &[]);
     check("folder", &[folder.path().to_str().unwrap()], &[]);
+    write_hour(&folder, 4, "us", &after[..9]);
+    check("clusters", &[folder.path().to_str().unwrap()], &[]);
     check("selected", &[&first, "--match", r#"{code="500"}"#, "--first", "3"], &[]);
 }
 

@@ -11,10 +11,12 @@
 //! | `report` | the command `report` |
 //! | `top` | the command `top` |
 //! | `export` | the command `export` |
+//! | `counting` | a message while series are counted |
 //! | `output` | published files and standard output |
 
 pub(crate) mod arguments;
 mod cardinality;
+mod counting;
 mod diff;
 pub(crate) mod export;
 mod inputs;

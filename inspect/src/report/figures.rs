@@ -234,7 +234,7 @@ pub struct Suggestion {
     pub remains: u64,
     /// Reason in words.
     pub reason: String,
-    /// Command for a shell that writes a block without what is dropped.
+    /// Command for a shell that writes a block without what is dropped; empty if one command cannot.
     pub command: String,
 }
 

@@ -50,6 +50,18 @@ impl<'data> Input<'data> {
         self.blocks.iter().map(|block| block.view.bytes().len() as u64).sum()
     }
 
+    /// Returns true if the blocks have the same external labels, so that one compaction takes them all.
+    pub(super) fn agrees_in_external_labels(&self) -> Result<bool, ReportError> {
+        let mut first: Option<Vec<(String, String)>> = None;
+        for block in &self.blocks {
+            let labels = Summary::from_view(&block.view)?.external_labels;
+            if *first.get_or_insert_with(|| labels.clone()) != labels {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Merges the selected series, unless all series of one block are selected.
     pub(super) fn union(&self, options: &Options<'_>, presence: bool) -> Result<Option<Union>, ReportError> {
         if self.blocks.len() == 1 && options.selectors.is_empty() {

@@ -166,6 +166,7 @@ fn count(
         labels: &labels.listed,
         metrics: &metrics.listed,
         input: &input.name,
+        has_command: input.agrees_in_external_labels()?,
         selectors: options.selectors,
         is_folder: input.is_folder,
     };

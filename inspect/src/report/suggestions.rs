@@ -33,6 +33,8 @@ pub(super) struct Suggestions<'r, 'data> {
     pub(super) metrics: &'r [Metric],
     /// Path of the block or folder.
     pub(super) input: &'r str,
+    /// True if one compaction takes all blocks.
+    pub(super) has_command: bool,
     /// Selectors of the counted series.
     pub(super) selectors: &'r [Selector],
     /// True if it is a folder.
@@ -180,9 +182,13 @@ impl Suggestions<'_, '_> {
         })
     }
 
-    /// Returns a command for a shell; an empty text if an argument has a NUL, which no command can have.
+    /// Returns a command for a shell; an empty text if one compaction does not take all blocks, or an argument has a NUL,
+    /// which no command can have.
     fn command(&self, options: impl IntoIterator<Item = (&'static str, String)>) -> String {
         let quote = |text: &str| shlex::try_quote(text).map(|text| text.into_owned());
+        if !self.has_command {
+            return String::new();
+        }
         let input = match self.input {
             "-" => "block.cx".to_owned(),
             // Not an option.

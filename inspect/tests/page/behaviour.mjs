@@ -145,6 +145,9 @@ async function checkKeyboard(page, check, report) {
 }
 
 async function checkCopy(page, check, report) {
+  if (report.suggestions[0]?.command === "") {
+    return;
+  }
   if (report.suggestions.length === 0 || report.totals.series === 0) {
     return;
   }

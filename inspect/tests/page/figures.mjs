@@ -88,7 +88,12 @@ async function checkSuggestions(page, check, report) {
   for (const [index, suggestion] of report.suggestions.entries()) {
     const card = cards.nth(index);
     const shown = await card.innerText();
-    const command = await card.locator("code").innerText();
+    const hasCommand = suggestion.command !== "";
+    const commands = await card.locator("code").count();
+    const saysWhy = shown.includes("No single command");
+    const isRight = commands === Number(hasCommand) && saysWhy !== hasCommand;
+    check(`suggestion ${index + 1}: a command, or why there is none`, isRight);
+    const command = hasCommand ? await card.locator("code").innerText() : "";
     const heading = await card.locator("h3").innerText();
     const before = suggestion.removes + suggestion.remains;
     const place = `suggestion ${index + 1}`;

@@ -344,6 +344,25 @@ fn the_label_to_drop_from_the_capture_of_the_readme_comes_first() {
 }
 
 #[test]
+fn blocks_with_different_external_labels_have_no_common_command() {
+    let block = |cluster: &str| {
+        let meta =
+            BlockMeta { external_labels: vec![("cluster".to_owned(), cluster.to_owned())], ..BlockMeta::default() };
+        build(&pods(), &Plan::default(), RowForm::BitPacked, &meta).unwrap()
+    };
+    for (clusters, has_command) in [(["eu", "us"], false), (["eu", "eu"], true)] {
+        let blocks = clusters.map(block);
+        let report = report(&input(&blocks, true), &options(100)).unwrap();
+        assert_eq!(report.totals.series, 120, "equal labels are one series");
+        assert!(!report.suggestions.is_empty());
+        assert!(report.suggestions.iter().all(|suggestion| suggestion.command.is_empty() != has_command));
+        let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
+        let merged = Compaction::new(&views, &CompactOptions::default()).merge_to_memory();
+        assert_eq!(merged.is_ok(), has_command, "one compaction does or does not take them all");
+    }
+}
+
+#[test]
 fn restarted_pods_change_nothing_apart_from_generated_labels() {
     let (before, mut after) = (pods(), Series::new());
     for (number, labels) in before.iter().enumerate() {

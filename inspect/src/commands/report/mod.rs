@@ -12,6 +12,7 @@ use chronoxide_inspect::report::{self, Options, Page, Report};
 use chronoxide_publish::{Disk, recover};
 
 use self::arguments::ReportArguments;
+use super::counting::Counting;
 use super::inputs::Inputs;
 use super::output::{OutputError, folder_of, is_same_file, to_file, to_stdout};
 use crate::{json_line, worse};
@@ -41,10 +42,12 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
         first: arguments.first.into(),
         memory_limit: Some(arguments.memory_limit.unwrap_or_else(default_limit)),
     };
+    let counting = Counting::tell(quiet);
     let report = match &reported[..] {
         [before, after] => report::compare(before, after, &options)?,
         _ => report::report(&reported[0], &options)?,
     };
+    drop(counting);
     write(&report, arguments.json, file.zip(existing), is_terminal)?;
     Ok(exit)
 }

@@ -37,7 +37,7 @@ use chronoxide_inspect::report::{Options, explore};
 
 use self::arguments::TopArguments;
 use self::browser::Browser;
-use self::screen::Counting;
+use super::counting::Counting;
 
 pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let inputs = arguments.sources.open(quiet)?;

@@ -1,12 +1,12 @@
 //! The terminal: events in, drawings out.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::process;
 use std::thread;
 use std::time::Duration;
 
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Exit, Failure, Interruption, Quiet};
+use chronoxide_cli::{Exit, Failure, Interruption};
 use chronoxide_inspect::report::Explorer;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
@@ -24,35 +24,6 @@ pub(super) fn is_possible() -> bool {
     // Windows has no TERM.
     let has_cursor = cfg!(windows) || !is_dumb;
     has_cursor && io::stdin().is_terminal() && io::stdout().is_terminal()
-}
-
-/// Message on standard error while series are counted; dropping it erases it.
-pub(super) struct Counting {
-    is_shown: bool,
-}
-
-impl Counting {
-    pub(super) fn tell(quiet: Quiet) -> Self {
-        let is_shown = !quiet.is_set() && io::stderr().is_terminal();
-        if is_shown {
-            show("counting...");
-        }
-        Self { is_shown }
-    }
-}
-
-impl Drop for Counting {
-    fn drop(&mut self) {
-        if self.is_shown {
-            show("\r           \r");
-        }
-    }
-}
-
-/// Writes to standard error. Errors are ignored: the text is not needed.
-fn show(text: &str) {
-    let mut stderr = io::stderr().lock();
-    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
 /// Shows the screen until the user quits. The terminal is then as before, also after an error, a panic or a signal.

@@ -39,6 +39,10 @@
   }
 
   function command(text) {
+    if (text === "") {
+      return element("p", { class: "note" },
+        "No single command does this: the blocks differ in their external labels.");
+    }
     const code = element("code", {}, words(text));
     const status = element("span", { class: "status", role: "status" });
     const copyButton = button({ class: "copy" }, () => copy(text, code, status), "Copy");
@@ -79,8 +83,9 @@
         "Nothing stands out: no label has values that look generated and makes many series."));
     }
     return page.section("drop", "What to drop",
-      element("p", { class: "lead" }, "Labels whose values look generated come first, then the largest effect. Each suggestion stands alone: the "
-        + "numbers do not add up. ",
+      element("p", { class: "lead" },
+        "Labels whose values look generated come first, then the largest effect. Each suggestion stands alone: the "
+          + "numbers do not add up. ",
         "The bar is the part of the series that remains. Check that no alert or dashboard uses what you drop."),
       element("ul", { class: "cards" }, list.map(card)));
   }
