@@ -182,8 +182,8 @@ impl Suggestions<'_, '_> {
         })
     }
 
-    /// Returns a command for a shell; an empty text if one compaction does not take all blocks, or an argument has a NUL,
-    /// which no command can have.
+    /// Returns a command for a shell; an empty text if one compaction does not take all blocks, or if an argument has a
+    /// NUL, which no command can have.
     fn command(&self, options: impl IntoIterator<Item = (&'static str, String)>) -> String {
         let quote = |text: &str| shlex::try_quote(text).map(|text| text.into_owned());
         if !self.has_command {
