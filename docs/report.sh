@@ -3,8 +3,8 @@
 # Chromium.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --quiet
-bin=$PWD/${CARGO_TARGET_DIR:-target}/debug
+cargo build --quiet -p chronoxide-ingest -p chronoxide-inspect
+bin=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 npm ci --prefix inspect/tests/page --no-audit --no-fund --loglevel error

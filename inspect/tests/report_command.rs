@@ -6,8 +6,12 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
 use chronoxide_inspect::report::{Block, Input, Options, Page};
+use chronoxide_testdata::plan::{Plan, build};
 use chronoxide_testdata::requirement::skip_or_fail;
 use serde_json::Value;
 use support::{Folder, assert_exit, broken, command, golden, labelsets, plain_block, random_block, run, stdout};
@@ -47,7 +51,7 @@ fn a_page_of_figures_with_placeholders_and_markup_has_them_as_text() {
     let series = labelsets(&[&[("__name__", hostile), ("{{data}}", "<img src=x onerror=alert(1)>")]]);
     let block = plain_block(&series);
     let blocks = vec![Block { name: hostile.to_owned(), view: BlockView::open(&block).unwrap() }];
-    let input = Input { name: hostile.to_owned(), is_folder: false, skipped: Vec::new(), blocks };
+    let input = Input { name: hostile.to_owned(), is_folder: false, skipped: Vec::new(), is_whole: true, blocks };
     let report = chronoxide_inspect::report::report(&input, &Options::default()).unwrap();
     let page = Page(&report).to_string();
     assert_eq!(page.matches("<script").count(), 2);
@@ -139,6 +143,18 @@ fn damage_and_limits_are_errors_that_name_the_block() {
     }
     let limited = ["report", &block, "--match", "up", "--json", "--memory-limit", "1KiB"];
     assert_exit(&run(&limited), 2, "--memory-limit");
+}
+
+#[test]
+fn a_block_that_cannot_be_merged_is_named_once() {
+    let folder = Folder::new();
+    folder.write("a.cx", random_block(1).1);
+    let meta = BlockMeta { policy: LabelPolicy::new(100, 100).unwrap(), ..BlockMeta::default() };
+    folder.write("b.cx", build(&random_block(2).0, &Plan::default(), RowForm::BitPacked, &meta).unwrap());
+    let output = run(&["report", folder.path().to_str().unwrap(), "--json"]);
+    assert_exit(&output, 2, "label policy");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((message.matches(".cx").count(), message.contains("input 2")), (1, false), "{message}");
 }
 
 #[test]

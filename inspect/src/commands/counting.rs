@@ -10,10 +10,10 @@ pub(super) struct Counting {
 }
 
 impl Counting {
-    pub(super) fn tell(quiet: Quiet) -> Self {
+    pub(super) fn show(quiet: Quiet) -> Self {
         let is_shown = !quiet.is_set() && io::stderr().is_terminal();
         if is_shown {
-            show("counting...");
+            write("counting...");
         }
         Self { is_shown }
     }
@@ -22,13 +22,13 @@ impl Counting {
 impl Drop for Counting {
     fn drop(&mut self) {
         if self.is_shown {
-            show("\r           \r");
+            write("\r           \r");
         }
     }
 }
 
 /// Writes to standard error. Errors are ignored: the text is not needed.
-fn show(text: &str) {
+fn write(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }

@@ -21,6 +21,8 @@ pub(super) struct Inputs {
     blocks: Vec<(PathBuf, Block)>,
     /// Files of folders that cannot be read.
     unreadable: Vec<PathBuf>,
+    /// True if a folder has blocks that were replaced by a compaction.
+    has_replaced: bool,
     /// True if the only argument is a file.
     is_one_file: bool,
     /// Worst exit code of the errors so far.
@@ -40,8 +42,13 @@ impl Inputs {
     /// their exit code.
     pub(super) fn open<'p>(paths: impl IntoIterator<Item = &'p Path>, quiet: Quiet) -> Self {
         let mut path_count = 0;
-        let mut inputs =
-            Self { blocks: Vec::new(), unreadable: Vec::new(), is_one_file: false, exit: Cell::new(Exit::Ok) };
+        let mut inputs = Self {
+            blocks: Vec::new(),
+            unreadable: Vec::new(),
+            has_replaced: false,
+            is_one_file: false,
+            exit: Cell::new(Exit::Ok),
+        };
         for path in paths {
             path_count += 1;
             let is_folder = path != Path::new("-") && path.is_dir();
@@ -71,6 +78,7 @@ impl Inputs {
                     let shown = TerminalSafe(&shown);
                     tell(|out| writeln!(out, "chronoxide-inspect: note: {shown}: the folder has no block (*.cx)"));
                 }
+                self.has_replaced |= !folder.hidden().is_empty();
                 let live = folder.into_live().into_iter();
                 self.blocks.extend(live.map(|entry| (entry.path().to_owned(), entry.into_block())));
             }
@@ -99,7 +107,13 @@ impl Inputs {
         let blocks =
             blocks.map(|(path, block)| report::Block { name: path.display().to_string(), view: *block.view() });
         let skipped = self.unreadable.iter().map(|path| path.display().to_string()).collect();
-        Input { name: name.into(), is_folder: !self.is_one_file, skipped, blocks: blocks.collect() }
+        Input {
+            name: name.into(),
+            is_folder: !self.is_one_file,
+            skipped,
+            is_whole: self.unreadable.is_empty() && !self.has_replaced,
+            blocks: blocks.collect(),
+        }
     }
 
     /// Returns the paths of the blocks.

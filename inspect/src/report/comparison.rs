@@ -11,9 +11,9 @@ use super::figures::{Comparison, LabelChange, MetricChange, Side, WithoutGenerat
 use super::subject::{METRIC, Subject};
 
 /// Number of listed labels.
-const LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 /// Number of labels for which the changes without them are counted.
-const COUNTED: usize = 8;
+const MAX_COUNTED: usize = 8;
 
 /// Two inputs, and the block that has the series of both.
 pub(super) struct Compared<'r, 'data> {
@@ -74,14 +74,17 @@ impl Compared<'_, '_> {
         let mut values: BTreeMap<&str, Values<'_>> = BTreeMap::new();
         for (side, subject) in self.sides.into_iter().enumerate() {
             for key in subject.tally.keys() {
-                let known = &mut values.entry(subject.name(key)?).or_default()[side];
+                let name = subject.name(key)?;
+                if name == METRIC {
+                    continue;
+                }
+                let known = &mut values.entry(name).or_default()[side];
                 for (code, _) in subject.tally.values(key) {
                     known.insert(subject.value(key, code)?);
                 }
             }
         }
         let mut changes = Vec::new();
-        values.remove(METRIC);
         for (name, [before, after]) in values {
             let values_gone = before.difference(&after).count() as u64;
             let values_came = after.difference(&before).count() as u64;
@@ -94,8 +97,8 @@ impl Compared<'_, '_> {
             let changed = |change: &LabelChange| Reverse(change.values_gone + change.values_came);
             (changed(a), &a.name).cmp(&(changed(b), &b.name))
         });
-        changes.truncate(LISTED);
-        changes.par_iter_mut().take(COUNTED).try_for_each(|change| {
+        changes.truncate(MAX_LISTED);
+        changes.par_iter_mut().take(MAX_COUNTED).try_for_each(|change| {
             let (gone, came) = self.without(&[&change.name])?;
             (change.gone_without, change.came_without) = (Some(gone), Some(came));
             Ok::<(), ReportError>(())

@@ -19,12 +19,12 @@ pub enum ReportError {
     #[error(transparent)]
     Merge(#[from] CompactError),
     /// A block cannot be merged with the others.
-    #[error("{name}: {}", source.reason())]
+    #[error("{name}: {}", error.reason())]
     Input {
         /// Path of the block.
         name: String,
         /// The error.
-        source: CompactError,
+        error: CompactError,
     },
     /// The merged block cannot be written to memory.
     #[error("cannot write the merged block")]
@@ -53,7 +53,7 @@ impl HasExit for ReportError {
     fn exit(&self) -> Exit {
         match self {
             Self::Inspect(error) => error.exit(),
-            Self::Merge(error) | Self::Input { source: error, .. } => match error {
+            Self::Merge(error) | Self::Input { error, .. } => match error {
                 CompactError::Input { source, .. } => source.exit(),
                 CompactError::UnknownFeatures { .. } => Exit::Unsupported,
                 CompactError::Spool(_) | CompactError::Write(_) => Exit::Io,

@@ -40,6 +40,9 @@ pub struct LabelCount {
 ///
 /// # Errors
 /// As [`report`](super::report()).
+///
+/// # Panics
+/// If the input has no blocks.
 pub fn explore<T>(
     input: &Input<'_>,
     options: &Options<'_>,
@@ -65,7 +68,7 @@ impl Explorer<'_> {
         count(&self.subject)
     }
 
-    /// Returns all labels of some series, the most values first. Costs a query for a metric.
+    /// Returns the labels that the series in `scope` have, the most values first. Costs a query for a metric.
     ///
     /// # Errors
     /// As [`Explorer::metrics`].

@@ -16,7 +16,7 @@ pub struct Report {
     pub kind: Kind,
     /// Inputs as the user named them; of a comparison, before and after.
     pub inputs: Vec<String>,
-    /// Selectors of series; all series without any.
+    /// Selectors of the counted series; empty if all series are counted.
     #[serde(rename = "match")]
     pub selectors: Vec<String>,
     /// Files of folders that could not be read. Their series are missing from all figures.
@@ -74,7 +74,7 @@ pub struct Totals {
     pub label_names: u64,
     /// Number of distinct pairs of name and value.
     pub label_pairs: u64,
-    /// Bytes of the distinct values of each label.
+    /// Sum over all labels of the bytes of their distinct values.
     pub value_bytes: u64,
     /// Labels of all series.
     pub labels: u64,
@@ -130,7 +130,7 @@ pub struct Metric {
     pub series: u64,
     /// Bytes of the names and values of all labels of these series.
     pub text_bytes: u64,
-    /// Its labels except the name, the most values first. All other fields on labels are on the first one.
+    /// Labels of these series except the name, the most values first. The four fields below describe the first of them.
     pub labels: Vec<LabelValues>,
     /// Values with the most series.
     pub values: Vec<ValueSeries>,
@@ -347,8 +347,8 @@ pub struct LabelChange {
     pub values_gone: u64,
     /// Values after only.
     pub values_came: u64,
-    /// Series gone if the label is ignored; none if that was not counted.
+    /// Distinct labelsets before only if the label is ignored; none if that was not counted.
     pub gone_without: Option<u64>,
-    /// Series that came if the label is ignored.
+    /// Distinct labelsets after only if the label is ignored.
     pub came_without: Option<u64>,
 }

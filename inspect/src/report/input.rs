@@ -18,11 +18,13 @@ pub struct Input<'data> {
     pub is_folder: bool,
     /// Files of the folder that cannot be read, and do not count.
     pub skipped: Vec<String>,
+    /// True if the blocks are all block files of the folder: none is unreadable, and none was replaced by a compaction.
+    pub is_whole: bool,
     /// Blocks, at least one; in any order.
     pub blocks: Vec<Block<'data>>,
 }
 
-/// A block.
+/// An open block and the path of its file.
 #[derive(Clone, Debug)]
 pub struct Block<'data> {
     /// Path of the file.
@@ -37,6 +39,7 @@ pub(super) struct Prepared {
     pub(super) parts: Vec<Part>,
     /// Window, or else time, of each block.
     pub(super) times: Vec<Option<TimeRange>>,
+    pub(super) has_equal_external_labels: bool,
     pub(super) start: Option<String>,
     pub(super) end: Option<String>,
 }
@@ -48,18 +51,6 @@ impl<'data> Input<'data> {
 
     pub(super) fn bytes(&self) -> u64 {
         self.blocks.iter().map(|block| block.view.bytes().len() as u64).sum()
-    }
-
-    /// Returns true if the blocks have the same external labels, so that one compaction takes them all.
-    pub(super) fn agrees_in_external_labels(&self) -> Result<bool, ReportError> {
-        let mut first: Option<Vec<(String, String)>> = None;
-        for block in &self.blocks {
-            let labels = Summary::from_view(&block.view)?.external_labels;
-            if *first.get_or_insert_with(|| labels.clone()) != labels {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// Merges the selected series, unless all series of one block are selected.
@@ -78,7 +69,7 @@ impl<'data> Input<'data> {
     {
         match union {
             Some(union) => union.view(),
-            None => Ok(self.blocks[0].view),
+            None => Ok(self.blocks.first().expect("an input has at least one block").view),
         }
     }
 
@@ -94,12 +85,21 @@ impl<'data> Input<'data> {
 
     /// Returns the figures of the files, in the order of time.
     pub(super) fn prepare(&self) -> Result<Prepared, ReportError> {
-        let mut prepared =
-            Prepared { blocks: Vec::new(), parts: Vec::new(), times: Vec::new(), start: None, end: None };
+        let mut prepared = Prepared {
+            blocks: Vec::new(),
+            parts: Vec::new(),
+            times: Vec::new(),
+            has_equal_external_labels: true,
+            start: None,
+            end: None,
+        };
+        let mut external_labels = None;
         let mut parts: BTreeMap<String, u64> = BTreeMap::new();
         let mut times = Vec::new();
         for block in self.in_order() {
             let summary = Summary::from_view(&block.view)?;
+            let first = external_labels.get_or_insert_with(|| summary.external_labels.clone());
+            prepared.has_equal_external_labels &= *first == summary.external_labels;
             for part in summary.parts {
                 *parts.entry(part.name).or_default() += part.bytes;
             }
@@ -131,11 +131,11 @@ impl<'data> Input<'data> {
 
     /// Names the block in an error of a merge.
     fn named(&self, error: ReportError) -> ReportError {
-        let ReportError::Merge(source) = error else { return error };
-        let block = source.input().and_then(|input| self.in_order().get(input).map(|block| block.name.clone()));
+        let ReportError::Merge(error) = error else { return error };
+        let block = error.input().and_then(|input| self.in_order().get(input).map(|block| block.name.clone()));
         match block {
-            Some(name) => ReportError::Input { name, source },
-            None => ReportError::Merge(source),
+            Some(name) => ReportError::Input { name, error },
+            None => ReportError::Merge(error),
         }
     }
 }

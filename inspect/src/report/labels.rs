@@ -12,16 +12,16 @@ use super::subject::{METRIC, Subject};
 use super::{ReportError, most_series, value_series};
 
 /// Number of listed labels.
-const LISTED: usize = 100;
-/// Number of labels for which the remaining series are counted, if there are more than [`SMALL`] series or
-/// [`FEW_KEYSETS`]; otherwise they are counted for all listed labels.
-const COUNTED: usize = 20;
+const MAX_LISTED: usize = 100;
+/// Number of labels for which the remaining series are counted, if there are more than [`MAX_SMALL_SERIES`] series or
+/// [`MAX_SMALL_KEYSETS`] keysets; otherwise they are counted for all listed labels.
+const MAX_COUNTED: usize = 20;
 /// Number of series up to which a count takes milliseconds.
-const SMALL: u64 = 200_000;
+const MAX_SMALL_SERIES: u64 = 200_000;
 /// Number of keysets up to which a count takes milliseconds.
-const FEW_KEYSETS: usize = 2_000;
-/// Values of each label.
-const VALUES: usize = 5;
+const MAX_SMALL_KEYSETS: usize = 2_000;
+/// Maximum number of listed values per label.
+const MAX_VALUES: usize = 5;
 
 /// Labels of all series.
 pub(super) struct Labels {
@@ -33,7 +33,7 @@ pub(super) struct Labels {
     pub(super) pairs: u64,
     /// Bytes of the distinct values of all labels.
     pub(super) value_bytes: u64,
-    /// Labels of all series.
+    /// Number of labels, summed over all series.
     pub(super) total: u64,
 }
 
@@ -41,8 +41,8 @@ impl Labels {
     /// Lists the labels with the most values. Costs a look at each distinct value, and a count of the remaining series
     /// of the first labels: some 20 ns per row and list of the block each.
     pub(super) fn new(subject: &Subject<'_>) -> Result<Self, ReportError> {
-        let is_small = subject.series_count() <= SMALL && subject.tally.keysets().len() <= FEW_KEYSETS;
-        let counted = if is_small { LISTED } else { COUNTED };
+        let is_small = subject.series_count() <= MAX_SMALL_SERIES && subject.tally.keysets().len() <= MAX_SMALL_KEYSETS;
+        let counted = if is_small { MAX_LISTED } else { MAX_COUNTED };
         let mut all = subject.tally.keys().map(|key| describe(subject, key)).collect::<Result<Vec<_>, _>>()?;
         all.sort_by(|a, b| (Reverse(a.values), &a.name).cmp(&(Reverse(b.values), &b.name)));
         let mut labels = Self {
@@ -53,7 +53,7 @@ impl Labels {
             value_bytes: all.iter().map(|label| label.value_bytes).sum(),
             total: all.iter().map(|label| label.series).sum(),
         };
-        for other in all.split_off(all.len().min(LISTED)) {
+        for other in all.split_off(all.len().min(MAX_LISTED)) {
             labels.others.labels += 1;
             labels.others.values += other.values;
         }
@@ -80,7 +80,7 @@ fn describe(subject: &Subject<'_>, key: KeyId) -> Result<Label, ReportError> {
     let sample = looks::sample(&counts).map(|&(code, _)| subject.value(key, code)).collect::<Result<Vec<_>, _>>()?;
     let series = counts.iter().map(|(_, series)| series).sum();
     let values = counts.len() as u64;
-    most_series(&mut counts, VALUES);
+    most_series(&mut counts, MAX_VALUES);
     let top = |(code, series): (u32, u64)| Ok(value_series(subject.value(key, code)?, series));
     Ok(Label {
         name: subject.name(key)?.to_owned(),
@@ -88,8 +88,8 @@ fn describe(subject: &Subject<'_>, key: KeyId) -> Result<Label, ReportError> {
         value_bytes,
         series,
         remains: None,
-        looks: looks::of_values(&sample),
-        top: counts.into_iter().take(VALUES).map(top).collect::<Result<_, ReportError>>()?,
+        looks: looks::classify_values(&sample),
+        top: counts.into_iter().take(MAX_VALUES).map(top).collect::<Result<_, ReportError>>()?,
     })
 }
 

@@ -20,11 +20,11 @@ pub(super) fn sample<T>(items: &[T]) -> impl Iterator<Item = &T> {
 }
 
 /// Returns how most values of a label look, or `None` if fewer than 80% of them look generated.
-pub(super) fn of_values(values: &[&str]) -> Option<Looks> {
+pub(super) fn classify_values(values: &[&str]) -> Option<Looks> {
     if values.len() < LEAST_VALUES {
         return None;
     }
-    let mut found: Vec<Looks> = values.iter().filter_map(|value| of_value(value)).collect();
+    let mut found: Vec<Looks> = values.iter().filter_map(|value| classify(value)).collect();
     if found.len() * 100 < values.len() * MOST {
         return None;
     }
@@ -55,7 +55,7 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
 });
 
 /// Returns how a value looks, or `None` if it does not look generated.
-fn of_value(value: &str) -> Option<Looks> {
+fn classify(value: &str) -> Option<Looks> {
     let patterns = &*PATTERNS;
     if patterns.uuid.is_match(value) {
         Some(Looks::Uuid)
@@ -128,7 +128,7 @@ mod tests {
             ("europe-west4-b", None),
             ("", None),
         ] {
-            assert_eq!(of_value(value), expected, "{value}");
+            assert_eq!(classify(value), expected, "{value}");
         }
     }
 
@@ -136,14 +136,14 @@ mod tests {
     fn four_of_five_values_decide_and_few_values_do_not() {
         let numbers: Vec<String> = (10_000..10_010).map(|number: u32| number.to_string()).collect();
         let mut values: Vec<&str> = numbers.iter().map(String::as_str).collect();
-        assert_eq!(of_values(&values), Some(Looks::Number));
-        assert_eq!(of_values(&values[..LEAST_VALUES]), Some(Looks::Number));
-        assert_eq!(of_values(&values[..LEAST_VALUES - 1]), None);
+        assert_eq!(classify_values(&values), Some(Looks::Number));
+        assert_eq!(classify_values(&values[..LEAST_VALUES]), Some(Looks::Number));
+        assert_eq!(classify_values(&values[..LEAST_VALUES - 1]), None);
         values[0] = "a";
         values[1] = "b";
-        assert_eq!(of_values(&values), Some(Looks::Number));
+        assert_eq!(classify_values(&values), Some(Looks::Number));
         values[2] = "c";
-        assert_eq!(of_values(&values), None);
+        assert_eq!(classify_values(&values), None);
     }
 
     #[test]

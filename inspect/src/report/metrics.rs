@@ -12,15 +12,19 @@ use super::figures::{LabelValues, Metric, OtherMetrics};
 use super::subject::{METRIC, Subject};
 use super::{ReportError, most_series, value_series};
 
-/// Labels of each metric.
-const LABELS: usize = 8;
-/// Values of the label with the most values of each metric.
-const VALUES: usize = 12;
+/// Maximum number of listed labels per metric.
+const MAX_LABELS: usize = 8;
+/// Maximum number of metrics that can be suggested.
+const MAX_LARGEST: usize = 4;
+/// Maximum number of listed values per metric.
+const MAX_VALUES: usize = 12;
 
 /// Metrics of all series.
 pub(super) struct Metrics {
     pub(super) listed: Vec<Metric>,
     pub(super) others: OtherMetrics,
+    /// Metrics with a name and the most series.
+    pub(super) largest: Vec<MetricCount>,
     /// Number of metrics with a name.
     pub(super) count: u64,
     /// Bytes of the names and values of all labels of all series.
@@ -46,6 +50,7 @@ impl Metrics {
         let mut metrics = Self {
             listed: Vec::new(),
             others: OtherMetrics::default(),
+            largest: counted.iter().filter(|one| one.metric.is_some()).take(MAX_LARGEST).cloned().collect(),
             count: counted.iter().filter(|one| one.metric.is_some()).count() as u64,
             text_bytes: counted.iter().map(|one| one.text_bytes).sum(),
         };
@@ -100,11 +105,11 @@ fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, Repor
     let (mut values, mut other_values, mut other_series, mut without) = (Vec::new(), 0, 0, 0);
     if let Some(&(_, key)) = labels.first() {
         let mut counts: Vec<(u32, u64)> = tally.values(key).collect();
-        without = series - counts.iter().map(|(_, series)| series).sum::<u64>();
-        let rest = most_series(&mut counts, VALUES);
+        without = series.saturating_sub(counts.iter().map(|(_, series)| series).sum::<u64>());
+        let rest = most_series(&mut counts, MAX_VALUES);
         other_values = rest.len() as u64;
         other_series = rest.iter().map(|(_, series)| series).sum();
-        for (code, series) in counts.into_iter().take(VALUES) {
+        for (code, series) in counts.into_iter().take(MAX_VALUES) {
             values.push(value_series(subject.value(key, code)?, series));
         }
     }
@@ -120,7 +125,7 @@ fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, Repor
             .map(MetricType::name),
         unit: metadata.and_then(|row| known(row.unit)),
         help: metadata.and_then(|row| known(row.description)),
-        labels: labels.into_iter().map(|(label, _)| label).take(LABELS).collect(),
+        labels: labels.into_iter().map(|(label, _)| label).take(MAX_LABELS).collect(),
         metric,
         series,
         text_bytes,

@@ -8,33 +8,37 @@ use chronoxide_select::{Labels as Kept, Matcher, Operator, Selector};
 use rayon::prelude::*;
 
 use super::ReportError;
-use super::figures::{Action, Label, Looks, Metric, Suggestion};
+use super::figures::{Action, Label, Looks, Suggestion};
 use super::labels::remaining;
+use super::metrics::MetricCount;
 use super::subject::{METRIC, Subject};
 
 /// Suggestions of each kind.
-const MOST: usize = 4;
+const MAX_PER_KIND: usize = 4;
 /// Percentage of the series that a set of labels must remove to be suggested.
-const LEAST_OF_LABELS: u64 = 5;
+const MIN_PERCENT_OF_LABELS: u64 = 5;
 /// Percentage of the series that a metric must have to be suggested.
-const LEAST_OF_METRIC: u64 = 10;
+const MIN_PERCENT_OF_METRIC: u64 = 10;
 /// Labels with the most values that are tried with others that have about as many.
-const SEEDS: usize = 3;
+const MAX_SEEDS: usize = 3;
 /// Labels in a set.
-const MOST_LABELS: usize = 8;
+const MAX_SET: usize = 8;
 
 /// Labels that are part of what a series measures: buckets and quantiles.
-const KEPT: [&str; 3] = [METRIC, "le", "quantile"];
+pub(super) const KEPT: [&str; 3] = [METRIC, "le", "quantile"];
 
 /// Suggestions on a block.
 pub(super) struct Suggestions<'r, 'data> {
     pub(super) subject: &'r Subject<'data>,
     pub(super) labels: &'r [Label],
-    pub(super) metrics: &'r [Metric],
+    /// Metrics with a name and the most series.
+    pub(super) metrics: &'r [MetricCount],
     /// Path of the block or folder.
     pub(super) input: &'r str,
-    /// True if one compaction takes all blocks.
+    /// True if a command can name exactly the counted blocks, and one compaction takes them all.
     pub(super) has_command: bool,
+    /// Number of counted blocks.
+    pub(super) block_count: usize,
     /// Selectors of the counted series.
     pub(super) selectors: &'r [Selector],
     /// True if it is a folder.
@@ -49,7 +53,7 @@ impl Suggestions<'_, '_> {
         let mut add = |label_set: Vec<&str>, remains: u64, reason: String| {
             let mut sorted: Vec<String> = label_set.iter().map(|&label| label.to_owned()).collect();
             sorted.sort_unstable();
-            if self.is_worth(remains, LEAST_OF_LABELS) && sets.insert(sorted) {
+            if self.is_worth(remains, MIN_PERCENT_OF_LABELS) && sets.insert(sorted) {
                 suggestions.push(self.drop_labels(&label_set, remains, reason));
             }
         };
@@ -60,11 +64,11 @@ impl Suggestions<'_, '_> {
         }
         let generated: Vec<&Label> = self.candidates().filter(|label| label.looks.is_some()).collect();
         if let Some((set, remains)) = self.smallest(&generated)? {
-            let looks: Vec<String> =
-                set.iter().map(|label| format!("{} ({})", label.name, words(label.looks))).collect();
+            let look = |label: &&Label| Some(format!("{} ({})", label.name, plural(label.looks?)));
+            let looks: Vec<String> = set.iter().filter_map(look).collect();
             add(names(&set), remains, format!("values look generated: {}", looks.join(", ")));
         }
-        for seed in self.candidates().take(SEEDS).filter(|seed| seed.looks.is_none()) {
+        for seed in self.candidates().take(MAX_SEEDS).filter(|seed| seed.looks.is_none()) {
             let alike = self.alike(seed)?;
             if let Some((set, remains)) = self.smallest(&alike)? {
                 add(
@@ -75,11 +79,10 @@ impl Suggestions<'_, '_> {
             }
         }
         suggestions.sort_by_key(|suggestion| (suggestion.remains, suggestion.labels.len()));
-        suggestions.truncate(MOST);
-        let largest = self.metrics.iter().filter(|metric| metric.metric.is_some());
-        for metric in largest.take(MOST) {
-            let remains = self.subject.series_count() - metric.series;
-            if self.is_worth(remains, LEAST_OF_METRIC) {
+        suggestions.truncate(MAX_PER_KIND);
+        for metric in self.metrics {
+            let remains = self.subject.series_count().saturating_sub(metric.series);
+            if self.is_worth(remains, MIN_PERCENT_OF_METRIC) {
                 suggestions.extend(self.drop_metric(metric, remains));
             }
         }
@@ -98,10 +101,11 @@ impl Suggestions<'_, '_> {
     fn alike<'l>(&'l self, seed: &'l Label) -> Result<Vec<&'l Label>, ReportError> {
         let mut alike = vec![seed];
         let similar = self.candidates().filter(|label| label.values >= seed.values / 2 && label.name != seed.name);
-        for label in similar.take(MOST_LABELS) {
+        for label in similar.take(MAX_SET) {
             let pairs = self.subject.searcher().count_groups(Kept::By(&[&seed.name, &label.name]))?;
-            // Each value has one pair; one more is that of series without both.
-            if pairs <= seed.values + 1 {
+            // Each value has one pair. Series without the seed have one more at least.
+            let without_seed = u64::from(seed.series < self.subject.series_count());
+            if pairs <= seed.values + without_seed {
                 alike.push(label);
             }
         }
@@ -124,12 +128,12 @@ impl Suggestions<'_, '_> {
     /// Returns the labels of a set that are needed to remove as many series as the whole set, and the number of series
     /// that remain; `None` for fewer than two labels, and if the set removes too few.
     fn smallest<'l>(&self, labels: &[&'l Label]) -> Result<Option<(Vec<&'l Label>, u64)>, ReportError> {
-        let mut set = labels[..labels.len().min(MOST_LABELS)].to_vec();
+        let mut set = labels[..labels.len().min(MAX_SET)].to_vec();
         if set.len() < 2 {
             return Ok(None);
         }
         let remains = remaining(self.subject, &names(&set))?;
-        if !self.is_worth(remains, LEAST_OF_LABELS) {
+        if !self.is_worth(remains, MIN_PERCENT_OF_LABELS) {
             return Ok(None);
         }
         // A label that can be kept follows from the labels that are not in the set. So all such labels can be kept.
@@ -146,9 +150,9 @@ impl Suggestions<'_, '_> {
 
     fn reason_of_one(&self, label: &Label, remains: u64) -> String {
         match label.looks {
-            Some(_) => format!("its values look generated ({})", words(label.looks)),
+            Some(looks) => format!("its values look generated ({})", plural(looks)),
             None => {
-                let removes = human::count(self.subject.series_count() - remains);
+                let removes = human::count(self.subject.series_count().saturating_sub(remains));
                 format!("{removes} fewer: they differ from other series only in this label")
             }
         }
@@ -160,14 +164,14 @@ impl Suggestions<'_, '_> {
             action: Action::DropLabels,
             labels: labels.iter().map(|&label| label.to_owned()).collect(),
             metric: None,
-            removes: self.subject.series_count() - remains,
+            removes: self.subject.series_count().saturating_sub(remains),
             remains,
             reason,
             command: self.command(options),
         }
     }
 
-    fn drop_metric(&self, metric: &Metric, remains: u64) -> Option<Suggestion> {
+    fn drop_metric(&self, metric: &MetricCount, remains: u64) -> Option<Suggestion> {
         let name = metric.metric.as_ref()?;
         let matcher = Matcher::new(METRIC, Operator::Equal, name).ok()?;
         let share = (metric.series as f64 / self.subject.series_count() as f64 * 100.0).round();
@@ -199,6 +203,10 @@ impl Suggestions<'_, '_> {
         let mut words = vec![Ok("chronoxide-compact".to_owned())];
         words.push(quoted.map(|input| if self.is_folder { format!("{input}/*.cx") } else { input }));
         words.push(Ok("-o smaller.cx".to_owned()));
+        if self.block_count > 1 {
+            // Blocks with different annotations are refused otherwise.
+            words.push(Ok("--annotations drop".to_owned()));
+        }
         let keep = self.selectors.iter().map(|selector| ("--keep", selector.to_string()));
         words.extend(keep.chain(options).map(|(option, value)| {
             // A value that begins like an option belongs to its own.
@@ -213,16 +221,15 @@ fn names<'l>(labels: &[&'l Label]) -> Vec<&'l str> {
     labels.iter().map(|label| label.name.as_str()).collect()
 }
 
-/// Returns the plural of how values look.
-fn words(looks: Option<Looks>) -> &'static str {
+/// Returns the plural of values.
+fn plural(looks: Looks) -> &'static str {
     match looks {
-        Some(Looks::Uuid) => "UUIDs",
-        Some(Looks::Time) => "times",
-        Some(Looks::Address) => "addresses",
-        Some(Looks::Pod) => "pod names",
-        Some(Looks::Hash) => "hashes",
-        Some(Looks::Number) => "numbers",
-        Some(Looks::Token) => "random tokens",
-        None => "chosen names",
+        Looks::Uuid => "UUIDs",
+        Looks::Time => "times",
+        Looks::Address => "addresses",
+        Looks::Pod => "pod names",
+        Looks::Hash => "hashes",
+        Looks::Number => "numbers",
+        Looks::Token => "random tokens",
     }
 }

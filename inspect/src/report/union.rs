@@ -21,8 +21,8 @@ impl Union {
     /// Merges the series that match at least one selector, or all series without selectors. External labels and
     /// annotations are left out.
     ///
-    /// Costs the time and memory of a compaction. With `presence`, also a pass over the series of all blocks, and 8
-    /// bytes of memory per range of series that a block has.
+    /// Costs the time and memory of a compaction. With `presence`, also a pass over the series of all blocks. It takes
+    /// 4 bytes of memory per series of the block that is read, then 8 per range of its series.
     pub(super) fn merge(blocks: &[BlockView<'_>], options: &Options<'_>, presence: bool) -> Result<Self, ReportError> {
         let compact_options = CompactOptions {
             keep: options.selectors.to_vec(),

@@ -13,7 +13,7 @@ use super::subject::{MetricCounts, Subject};
 use crate::summary;
 
 /// Metrics whose growth is listed.
-const MOST_GROWTH: usize = 20;
+const MAX_GROWTH: usize = 20;
 
 /// Windows, and the growth of metrics over them.
 #[derive(Default)]
@@ -54,7 +54,10 @@ impl Windows {
                 new: series.difference(&before).count().into(),
                 gone: before.difference(&series).count().into(),
             });
-            add_sizes(subject, &subject.metrics_of(&series)?, windows.windows.len() == 1, &mut sizes)?;
+            // Blocks without a time are before all others only in the list.
+            if windows.windows.last().is_some_and(|window| window.start.is_some()) {
+                add_sizes(subject, &subject.metrics_of(&series)?, sizes.is_empty(), &mut sizes)?;
+            }
             before = series;
         }
         windows.growth = growth(subject, sizes)?;
@@ -101,7 +104,7 @@ fn add_sizes(
 fn growth(subject: &Subject<'_>, sizes: BTreeMap<Option<u32>, Sizes>) -> Result<Vec<Growth>, ReportError> {
     let mut growing: Vec<_> = sizes.into_iter().filter(|(_, sizes)| sizes.last > sizes.first).collect();
     growing.sort_by_key(|&(metric, sizes)| (Reverse(sizes.last - sizes.first), metric));
-    growing.truncate(MOST_GROWTH);
+    growing.truncate(MAX_GROWTH);
     let describe = |(metric, Sizes { first, last, largest })| {
         Ok(Growth { metric: subject.metric_name(metric)?, first, last, largest })
     };

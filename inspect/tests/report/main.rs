@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_compactor::{CompactOptions, Compaction, Rewrite};
+use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Compaction, Rewrite};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricSet, MetricType, Temporality};
 use chronoxide_format::view::{BlockView, TimeRange};
@@ -30,6 +30,7 @@ fn input<'d>(blocks: &'d [Vec<u8>], is_folder: bool) -> Input<'d> {
         name: "input".to_owned(),
         is_folder,
         skipped: Vec::new(),
+        is_whole: true,
         blocks: blocks.iter().enumerate().map(block).collect(),
     }
 }
@@ -97,6 +98,7 @@ fn figures_are_those_of_plain_labelsets() {
     for seed in 0..SEEDS {
         let (series, block) = random_block(seed);
         let blocks = [block];
+        let mut known = None;
         for first in [2, 100] {
             let report = report(&input(&blocks, false), &options(first)).unwrap();
             check_series(&report, &series, first);
@@ -104,6 +106,8 @@ fn figures_are_those_of_plain_labelsets() {
             assert_eq!((report.totals.blocks, report.totals.bytes), (1, blocks[0].len() as u64));
             assert_eq!((&report.windows[..], &report.growth[..], &report.comparison), (&[][..], &[][..], &None));
             suggestions += check_suggestions(&report, &blocks[0], &series);
+            let expected = known.get_or_insert_with(|| report.suggestions.clone());
+            assert_eq!(*expected, report.suggestions, "the number of listed metrics does not matter");
         }
     }
     assert!(suggestions > 100, "{suggestions}");
@@ -327,6 +331,17 @@ fn labels_that_follow_from_one_another_are_suggested_together() {
     // Each place with each team, and each user.
     assert_eq!(sets, [(BTreeSet::from(["place"]), 40), (BTreeSet::from(["mail", "user"]), 120)]);
     check_suggestions(&report, &block[0], &series);
+
+    // A second mail of one user, and a second user of one mail: neither follows from the other any more.
+    for (label, value) in [("mail", "other mail"), ("user", "other user")] {
+        let mut labels = series.pop_first().unwrap();
+        labels.insert(label.to_owned(), value.to_owned());
+        series.insert(labels);
+    }
+    let block = [build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()];
+    let report = chronoxide_inspect::report::report(&input(&block, false), &options(100)).unwrap();
+    let sets: Vec<&[String]> = report.suggestions.iter().map(|suggestion| &suggestion.labels[..]).collect();
+    assert_eq!(sets, [["place".to_owned()]]);
 }
 
 #[test]
@@ -344,22 +359,47 @@ fn the_label_to_drop_from_the_capture_of_the_readme_comes_first() {
 }
 
 #[test]
-fn blocks_with_different_external_labels_have_no_common_command() {
-    let block = |cluster: &str| {
-        let meta =
-            BlockMeta { external_labels: vec![("cluster".to_owned(), cluster.to_owned())], ..BlockMeta::default() };
+fn commands_name_exactly_the_counted_blocks_or_there_are_none() {
+    let pair = |key: &str, value: &str| vec![(key.to_owned(), value.to_owned())];
+    let block = |cluster: &str, note: &str| {
+        let (external_labels, annotations) = (pair("cluster", cluster), pair("note", note));
+        let meta = BlockMeta { external_labels, annotations, ..BlockMeta::default() };
         build(&pods(), &Plan::default(), RowForm::BitPacked, &meta).unwrap()
     };
-    for (clusters, has_command) in [(["eu", "us"], false), (["eu", "eu"], true)] {
-        let blocks = clusters.map(block);
-        let report = report(&input(&blocks, true), &options(100)).unwrap();
+    for (blocks, is_whole, has_command) in [
+        ([block("eu", "a"), block("us", "a")], true, false),
+        ([block("eu", "a"), block("eu", "b")], true, true),
+        ([block("eu", "a"), block("eu", "b")], false, false),
+    ] {
+        let report = report(&Input { is_whole, ..input(&blocks, true) }, &options(100)).unwrap();
         assert_eq!(report.totals.series, 120, "equal labels are one series");
         assert!(!report.suggestions.is_empty());
-        assert!(report.suggestions.iter().all(|suggestion| suggestion.command.is_empty() != has_command));
+        for suggestion in &report.suggestions {
+            let words = shlex::split(&suggestion.command).unwrap();
+            let expected = ["chronoxide-compact", "input/*.cx", "-o", "smaller.cx", "--annotations", "drop"];
+            assert_eq!(words.get(..6).is_some_and(|words| *words == expected), has_command, "{words:?}");
+            assert_eq!(words.is_empty(), !has_command);
+        }
         let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();
-        let merged = Compaction::new(&views, &CompactOptions::default()).merge_to_memory();
-        assert_eq!(merged.is_ok(), has_command, "one compaction does or does not take them all");
+        let options = CompactOptions { annotations: AnnotationPolicy::Drop, ..CompactOptions::default() };
+        let merged = Compaction::new(&views, &options).merge_to_memory();
+        assert_eq!(merged.is_ok(), has_command || !is_whole, "one compaction does or does not take them all");
     }
+}
+
+#[test]
+fn buckets_are_not_ignored_as_generated_values() {
+    let series = |first: u64| -> Series {
+        let labels =
+            |le: u32| [("__name__".to_owned(), "size_bucket".to_owned()), ("le".to_owned(), (first << le).to_string())];
+        (0..10).map(|le| labels(le).into_iter().collect()).collect()
+    };
+    let [a, b] = [1 << 20, 3 << 20]
+        .map(|first| [build(&series(first), &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap()]);
+    let report = compare(&input(&a, false), &input(&b, false), &options(100)).unwrap();
+    let le = report.labels.iter().find(|label| label.name == "le").unwrap();
+    assert_eq!(serde_json::to_value(le.looks).unwrap(), "number");
+    assert_eq!((&report.suggestions[..], report.comparison.unwrap().without_generated), (&[][..], None));
 }
 
 #[test]

@@ -8,6 +8,9 @@ use super::Projection;
 use super::fold::{Fold, Folding, KeptKeys};
 use crate::{Searcher, SelectError};
 
+/// Lists between two checks of the limits.
+const LISTS_PER_CHECK: usize = 1 << 12;
+
 /// Bytes of the names and values of all labels of series, by the value of one label. A label counts once per series
 /// that has it, without separators and quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +42,9 @@ impl TextBytes {
 impl Searcher<'_, '_> {
     /// Counts the bytes of the labels of all series by the value of a key.
     ///
-    /// Costs a few nanoseconds per row and column of each table, and per member of each list; a list counts once per
-    /// keyset, however many rows end in it. Takes 16 bytes of memory per row of these tables.
+    /// Costs a few nanoseconds per row and column of each table, and per member of each list; a list is read once per
+    /// keyset and value of the key. Takes 16 bytes of memory per row of these tables, and some 32 per distinct pair of
+    /// list and value.
     ///
     /// # Errors
     /// As [`Searcher::project`].
@@ -60,14 +64,17 @@ impl Searcher<'_, '_> {
             };
             let member_rows = columns.member_table.map(|table| folding.rows(table)).transpose()?.flatten();
             let member_rows = member_rows.as_deref().map(Vec::as_slice).unwrap_or_default();
-            // Rows by list and by code, which is that of no value if the members of lists have the label.
+            // Rows by list and code. The code is `ABSENT` if the key is among the labels of the members.
             let mut lists: HashMap<(u32, u32), Rows> = HashMap::new();
             folding.each_row(&keyset, &columns, |row, list| {
                 let rows = lists.entry((list, row.code)).or_default();
                 rows.count += 1;
                 rows.len = rows.len.saturating_add(row.len);
             })?;
-            for ((list, code), rows) in lists {
+            for (number, ((list, code), rows)) in lists.into_iter().enumerate() {
+                if number % LISTS_PER_CHECK == 0 {
+                    self.limits.check()?;
+                }
                 members.clear();
                 if let Some(list) = pool.list(list)? {
                     list.push_members(&mut members)?;

@@ -30,7 +30,7 @@ pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) matching: Matching,
     /// Metrics to list, 1,000 at most: the first by series and the first by bytes of labels
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) first: u16,
     /// Refuse a merge of blocks that could need more memory than this, such as 512MiB; counting takes more [default:
     /// half of the memory that the process may use]

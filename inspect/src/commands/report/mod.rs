@@ -42,7 +42,7 @@ pub(crate) fn report(arguments: &ReportArguments, quiet: Quiet) -> Result<Exit, 
         first: arguments.first.into(),
         memory_limit: Some(arguments.memory_limit.unwrap_or_else(default_limit)),
     };
-    let counting = Counting::tell(quiet);
+    let counting = Counting::show(quiet);
     let report = match &reported[..] {
         [before, after] => report::compare(before, after, &options)?,
         _ => report::report(&reported[0], &options)?,
@@ -80,5 +80,5 @@ fn write(
 }
 
 fn no_block(name: &str) -> Failure {
-    Failure::new(Exit::Usage, format!("{name}: nothing to report: the folder has no block (*.cx)"))
+    Failure::new(Exit::Usage, format!("{name}: nothing to report"))
 }

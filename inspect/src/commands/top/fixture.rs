@@ -15,7 +15,7 @@ pub(super) fn with_explorer<T>(series: &[&[(&str, &str)]], each: impl FnOnce(&Ex
     let bytes = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
     let view = BlockView::open(&bytes).unwrap();
     let blocks = vec![Block { name: "a.cx".to_owned(), view }];
-    let input = Input { name: "a.cx".to_owned(), is_folder: false, skipped: Vec::new(), blocks };
+    let input = Input { name: "a.cx".to_owned(), is_folder: false, skipped: Vec::new(), is_whole: true, blocks };
     explore(&input, &Options::default(), each).unwrap()
 }
 

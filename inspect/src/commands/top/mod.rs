@@ -54,7 +54,7 @@ pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failur
         ..Options::default()
     };
     let is_screen = !arguments.json && screen::is_possible();
-    let counting = is_screen.then(|| Counting::tell(quiet));
+    let counting = is_screen.then(|| Counting::show(quiet));
     let exit = explore(&input, &options, |explorer| {
         let mut browser = Browser::new(&name, arguments.start(), explorer)?;
         drop(counting);

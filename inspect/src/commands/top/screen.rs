@@ -9,7 +9,9 @@ use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, Interruption};
 use chronoxide_inspect::report::Explorer;
 use ratatui::DefaultTerminal;
+use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event};
+use ratatui::crossterm::execute;
 
 use super::browser::Browser;
 use super::draw;
@@ -52,6 +54,7 @@ fn end_without_terminal(interruption: Interruption) {
         }
         thread::sleep(Duration::from_secs(1));
         let _ = ratatui::try_restore();
+        let _ = execute!(io::stdout(), Show);
         process::exit(Exit::Interrupted.code().into());
     };
     // Without the thread, a second signal ends the process.

@@ -41,7 +41,8 @@
   function command(text) {
     if (text === "") {
       return element("p", { class: "note" },
-        "No single command does this: the blocks differ in their external labels.");
+        "No single command does this: the folder has other files, its blocks differ in their external labels, or a "
+          + "name contains a NUL character.");
     }
     const code = element("code", {}, words(text));
     const status = element("span", { class: "status", role: "status" });

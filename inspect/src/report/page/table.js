@@ -103,7 +103,7 @@
       this.refresh();
     }
 
-    // Replaces the rows. Search and order stay.
+    // Replaces the rows and clears the search. The order stays if the columns do.
     replace({ caption, rows, columns }) {
       if (columns !== this.columns) {
         this.columns = columns;
