@@ -6,10 +6,11 @@ use chronoxide_format::KeyId;
 use chronoxide_select::Labels as Kept;
 use rayon::prelude::*;
 
+use super::ReportError;
 use super::figures::{Label, OtherLabels};
 use super::looks;
 use super::subject::{METRIC, Subject};
-use super::{ReportError, most_series, value_series};
+use super::values::{most_series, value_series};
 
 /// Number of listed labels.
 const MAX_LISTED: usize = 100;

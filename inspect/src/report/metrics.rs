@@ -8,9 +8,10 @@ use chronoxide_format::metadata::MetricType;
 use chronoxide_select::{Matcher, Operator, Tally};
 use rayon::prelude::*;
 
+use super::ReportError;
 use super::figures::{LabelValues, Metric, OtherMetrics};
 use super::subject::{METRIC, Subject};
-use super::{ReportError, most_series, value_series};
+use super::values::{most_series, value_series};
 
 /// Maximum number of listed labels per metric.
 const MAX_LABELS: usize = 8;

@@ -14,7 +14,7 @@ use super::keys::{HELP, Mode};
 use super::level::Level;
 use super::table::Table;
 
-const KEYS: &str = "Enter open  Esc back  Tab metrics/labels  / filter  s sort  w drop  ? help  q quit";
+const KEYS: &str = "Enter open  Esc back  Tab labels  / filter  s sort  w without  ? help  q quit";
 
 /// Lines of the screen, from top to bottom.
 struct Lines {
@@ -231,7 +231,7 @@ mod tests {
         let buffer = drawn(SERIES, Start::Labels { label: None }, &[Action::Drop], 100, 9);
         let lines = lines(&buffer);
         // Without `job`, load has one series, and the series without a name has no label.
-        assert_eq!(lines[3], "         values         series   share  left if dropped              label");
+        assert_eq!(lines[3], "         values         series   share   remain without              label");
         assert_eq!(lines[4], ">             3              6    100%                4  ██████████  job");
         assert_eq!(lines[5], "              3              3   50.0%                   ██████████  pod");
     }

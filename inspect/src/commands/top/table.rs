@@ -12,7 +12,7 @@ const BAR: usize = 10;
 const NAME: usize = 16;
 /// Columns of the mark of the selected row.
 const MARK: usize = 2;
-const REMAINS: Column = Column { heading: "left if dropped", width: 15 };
+const REMAINS: Column = Column { heading: "remain without", width: 15 };
 
 /// Columns of a list that fit on the screen.
 pub(super) struct Table<'a> {
