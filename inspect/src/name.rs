@@ -3,8 +3,8 @@
 use std::fmt;
 
 use chronoxide_cli::escape::Escaped;
-use chronoxide_format::Result;
 use chronoxide_format::view::{Table, Text};
+use chronoxide_format::{KeyId, Result};
 use serde::Serialize;
 
 /// A label name. `Display` quotes and escapes names that contain other characters than letters, digits and `_.:-/`;
@@ -16,11 +16,15 @@ pub struct Name<'v>(pub &'v str);
 impl<'v> Name<'v> {
     /// Returns the names of the labels of a table's rows, in order.
     pub(crate) fn from_leaves(text: &Text<'v, 'v>, table: &Table<'v, 'v>) -> Result<Vec<Self>> {
-        let name = |key| match text.view().key_symbol(key)? {
-            Some(symbol) => Ok(Self(text.symbol(symbol)?.unwrap_or_default())),
-            None => Ok(Self("")),
-        };
-        table.keys()?.map(|key| name(key?)).collect()
+        table.keys()?.map(|key| Ok(Self(key_name(text, key?)?))).collect()
+    }
+}
+
+/// Returns the name of a key.
+pub(crate) fn key_name<'data>(text: &Text<'data, '_>, key: KeyId) -> Result<&'data str> {
+    match text.view().key_symbol(key)? {
+        Some(symbol) => Ok(text.symbol(symbol)?.unwrap_or_default()),
+        None => Ok(""),
     }
 }
 

@@ -4,12 +4,11 @@ mod support;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::Labelset;
 use serde_json::{Value, json};
-use support::{Folder, assert_exit, broken, golden, labelsets, plain_block, random_block, run, stdout};
+use support::{Folder, assert_exit, broken, labelsets, plain_block, random_block, run, stdout};
 
 /// Sorts counts as the command does: the largest first, then by name.
 fn sorted<T: Ord>(counts: impl IntoIterator<Item = (T, u64)>) -> Vec<(T, u64)> {
@@ -149,11 +148,7 @@ keysets with the most series
 
 #[test]
 fn damaged_blocks_of_a_folder_do_not_count() {
-    let folder = Folder::new();
-    let sound = golden("plain-bitpacked.cx");
-    folder.write("a.cx", fs::read(&sound).unwrap());
-    folder.write("b.cx", fs::read(broken("chunk-checksum")).unwrap());
-    folder.write("c.cx", fs::read(broken("version")).unwrap());
+    let (folder, sound) = Folder::with_damage();
     let output = run(&["cardinality", folder.path().to_str().unwrap(), "--json"]);
     assert_exit(&output, 3, "b.cx: corrupt block");
     assert_exit(&output, 3, "c.cx: unsupported block format version");

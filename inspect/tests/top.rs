@@ -213,11 +213,7 @@ fn an_unknown_metric_or_label_is_a_note() {
 
 #[test]
 fn damaged_blocks_of_a_folder_do_not_count() {
-    let folder = Folder::new();
-    let sound = golden("plain-bitpacked.cx");
-    folder.write("a.cx", fs::read(&sound).unwrap());
-    folder.write("b.cx", fs::read(broken("chunk-checksum")).unwrap());
-    folder.write("c.cx", fs::read(broken("version")).unwrap());
+    let (folder, sound) = Folder::with_damage();
     let here = folder.path().to_str().unwrap();
     let output = run(&["top", here]);
     assert_exit(&output, 3, "b.cx: corrupt block");

@@ -8,6 +8,7 @@ use chronoxide_format::{KeyId, SymbolId, TableId};
 use super::Queried;
 use super::distinct::distinct_of_block;
 use crate::InspectError;
+use crate::name::key_name;
 
 /// Number of series of each keyset, name and value of several blocks. Names and values borrow the blocks.
 #[derive(Debug, Default)]
@@ -105,13 +106,9 @@ impl Codes {
     fn resolve<'data>(&self, block: &Queried<'data>) -> Result<Counts<'data>, InspectError> {
         let mut counts = Counts::default();
         let (view, text) = (block.view(), block.text());
-        let name = |key: KeyId| match view.key_symbol(key)? {
-            Some(symbol) => text.symbol(symbol).map(Option::unwrap_or_default),
-            None => Ok(""),
-        };
         for (&key, codes) in &self.keys {
             let Some(dictionary) = view.table(TableId(key))? else { continue };
-            let values = counts.names.entry(name(KeyId(key))?).or_default();
+            let values = counts.names.entry(key_name(&text, KeyId(key))?).or_default();
             for (code, &count) in (0..).zip(codes).filter(|(_, count)| **count > 0) {
                 let symbol = dictionary.code_at(code, 0)?.map(SymbolId);
                 let value = symbol.map(|symbol| text.symbol(symbol)).transpose()?.flatten();
@@ -120,7 +117,7 @@ impl Codes {
         }
         for (&number, &count) in &self.keysets {
             let Some(keyset) = view.keyset(number)? else { continue };
-            let names = keyset.keys()?.map(|key| name(key?)).collect::<Result<Vec<_>, _>>()?;
+            let names = keyset.keys()?.map(|key| key_name(&text, key?)).collect::<Result<Vec<_>, _>>()?;
             counts.series += count;
             counts.labels += count * names.len() as u64;
             *counts.keysets.entry(names).or_default() += count;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use chronoxide_select::Tally;
 
 use super::figures::ValueSeries;
-use super::labels::remaining;
+use super::labels::{counts, remaining};
 use super::metrics::{MetricCount, count, matchers};
 use super::subject::Subject;
 use super::{Input, Options, ReportError};
@@ -73,17 +73,8 @@ impl Explorer<'_> {
     /// # Errors
     /// As [`Explorer::metrics`].
     pub fn labels(&self, scope: Scope<'_>) -> Result<Vec<LabelCount>, ReportError> {
-        self.with_tally(scope, |tally| {
-            let mut labels = Vec::new();
-            for key in tally.keys() {
-                let name = self.subject.name(key)?.to_owned();
-                let (mut values, mut series) = (0, 0);
-                tally.values(key).for_each(|(_, of_value)| (values, series) = (values + 1, series + of_value));
-                labels.push(LabelCount { name, values, series });
-            }
-            labels.sort_by(|a, b| (Reverse(a.values), &a.name).cmp(&(Reverse(b.values), &b.name)));
-            Ok(labels)
-        })
+        let labels = self.with_tally(scope, |tally| counts(&self.subject, tally))?;
+        Ok(labels.into_iter().map(|(label, _)| label).collect())
     }
 
     /// Returns all values of a label in some series, the most series first; none if they do not have the label. Costs a

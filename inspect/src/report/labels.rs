@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 
 use chronoxide_format::KeyId;
-use chronoxide_select::Labels as Kept;
+use chronoxide_select::{Labels as Kept, Tally};
 use rayon::prelude::*;
 
 use super::ReportError;
+use super::explorer::LabelCount;
 use super::figures::{Label, OtherLabels};
 use super::looks;
 use super::subject::{METRIC, Subject};
@@ -70,6 +71,19 @@ impl Labels {
         labels.listed = all;
         Ok(labels)
     }
+}
+
+/// Returns the labels of a tally with their keys, the most values first.
+pub(super) fn counts(subject: &Subject<'_>, tally: &Tally) -> Result<Vec<(LabelCount, KeyId)>, ReportError> {
+    let mut labels = Vec::new();
+    for key in tally.keys() {
+        let name = subject.name(key)?.to_owned();
+        let (mut values, mut series) = (0, 0);
+        tally.values(key).for_each(|(_, of_value)| (values, series) = (values + 1, series + of_value));
+        labels.push((LabelCount { name, values, series }, key));
+    }
+    labels.sort_by(|(a, _), (b, _)| (Reverse(a.values), &a.name).cmp(&(Reverse(b.values), &b.name)));
+    Ok(labels)
 }
 
 fn describe(subject: &Subject<'_>, key: KeyId) -> Result<Label, ReportError> {

@@ -78,8 +78,7 @@ pub fn compare(before: &Input<'_>, after: &Input<'_>, options: &Options<'_>) -> 
         series: subject.series_count(),
     };
     let (before, after) = (side(before, &subjects[0]), side(after, &subjects[1]));
-    let comparison = compared.compare(before, after, options.first)?;
-    report.comparison = Some(comparison);
+    report.comparison = Some(compared.compare(before, after, options.first)?);
     Ok(report)
 }
 

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use chronoxide_format::KeyId;
 use chronoxide_format::metadata::MetricType;
-use chronoxide_select::{Matcher, Operator, Tally};
+use chronoxide_select::{Matcher, Operator};
 use rayon::prelude::*;
 
 use super::ReportError;
 use super::figures::{LabelValues, Metric, OtherMetrics};
+use super::labels::counts;
 use super::subject::{METRIC, Subject};
 use super::values::{most_series, value_series};
 
@@ -102,15 +103,16 @@ fn largest(counted: &[MetricCount], first: usize) -> BTreeSet<usize> {
 fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, ReportError> {
     let MetricCount { metric, series, text_bytes } = counted;
     let tally = subject.searcher().tally(&matchers(metric.as_deref()))?;
-    let labels = most_values(subject, &tally)?;
+    let mut labels = counts(subject, &tally)?;
+    labels.retain(|(label, _)| label.name != METRIC);
     let (mut values, mut other_values, mut other_series, mut without) = (Vec::new(), 0, 0, 0);
     if let Some(&(_, key)) = labels.first() {
-        let mut counts: Vec<(u32, u64)> = tally.values(key).collect();
-        without = series.saturating_sub(counts.iter().map(|(_, series)| series).sum::<u64>());
-        let rest = most_series(&mut counts, MAX_VALUES);
+        let mut series_of_values: Vec<(u32, u64)> = tally.values(key).collect();
+        without = series.saturating_sub(series_of_values.iter().map(|(_, series)| series).sum::<u64>());
+        let rest = most_series(&mut series_of_values, MAX_VALUES);
         other_values = rest.len() as u64;
         other_series = rest.iter().map(|(_, series)| series).sum();
-        for (code, series) in counts.into_iter().take(MAX_VALUES) {
+        for (code, series) in series_of_values.into_iter().take(MAX_VALUES) {
             values.push(value_series(subject.value(key, code)?, series));
         }
     }
@@ -126,7 +128,9 @@ fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, Repor
             .map(MetricType::name),
         unit: metadata.and_then(|row| known(row.unit)),
         help: metadata.and_then(|row| known(row.description)),
-        labels: labels.into_iter().map(|(label, _)| label).take(MAX_LABELS).collect(),
+        labels: (labels.into_iter().take(MAX_LABELS))
+            .map(|(label, _)| LabelValues { name: label.name, values: label.values })
+            .collect(),
         metric,
         series,
         text_bytes,
@@ -141,17 +145,4 @@ fn describe(subject: &Subject<'_>, counted: MetricCount) -> Result<Metric, Repor
 pub(super) fn matchers(metric: Option<&str>) -> Vec<Matcher> {
     // An equality has no pattern that could be wrong.
     Matcher::new(METRIC, Operator::Equal, metric.unwrap_or_default()).into_iter().collect()
-}
-
-/// Returns the labels of a tally except the name of the metric, the most values first.
-fn most_values(subject: &Subject<'_>, tally: &Tally) -> Result<Vec<(LabelValues, KeyId)>, ReportError> {
-    let mut labels = Vec::new();
-    for key in tally.keys() {
-        let name = subject.name(key)?;
-        if name != METRIC {
-            labels.push((LabelValues { name: name.to_owned(), values: tally.values(key).count() as u64 }, key));
-        }
-    }
-    labels.sort_by(|(a, _), (b, _)| (Reverse(a.values), &a.name).cmp(&(Reverse(b.values), &b.name)));
-    Ok(labels)
 }

@@ -5,6 +5,7 @@ use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_select::{CodeCounts, ColumnReader, Index, Searcher, Selection, Tally};
 
 use super::ReportError;
+use crate::name::key_name;
 
 /// Name of the label that has the name of the metric.
 pub(super) const METRIC: &str = "__name__";
@@ -45,10 +46,7 @@ impl<'data> Subject<'data> {
 
     /// Returns the name of a key.
     pub(super) fn name(&self, key: KeyId) -> Result<&'data str, ReportError> {
-        match self.view.key_symbol(key)? {
-            Some(symbol) => Ok(self.text().symbol(symbol)?.unwrap_or_default()),
-            None => Ok(""),
-        }
+        Ok(key_name(&self.text(), key)?)
     }
 
     /// Returns the value of a key with a code.
@@ -102,7 +100,6 @@ impl<'data> Subject<'data> {
 }
 
 /// Number of series of each metric.
-#[derive(Default)]
 pub(super) struct MetricCounts {
     by_code: Vec<u64>,
     unnamed: u64,

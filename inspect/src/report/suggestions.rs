@@ -142,6 +142,9 @@ impl Suggestions<'_, '_> {
             Ok::<bool, ReportError>(remaining(self.subject, &names(&others))? != remains)
         };
         let are_needed = set.par_iter().map(is_needed).collect::<Result<Vec<bool>, _>>()?;
+        if are_needed.iter().all(|is_needed| *is_needed) {
+            return Ok(Some((set, remains)));
+        }
         let mut are_needed = are_needed.into_iter();
         set.retain(|_| are_needed.next().unwrap_or(true));
         let remains = remaining(self.subject, &names(&set))?;

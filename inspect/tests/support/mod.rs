@@ -105,6 +105,16 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
+    /// Returns a folder of a sound block, a damaged `b.cx` and a `c.cx` of an unsupported version, and the path of the
+    /// golden block that the sound one is a copy of.
+    pub fn with_damage() -> (Self, String) {
+        let (folder, sound) = (Self::new(), golden("plain-bitpacked.cx"));
+        folder.write("a.cx", fs::read(&sound).unwrap());
+        folder.write("b.cx", fs::read(broken("chunk-checksum")).unwrap());
+        folder.write("c.cx", fs::read(broken("version")).unwrap());
+        (folder, sound)
+    }
+
     pub fn path(&self) -> &Path {
         self.0.path()
     }
