@@ -1,8 +1,9 @@
 //! Parsers of argument values that several commands share.
 
 use std::num::NonZeroU64;
+use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Span, SpanRelativeTo, Timestamp};
 
 /// Parses `key=value`. The value may be empty and may contain `=`.
 ///
@@ -53,6 +54,17 @@ pub fn size(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Parses a duration such as `90s`, `12h` or `2d`.
+///
+/// # Errors
+/// The text is not a duration, or it is negative.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a duration, such as 90s, 12h or 2d".to_owned();
+    let span: Span = text.parse().map_err(|_| expected())?;
+    let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| expected())?;
+    Duration::try_from(duration).map_err(|_| expected())
+}
+
 /// Parses a time such as `2025-11-11T09:00:00Z`. Returns nanoseconds since 1970.
 ///
 /// # Errors
@@ -75,6 +87,16 @@ mod tests {
         for text in ["0", "-1", "4294967296", "", "1.5", "x"] {
             let error = positive::<NonZeroU32>(text).unwrap_err();
             assert_eq!(error, "expected a number of at least 1 that is not too large", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn durations_have_units() {
+        for (text, seconds) in [("0s", 0), ("90s", 90), ("12h", 43_200), ("2d", 172_800), ("1h 30m", 5_400)] {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "5", "-1h", "1 fortnight", "2mo"] {
+            assert!(duration(text).is_err(), "{text:?}");
         }
     }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use chronoxide_publish::PublishError;
 use chronoxide_reader::{OpenError, RemapError};
+use chronoxide_store::StoreError;
 
 /// Exit code of a command. The numbers are part of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,6 +98,18 @@ impl HasExit for OpenError {
         match self {
             OpenError::Block { source, .. } => source.exit(),
             OpenError::Remap { source, .. } => source.exit(),
+            _ => Exit::Io,
+        }
+    }
+}
+
+impl HasExit for StoreError {
+    fn exit(&self) -> Exit {
+        match self {
+            StoreError::Location { .. } => Exit::Usage,
+            StoreError::Changed { .. } => Exit::Findings,
+            StoreError::Block { source, .. } => source.exit(),
+            StoreError::Json { .. } => Exit::Corrupt,
             _ => Exit::Io,
         }
     }

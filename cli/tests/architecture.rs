@@ -10,13 +10,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 19] = [
     "chronoxide-format",
     "chronoxide-planner",
     "chronoxide-labels",
     "chronoxide-publish",
     "chronoxide-reader",
     "chronoxide-select",
+    "chronoxide-store",
     "chronoxide-arrow",
     "chronoxide-cli",
     "chronoxide-compactor",
@@ -24,6 +25,7 @@ const ORDER: [&str; 17] = [
     "chronoxide-inspect",
     "chronoxide-stores",
     WORKLOAD,
+    OBJECT_SERVER,
     TESTDATA,
     "chronoxide-datafusion",
     "chronoxide-c",
@@ -36,16 +38,21 @@ const TESTDATA: &str = "chronoxide-testdata";
 /// Generated workload: tests and benches of any crate may use it.
 const WORKLOAD: &str = "chronoxide-workload";
 
+/// S3 servers on loopback: tests of any crate may use them.
+const OBJECT_SERVER: &str = "chronoxide-object-server";
+
 /// Crates that may depend on fewer than all earlier ones. Engines that embed the reader get few dependencies, and a
 /// workload that depended on the measured crates would change with them.
-const NARROW: [(&str, &[&str]); 8] = [
+const NARROW: [(&str, &[&str]); 10] = [
     ("chronoxide-format", &[]),
     ("chronoxide-reader", &["chronoxide-format"]),
     ("chronoxide-select", &["chronoxide-format", "chronoxide-reader"]),
+    ("chronoxide-store", &["chronoxide-format", "chronoxide-publish", "chronoxide-reader", "chronoxide-select"]),
     ("chronoxide-arrow", &["chronoxide-format", "chronoxide-reader", "chronoxide-select"]),
     ("chronoxide-datafusion", &["chronoxide-format", "chronoxide-reader", "chronoxide-select", "chronoxide-arrow"]),
     ("chronoxide-stores", &["chronoxide-format", "chronoxide-labels", "chronoxide-reader"]),
     (WORKLOAD, &[]),
+    (OBJECT_SERVER, &[]),
     ("chronoxide-c", &["chronoxide-reader", "chronoxide-select", "chronoxide-arrow"]),
 ];
 
@@ -128,7 +135,9 @@ fn crates_depend_on_earlier_crates_only() {
     for member in members() {
         for dependency in &member.dependencies {
             let (from, to) = (member.name.as_str(), dependency.name.as_str());
-            if !to.starts_with("chronoxide-") || (dependency.is_for_tests && [TESTDATA, WORKLOAD].contains(&to)) {
+            if !to.starts_with("chronoxide-")
+                || (dependency.is_for_tests && [TESTDATA, WORKLOAD, OBJECT_SERVER].contains(&to))
+            {
                 continue;
             }
             assert!(place(to) < place(from), "{from} depends on {to}, which comes after it");

@@ -154,7 +154,38 @@ impl Block {
     /// # Errors
     /// Returns an error if the bytes are not a valid block.
     pub fn from_vec(bytes: Vec<u8>, checks: Checks) -> Result<Self, Error> {
-        Self::open(Backing::Heap(bytes), checks, None)
+        Self::try_from_vec(bytes, checks).map_err(|(error, _)| error)
+    }
+
+    /// Like [`Block::from_vec`], and returns the bytes with an error.
+    ///
+    /// # Errors
+    /// Returns an error and the bytes if they are not a valid block.
+    pub fn try_from_vec(bytes: Vec<u8>, checks: Checks) -> Result<Self, (Error, Vec<u8>)> {
+        let opened = (|| {
+            let frame = Frame::parse(&bytes)?;
+            let proofs = checks.begin(&bytes, |bytes| frame.check_all(bytes))?;
+            Ok((frame, proofs))
+        })();
+        let (frame, proofs) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Err((error, bytes)),
+        };
+        let block = Self::with_frame(Backing::Heap(bytes), frame, proofs, None);
+        match block.prove().and_then(|()| block.unpack()) {
+            Ok(()) => Ok(block),
+            Err(error) => Err((error, block.into_vec().unwrap_or_default())),
+        }
+    }
+
+    /// Converts a block back to the bytes that it was made of by [`Block::from_vec`]. Returns `None` for other blocks,
+    /// and if a clone exists.
+    #[must_use]
+    pub fn into_vec(self) -> Option<Vec<u8>> {
+        match Arc::into_inner(self.open)?.backing {
+            Backing::Heap(bytes) => Some(bytes),
+            _ => None,
+        }
     }
 
     /// Opens a block that is in memory and shared.
@@ -179,13 +210,23 @@ impl Block {
     fn open_packed(backing: Backing, checks: Checks, path: Option<PathBuf>) -> Result<Self, Error> {
         let frame = Frame::parse(backing.bytes())?;
         let proofs = checks.begin(backing.bytes(), |bytes| frame.check_all(bytes))?;
+        let block = Self::with_frame(backing, frame, proofs, path);
+        block.prove()?;
+        Ok(block)
+    }
+
+    fn with_frame(backing: Backing, frame: Frame, proofs: Option<ChunkProofs>, path: Option<PathBuf>) -> Self {
         let arena = OnceLock::new();
-        let open = OpenBlock { backing, frame, arena, proofs, arena_text: ArenaText::default(), path };
-        if open.proofs.is_some() {
-            open.view().prove_frame()?;
+        Self { open: Arc::new(OpenBlock { backing, frame, arena, proofs, arena_text: ArenaText::default(), path }) }
+    }
+
+    /// Checks what every use of the block relies on.
+    fn prove(&self) -> Result<(), Error> {
+        let view = self.open.view();
+        if self.open.proofs.is_some() {
+            view.prove_frame()?;
         }
-        open.view().packed_arena()?;
-        Ok(Self { open: Arc::new(open) })
+        view.packed_arena().map(|_| ())
     }
 
     /// Returns the bytes of the block.

@@ -176,6 +176,18 @@ impl BlockSet {
         Ok(unsafe { Self::map(&self.folder, checks) }?.with_indexes_of(self))
     }
 
+    /// Makes a set of open blocks, each with the path of its file. Of several blocks with one id, one is kept. The
+    /// caller has left out blocks that others replace. Such a set cannot be refreshed.
+    #[must_use]
+    pub fn from_blocks(blocks: impl IntoIterator<Item = (PathBuf, Block)>) -> Self {
+        let block = |(path, block): (PathBuf, Block)| {
+            let (id, time) = (block.view().block_id(), block.view().meta().ok().and_then(|meta| meta.time()));
+            (id, SetBlock { path, id, block, time, index: Arc::default() })
+        };
+        let blocks: std::collections::BTreeMap<BlockId, SetBlock> = blocks.into_iter().map(block).collect();
+        Self { blocks: blocks.into_values().collect(), ..Self::empty(Path::new("")) }
+    }
+
     fn from_folder(folder: &Path, opened: Folder) -> Result<Self, BlockSetError> {
         let is_limit = |error: &OpenError| matches!(error, OpenError::OutOfResources { .. });
         let hidden = opened.hidden().into();

@@ -1,0 +1,95 @@
+//! Errors of locations and objects.
+
+use std::io;
+
+/// Error of an object store or a folder. Texts name the object: bucket and key, or the path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The text is not a location that can be opened.
+    #[error("{location}: {reason}")]
+    Location {
+        /// The text.
+        location: String,
+        /// Reason, and a remedy.
+        reason: String,
+    },
+    /// The object does not exist.
+    #[error("{object}: no such object")]
+    Missing {
+        /// The object.
+        object: String,
+    },
+    /// A request failed as often as it was tried, or it cannot succeed.
+    #[error("{object}: cannot {operation} ({})", attempts_text(*attempts))]
+    Request {
+        /// The object or folder.
+        object: String,
+        /// Operation, as a verb.
+        operation: &'static str,
+        /// Number of attempts.
+        attempts: usize,
+        /// Error of the last attempt.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A system call failed.
+    #[error("{object}: cannot {operation}")]
+    Io {
+        /// The object or folder.
+        object: String,
+        /// Operation, as a verb.
+        operation: &'static str,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The object exists and has other bytes. It was not changed.
+    #[error("{object}: exists with different content; it was not changed")]
+    Occupied {
+        /// The object.
+        object: String,
+    },
+    /// The object is not the block that was listed or planned.
+    #[error("{object}: changed: {reason}")]
+    Changed {
+        /// The object.
+        object: String,
+        /// The difference.
+        reason: String,
+    },
+    /// The object is not a valid block.
+    #[error("{object}")]
+    Block {
+        /// The object.
+        object: String,
+        /// The broken rule.
+        source: chronoxide_format::Error,
+    },
+    /// A manifest, or another JSON object, cannot be read.
+    #[error("{object}: not valid: {reason}")]
+    Json {
+        /// The object.
+        object: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+fn attempts_text(attempts: usize) -> String {
+    if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") }
+}
+
+impl StoreError {
+    /// Returns true if the object does not exist.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. })
+    }
+
+    pub(crate) fn io(object: impl Into<String>, operation: &'static str, source: io::Error) -> Self {
+        let object = object.into();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing { object },
+            _ => Self::Io { object, operation, source },
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! [`Cache`]: blocks of object stores as files of this machine.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use chronoxide_format::layout::Header;
+use chronoxide_publish::{Disk, Existing, PublishError, make_folder, publish, recover};
+use chronoxide_reader::{Block, BlockId, Checks, OpenError};
+use zerocopy::FromBytes;
+
+use crate::facts::{Facts, header_checksum};
+use crate::listing::{BLOCK_SUFFIX, Listed};
+use crate::storage::Object;
+use crate::{Location, StoreError};
+
+/// Downloads of a block that is damaged when it arrives. Damage on the way is rare.
+const DOWNLOADS: usize = 3;
+
+/// Extension of files that are being written, and the age after which their writers count as dead.
+const SCRATCH: &str = "scratch";
+const SCRATCH_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// Default maximum of a cache, in bytes.
+pub const DEFAULT_CACHE_LEN: u64 = 16 << 30;
+
+/// A folder with blocks of object stores, which several processes may share.
+///
+/// Each block is downloaded once, verified, and published under its id and header checksum. Before a download, the
+/// blocks that were not used for the longest time are deleted, so that the folder stays below its maximum; maps of
+/// deleted files stay valid on Unix. Blocks of a folder of this machine are not copied.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    max_len: u64,
+}
+
+impl Cache {
+    /// Opens a cache, and makes its folder if it is missing. A block that is larger than `max_len` is kept alone.
+    ///
+    /// # Errors
+    /// The folder cannot be made or read.
+    pub fn open(folder: impl Into<PathBuf>, max_len: u64) -> Result<Self, StoreError> {
+        let folder = folder.into();
+        let failed = |source| StoreError::io(folder.display().to_string(), "open the cache", source);
+        make_folder(&Disk, &folder).map_err(|error| failed(io::Error::other(error)))?;
+        // Files of processes that died.
+        recover(&Disk, &folder).map_err(failed)?;
+        Ok(Self { folder, max_len })
+    }
+
+    /// Opens the cache that the environment names: `CHRONOXIDE_CACHE`, or `chronoxide` in the user's folder for caches.
+    ///
+    /// # Errors
+    /// As [`Cache::open`].
+    pub fn from_environment(max_len: u64) -> Result<Self, StoreError> {
+        let named = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let of_user = || named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
+        let folder = named("CHRONOXIDE_CACHE").or_else(|| Some(of_user()?.join("chronoxide")));
+        Self::open(folder.unwrap_or_else(|| std::env::temp_dir().join("chronoxide")), max_len)
+    }
+
+    /// Returns the folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the file of a block. Downloads and verifies it if the cache does not have it.
+    ///
+    /// # Errors
+    /// Errors of reading and writing, [`StoreError::Changed`] if the object is not the listed block, and
+    /// [`StoreError::Block`] if it is damaged.
+    pub fn fetch(&self, location: &Location, block: &Wanted<'_>) -> Result<PathBuf, StoreError> {
+        if let Some(path) = location.path(block.key) {
+            check_local(location, block, &path)?;
+            return Ok(path);
+        }
+        let path = self.path(block);
+        let failed = |source| StoreError::io(path.display().to_string(), "lock", source);
+        // One process downloads; the others wait for it.
+        let lock = File::options().create(true).truncate(false).write(true).open(path.with_extension("lock"));
+        let lock = lock.map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        if is_there(&path, block.byte_len) {
+            // The time of the last use decides what is deleted first.
+            let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        } else {
+            self.make_room(block.byte_len);
+            download(location, block, &path)?;
+        }
+        let _ = fs::remove_file(path.with_extension("lock"));
+        Ok(path)
+    }
+
+    /// Reads a whole block of a location again and verifies it, whatever the cache has.
+    ///
+    /// # Errors
+    /// As [`Cache::fetch`], and [`StoreError::Missing`] if it does not exist.
+    pub fn prove(&self, location: &Location, block: &Wanted<'_>) -> Result<(), StoreError> {
+        let name = || location.name(block.key);
+        if let Some(path) = location.path(block.key) {
+            return match verify(&path, block) {
+                Ok(()) => Ok(()),
+                Err(Unfit::Open(OpenError::Block { source, .. })) => Err(StoreError::Block { object: name(), source }),
+                Err(Unfit::Open(error)) => {
+                    Err(StoreError::Io { object: name(), operation: "verify", source: io::Error::other(error) })
+                }
+                Err(Unfit::Other) => Err(changed(location, block)),
+            };
+        }
+        let path = self.scratch(block.id);
+        let downloaded = download(location, block, &path);
+        let _ = fs::remove_file(path);
+        downloaded
+    }
+
+    /// Returns the path of a new file for a block that is being written. Several runs of a job, on machines that share
+    /// the cache, get different paths. A file that was left behind is deleted after a day.
+    #[must_use]
+    pub fn scratch(&self, id: BlockId) -> PathBuf {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        self.folder.join(format!("{id}-{}-{since}-{number}.{SCRATCH}", std::process::id()))
+    }
+
+    /// Moves a verified file of this machine into the cache, as the file of this block.
+    ///
+    /// # Errors
+    /// The file cannot be moved: it may be on another file system.
+    pub fn adopt(&self, file: &Path, block: &Wanted<'_>) -> Result<PathBuf, StoreError> {
+        let path = self.path(block);
+        self.make_room(block.byte_len);
+        fs::rename(file, &path).map_err(|source| StoreError::io(file.display().to_string(), "move", source))?;
+        Ok(path)
+    }
+
+    fn path(&self, block: &Wanted<'_>) -> PathBuf {
+        self.folder.join(format!("{}-{:08x}{BLOCK_SUFFIX}", block.id, block.header_checksum))
+    }
+
+    /// Deletes blocks until `byte_len` more bytes fit. Errors are ignored: another process may delete the same files.
+    fn make_room(&self, byte_len: u64) {
+        let mut files = BTreeSet::new();
+        let mut total = byte_len;
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            let is_scratch = entry.path().extension().is_some_and(|extension| extension == SCRATCH);
+            if is_scratch && metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRATCH_AGE)) {
+                let _ = fs::remove_file(entry.path());
+            }
+            if metadata.is_file() && entry.path().extension().is_some_and(|extension| extension == "cx") {
+                total += metadata.len();
+                files.insert((metadata.modified().ok(), entry.path(), metadata.len()));
+            }
+        }
+        for (_, path, len) in files {
+            if total <= self.max_len {
+                break;
+            }
+            if fs::remove_file(path).is_ok() {
+                total -= len;
+            }
+        }
+    }
+}
+
+/// A block that is wanted: where it is, and how to recognize it.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Key in its location.
+    pub key: &'a str,
+    /// Length in bytes.
+    pub byte_len: u64,
+    /// Block id.
+    pub id: BlockId,
+    /// Checksum of the header.
+    pub header_checksum: u32,
+}
+
+impl Listed {
+    /// Returns the block as one that is wanted.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted<'_> {
+        let Facts { id, header_checksum, .. } = self.facts;
+        Wanted { key: &self.object.key, byte_len: self.object.byte_len, id, header_checksum }
+    }
+}
+
+/// Checks that a file of this machine is the wanted block, as far as its header says.
+fn check_local(location: &Location, wanted: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
+    let failed = |source| StoreError::io(location.name(wanted.key), "read", source);
+    let mut file = File::open(path).map_err(failed)?;
+    let mut header = [0; size_of::<Header>()];
+    file.read_exact(&mut header).map_err(|_| changed(location, wanted))?;
+    let is_same = Header::ref_from_bytes(&header).is_ok_and(|parsed| parsed.block_id == wanted.id.0)
+        && header_checksum(&header) == wanted.header_checksum
+        && file.metadata().map_err(failed)?.len() == wanted.byte_len;
+    if is_same { Ok(()) } else { Err(changed(location, wanted)) }
+}
+
+fn is_there(path: &Path, byte_len: u64) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == byte_len)
+}
+
+/// Reason why a downloaded file is refused.
+#[derive(Debug, thiserror::Error)]
+enum Unfit {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("other block")]
+    Other,
+}
+
+/// Downloads a block to a temporary file, verifies it, and publishes it.
+fn download(location: &Location, block: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
+    let name = || location.name(block.key);
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let mut failed = None;
+        let write = |out: &mut dyn chronoxide_publish::Output| {
+            location.download(block.key, block.byte_len, out).map_err(|error| {
+                failed = Some(error);
+                io::Error::other("the download failed")
+            })
+        };
+        let published = publish(&Disk, path, Existing::Replace, write, |candidate| verify(candidate.path(), block));
+        let error = match published {
+            Ok(_) => return Ok(()),
+            Err(PublishError::Unverified { source, .. }) => match source {
+                Unfit::Open(OpenError::Block { source, .. }) => StoreError::Block { object: name(), source },
+                Unfit::Open(error) => {
+                    return Err(StoreError::Io {
+                        object: name(),
+                        operation: "verify",
+                        source: io::Error::other(error),
+                    });
+                }
+                Unfit::Other => changed(location, block),
+            },
+            Err(error) => {
+                let io = StoreError::Io { object: name(), operation: "download", source: io::Error::other(error) };
+                return Err(failed.unwrap_or(io));
+            }
+        };
+        if attempts == DOWNLOADS {
+            return Err(error);
+        }
+    }
+}
+
+fn changed(location: &Location, wanted: &Wanted<'_>) -> StoreError {
+    let reason = format!("it is not the block {} that was listed", wanted.id);
+    StoreError::Changed { object: location.name(wanted.key), reason }
+}
+
+/// Verifies a downloaded block, and that it is the wanted one.
+fn verify(path: &Path, wanted: &Wanted<'_>) -> Result<(), Unfit> {
+    let block = open(path)?;
+    if block.view().block_id() != wanted.id || header_checksum(block.bytes()) != wanted.header_checksum {
+        return Err(Unfit::Other);
+    }
+    block.verify().map_err(|source| OpenError::Block { path: path.to_owned(), source })?;
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<Block, OpenError> {
+    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, and a temporary file belongs to
+    // this process.
+    unsafe { Block::map_packed(path, Checks::Never) }
+}
+
+/// Reads a whole block into memory and verifies it.
+pub(crate) fn verify_in_memory(location: &Location, object: &Object) -> Result<(), StoreError> {
+    let damaged = |source| StoreError::Block { object: location.name(&object.key), source };
+    let mut bytes = Vec::new();
+    location.download(&object.key, object.byte_len, &mut bytes)?;
+    Block::from_vec(bytes, Checks::Eager).and_then(|block| block.verify()).map(|_| ()).map_err(damaged)
+}

@@ -1,0 +1,216 @@
+//! [`Listing`]: the blocks of a location, and which of them are live.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chronoxide_reader::BlockId;
+use chronoxide_reader::lineage::{IncompleteJob, Reason, Standing, judge};
+
+use crate::facts::Facts;
+use crate::manifest::Manifest;
+use crate::sparse::{SparseBlock, opening_ranges};
+use crate::storage::{Object, RangedRead};
+use crate::{Location, StoreError};
+
+/// Extension of blocks, with its dot.
+pub const BLOCK_SUFFIX: &str = ".cx";
+
+/// Number of times that a location is listed before it counts as changing.
+const MAX_LISTINGS: usize = 5;
+
+/// A block of a location.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The object.
+    pub object: Object,
+    /// Facts that the block states.
+    pub facts: Facts,
+}
+
+/// A hidden block, and the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HiddenBlock {
+    /// The block.
+    pub block: Listed,
+    /// Reason why it is hidden.
+    pub reason: Reason,
+}
+
+/// The blocks of a location. Objects whose keys have a further `/`, do not end in `.cx`, or begin with a dot are not
+/// blocks of the location.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Live blocks, by id.
+    pub live: Vec<Listed>,
+    /// Hidden blocks, by id.
+    pub hidden: Vec<HiddenBlock>,
+    /// Keys of objects that are not valid blocks, with the reason.
+    pub unreadable: Vec<(String, StoreError)>,
+    /// Jobs that lack outputs, or whose claims were rejected.
+    pub incomplete: Vec<IncompleteJob>,
+    /// Number of blocks that were taken from the manifest.
+    pub from_manifest: usize,
+}
+
+impl Listing {
+    /// Lists a location. Blocks that the manifest describes are not read; of each other block, two ranges are read,
+    /// several blocks at a time.
+    ///
+    /// # Errors
+    /// The location cannot be listed, or a block cannot be read, which may hide others. Objects that are not valid
+    /// blocks are [listed](Listing::unreadable).
+    pub fn read(location: &Location) -> Result<Self, StoreError> {
+        Self::read_with(location, &Manifest::read(location)?, &mut |_, _| {})
+    }
+
+    /// Lists a location with a manifest that was read before. `progress` is called with the number of blocks that were
+    /// read, and that are to be read.
+    ///
+    /// # Errors
+    /// As [`Listing::read`].
+    pub fn read_with(
+        location: &Location,
+        manifest: &Manifest,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Self, StoreError> {
+        let mut objects = blocks(location)?;
+        let mut known = BTreeMap::new();
+        // A block that was deleted after the listing was replaced by others, which the listing may lack.
+        for _ in 0..MAX_LISTINGS {
+            let missing = read_facts(location, &objects, manifest, &mut known, progress)?;
+            if !missing {
+                return Ok(Self::from_facts(location, objects, known, manifest));
+            }
+            objects = blocks(location)?;
+        }
+        let reason = "blocks keep disappearing while they are read; try again".to_owned();
+        Err(StoreError::Location { location: location.text().to_owned(), reason })
+    }
+
+    /// Lists a location that has blocks under these keys, as the caller knows. Lists again if one is missing: a store
+    /// may answer with an old listing. The last listing counts.
+    ///
+    /// # Errors
+    /// As [`Listing::read`].
+    pub fn read_expecting<'a>(
+        location: &Location,
+        keys: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Result<Self, StoreError> {
+        let mut listing = Self::read(location)?;
+        for _ in 1..MAX_LISTINGS {
+            let found: BTreeSet<&str> = listing.all().iter().map(|block| block.object.key.as_str()).collect();
+            if keys.clone().into_iter().all(|key| found.contains(key)) {
+                break;
+            }
+            listing = Self::read(location)?;
+        }
+        Ok(listing)
+    }
+
+    fn from_facts(
+        location: &Location,
+        objects: Vec<Object>,
+        mut known: BTreeMap<Object, Result<Facts, StoreError>>,
+        manifest: &Manifest,
+    ) -> Self {
+        let mut listing = Self::default();
+        let mut blocks = Vec::with_capacity(objects.len());
+        for object in objects {
+            listing.from_manifest += usize::from(manifest.facts(&object).is_some());
+            match known.remove(&object) {
+                Some(Ok(facts)) => blocks.push(Listed { object, facts }),
+                Some(Err(error)) => listing.unreadable.push((object.key, error)),
+                None => {}
+            }
+        }
+        // Stable: copies stay in the order of their keys.
+        blocks.sort_by_key(|block| block.facts.id);
+        listing.set_damaged_aside(location, &mut blocks);
+        let lineages: Vec<_> = blocks.iter().map(|block| block.facts.lineage()).collect();
+        let judgement = judge(&lineages);
+        for (block, standing) in blocks.into_iter().zip(judgement.standings) {
+            match standing {
+                Standing::Live => listing.live.push(block),
+                Standing::Hidden(reason) => listing.hidden.push(HiddenBlock { block, reason }),
+            }
+        }
+        listing.incomplete = judgement.incomplete;
+        listing
+    }
+
+    /// Verifies blocks that share an id and differ in their headers: such blocks are not copies, and none of them may
+    /// hide the sound one.
+    fn set_damaged_aside(&mut self, location: &Location, blocks: &mut Vec<Listed>) {
+        let mut first: BTreeMap<BlockId, u32> = BTreeMap::new();
+        let mut disputed = Vec::new();
+        for block in &*blocks {
+            let header = block.facts.header_checksum;
+            if *first.entry(block.facts.id).or_insert(header) != header {
+                disputed.push(block.facts.id);
+            }
+        }
+        for block in std::mem::take(blocks) {
+            match disputed.contains(&block.facts.id).then(|| crate::fetch::verify_in_memory(location, &block.object)) {
+                Some(Err(error)) => self.unreadable.push((block.object.key, error)),
+                _ => blocks.push(block),
+            }
+        }
+    }
+
+    /// Returns all readable blocks, live and hidden, by id.
+    #[must_use]
+    pub fn all(&self) -> Vec<&Listed> {
+        let mut all: Vec<&Listed> = self.live.iter().chain(self.hidden.iter().map(|hidden| &hidden.block)).collect();
+        all.sort_by(|a, b| (a.facts.id, &a.object.key).cmp(&(b.facts.id, &b.object.key)));
+        all
+    }
+}
+
+/// Returns the objects of a location that may be blocks, by key.
+pub(crate) fn blocks(location: &Location) -> Result<Vec<Object>, StoreError> {
+    let is_block = |object: &Object| object.key.ends_with(BLOCK_SUFFIX) && !object.key.starts_with('.');
+    Ok(location.list("", false)?.into_iter().filter(is_block).collect())
+}
+
+/// Reads the facts of blocks that are not known. Returns true if one of them is missing.
+fn read_facts(
+    location: &Location,
+    objects: &[Object],
+    manifest: &Manifest,
+    known: &mut BTreeMap<Object, Result<Facts, StoreError>>,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<bool, StoreError> {
+    let mut unknown = Vec::new();
+    for object in objects {
+        match manifest.facts(object) {
+            Some(facts) => _ = known.insert(object.clone(), Ok(facts.clone())),
+            None if !known.contains_key(object) => unknown.push(object),
+            None => {}
+        }
+    }
+    let request = |object: &&Object| RangedRead { key: object.key.clone(), ranges: opening_ranges(object.byte_len) };
+    let requests: Vec<RangedRead> = unknown.iter().map(request).collect();
+    let (mut done, mut is_missing, mut failed) = (0, false, None);
+    location.read_ranges(requests, &mut |place, read| {
+        done += 1;
+        progress(done, unknown.len());
+        let object = unknown[place];
+        let facts = read.and_then(|read| facts_of(location, object, read));
+        match facts {
+            Err(StoreError::Missing { .. }) => is_missing = true,
+            // An object that is not a block differs from one that cannot be read now: that may hide others.
+            Err(error @ (StoreError::Request { .. } | StoreError::Io { .. })) => failed = Some(error),
+            facts => _ = known.insert(object.clone(), facts),
+        }
+        failed.is_none()
+    });
+    failed.map_or(Ok(is_missing), Err)
+}
+
+fn facts_of(location: &Location, object: &Object, read: Vec<bytes::Bytes>) -> Result<Facts, StoreError> {
+    let from_reads = |read| SparseBlock::from_reads(location, object, read)?.query(Facts::from_view);
+    match from_reads(read) {
+        // Perhaps it was damaged on the way, in its header.
+        Err(StoreError::Block { .. }) => SparseBlock::open(location, object)?.query(Facts::from_view),
+        facts => facts,
+    }
+}

@@ -1,0 +1,256 @@
+//! [`Local`]: a folder.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use bytes::Bytes;
+use chronoxide_publish::{
+    Candidate, Disk, Existing, FileSystem, PublishError, is_temporary_name, make_folder, names_in, publish,
+};
+
+use crate::StoreError;
+use crate::storage::{Created, Object, RangedRead, ReadSink, Storage};
+
+/// Bytes that are copied or compared at a time.
+const BUFFER_LEN: usize = 1 << 20;
+
+/// A folder of this machine. Files are published: synced, read again, and renamed.
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    folder: PathBuf,
+}
+
+impl Local {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        self.folder.join(key)
+    }
+
+    /// Adds the objects below `prefix` to `found`.
+    fn walk(&self, prefix: &str, deep: bool, found: &mut Vec<Object>) -> Result<(), StoreError> {
+        let folder = self.file(prefix);
+        let failed = |source| StoreError::io(folder.display().to_string(), "list", source);
+        for name in names_in(&folder).map_err(failed)? {
+            // A key is text; files with other names are not objects.
+            let Some(name) = name.to_str().filter(|name| !is_temporary_name(name)) else { continue };
+            let key = format!("{prefix}{name}");
+            match fs::metadata(self.file(&key)) {
+                Ok(metadata) if metadata.is_dir() && deep => self.walk(&format!("{key}/"), deep, found)?,
+                Ok(metadata) if metadata.is_file() => found.push(object(key, &metadata)),
+                // Deleted since the listing, or neither a file nor a folder.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn read_some(&self, read: &RangedRead) -> io::Result<Vec<Bytes>> {
+        let mut file = File::open(self.file(&read.key))?;
+        let mut found = Vec::with_capacity(read.ranges.len());
+        for range in &read.ranges {
+            let mut bytes = vec![0; usize::try_from(range.end - range.start).map_err(io::Error::other)?];
+            file.seek(SeekFrom::Start(range.start))?;
+            file.read_exact(&mut bytes)?;
+            found.push(bytes.into());
+        }
+        Ok(found)
+    }
+
+    /// Publishes what `open` gives, and compares the file with it.
+    fn publish_from<R: Read>(
+        &self,
+        key: &str,
+        existing: Existing,
+        open: &dyn Fn() -> io::Result<R>,
+    ) -> Result<Created, StoreError> {
+        let path = self.file(key);
+        if let Some(folder) = path.parent() {
+            make_folder(&Disk, folder).map_err(|error| StoreError::Io {
+                object: folder.display().to_string(),
+                operation: "make the folder",
+                source: io::Error::other(error),
+            })?;
+        }
+        let failed = |source| StoreError::Io { object: self.name(key), operation: "write", source };
+        let write = |out: &mut dyn chronoxide_publish::Output| {
+            let mut buffer = vec![0; BUFFER_LEN];
+            let mut source = open()?;
+            loop {
+                match source.read(&mut buffer)? {
+                    0 => return Ok(()),
+                    read => out.write_all(&buffer[..read])?,
+                }
+            }
+        };
+        let check = |candidate: &Candidate<'_>| match is_equal(&mut candidate.file(), &mut open()?)? {
+            true => Ok(()),
+            false => Err(io::Error::other("the file does not have the bytes that were written")),
+        };
+        match publish(&Disk, &path, existing, write, check) {
+            Ok(_) => Ok(Created::New),
+            Err(PublishError::Exists { .. }) => {
+                let mut file = File::open(&path).map_err(|source| StoreError::io(self.name(key), "read", source))?;
+                match is_equal(&mut file, &mut open().map_err(failed)?).map_err(failed)? {
+                    true => self.sync(&path).map_err(failed).map(|()| Created::Found),
+                    false => Err(StoreError::Occupied { object: self.name(key) }),
+                }
+            }
+            Err(error) => Err(failed(io::Error::other(error))),
+        }
+    }
+
+    /// Makes an existing file durable: its writer may have died before that.
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        let file = Disk.open(path)?;
+        if cfg!(unix) {
+            Disk.sync_file(&file)?;
+        }
+        path.parent().map_or(Ok(()), |folder| Disk.sync_folder(folder))
+    }
+}
+
+fn object(key: String, metadata: &fs::Metadata) -> Object {
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    Object {
+        key,
+        byte_len: metadata.len(),
+        version: modified.as_nanos().to_string(),
+        modified: i64::try_from(modified.as_secs()).unwrap_or(i64::MAX),
+    }
+}
+
+fn is_equal(a: &mut dyn Read, b: &mut dyn Read) -> io::Result<bool> {
+    let mut buffers = [vec![0; BUFFER_LEN], vec![0; BUFFER_LEN]];
+    loop {
+        let [first, second] = &mut buffers;
+        let (read, other) = (fill(a, first)?, fill(b, second)?);
+        if first[..read] != second[..other] {
+            return Ok(false);
+        }
+        if read == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+/// Reads until the buffer is full or the source ends.
+fn fill(source: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match source.read(&mut buffer[filled..])? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+impl Storage for Local {
+    fn name(&self, key: &str) -> String {
+        self.file(key).display().to_string()
+    }
+
+    fn list(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, StoreError> {
+        let mut found = Vec::new();
+        match self.walk(prefix, deep, &mut found) {
+            Err(StoreError::Missing { .. }) if !prefix.is_empty() => {}
+            walked => walked?,
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn find(&self, key: &str) -> Result<Option<Object>, StoreError> {
+        match fs::metadata(self.file(key)) {
+            Ok(metadata) if metadata.is_file() => Ok(Some(object(key.to_owned(), &metadata))),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(StoreError::io(self.name(key), "find", source)),
+        }
+    }
+
+    fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+        fs::read(self.file(key)).map_err(|source| StoreError::io(self.name(key), "read", source))
+    }
+
+    fn read_ranges(&self, reads: Vec<RangedRead>, sink: ReadSink<'_>) {
+        for (place, read) in reads.iter().enumerate() {
+            let result = self.read_some(read).map_err(|source| StoreError::io(self.name(&read.key), "read", source));
+            if !sink(place, result) {
+                break;
+            }
+        }
+    }
+
+    fn download(&self, key: &str, byte_len: u64, out: &mut dyn Write) -> Result<(), StoreError> {
+        let failed = |source| StoreError::io(self.name(key), "read", source);
+        let mut file = File::open(self.file(key)).map_err(failed)?;
+        let copied = io::copy(&mut file, out).map_err(failed)?;
+        if copied == byte_len {
+            return Ok(());
+        }
+        let reason = format!("{copied} bytes were read, not {byte_len}");
+        Err(StoreError::Changed { object: self.name(key), reason })
+    }
+
+    fn path(&self, key: &str) -> Option<PathBuf> {
+        Some(self.file(key))
+    }
+
+    fn create(&self, key: &str, file: &Path) -> Result<Created, StoreError> {
+        self.publish_from(key, Existing::Refuse, &|| File::open(file))
+    }
+
+    fn create_bytes(&self, key: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+        self.publish_from(key, Existing::Refuse, &|| Ok(bytes))
+    }
+
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.publish_from(key, Existing::Replace, &|| Ok(bytes)).map(|_| ())
+    }
+
+    fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
+        let source = self.file(from);
+        if !source.is_file() {
+            return Err(StoreError::Missing { object: self.name(from) });
+        }
+        self.create(to, &source).map(|_| ())
+    }
+
+    fn delete(&self, keys: &[String], done: &mut dyn FnMut(&str)) -> Result<(), StoreError> {
+        for key in keys {
+            let path = self.file(key);
+            let failed = |source| StoreError::io(self.name(key), "delete", source);
+            match Disk.unlink(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                unlinked => unlinked.map_err(failed)?,
+            }
+            if let Some(folder) = path.parent() {
+                Disk.sync_folder(folder).map_err(failed)?;
+            }
+            done(key);
+        }
+        self.remove_empty_folders(keys);
+        Ok(())
+    }
+}
+
+impl Local {
+    /// Removes the folders of deleted keys that are empty now. An object store has no folders.
+    fn remove_empty_folders(&self, keys: &[String]) {
+        for key in keys {
+            let mut folder = Path::new(key).parent();
+            while let Some(below) = folder.filter(|below| !below.as_os_str().is_empty()) {
+                if fs::remove_dir(self.folder.join(below)).is_err() {
+                    break;
+                }
+                folder = below.parent();
+            }
+        }
+    }
+}

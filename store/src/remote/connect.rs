@@ -1,0 +1,76 @@
+//! From a URL and the environment to a client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::multipart::MultipartStore;
+use object_store::path::Path;
+use object_store::{ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
+use url::Url;
+
+use crate::StoreError;
+
+/// Time limit for a request with its answer: 8 MiB at 140 KB/s.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A client, and the prefix of the location.
+pub(super) struct Connected {
+    pub(super) objects: Arc<dyn ObjectStore>,
+    pub(super) parts: Arc<dyn MultipartStore>,
+    pub(super) prefix: Path,
+}
+
+/// Makes a client with the settings of the environment: all variables that begin with `$variables` and that
+/// object_store knows. They come after our defaults, so that they win.
+macro_rules! client {
+    ($builder:ty, $url:expr, $settings:expr, $variables:literal) => {{
+        let mut builder = <$builder>::new().with_client_options(client_options()).with_retry(no_retries());
+        let given = $settings.iter().map(|(name, value)| (name.clone(), value.clone()));
+        for (name, value) in environment().chain(given).filter(|(name, _)| name.starts_with($variables)) {
+            if let Ok(setting) = name.to_ascii_lowercase().parse() {
+                builder = builder.with_config(setting, value);
+            }
+        }
+        let client = Arc::new(builder.with_url($url).build().map_err(|error| refused($url, &error))?);
+        (Arc::clone(&client) as Arc<dyn ObjectStore>, client as Arc<dyn MultipartStore>)
+    }};
+}
+
+/// Makes the client of a location.
+pub(super) fn connect(text: &str, settings: &[(String, String)]) -> Result<Connected, StoreError> {
+    let url = Url::parse(text).map_err(|error| refused(text, &error))?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refused(text, &"a location has no query and no fragment: write `?` as %3F and `#` as %23"));
+    }
+    let (scheme, prefix) = ObjectStoreScheme::parse(&url).map_err(|error| refused(text, &error))?;
+    let (objects, parts) = match scheme {
+        ObjectStoreScheme::AmazonS3 => client!(AmazonS3Builder, text, settings, "AWS_"),
+        ObjectStoreScheme::GoogleCloudStorage => client!(GoogleCloudStorageBuilder, text, settings, "GOOGLE_"),
+        ObjectStoreScheme::MicrosoftAzure => client!(MicrosoftAzureBuilder, text, settings, "AZURE_"),
+        _ => return Err(refused(text, &"unknown scheme: use s3://, gs://, az:// or file://")),
+    };
+    Ok(Connected { objects, parts, prefix })
+}
+
+/// Returns the variables of the environment that are text.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+fn client_options() -> ClientOptions {
+    ClientOptions::new().with_timeout(REQUEST_TIMEOUT).with_connect_timeout(CONNECT_TIMEOUT)
+}
+
+/// Attempts are counted in one place: see `retry`.
+fn no_retries() -> RetryConfig {
+    RetryConfig { max_retries: 0, ..RetryConfig::default() }
+}
+
+fn refused(location: &str, reason: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Location { location: location.to_owned(), reason: reason.to_string() }
+}

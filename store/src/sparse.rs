@@ -1,0 +1,303 @@
+//! [`SparseBlock`]: a block whose chunks are read when they are needed.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use bytes::Bytes;
+use chronoxide_format::checksum::{ChunkProofs, Owner};
+use chronoxide_format::error::Place;
+use chronoxide_format::layout::{CHUNK_LEN, Header, SectionEntry, SectionKind};
+use chronoxide_format::view::{BlockView, Frame};
+use chronoxide_format::{Corruption, Error, Rule};
+use chronoxide_reader::{Block, Checks};
+use zerocopy::FromBytes;
+
+use crate::storage::{Object, RangedRead};
+use crate::{Location, StoreError};
+
+/// Bytes of the first read: header, directory, meta section and catalogue of most blocks.
+const HEAD_LEN: u64 = 64 << 10;
+/// Bytes of the second read before the checks: the end of the last section.
+const TAIL_LEN: u64 = 16 << 10;
+/// Bytes that are read when a chunk is missing. The number doubles as long as a query reads on where it ended.
+const FIRST_READ: u64 = 64 << 10;
+const LAST_READ: u64 = 8 << 20;
+/// Reads after which the rest of the block is read at once. A query that needs more would wait longer for answers than
+/// for bytes.
+const MAX_READS: u64 = 48;
+
+/// A block in a location whose chunks are read when a query needs them.
+///
+/// The bytes are as long as the block; chunks that were not read are zero. A query runs on a view that checks the
+/// checksum of each chunk when it is first read, so that a missing chunk looks like a damaged one. It is read then, and
+/// the query runs again. If a query needs more than half of the block, the rest is read at once.
+///
+/// ```
+/// use chronoxide_store::{Location, SparseBlock};
+///
+/// # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden");
+/// let location = Location::open(golden)?;
+/// let object = location.find("plain-bitpacked.cx")?.expect("it exists");
+/// let mut block = SparseBlock::open(&location, &object)?;
+/// assert!(block.query(|view| view.series_count())? > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SparseBlock {
+    location: Location,
+    object: Object,
+    bytes: Vec<u8>,
+    /// True for each chunk of 8 KiB of the file that was read.
+    is_read: Vec<bool>,
+    /// Chunks that were read twice, because they were damaged.
+    read_twice: BTreeSet<u64>,
+    /// Number of ranged reads, and of bytes that they read.
+    reads: u64,
+    read_bytes: u64,
+    /// End of the last read that a query caused, and its length.
+    last: Range<u64>,
+}
+
+/// Returns the two ranges that open a block of this length.
+pub(crate) fn opening_ranges(byte_len: u64) -> Vec<Range<u64>> {
+    let checks_len = 4 * (byte_len / CHUNK_LEN + 1);
+    // Ranges begin and end where chunks do, so that no chunk is read in part.
+    let tail = byte_len.saturating_sub(checks_len + TAIL_LEN) / CHUNK_LEN * CHUNK_LEN;
+    if tail <= HEAD_LEN { std::iter::once(0..byte_len).collect() } else { vec![0..HEAD_LEN, tail..byte_len] }
+}
+
+impl SparseBlock {
+    /// Opens a block with two ranged reads, or one if it is short. Further reads follow if the directory, the meta
+    /// section and the catalogue together are longer than 64 KiB, or if the arena is packed.
+    ///
+    /// # Errors
+    /// Errors of reading, and [`StoreError::Block`] if it is not a valid block.
+    pub fn open(location: &Location, object: &Object) -> Result<Self, StoreError> {
+        let ranges = opening_ranges(object.byte_len);
+        let mut read = Err(StoreError::Missing { object: location.name(&object.key) });
+        location.read_ranges(vec![RangedRead { key: object.key.clone(), ranges }], &mut |_, result| {
+            read = result;
+            false
+        });
+        Self::from_reads(location, object, read?)
+    }
+
+    /// Opens a block whose [`opening_ranges`] were read.
+    pub(crate) fn from_reads(location: &Location, object: &Object, read: Vec<Bytes>) -> Result<Self, StoreError> {
+        let chunks = usize::try_from(object.byte_len.div_ceil(CHUNK_LEN)).unwrap_or(usize::MAX);
+        let too_large = |_| StoreError::Changed {
+            object: location.name(&object.key),
+            reason: "too large for this machine".to_owned(),
+        };
+        let mut block = Self {
+            location: location.clone(),
+            object: object.clone(),
+            // Zero pages that are never written take no memory.
+            bytes: vec![0; usize::try_from(object.byte_len).map_err(too_large)?],
+            is_read: vec![false; chunks],
+            read_twice: BTreeSet::new(),
+            reads: 0,
+            read_bytes: 0,
+            last: 0..0,
+        };
+        for (range, bytes) in opening_ranges(object.byte_len).into_iter().zip(read) {
+            block.store(range, &bytes);
+        }
+        block.open_frame()?;
+        Ok(block)
+    }
+
+    /// Returns the number of ranged reads, and of bytes that they read.
+    #[must_use]
+    pub fn reads(&self) -> (u64, u64) {
+        (self.reads, self.read_bytes)
+    }
+
+    /// Returns the object.
+    #[must_use]
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// Runs a query, and reads the chunks that it needs. The query is run again after each read, from its beginning.
+    ///
+    /// # Errors
+    /// Errors of reading, and [`StoreError::Block`] with the error of the query.
+    pub fn query<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
+        loop {
+            let frame = Frame::parse(&self.bytes).map_err(|source| self.damaged(source))?;
+            let proofs = ChunkProofs::new(self.bytes.len());
+            let view = BlockView::with_frame(&self.bytes, &frame, Some(&proofs));
+            match view.prove_frame().and_then(|()| query(&view)) {
+                Ok(value) => return Ok(value),
+                Err(error) => self.read_missing(error)?,
+            }
+        }
+    }
+
+    /// Runs a query on an open block, as [`SparseBlock::query`]. `missing` returns the error of the block if an error
+    /// of the query has one.
+    ///
+    /// # Errors
+    /// Errors of reading, of opening, and of the query.
+    pub fn query_block<T, E: From<StoreError>>(
+        &mut self,
+        mut query: impl FnMut(&Block) -> Result<T, E>,
+        missing: impl Fn(&E) -> Option<Error>,
+    ) -> Result<T, E> {
+        loop {
+            let error = match Block::try_from_vec(std::mem::take(&mut self.bytes), Checks::Lazy) {
+                Err((error, bytes)) => {
+                    self.bytes = bytes;
+                    error
+                }
+                Ok(block) => {
+                    let result = query(&block);
+                    self.bytes = block.into_vec().unwrap_or_default();
+                    match result {
+                        Ok(value) => return Ok(value),
+                        Err(error) => match missing(&error) {
+                            Some(missing) if self.missing_chunk(&missing).is_some() => missing,
+                            _ => return Err(error),
+                        },
+                    }
+                }
+            };
+            self.read_missing(error)?;
+        }
+    }
+
+    /// Reads all chunks that were not read.
+    ///
+    /// # Errors
+    /// Errors of reading.
+    pub fn read_rest(&mut self) -> Result<(), StoreError> {
+        self.ensure(0..self.object.byte_len)
+    }
+
+    /// Converts it into an open block. Chunks that were not read count as damaged: with lazy checks, other chunks can
+    /// be read.
+    ///
+    /// # Errors
+    /// [`StoreError::Block`] if it is not a valid block.
+    pub fn into_block(mut self, checks: Checks) -> Result<Block, StoreError> {
+        Block::from_vec(std::mem::take(&mut self.bytes), checks).map_err(|source| self.damaged(source))
+    }
+
+    /// Returns the chunk of an error that a read may mend.
+    fn missing_chunk(&self, error: &Error) -> Option<u64> {
+        let Error::Corrupt(Corruption { rule: Rule::ChunkChecksum, place: Place::Chunk(chunk), .. }) = error else {
+            return None;
+        };
+        let is_known = self.is_read.get(usize::try_from(*chunk).ok()?)?;
+        (!is_known || !self.read_twice.contains(chunk)).then_some(*chunk)
+    }
+
+    /// Reads the chunk that an error names, and more. Other errors are returned.
+    fn read_missing(&mut self, error: Error) -> Result<(), StoreError> {
+        let Some(chunk) = self.missing_chunk(&error) else { return Err(self.damaged(error)) };
+        let start = chunk * CHUNK_LEN;
+        if self.is_read[chunk as usize] {
+            // Perhaps it was damaged on the way.
+            self.read_twice.insert(chunk);
+            self.is_read[chunk as usize] = false;
+            return self.ensure(start..start + CHUNK_LEN);
+        }
+        let is_next = start == self.last.end;
+        let len = if is_next { (2 * (self.last.end - self.last.start)).min(LAST_READ) } else { FIRST_READ };
+        let len = len.max(FIRST_READ);
+        if 2 * (self.read_bytes + len) > self.object.byte_len || self.reads >= MAX_READS {
+            return self.ensure(0..self.object.byte_len);
+        }
+        self.last = start..start + len;
+        self.ensure(start..start + len)
+    }
+
+    /// Reads header and directory, and everything that [`Frame::parse`] looks at.
+    fn open_frame(&mut self) -> Result<(), StoreError> {
+        let mut ranges = Vec::new();
+        for entry in directory(&self.bytes) {
+            let Some(kind) = SectionKind::from_code(entry.kind.get()) else { continue };
+            let (start, len) = (entry.offset.get(), entry.length.get());
+            match kind {
+                SectionKind::Meta | SectionKind::Catalogue => ranges.push(start..start.saturating_add(len)),
+                SectionKind::Symbols | SectionKind::PackedArena => {
+                    ranges.push(start..start.saturating_add(len.min(64)))
+                }
+                _ => {}
+            }
+        }
+        for range in ranges {
+            self.ensure(range)?;
+        }
+        let frame = Frame::parse(&self.bytes).map_err(|source| self.damaged(source))?;
+        self.distrust_zeros(&frame)
+    }
+
+    /// Reads the missing chunks whose checksum is that of zeros: a query would not miss them.
+    fn distrust_zeros(&mut self, frame: &Frame) -> Result<(), StoreError> {
+        let (grid, owner) = (frame.grid(), Owner::Block(BlockView::with_frame(&self.bytes, frame, None).block_id()));
+        let zeros = [0; CHUNK_LEN as usize];
+        let checks = usize::try_from(grid.end).unwrap_or(usize::MAX);
+        let mut alike = Vec::new();
+        for chunk in (0..grid.chunk_count()).filter(|&chunk| !self.is_read[chunk as usize]) {
+            let stored = self.bytes.get(checks..).and_then(|checks| checks.get(chunk as usize * 4..)?.first_chunk());
+            let range = grid.chunk(chunk);
+            let computed = owner.chunk_checksum(chunk, &zeros[..(range.end - range.start) as usize]);
+            if stored.is_some_and(|stored| u32::from_le_bytes(*stored) == computed) {
+                alike.push(range);
+            }
+        }
+        alike.into_iter().try_for_each(|range| self.ensure(range))
+    }
+
+    /// Reads the chunks of a range that were not read.
+    fn ensure(&mut self, range: Range<u64>) -> Result<(), StoreError> {
+        let end = range.end.min(self.object.byte_len).div_ceil(CHUNK_LEN);
+        let missing = |chunk: &u64| !self.is_read[*chunk as usize];
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for chunk in (range.start / CHUNK_LEN..end).filter(missing) {
+            let (start, end) = (chunk * CHUNK_LEN, ((chunk + 1) * CHUNK_LEN).min(self.object.byte_len));
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => ranges.push(start..end),
+            }
+        }
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        let mut read = Ok(Vec::new());
+        let request = RangedRead { key: self.object.key.clone(), ranges: ranges.clone() };
+        self.location.read_ranges(vec![request], &mut |_, result| {
+            read = result;
+            false
+        });
+        for (range, bytes) in ranges.into_iter().zip(read?) {
+            self.store(range, &bytes);
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, range: Range<u64>, bytes: &[u8]) {
+        let (start, end) = (range.start as usize, range.end as usize);
+        if let Some(place) = self.bytes.get_mut(start..end).filter(|place| place.len() == bytes.len()) {
+            place.copy_from_slice(bytes);
+            let chunks = start / CHUNK_LEN as usize..end.div_ceil(CHUNK_LEN as usize);
+            self.is_read[chunks].fill(true);
+        }
+        self.reads += 1;
+        self.read_bytes += bytes.len() as u64;
+    }
+
+    fn damaged(&self, source: Error) -> StoreError {
+        StoreError::Block { object: self.location.name(&self.object.key), source }
+    }
+}
+
+/// Returns the entries of the directory, as far as they were read. [`Frame::parse`] checks them.
+fn directory(bytes: &[u8]) -> Vec<SectionEntry> {
+    let Ok((header, rest)) = Header::ref_from_prefix(bytes) else { return Vec::new() };
+    let count = header.section_count.get() as usize;
+    <[SectionEntry]>::ref_from_prefix_with_elems(rest, count)
+        .map_or_else(|_| Vec::new(), |(entries, _)| entries.to_vec())
+}

@@ -1,0 +1,289 @@
+//! Object stores: two servers on loopback, and faults between them and the client.
+
+use std::time::Duration;
+
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::write::BlockMeta;
+use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, every, nth};
+use chronoxide_store::{Cache, Created, Listing, Location, Manifest, Object, RangedRead, SparseBlock, StoreError};
+use chronoxide_testdata::golden::goldens;
+use chronoxide_testdata::plan::{Labelset, Plan, build};
+use chronoxide_testdata::requirement::skip_or_fail;
+
+/// Longer than a part of an upload.
+const LARGE: usize = (8 << 20) * 2 + 12_345;
+
+fn servers() -> Vec<Server> {
+    let mut servers = vec![Server::s3s().unwrap()];
+    match Server::moto() {
+        Ok(moto) => servers.push(moto),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => skip_or_fail("moto_server", error),
+        Err(error) => panic!("{error}"),
+    }
+    servers
+}
+
+fn open(endpoint: &str, prefix: &str) -> Location {
+    Location::open_with(&format!("s3://{BUCKET}/{prefix}"), &Server::settings(endpoint)).unwrap()
+}
+
+fn large() -> Vec<u8> {
+    (0..LARGE).map(|place| (place * 7 + place / 251) as u8).collect()
+}
+
+fn keys(objects: &[Object]) -> Vec<&str> {
+    objects.iter().map(|object| object.key.as_str()).collect()
+}
+
+fn read_ranges(location: &Location, key: &str, ranges: Vec<std::ops::Range<u64>>) -> Result<Vec<Vec<u8>>, StoreError> {
+    let mut read = Ok(Vec::new());
+    location.read_ranges(vec![RangedRead { key: key.to_owned(), ranges }], &mut |_, result| {
+        read = result.map(|parts| parts.iter().map(|part| part.to_vec()).collect());
+        true
+    });
+    read
+}
+
+#[test]
+fn objects_are_created_read_copied_and_deleted() {
+    for server in servers() {
+        let location = open(server.endpoint(), "some/prefix");
+        assert!(location.list("", true).unwrap().is_empty());
+        assert_eq!(location.create_bytes("a.txt", b"first").unwrap(), Created::New);
+        assert_eq!(location.create_bytes("a.txt", b"first").unwrap(), Created::Found);
+        let refused = location.create_bytes("a.txt", b"other").unwrap_err();
+        assert!(matches!(refused, StoreError::Occupied { .. }), "{refused}");
+        assert_eq!(location.read("a.txt").unwrap(), b"first");
+        location.replace("a.txt", b"second").unwrap();
+        location.create_bytes("deep/b.txt", b"b").unwrap();
+        // Same prefix, but not below the location.
+        open(server.endpoint(), "some/prefixes").create_bytes("c.txt", b"c").unwrap();
+        assert_eq!(keys(&location.list("", false).unwrap()), ["a.txt"]);
+        assert_eq!(keys(&location.list("", true).unwrap()), ["a.txt", "deep/b.txt"]);
+        assert_eq!(keys(&location.list("deep/", true).unwrap()), ["deep/b.txt"]);
+        assert!(location.list("none/", true).unwrap().is_empty());
+        assert_eq!(location.find("a.txt").unwrap().unwrap().byte_len, 6);
+        assert_eq!(location.find("none").unwrap(), None);
+        assert!(location.read("none").unwrap_err().is_missing());
+        assert!(location.copy("none", "x").is_err());
+        location.copy("a.txt", "copy.txt").unwrap();
+        assert_eq!(location.read("copy.txt").unwrap(), b"second");
+        let parts = read_ranges(&location, "a.txt", vec![0..3, 3..6, 2..2]).unwrap();
+        assert_eq!(parts, [&b"sec"[..], b"ond", b""]);
+        let mut deleted = Vec::new();
+        let doomed = ["a.txt", "none", "deep/b.txt"].map(str::to_owned);
+        location.delete(&doomed, &mut |key| deleted.push(key.to_owned())).unwrap();
+        assert_eq!(keys(&location.list("", true).unwrap()), ["copy.txt"]);
+    }
+}
+
+#[test]
+fn large_files_are_uploaded_in_parts_and_read_again() {
+    for server in servers() {
+        let proxy = Proxy::start(server.endpoint()).unwrap();
+        let location = open(proxy.endpoint(), "");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, large()).unwrap();
+        assert_eq!(location.create("large", &file).unwrap(), Created::New);
+        let requests = proxy.take_requests();
+        let parts = requests.iter().filter(|request| request.target.contains("partNumber=")).count();
+        assert_eq!(parts, 3, "{requests:?}");
+        let read: u64 = requests.iter().filter(|request| request.method == "GET").map(|request| request.received).sum();
+        assert_eq!(read, LARGE as u64, "it is read again once");
+        assert_eq!(location.create("large", &file).unwrap(), Created::Found);
+        let mut found = Vec::new();
+        location.download("large", LARGE as u64, &mut found).unwrap();
+        assert!(found == large());
+        std::fs::write(&file, &large()[1..]).unwrap();
+        assert!(matches!(location.create("large", &file).unwrap_err(), StoreError::Occupied { .. }));
+    }
+}
+
+/// Every operation succeeds although every second request fails, and gives what it gives without faults.
+#[test]
+fn faults_are_survived() {
+    let faults = [
+        Fault::Status(500),
+        Fault::SlowDown,
+        Fault::Refuse,
+        Fault::LoseAnswer,
+        Fault::CutBody(3),
+        Fault::TruncateBody(3),
+        Fault::Delay(Duration::from_millis(5)),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, large()).unwrap();
+    for (number, fault) in faults.into_iter().enumerate() {
+        for server in servers() {
+            let proxy = Proxy::start(server.endpoint()).unwrap();
+            let location = open(proxy.endpoint(), &format!("fault-{number}"));
+            proxy.inject(every(2, fault));
+            location.create_bytes("small", b"some bytes").unwrap();
+            location.create("large", &file).unwrap();
+            location.copy("small", "copy").unwrap();
+            assert_eq!(location.read("copy").unwrap(), b"some bytes", "{fault:?}");
+            assert_eq!(read_ranges(&location, "small", vec![0..4, 5..10]).unwrap(), [&b"some"[..], b"bytes"]);
+            assert_eq!(keys(&location.list("", true).unwrap()), ["copy", "large", "small"], "{fault:?}");
+            location.delete(&["copy".to_owned()], &mut |_| {}).unwrap();
+            proxy.calm();
+            assert_eq!(keys(&location.list("", true).unwrap()), ["large", "small"], "{fault:?}");
+            let mut found = Vec::new();
+            location.download("large", LARGE as u64, &mut found).unwrap();
+            assert!(found == large(), "{fault:?}");
+            assert!(proxy.take_requests().iter().any(|request| request.fault == Some(fault)));
+        }
+    }
+}
+
+#[test]
+fn an_error_names_the_object_and_the_attempts() {
+    let server = Server::s3s().unwrap();
+    let proxy = Proxy::start(server.endpoint()).unwrap();
+    let location = open(proxy.endpoint(), "p");
+    proxy.inject(every(1, Fault::Status(400)));
+    let error = location.read("key").unwrap_err();
+    assert_eq!(error.to_string(), "s3://blocks/p/key: cannot find (1 attempt)", "a refused request is not tried again");
+    assert_eq!(proxy.take_requests().len(), 1);
+    let wrong = Server::settings(proxy.endpoint()).into_iter().map(|(name, value)| match name.as_str() {
+        "AWS_SECRET_ACCESS_KEY" => (name, "wrong".to_owned()),
+        _ => (name, value),
+    });
+    let stranger = Location::open_with("s3://blocks/p", &wrong.collect::<Vec<_>>()).unwrap();
+    proxy.calm();
+    let error = stranger.list("", true).unwrap_err();
+    assert_eq!(error.to_string(), "s3://blocks/p/: cannot list (1 attempt)");
+    for text in ["ftp://host/x", "s3://", "file://relative", "s3://b/x?y=1"] {
+        assert!(matches!(Location::open(text), Err(StoreError::Location { .. })), "{text}");
+    }
+}
+
+/// Puts all goldens into a location.
+fn put_goldens(location: &Location) -> usize {
+    let goldens = goldens();
+    for golden in &goldens {
+        location.create_bytes(&format!("{}.cx", golden.name), &golden.bytes).unwrap();
+    }
+    goldens.len()
+}
+
+#[test]
+fn a_listing_reads_two_ranges_per_block_and_equals_that_of_a_folder() {
+    for server in servers() {
+        let proxy = Proxy::start(server.endpoint()).unwrap();
+        let location = open(proxy.endpoint(), "goldens");
+        let count = put_goldens(&location);
+        proxy.forget();
+        let listing = Listing::read(&location).unwrap();
+        let gets = proxy.take_requests().into_iter().filter(|request| request.range.is_some()).count();
+        assert!(gets <= 2 * count, "{gets} ranged reads of {count} blocks");
+        let folder = tempfile::tempdir().unwrap();
+        let local = Location::open(&folder.path().display().to_string()).unwrap();
+        put_goldens(&local);
+        let of_folder = Listing::read(&local).unwrap();
+        let facts = |listing: &Listing| -> Vec<_> {
+            listing.all().iter().map(|block| (block.object.key.clone(), block.facts.clone())).collect()
+        };
+        assert_eq!(facts(&listing), facts(&of_folder));
+        assert_eq!(facts(&listing).len(), count);
+
+        Manifest::from_listing(&listing).write(&location).unwrap();
+        proxy.forget();
+        let again = Listing::read(&location).unwrap();
+        assert_eq!((again.from_manifest, again.live), (count, listing.live));
+        let requests = proxy.take_requests();
+        assert_eq!(requests.iter().filter(|request| request.target.contains(".cx")).count(), 0, "{requests:?}");
+    }
+}
+
+#[test]
+fn a_sparse_block_answers_as_the_whole_block() {
+    let server = Server::s3s().unwrap();
+    let proxy = Proxy::start(server.endpoint()).unwrap();
+    let location = open(proxy.endpoint(), "sparse");
+    let labels = |pod: u64| -> Labelset {
+        let label = |name: &str, value: String| (name.to_owned(), value);
+        [
+            label("__name__", "up".to_owned()),
+            label("pod", format!("pod-{:016x}", pod.wrapping_mul(0x9E37_79B9_7F4A_7C15))),
+        ]
+        .into()
+    };
+    let series = (0..100_000).map(labels).collect();
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &BlockMeta::default()).unwrap();
+    location.create_bytes("block.cx", &block).unwrap();
+    let whole = chronoxide_reader::Block::from_vec(block.clone(), chronoxide_reader::Checks::Eager).unwrap();
+    proxy.forget();
+    let object = location.find("block.cx").unwrap().unwrap();
+    let mut sparse = SparseBlock::open(&location, &object).unwrap();
+    for series in [0, 7, 99_999] {
+        let labels = |view: &chronoxide_format::view::BlockView<'_>| {
+            let series = view.series(chronoxide_reader::SeriesRef(series))?.expect("the block has it");
+            series
+                .labels()
+                .map(|label| label.map(|label| (label.name.to_vec(), label.value.to_vec())))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let expected: Vec<(Vec<u8>, Vec<u8>)> = labels(&whole.view()).unwrap();
+        assert_eq!(sparse.query(labels).unwrap(), expected);
+    }
+    let (reads, bytes) = sparse.reads();
+    assert!(bytes < block.len() as u64 / 2, "{bytes} of {} bytes in {reads} reads", block.len());
+    assert_eq!(
+        bytes,
+        proxy
+            .take_requests()
+            .iter()
+            .filter(|request| request.range.is_some())
+            .map(|request| request.received)
+            .sum::<u64>()
+    );
+}
+
+#[test]
+fn damage_on_the_way_is_read_again_and_damage_in_the_store_is_reported() {
+    let server = Server::s3s().unwrap();
+    let proxy = Proxy::start(server.endpoint()).unwrap();
+    let location = open(proxy.endpoint(), "damage");
+    let golden = &goldens()[0];
+    location.create_bytes("block.cx", &golden.bytes).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path(), 1 << 20).unwrap();
+    let listing = Listing::read(&location).unwrap();
+    let wanted = listing.live[0].wanted();
+    for place in [0, 20, golden.bytes.len() / 2, golden.bytes.len() - 1] {
+        proxy.inject(nth(0, Fault::FlipByte(place)));
+        let path = cache.fetch(&location, &wanted).unwrap();
+        assert!(std::fs::read(&path).unwrap() == golden.bytes, "byte {place}");
+        std::fs::remove_file(path).unwrap();
+        proxy.inject(nth(1, Fault::FlipByte(place)));
+        assert_eq!(Listing::read(&location).unwrap().live, listing.live, "byte {place}");
+    }
+    proxy.calm();
+    let mut damaged = golden.bytes.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    location.replace("block.cx", &damaged).unwrap();
+    let error = cache.fetch(&location, &wanted).unwrap_err();
+    assert!(matches!(&error, StoreError::Block { object, .. } if object == "s3://blocks/damage/block.cx"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().flatten().count(), 1, "a lock file only");
+}
+
+#[test]
+fn a_cache_stays_below_its_maximum() {
+    let server = Server::s3s().unwrap();
+    let location = open(server.endpoint(), "cache");
+    put_goldens(&location);
+    let listing = Listing::read(&location).unwrap();
+    let largest = listing.all().iter().map(|block| block.object.byte_len).max().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path(), 2 * largest).unwrap();
+    for block in listing.all() {
+        let path = cache.fetch(&location, &block.wanted()).unwrap();
+        assert_eq!(std::fs::metadata(path).unwrap().len(), block.object.byte_len);
+        let total: u64 =
+            std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.metadata().unwrap().len()).sum();
+        assert!(total <= 2 * largest, "{total}");
+    }
+}
