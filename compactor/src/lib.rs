@@ -24,6 +24,7 @@
 //! | `verification` | verifies blocks on all threads |
 //! | `memory` | estimates memory |
 //! | `progress` | progress and cancellation |
+//! | [`plan`] | jobs for many machines, over a folder or an object store |
 //! | [`job`] | publishes several outputs, and deletes inputs |
 //! | `error` | errors |
 //!
@@ -51,6 +52,7 @@ mod merge;
 mod meta;
 mod options;
 mod output;
+pub mod plan;
 mod progress;
 mod ranks;
 mod remap;
@@ -64,7 +66,7 @@ pub use compact::{Compacted, Summary};
 pub use compaction::{Compaction, CompactionError, PLANNED_SERIES, RemapRefused, SCRATCH_MEMORY};
 pub use error::CompactError;
 pub use memory::LEAST_MEMORY;
-pub use options::{AnnotationPolicy, CompactOptions, Shards};
+pub use options::{AnnotationPolicy, CompactOptions, Origin, Shards};
 pub use output::Draft;
 pub use progress::{NoObserver, Observer, Phase, Timings};
 pub use rewrite::Rewrite;

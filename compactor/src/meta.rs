@@ -10,7 +10,7 @@ use chronoxide_reader::PLAN_KEY;
 use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
 
 use crate::external::{self, Lifted};
-use crate::{AnnotationPolicy, CompactError, CompactOptions};
+use crate::{AnnotationPolicy, CompactError, CompactOptions, Origin};
 
 /// Maximum bytes of the text that describes dropped and rewritten labels and series. A longer text is cut.
 const MAX_REWRITTEN_LEN: usize = 1024;
@@ -99,7 +99,11 @@ pub(crate) fn merge(inputs: &[OwnedMeta], options: &CompactOptions) -> Result<(B
     let parents: BTreeSet<BlockId> = inputs.iter().map(OwnedMeta::block_id).collect();
     let parents: Vec<BlockId> = parents.into_iter().collect();
     merged.job = Some(Job { id: job_id(&parents, &options.describe()), output: 0, output_count: 1 });
-    if !(options.keeps_inputs && options.leaves_out()) {
+    if let Some(Origin { job, parents, ancestors }) = &options.origin {
+        merged.job = Some(*job);
+        merged.parents.clone_from(parents);
+        merged.ancestors.clone_from(ancestors);
+    } else if !(options.keeps_inputs && options.leaves_out()) {
         merged.parents = parents;
         merged.ancestors = ancestors(&lineages).into_iter().collect();
     }

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use chronoxide_format::shard::Shard;
 use chronoxide_planner::Layout;
+use chronoxide_reader::{BlockId, Job};
 use chronoxide_select::Selector;
 
 use crate::rewrite::Rewrite;
@@ -43,6 +44,8 @@ pub struct CompactOptions {
     /// True if the inputs are kept and stay live beside outputs with dropped series. Such outputs do not name their
     /// parents, since a reader of the folder would take them for a full replacement.
     pub keeps_inputs: bool,
+    /// Lineage of the outputs, if it is not that of a merge of the inputs.
+    pub origin: Option<Origin>,
     /// Refuse a merge that could need more bytes of memory.
     pub memory_limit: Option<usize>,
 }
@@ -70,6 +73,7 @@ impl CompactOptions {
             rewrite: _,
             annotations,
             keeps_inputs,
+            origin: _,
             memory_limit: _,
         } = self;
         let mut text = format!("merge, layout {}", layout.name());
@@ -131,6 +135,18 @@ pub struct Shards {
     pub by: String,
     /// The only shard to write, so that several machines can share a job; `None` for all shards.
     pub only: Option<Shard>,
+}
+
+/// Lineage of the one output of a merge that is a step of a larger job: its inputs are intermediate blocks, which
+/// are deleted later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The larger job, and the number of the output in it.
+    pub job: Job,
+    /// Inputs of the larger job, in increasing order.
+    pub parents: Vec<BlockId>,
+    /// [Ancestors](chronoxide_reader::lineage::ancestors) of the inputs.
+    pub ancestors: Vec<BlockId>,
 }
 
 /// Policy for annotations whose values differ between inputs.

@@ -77,6 +77,9 @@ pub(super) fn check_options(options: &CompactOptions) -> Result<(), CompactError
     if options.keep.len() + options.drop.len() > MAX_SELECTORS {
         return Err(CompactError::TooManySelectors { most: MAX_SELECTORS });
     }
+    if options.origin.is_some() && (options.shards.is_some() || options.max_series_per_block.is_some()) {
+        return Err(CompactError::Options { what: "a lineage can be set for one output only" });
+    }
     if options.external_labels.iter().any(|(_, value)| value.is_empty()) {
         return Err(CompactError::Options {
             what: "an external label has an empty value; leave the label out instead",

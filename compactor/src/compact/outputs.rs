@@ -92,7 +92,10 @@ impl Publication<'_> {
         for ((number, rows), &shard) in (0..).zip(&merged.outputs).zip(&merged.shards) {
             let started = Instant::now();
             self.watch.progress(Phase::Plan, number.into(), count.into())?;
-            let job = self.meta.job.map(|job| Job { output: first + number, output_count, ..job });
+            let job = match &self.options.origin {
+                Some(origin) => Some(origin.job),
+                None => self.meta.job.map(|job| Job { output: first + number, output_count, ..job }),
+            };
             let mut draft = self.draft(rows, &BlockMeta { job, ..self.meta.clone() })?;
             summary.timings.add(Phase::Plan, started.elapsed());
             let started = Instant::now();

@@ -1,12 +1,14 @@
 //! Counts of a compaction: [`Summary`].
 
+use chronoxide_format::identity::Fingerprint;
+
 use super::outputs::MergedOutputs;
 use crate::merge::{Filter, Vocabulary};
 use crate::progress::Timings;
 use crate::{CompactOptions, Rewrite};
 
 /// Counts of a compaction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Summary {
     /// Series of all inputs.
@@ -14,6 +16,8 @@ pub struct Summary {
     /// Series that equal another one: in another input, in the same input given twice, or after labels were dropped or
     /// renamed.
     pub duplicates: u64,
+    /// Sum of the fingerprints of these duplicates.
+    pub duplicates_sum: Fingerprint,
     /// Series that selectors dropped, or that have no label left.
     pub dropped: u64,
     /// Series of shards that this run does not write.
@@ -30,11 +34,29 @@ pub struct Summary {
     pub timings: Timings,
 }
 
+impl Default for Summary {
+    fn default() -> Self {
+        Self {
+            series_in: 0,
+            duplicates: 0,
+            duplicates_sum: Fingerprint::ZERO,
+            dropped: 0,
+            other_shards: 0,
+            series_out: 0,
+            outputs: 0,
+            optional_sections_left_out: 0,
+            unmatched: Vec::new(),
+            timings: Timings::default(),
+        }
+    }
+}
+
 impl Summary {
     /// Sets the counts of series and outputs.
     pub(super) fn count(&mut self, merged: &MergedOutputs, series_in: u64) {
         self.series_in = series_in;
         self.duplicates = merged.tally.duplicates.series;
+        self.duplicates_sum = merged.tally.duplicates.sum;
         self.dropped = merged.tally.dropped.series;
         self.other_shards = merged.tally.other_shards.series;
         self.series_out = merged.outputs.iter().map(|output| output.series).sum();

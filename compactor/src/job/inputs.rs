@@ -8,9 +8,9 @@ use chronoxide_reader::lineage::{Lineage, Standing, judge};
 
 /// A block without which different blocks would be live.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct StillNeeded {
-    pub(super) path: PathBuf,
-    pub(super) id: BlockId,
+pub(crate) struct StillNeeded {
+    pub(crate) path: PathBuf,
+    pub(crate) id: BlockId,
 }
 
 /// Returns the files that hold these blocks, in an order of deletion that is safe if the job is killed after any of
@@ -18,7 +18,7 @@ pub(super) struct StillNeeded {
 ///
 /// The order is that of ids, the oldest first, with one exception: the input of an earlier job that several outputs
 /// hold is deleted before one of these outputs.
-pub(super) fn in_order(blocks: &[(PathBuf, Lineage)], delete: &BTreeSet<BlockId>) -> Result<Vec<PathBuf>, StillNeeded> {
+pub(crate) fn in_order(blocks: &[(PathBuf, Lineage)], delete: &BTreeSet<BlockId>) -> Result<Vec<PathBuf>, StillNeeded> {
     let mut left: Vec<&(PathBuf, Lineage)> = blocks.iter().collect();
     left.sort_by_key(|(path, block)| (block.id, path.clone()));
     let before = live(&left);

@@ -27,6 +27,7 @@ mod proof;
 
 pub use error::{JobError, Refused};
 pub use folder::{JobDone, JobFolder, OpenJob, verify_block};
+pub(crate) use inputs::{StillNeeded, in_order};
 pub use leftovers::{Kept, Leftovers};
 pub use outputs::{Planned, PublishedOutput, WriteBlock};
 pub use proof::{Proof, Unproven};

@@ -1,0 +1,208 @@
+//! [`commit`]: checks a finished plan, and publishes its outputs.
+
+use std::collections::BTreeMap;
+
+use chronoxide_reader::BlockId;
+use chronoxide_reader::lineage::Reason;
+use chronoxide_store::{BLOCK_SUFFIX, Cache, Listed, Listing, Location, read_document};
+use serde::{Deserialize, Serialize};
+
+use super::delete::delete_inputs;
+use super::record::{OutputBlock, Record, balance};
+use super::run::{are_there, is_there};
+use super::staging::{ABORT, COMMIT, COMMITTED, document};
+use super::{Merge, Plan, PlanError, Totals};
+
+/// Options of a commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitOptions {
+    /// Delete the inputs: at once if the grace period is 0, otherwise [`clean`](super::clean) does it later.
+    pub delete_inputs: bool,
+    /// Seconds between the commit and the deletion of inputs, for readers that opened them.
+    pub grace_seconds: u64,
+}
+
+/// Result of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Committed {
+    /// Outputs in the location.
+    pub outputs: Vec<OutputBlock>,
+    /// Series of all inputs.
+    pub read: Totals,
+    /// Series of all outputs.
+    pub written: Totals,
+    /// Series that were equal to others.
+    pub duplicates: Totals,
+    /// Keys of deleted inputs.
+    pub deleted: Vec<String>,
+    /// True if the plan had been committed before.
+    pub was_committed: bool,
+}
+
+/// Record of a committed plan: its outputs and options, for [`clean`](super::clean).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CommittedRecord {
+    pub(super) plan: String,
+    pub(super) delete_inputs: bool,
+    pub(super) grace_seconds: u64,
+    pub(super) read: Totals,
+    pub(super) duplicates: Totals,
+    pub(super) outputs: Vec<OutputBlock>,
+}
+
+/// Checks that every job is done, that series and fingerprints balance over the whole plan, and that its inputs are
+/// still live; then publishes the outputs, deletes what the jobs left behind, and deletes inputs, if asked.
+///
+/// The outputs of one merge become visible together. Those of several merges become visible one after the other. May
+/// be called again after an error, and by several machines at once.
+///
+/// # Errors
+/// See [`PlanError`]. Up to the first publication nothing is changed.
+pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOptions) -> Result<Committed, PlanError> {
+    if let Some(mut record) = CommittedRecord::read(plan, location)? {
+        if options.delete_inputs && !record.delete_inputs {
+            (record.delete_inputs, record.grace_seconds) = (true, options.grace_seconds);
+            location.replace(&plan.key(COMMITTED), &document(&record))?;
+        }
+        return finish(plan, location, cache, record, true);
+    }
+    let records = records(plan, location)?;
+    let totals = check_balance(plan, &records)?;
+    check_inputs(plan, location)?;
+    // `clean` reads it. A plan without jobs has none yet.
+    location.create_bytes(&plan.document_key(), plan.to_json().as_bytes())?;
+    // A commit and an abort both write their mark before they look for the other's: at least one of them stops.
+    location.create_bytes(&plan.key(COMMIT), format!("{{\"plan\":\"{}\"}}\n", plan.id).as_bytes())?;
+    if location.find(&plan.key(ABORT))?.is_some() {
+        return Err(PlanError::Aborted);
+    }
+    let mut outputs = Vec::new();
+    for merge in &plan.merges {
+        for output in plan.last_jobs(merge).filter_map(|job| records.get(&job.id)).flat_map(|record| &record.outputs) {
+            outputs.push(publish(location, output)?);
+        }
+    }
+    let [read, duplicates] = totals;
+    let record = CommittedRecord {
+        plan: plan.id.clone(),
+        delete_inputs: options.delete_inputs,
+        grace_seconds: options.grace_seconds,
+        read,
+        duplicates,
+        outputs,
+    };
+    location.create_bytes(&plan.key(COMMITTED), &document(&record))?;
+    finish(plan, location, cache, record, false)
+}
+
+impl CommittedRecord {
+    pub(super) fn read(plan: &Plan, location: &Location) -> Result<Option<Self>, PlanError> {
+        match read_document(location, &plan.key(COMMITTED)) {
+            Ok(record) => Ok(Some(record)),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Deletes the objects of jobs, and the inputs if that is due at once.
+fn finish(
+    plan: &Plan,
+    location: &Location,
+    cache: &Cache,
+    record: CommittedRecord,
+    was_committed: bool,
+) -> Result<Committed, PlanError> {
+    let deleted = match record.delete_inputs && record.grace_seconds == 0 {
+        true => delete_inputs(plan, location, cache, &record.outputs)?,
+        false => Vec::new(),
+    };
+    let jobs = location.list(&plan.key("jobs/"), true)?;
+    let keys: Vec<String> = jobs.into_iter().map(|object| object.key).collect();
+    location.delete(&keys, &mut |_| {})?;
+    let CommittedRecord { read, duplicates, outputs, .. } = record;
+    let written = outputs.iter().map(|output| output.totals).fold(Totals::ZERO, Totals::and);
+    Ok(Committed { outputs, read, written, duplicates, deleted, was_committed })
+}
+
+/// Reads the records of all jobs, and checks that their outputs exist.
+fn records(plan: &Plan, location: &Location) -> Result<BTreeMap<String, Record>, PlanError> {
+    let mut records = BTreeMap::new();
+    for job in &plan.jobs {
+        let not_done = || PlanError::NotDone { job: job.id.clone() };
+        let record = Record::read(location, plan, job)?.ok_or_else(not_done)?;
+        let is_last = plan.merge_of(job).is_some_and(|merge| plan.last_jobs(merge).any(|last| last.id == job.id));
+        if is_last && !are_there(location, &record)? {
+            return Err(not_done());
+        }
+        records.insert(job.id.clone(), record);
+    }
+    Ok(records)
+}
+
+/// Checks the balance of each merge and of the plan. Returns the series of all inputs, and the duplicates.
+fn check_balance(plan: &Plan, records: &BTreeMap<String, Record>) -> Result<[Totals; 2], PlanError> {
+    let (mut read, mut duplicates, mut written) = (Totals::ZERO, Totals::ZERO, Totals::ZERO);
+    for merge in &plan.merges {
+        let of_merge = || plan.jobs.iter().filter(|job| job.merge == merge.id);
+        let equal = of_merge().filter_map(|job| records.get(&job.id)).map(|record| record.duplicates);
+        let equal = equal.fold(Totals::ZERO, Totals::and);
+        let last = plan.last_jobs(merge).filter_map(|job| records.get(&job.id)).map(Record::written);
+        let last = last.fold(Totals::ZERO, Totals::and);
+        balance(&format!("merge {}", merge.id), merge.totals, last, equal)?;
+        read = read.and(merge.totals);
+        duplicates = duplicates.and(equal);
+        written = written.and(last);
+    }
+    balance("the plan", read, written, duplicates)?;
+    Ok([read, duplicates])
+}
+
+/// Checks that all inputs are live, or hidden by this plan's outputs if an earlier commit was stopped.
+fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
+    let listing = Listing::read_expecting(location, plan.input_blocks().map(|input| input.key.as_str()))?;
+    let found: BTreeMap<(&str, BlockId), &Listed> =
+        listing.all().into_iter().map(|block| ((block.object.key.as_str(), block.facts.id), block)).collect();
+    let hidden: BTreeMap<&str, Reason> =
+        listing.hidden.iter().map(|hidden| (hidden.block.object.key.as_str(), hidden.reason)).collect();
+    let own: Vec<[u8; 16]> = plan.merges.iter().map(|merge| plan.lineage_job(merge)).collect::<Result<_, _>>()?;
+    for input in plan.input_blocks() {
+        let stale = |reason: &str| PlanError::Stale { object: location.name(&input.key), reason: reason.to_owned() };
+        let block = found.get(&(input.key.as_str(), input.id)).ok_or_else(|| stale("it is gone, or was replaced"))?;
+        if block.object.byte_len != input.bytes || block.facts.header_checksum != input.header_checksum {
+            return Err(stale("it was changed"));
+        }
+        match hidden.get(input.key.as_str()) {
+            None => {}
+            Some(Reason::Merged { job }) if own.contains(job) => {}
+            Some(_) => return Err(stale("another compaction has merged it")),
+        }
+    }
+    Ok(())
+}
+
+/// Copies an output into the location, under its id, and looks at the copy.
+fn publish(location: &Location, output: &OutputBlock) -> Result<OutputBlock, PlanError> {
+    let published = OutputBlock { key: format!("{}{BLOCK_SUFFIX}", output.id), ..output.clone() };
+    if !is_there(location, &published.wanted())? {
+        location.copy(&output.key, &published.key)?;
+        if !is_there(location, &published.wanted())? {
+            let reason = "the copy differs from the output".to_owned();
+            return Err(PlanError::Record { object: location.name(&published.key), reason });
+        }
+    }
+    Ok(published)
+}
+
+impl Plan {
+    /// Returns the id of the job that the outputs of a merge name.
+    fn lineage_job(&self, merge: &Merge) -> Result<[u8; 16], PlanError> {
+        let job = self.last_jobs(merge).next().ok_or_else(|| PlanError::NoJob { job: merge.id.clone() })?;
+        let options = self.compact_options(job)?;
+        Ok(match options.origin {
+            Some(origin) => origin.job.id,
+            None => chronoxide_format::identity::job_id(&merge.parents, &options.describe()),
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! Deletion of inputs that a committed plan replaced.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use chronoxide_reader::BlockId;
+use chronoxide_reader::lineage::Lineage;
+use chronoxide_store::{Cache, Listing, Location};
+
+use super::record::OutputBlock;
+use super::{Plan, PlanError};
+use crate::job::{StillNeeded, in_order};
+
+/// Deletes the inputs of a plan whose outputs are published. Each output is read whole and verified before.
+///
+/// After each deletion the same blocks are live. An input that is changed, or that other blocks still need, is kept
+/// with an error.
+pub(super) fn delete_inputs(
+    plan: &Plan,
+    location: &Location,
+    cache: &Cache,
+    outputs: &[OutputBlock],
+) -> Result<Vec<String>, PlanError> {
+    let listing = Listing::read_expecting(location, outputs.iter().map(|output| output.key.as_str()))?;
+    let blocks: Vec<(PathBuf, Lineage)> =
+        listing.all().into_iter().map(|block| (PathBuf::from(&block.object.key), block.facts.lineage())).collect();
+    let own: BTreeSet<BlockId> = outputs.iter().map(|output| output.id).collect();
+    let there: BTreeSet<BlockId> = blocks.iter().map(|(_, lineage)| lineage.id).collect();
+    let delete: BTreeSet<BlockId> = plan.input_blocks().map(|input| input.id).filter(|id| !own.contains(id)).collect();
+    if delete.is_disjoint(&there) {
+        return Ok(Vec::new());
+    }
+    for output in outputs {
+        cache.prove(location, &output.wanted())?;
+    }
+    let order = in_order(&blocks, &delete).map_err(|StillNeeded { path, .. }| PlanError::Stale {
+        object: location.name(&path.display().to_string()),
+        reason: "it cannot be deleted: other blocks would become live again".to_owned(),
+    })?;
+    let keys: Vec<String> = order.into_iter().map(|path| path.display().to_string()).collect();
+    let mut deleted = Vec::with_capacity(keys.len());
+    location.delete(&keys, &mut |key| deleted.push(key.to_owned()))?;
+    Ok(deleted)
+}

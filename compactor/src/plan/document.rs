@@ -1,0 +1,313 @@
+//! [`Plan`]: the document.
+
+use std::num::NonZeroU32;
+
+use chronoxide_format::identity::{Fingerprint, job_id};
+use chronoxide_planner::Layout;
+use chronoxide_reader::{BlockId, Job};
+use chronoxide_store::{Listed, Wanted, text};
+use serde::{Deserialize, Serialize};
+
+use super::PlanError;
+use crate::{AnnotationPolicy, CompactOptions, Origin, Shards};
+
+/// Version of the document.
+pub(super) const VERSION: u32 = 1;
+
+/// Jobs that compact blocks of a location. Equal blocks and options make equal plans.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Version of the document: 1.
+    pub chronoxide_plan: u32,
+    /// Id, derived from everything else: 32 hexadecimal digits.
+    pub id: String,
+    /// The location: a URL or an absolute path.
+    pub location: String,
+    /// Options of all merges.
+    pub options: PlanOptions,
+    /// Merges. Each replaces some blocks of the location.
+    pub merges: Vec<Merge>,
+    /// Jobs, those of stage 1 first.
+    pub jobs: Vec<PlannedJob>,
+}
+
+/// Options of all merges of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanOptions {
+    /// Layout of the outputs: `factored`, `bitpacked` or `fixedwidth`.
+    pub layout: String,
+    /// True if the outputs are archives.
+    pub archive: bool,
+    /// True if outputs are planned afresh.
+    pub replan: bool,
+    /// Label by which series are spread over shards.
+    pub shard_by: String,
+    /// External labels for inputs that lack them.
+    pub external_labels: Vec<(String, String)>,
+    /// Policy for annotations that differ: `error`, `first` or `drop`.
+    pub annotations: String,
+}
+
+/// A merge: the blocks that it replaces, and the number of blocks that replace them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Merge {
+    /// Name in the plan, such as `m1`.
+    pub id: String,
+    /// Ids of the inputs, in increasing order.
+    #[serde(with = "text::list")]
+    pub parents: Vec<BlockId>,
+    /// Blocks that the inputs hold whole.
+    #[serde(with = "text::list")]
+    pub ancestors: Vec<BlockId>,
+    /// Series and fingerprint of all inputs together.
+    pub totals: Totals,
+    /// Number of outputs.
+    pub outputs: NonZeroU32,
+}
+
+/// A number of series and the sum of their fingerprints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Totals {
+    /// Number of series.
+    pub series: u64,
+    /// Sum of fingerprints.
+    #[serde(with = "text::fingerprint")]
+    pub fingerprint: Fingerprint,
+}
+
+impl Totals {
+    /// No series.
+    pub const ZERO: Self = Self { series: 0, fingerprint: Fingerprint::ZERO };
+
+    /// Returns the sum.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { series: self.series.saturating_add(other.series), fingerprint: self.fingerprint + other.fingerprint }
+    }
+}
+
+/// One job: what a process does with `run`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedJob {
+    /// Name in the plan, such as `m1`, `m1-split-2` or `m1-merge-3`.
+    pub id: String,
+    /// Number of the job in the plan, from 0.
+    pub index: u32,
+    /// 1 or 2. Jobs of stage 2 read outputs of stage 1.
+    pub stage: u32,
+    /// The merge that the job belongs to.
+    pub merge: String,
+    /// Inputs.
+    pub inputs: Vec<JobInput>,
+    /// Keys of the outputs, relative to the plan's folder.
+    pub outputs: Vec<String>,
+    /// Maximum number of series of all outputs together.
+    pub series: u64,
+    /// Bytes of memory that the job needs at most, by an estimate.
+    pub memory: u64,
+}
+
+/// An input of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum JobInput {
+    /// A block of the location.
+    Block(InputBlock),
+    /// An output of another job.
+    Output {
+        /// Name of the job.
+        job: String,
+        /// Number of the output, from 0.
+        output: u32,
+    },
+}
+
+/// A block of the location, as it was when the plan was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputBlock {
+    /// Key, relative to the location.
+    pub key: String,
+    /// Block id.
+    #[serde(with = "text")]
+    pub id: BlockId,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Checksum of the header.
+    pub header_checksum: u32,
+    /// Series and fingerprint.
+    #[serde(flatten)]
+    pub totals: Totals,
+}
+
+impl InputBlock {
+    pub(super) fn from_listed(Listed { object, facts }: &Listed) -> Self {
+        Self {
+            key: object.key.clone(),
+            id: facts.id,
+            bytes: object.byte_len,
+            header_checksum: facts.header_checksum,
+            totals: Totals { series: facts.series, fingerprint: facts.fingerprint },
+        }
+    }
+
+    /// Returns the block as one that is wanted from the location.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { key: &self.key, byte_len: self.bytes, id: self.id, header_checksum: self.header_checksum }
+    }
+}
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// [`PlanError::Document`] if it is not a plan of this version, or its id does not follow from its content.
+    pub fn parse(json: &[u8]) -> Result<Self, PlanError> {
+        let refused = |reason: String| PlanError::Document { reason };
+        #[derive(Deserialize)]
+        struct Begun {
+            chronoxide_plan: u32,
+        }
+        let begun: Begun = serde_json::from_slice(json).map_err(|error| refused(error.to_string()))?;
+        if begun.chronoxide_plan != VERSION {
+            return Err(PlanError::Version { version: begun.chronoxide_plan });
+        }
+        let plan: Self = serde_json::from_slice(json).map_err(|error| refused(error.to_string()))?;
+        if plan.id != plan.derived_id() {
+            return Err(refused("the plan was changed: its id does not match its content".to_owned()));
+        }
+        plan.check_keys()?;
+        Ok(plan)
+    }
+
+    /// Refuses keys that lead out of the location. A plan may come from anywhere.
+    fn check_keys(&self) -> Result<(), PlanError> {
+        let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
+        let refused = |key: &str| Err(PlanError::Document { reason: format!("{key:?} is not a key of the location") });
+        if let Some(input) = self.input_blocks().find(|input| !is_plain(&input.key)) {
+            return refused(&input.key);
+        }
+        for job in &self.jobs {
+            if !is_plain(&job.id) {
+                return refused(&job.id);
+            }
+            for (number, output) in job.outputs.iter().enumerate() {
+                if *output != format!("jobs/{}/{number}.cx", job.id) {
+                    return refused(output);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the plan as JSON, with a line break at the end.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Strings, numbers and lists can always be written.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Returns the id that follows from the content.
+    pub(super) fn derived_id(&self) -> String {
+        let content = Self { id: String::new(), ..self.clone() };
+        format!("{:032x}", u128::from_be_bytes(job_id(&[], &serde_json::to_string(&content).unwrap_or_default())))
+    }
+
+    /// Returns a job by its name.
+    #[must_use]
+    pub fn job(&self, id: &str) -> Option<&PlannedJob> {
+        self.jobs.iter().find(|job| job.id == id)
+    }
+
+    /// Returns the merge of a job.
+    #[must_use]
+    pub fn merge_of(&self, job: &PlannedJob) -> Option<&Merge> {
+        self.merges.iter().find(|merge| merge.id == job.merge)
+    }
+
+    /// Returns the jobs whose outputs are those of a merge, in the order of the outputs.
+    pub fn last_jobs<'a>(&'a self, merge: &'a Merge) -> impl Iterator<Item = &'a PlannedJob> {
+        let of_merge = |job: &&PlannedJob| job.merge == merge.id;
+        let stage = self.jobs.iter().filter(of_merge).map(|job| job.stage).max();
+        self.jobs.iter().filter(of_merge).filter(move |job| Some(job.stage) == stage)
+    }
+
+    /// Returns all input blocks, by job.
+    pub fn input_blocks(&self) -> impl Iterator<Item = &InputBlock> + Clone {
+        self.jobs.iter().flat_map(|job| &job.inputs).filter_map(|input| match input {
+            JobInput::Block(block) => Some(block),
+            JobInput::Output { .. } => None,
+        })
+    }
+
+    /// Returns the options of a job's merge.
+    ///
+    /// # Errors
+    /// [`PlanError::Document`] if an option has an unknown value.
+    pub fn compact_options(&self, job: &PlannedJob) -> Result<CompactOptions, PlanError> {
+        let mut options = self.options.to_compact_options()?;
+        let unknown = || PlanError::Document { reason: format!("job {} has no merge", job.id) };
+        let merge = self.merge_of(job).ok_or_else(unknown)?;
+        let outputs = NonZeroU32::new(job.outputs.len() as u32).ok_or_else(unknown)?;
+        if job.stage == 2 {
+            let of_merge = self.last_jobs(merge).position(|other| other.id == job.id).ok_or_else(unknown)?;
+            let what = format!("{}, {} shards, split and merged", options.describe(), merge.outputs);
+            let number = Job {
+                id: job_id(&merge.parents, &what),
+                output: u32::try_from(of_merge).map_err(|_| unknown())?,
+                output_count: merge.outputs.get(),
+            };
+            let Merge { parents, ancestors, .. } = merge.clone();
+            options.origin = Some(Origin { job: number, parents, ancestors });
+        } else if outputs.get() > 1 {
+            options.shards = Some(Shards { count: outputs, by: self.options.shard_by.clone(), only: None });
+        }
+        Ok(options)
+    }
+}
+
+impl PlanOptions {
+    /// Takes over the options of a merge that a plan can have.
+    #[must_use]
+    pub fn new(options: &CompactOptions, shard_by: &str) -> Self {
+        let annotations = match options.annotations {
+            AnnotationPolicy::MustAgree => "error",
+            AnnotationPolicy::First => "first",
+            AnnotationPolicy::Drop => "drop",
+        };
+        Self {
+            layout: options.layout.name().to_owned(),
+            archive: options.archive,
+            replan: options.replan,
+            shard_by: shard_by.to_owned(),
+            external_labels: options.external_labels.clone(),
+            annotations: annotations.to_owned(),
+        }
+    }
+
+    pub(super) fn to_compact_options(&self) -> Result<CompactOptions, PlanError> {
+        let unknown = |what: &str, value: &str| PlanError::Document { reason: format!("unknown {what} {value:?}") };
+        let layout = Layout::ALL.into_iter().find(|layout| layout.name() == self.layout);
+        Ok(CompactOptions {
+            layout: layout.ok_or_else(|| unknown("layout", &self.layout))?,
+            archive: self.archive,
+            replan: self.replan,
+            external_labels: self.external_labels.clone(),
+            annotations: match self.annotations.as_str() {
+                "error" => AnnotationPolicy::MustAgree,
+                "first" => AnnotationPolicy::First,
+                "drop" => AnnotationPolicy::Drop,
+                other => return Err(unknown("policy for annotations", other)),
+            },
+            ..CompactOptions::default()
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! Errors of plans.
+
+use chronoxide_reader::OpenError;
+use chronoxide_store::StoreError;
+
+use crate::CompactError;
+
+/// Error of a plan or one of its jobs.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The document is not a valid plan.
+    #[error("not a valid plan: {reason}")]
+    Document {
+        /// The reason.
+        reason: String,
+    },
+    /// The plan has another version than this program.
+    #[error("version {version} of plans is not supported")]
+    Version {
+        /// Version of the plan.
+        version: u32,
+    },
+    /// The plan has no such job.
+    #[error("the plan has no job {job}")]
+    NoJob {
+        /// Name or number of the job.
+        job: String,
+    },
+    /// A job that must be done first is not done.
+    #[error("job {job} is not done: run it first")]
+    NotDone {
+        /// Name of the job.
+        job: String,
+    },
+    /// The plan was aborted.
+    #[error("the plan was aborted: make a new one")]
+    Aborted,
+    /// The commit of the plan has begun, so that it cannot be aborted.
+    #[error("the commit of the plan has begun: run `commit` again to finish it")]
+    CommitBegun,
+    /// A block of the location is not as the plan expects it.
+    #[error("{object}: {reason}; make a new plan")]
+    Stale {
+        /// The block.
+        object: String,
+        /// Change.
+        reason: String,
+    },
+    /// The parts of the plan do not add up.
+    #[error("{what}: {series_in} series read, {series_out} written and {duplicates} duplicates; fingerprints {}",
+        if *is_balanced { "equal" } else { "differ" })]
+    Unbalanced {
+        /// The job, the merge, or the plan.
+        what: String,
+        /// Series of all inputs.
+        series_in: u64,
+        /// Series of all outputs.
+        series_out: u64,
+        /// Duplicates.
+        duplicates: u64,
+        /// True if the fingerprints are equal.
+        is_balanced: bool,
+    },
+    /// A record of a job contradicts the plan or the objects.
+    #[error("{object}: {reason}; run the job again")]
+    Record {
+        /// The record or output.
+        object: String,
+        /// The difference.
+        reason: String,
+    },
+    /// A merge needs more memory than a job may have, however it is split.
+    #[error("a job of merge {merge} needs {needed} bytes of memory, more than {limit}")]
+    Memory {
+        /// Name of the merge.
+        merge: String,
+        /// Bytes that the smallest job needs.
+        needed: u64,
+        /// Maximum.
+        limit: u64,
+    },
+    /// The location cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A block cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A file of the job cannot be written.
+    #[error("{path}: cannot write the output")]
+    Write {
+        /// The file.
+        path: String,
+        /// Cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The inputs could not be merged.
+    #[error("{}{}", input.as_ref().map_or_else(String::new, |input| format!("{input}: ")), error.reason())]
+    Compact {
+        /// The input that is the reason, if it is one.
+        input: Option<String>,
+        /// Cause.
+        error: CompactError,
+    },
+}
+
+impl From<CompactError> for PlanError {
+    fn from(source: CompactError) -> Self {
+        Self::Compact { input: None, error: source }
+    }
+}

@@ -1,0 +1,214 @@
+//! [`make`]: from a listing to a plan.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use chronoxide_planner::Layout;
+use chronoxide_reader::BlockId;
+use chronoxide_reader::lineage::{Lineage, ancestors};
+use chronoxide_store::{Facts, Listed, Listing};
+
+use super::document::VERSION;
+use super::estimate::InputMemory;
+use super::{InputBlock, JobInput, Merge, Plan, PlanError, PlanOptions, PlannedJob, Totals};
+use crate::strategy::{Description, StrategyOptions, choose};
+
+/// Maximum number of shards that a merge is split into by itself.
+const MAX_SHARDS: u32 = 1024;
+
+/// How merges are split into jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizing {
+    /// Maximum memory of a job in bytes, by the estimate.
+    pub job_memory: Option<u64>,
+    /// Maximum number of series of a block.
+    pub job_series: Option<u64>,
+    /// Number of shards of each merge.
+    pub shards: Option<NonZeroU32>,
+}
+
+impl Description {
+    /// Describes a listed block.
+    #[must_use]
+    pub fn from_facts(Listed { object, facts }: &Listed) -> Self {
+        Self {
+            file: object.key.clone().into(),
+            id: facts.id,
+            bytes: object.byte_len,
+            series: facts.series,
+            time: facts.time_range(),
+            window: facts.window_range(),
+            external_labels: facts.external_labels.clone(),
+            policy: facts.policy(),
+            unknown_ro_compat: facts.unknown_ro_compat,
+            layout: match (facts.planner_version, facts.is_fixed_width) {
+                (0, true) => Layout::FixedWidth,
+                (0, false) => Layout::BitPacked,
+                _ => Layout::Factored,
+            },
+        }
+    }
+}
+
+/// Makes a plan that merges the live blocks of a listing as a compaction of a folder would. The plan has no jobs if
+/// nothing is due.
+///
+/// # Errors
+/// [`PlanError::Memory`] if a merge cannot be split into jobs that are small enough.
+pub fn make(
+    location: &str,
+    listing: &Listing,
+    options: &PlanOptions,
+    strategy: &StrategyOptions,
+    sizing: &Sizing,
+) -> Result<Plan, PlanError> {
+    let disputed: Vec<[u8; 16]> =
+        listing.incomplete.iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
+    // A merged block would inherit the claim.
+    let is_believed = |block: &&Listed| !block.facts.job.is_some_and(|job| disputed.contains(&job.id));
+    let live: Vec<&Listed> = listing.live.iter().filter(is_believed).collect();
+    let described: Vec<Description> = live
+        .iter()
+        .map(|block| Description::from_facts(block).with_external_labels(&options.external_labels))
+        .collect();
+    let by_id: BTreeMap<BlockId, &Listed> = live.iter().map(|block| (block.facts.id, *block)).collect();
+    let mut plan = Plan {
+        chronoxide_plan: VERSION,
+        id: String::new(),
+        location: location.to_owned(),
+        options: options.clone(),
+        merges: Vec::new(),
+        jobs: Vec::new(),
+    };
+    for (number, group) in (1..).zip(&choose(&described, strategy).groups) {
+        let mut blocks: Vec<&Listed> = group.blocks.iter().filter_map(|block| by_id.get(&block.id).copied()).collect();
+        blocks.sort_by_key(|block| block.facts.id);
+        plan.add(&Splitter { merge: format!("m{number}"), blocks, options, sizing })?;
+    }
+    plan.jobs.sort_by_key(|job| job.stage);
+    for (index, job) in (0..).zip(&mut plan.jobs) {
+        job.index = index;
+    }
+    plan.id = plan.derived_id();
+    Ok(plan)
+}
+
+/// Splits one merge into jobs.
+struct Splitter<'a> {
+    merge: String,
+    /// Inputs, by id.
+    blocks: Vec<&'a Listed>,
+    options: &'a PlanOptions,
+    sizing: &'a Sizing,
+}
+
+impl Splitter<'_> {
+    fn memory(&self, blocks: &[&Listed]) -> InputMemory {
+        let of_block = |block: &&Listed| {
+            let Facts { counts, series, .. } = &block.facts;
+            InputMemory::from_counts(counts, *series, self.options.archive)
+        };
+        blocks.iter().map(of_block).fold(InputMemory::default(), InputMemory::and)
+    }
+
+    fn series(blocks: &[&Listed]) -> u64 {
+        blocks.iter().fold(0, |sum, block| sum.saturating_add(block.facts.series))
+    }
+
+    /// Returns the number of outputs.
+    fn shards(&self) -> Result<NonZeroU32, PlanError> {
+        if let Some(shards) = self.sizing.shards {
+            return Ok(shards);
+        }
+        let of_series = self.sizing.job_series.map_or(1, |most| Self::series(&self.blocks).div_ceil(most.max(1)));
+        let mut shards = u32::try_from(of_series).unwrap_or(u32::MAX).clamp(1, MAX_SHARDS);
+        if let Some(limit) = self.sizing.job_memory {
+            let memory = self.memory(&self.blocks);
+            let is_whole = shards == 1 && memory.job() <= limit;
+            while !is_whole && (shards == 1 || memory.shard(shards) > limit) {
+                if shards == MAX_SHARDS {
+                    let needed = memory.shard(shards);
+                    return Err(PlanError::Memory { merge: self.merge.clone(), needed, limit });
+                }
+                shards = (shards * 2).min(MAX_SHARDS);
+            }
+        }
+        Ok(NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN))
+    }
+
+    /// Cuts the inputs into groups of similar size, as many as there are shards at most. With a limit of memory, there
+    /// are as many as it needs.
+    fn groups(&self, shards: NonZeroU32) -> Result<Vec<Vec<&Listed>>, PlanError> {
+        let total: u64 = self.blocks.iter().map(|block| block.object.byte_len).sum();
+        let mut groups: Vec<(u128, Vec<&Listed>)> = Vec::new();
+        let mut before = 0;
+        for &block in &self.blocks {
+            let middle = before + block.object.byte_len / 2;
+            before += block.object.byte_len;
+            let due = u128::from(middle) * u128::from(shards.get()) / u128::from(total.max(1));
+            let fits = |group: &[&Listed]| {
+                let with: Vec<&Listed> = group.iter().copied().chain([block]).collect();
+                self.sizing.job_memory.is_none_or(|limit| self.memory(&with).job() <= limit)
+            };
+            match groups.last_mut() {
+                Some((of_group, group)) if *of_group == due && fits(group) => group.push(block),
+                _ => groups.push((due, vec![block])),
+            }
+        }
+        let groups: Vec<Vec<&Listed>> = groups.into_iter().map(|(_, group)| group).collect();
+        let largest = groups.iter().map(|group| self.memory(group).job()).max().unwrap_or(0);
+        match self.sizing.job_memory {
+            Some(limit) if largest > limit => {
+                Err(PlanError::Memory { merge: self.merge.clone(), needed: largest, limit })
+            }
+            _ => Ok(groups),
+        }
+    }
+}
+
+impl Plan {
+    /// Adds a merge and its jobs.
+    fn add(&mut self, splitter: &Splitter<'_>) -> Result<(), PlanError> {
+        let Splitter { merge, blocks, .. } = splitter;
+        let shards = splitter.shards()?;
+        let groups = splitter.groups(shards)?;
+        let lineages: Vec<Lineage> = blocks.iter().map(|block| block.facts.lineage()).collect();
+        let totals = blocks.iter().map(|block| InputBlock::from_listed(block).totals);
+        self.merges.push(Merge {
+            id: merge.clone(),
+            parents: lineages.iter().map(|lineage| lineage.id).collect(),
+            ancestors: ancestors(&lineages).into_iter().collect(),
+            totals: totals.fold(Totals::ZERO, Totals::and),
+            outputs: shards,
+        });
+        let job = |id: String, stage, inputs, outputs: u32, series, memory| PlannedJob {
+            outputs: (0..outputs).map(|output| format!("jobs/{id}/{output}.cx")).collect(),
+            id,
+            index: 0,
+            stage,
+            merge: merge.clone(),
+            inputs,
+            series,
+            memory,
+        };
+        let read =
+            |group: &[&Listed]| group.iter().map(|block| JobInput::Block(InputBlock::from_listed(block))).collect();
+        if let [group] = &groups[..] {
+            let (series, memory) = (Splitter::series(group), splitter.memory(group).job());
+            self.jobs.push(job(merge.clone(), 1, read(group), shards.get(), series, memory));
+            return Ok(());
+        }
+        let splits: Vec<String> = (1..=groups.len()).map(|number| format!("{merge}-split-{number}")).collect();
+        for (id, group) in splits.iter().zip(&groups) {
+            let (series, memory) = (Splitter::series(group), splitter.memory(group).job());
+            self.jobs.push(job(id.clone(), 1, read(group), shards.get(), series, memory));
+        }
+        let memory = splitter.memory(blocks).shard(shards.get());
+        for output in 0..shards.get() {
+            let inputs = splits.iter().map(|split| JobInput::Output { job: split.clone(), output }).collect();
+            let series = Splitter::series(blocks);
+            self.jobs.push(job(format!("{merge}-merge-{}", output + 1), 2, inputs, 1, series, memory));
+        }
+        Ok(())
+    }
+}

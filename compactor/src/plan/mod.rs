@@ -1,0 +1,60 @@
+//! Plans: compactions as jobs that any number of machines can run, in any order, more than once.
+//!
+//! A plan is made from the listing of a [location](chronoxide_store::Location), and says everything that its jobs need
+//! to know. A job reads its inputs, merges them, and creates its outputs in the plan's own folder below the location,
+//! where no reader looks. Outputs follow from inputs and options alone, so that a job which runs twice, or on two
+//! machines at once, creates the same bytes; creating an object that exists is a success if the bytes are equal. When
+//! every job is done, [`commit`] checks the balance of series and fingerprints over the whole plan, and copies the
+//! outputs of the last stage into the location. Until then readers see nothing; from then on blocks name their origin
+//! ([`lineage`](chronoxide_reader::lineage)), so that readers see each series once at any time.
+//!
+//! A merge that is too large for one job is *split and merged*: each job of stage 1 merges some of the inputs into as
+//! many shards as there are jobs of stage 2. Each of these merges one shard. Outputs of stage 2 name the inputs of the
+//! whole merge as their parents, as the outputs of one sharded job do.
+//!
+//! ```text
+//! location/                          blocks; readers look only here
+//!   chronoxide-plans/<plan>/plan.json
+//!   chronoxide-plans/<plan>/jobs/<job>/<number>.cx     outputs
+//!   chronoxide-plans/<plan>/jobs/<job>/done.json       a job that is done, with its balance
+//!   chronoxide-plans/<plan>/commit.json                the commit has begun
+//!   chronoxide-plans/<plan>/committed.json             all outputs are published
+//!   chronoxide-plans/<plan>/abort.json                 the plan was given up
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | `document` | [`Plan`]: jobs with inputs, outputs, options and memory, as JSON (`spec/plan.schema.json`) |
+//! | `make` | [`make`]: from a listing to a plan |
+//! | `estimate` | memory of a job, from the catalogues of its inputs |
+//! | `staging` | keys of a plan's objects |
+//! | `record` | [`Record`]: inputs, outputs and balance of a finished job |
+//! | `run` | [`run`]: one job |
+//! | `status` | [`status`]: the state of each job |
+//! | `commit` | [`commit`]: checks and publishes |
+//! | `delete` | deletion of inputs that a committed plan replaced |
+//! | `clean` | [`abort`], [`clean`] and [`forget`]: remove what plans left behind |
+//! | `error` | errors |
+
+mod clean;
+mod commit;
+mod delete;
+mod document;
+mod error;
+mod estimate;
+mod make;
+mod record;
+mod run;
+mod staging;
+mod status;
+
+pub use clean::{Cleaned, abort, clean, forget, revive};
+pub use commit::{CommitOptions, Committed, commit};
+pub use document::{InputBlock, JobInput, Merge, Plan, PlanOptions, PlannedJob, Totals};
+pub use error::PlanError;
+pub use estimate::memory_of;
+pub use make::{Sizing, make};
+pub use record::{OutputBlock, Record};
+pub use run::{JobRun, Workplace, run};
+pub use staging::PLANS_PREFIX;
+pub use status::{JobState, PlanState, Status, status};

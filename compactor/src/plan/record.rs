@@ -1,0 +1,102 @@
+//! [`Record`]: inputs, outputs and balance of a finished job.
+
+use chronoxide_reader::BlockId;
+use chronoxide_store::{Location, Wanted, read_document, text};
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, PlanError, PlannedJob, Totals};
+
+/// Inputs, outputs and balance of a finished job. Follows from the plan alone, so that two runs of a job write equal
+/// records.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Id of the plan.
+    pub plan: String,
+    /// Name of the job.
+    pub job: String,
+    /// Ids of the inputs, in the order of the plan.
+    #[serde(with = "text::list")]
+    pub inputs: Vec<BlockId>,
+    /// Series of all inputs.
+    pub read: Totals,
+    /// Series that are equal to another one.
+    pub duplicates: Totals,
+    /// Outputs, in order.
+    pub outputs: Vec<OutputBlock>,
+}
+
+/// An output of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputBlock {
+    /// Key relative to the location.
+    pub key: String,
+    /// Block id.
+    #[serde(with = "text")]
+    pub id: BlockId,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Checksum of the header.
+    pub header_checksum: u32,
+    /// Series and fingerprint.
+    #[serde(flatten)]
+    pub totals: Totals,
+}
+
+impl OutputBlock {
+    /// Returns the block as one that is wanted from the location.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { key: &self.key, byte_len: self.bytes, id: self.id, header_checksum: self.header_checksum }
+    }
+}
+
+impl Record {
+    /// Reads the record of a job. Returns `None` if the job is not done.
+    ///
+    /// # Errors
+    /// The record cannot be read, belongs to another job, or does not balance.
+    pub fn read(location: &Location, plan: &Plan, job: &PlannedJob) -> Result<Option<Self>, PlanError> {
+        let key = plan.record_key(job);
+        let refused = |reason: String| PlanError::Record { object: location.name(&key), reason };
+        let record: Self = match read_document(location, &key) {
+            Ok(record) => record,
+            Err(error) if error.is_missing() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        if record.plan != plan.id || record.job != job.id || record.outputs.len() != job.outputs.len() {
+            return Err(refused("it is the record of another job".to_owned()));
+        }
+        record.balance()?;
+        Ok(Some(record))
+    }
+
+    /// Returns the series of all outputs.
+    #[must_use]
+    pub fn written(&self) -> Totals {
+        self.outputs.iter().map(|output| output.totals).fold(Totals::ZERO, Totals::and)
+    }
+
+    /// Checks that series and fingerprints of the inputs equal those of outputs and duplicates together.
+    ///
+    /// # Errors
+    /// [`PlanError::Unbalanced`].
+    pub fn balance(&self) -> Result<(), PlanError> {
+        balance(&format!("job {}", self.job), self.read, self.written(), self.duplicates)
+    }
+}
+
+/// Checks that what was read equals what was written and what was equal.
+pub(super) fn balance(what: &str, read: Totals, written: Totals, duplicates: Totals) -> Result<(), PlanError> {
+    if read == written.and(duplicates) {
+        return Ok(());
+    }
+    Err(PlanError::Unbalanced {
+        what: what.to_owned(),
+        series_in: read.series,
+        series_out: written.series,
+        duplicates: duplicates.series,
+        is_balanced: read.fingerprint == written.and(duplicates).fingerprint,
+    })
+}

@@ -1,0 +1,260 @@
+//! [`run`]: one job of a plan.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use chronoxide_format::identity::Fingerprint;
+use chronoxide_format::view::BlockView;
+use chronoxide_publish::{Disk, Existing, PublishError, Spool, publish};
+use chronoxide_reader::{Block, BlockId, OpenError};
+use chronoxide_store::{Cache, Created, Location, SparseBlock, StoreError, Wanted};
+
+use super::record::{OutputBlock, Record};
+use super::staging::{ABORT, COMMITTED, document};
+use super::{JobInput, Plan, PlanError, PlannedJob, Totals};
+use crate::{CompactError, Compaction, Draft, Observer, SCRATCH_MEMORY, verify};
+
+/// Location, cache and limits of a job.
+pub struct Workplace<'a> {
+    /// The plan's location.
+    pub location: &'a Location,
+    /// Folder for fetched inputs and for outputs until they are uploaded.
+    pub cache: &'a Cache,
+    /// Maps a block whose checksums need not be checked.
+    pub map: &'a (dyn Fn(&Path) -> Result<Block, OpenError> + Sync),
+    /// Limit of memory in bytes.
+    pub memory_limit: Option<usize>,
+    /// Receives progress, and can cancel.
+    pub observer: &'a dyn Observer,
+}
+
+impl fmt::Debug for Workplace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workplace")
+            .field("location", &self.location)
+            .field("cache", &self.cache)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Result of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRun {
+    /// Inputs, outputs and balance of the job. `None` if the plan is committed, which deletes records.
+    pub record: Option<Record>,
+    /// True if it had been done before, so that nothing was merged.
+    pub was_done: bool,
+}
+
+/// An input whose file is on this machine.
+struct Fetched {
+    path: PathBuf,
+    id: BlockId,
+    totals: Totals,
+    name: String,
+}
+
+/// Runs one job, unless its record and outputs exist. May be called again, and by several machines at once.
+///
+/// # Errors
+/// See [`PlanError`]. After an error the job can be run again.
+pub fn run(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<JobRun, PlanError> {
+    let location = place.location;
+    if location.find(&plan.key(ABORT))?.is_some() {
+        return Err(PlanError::Aborted);
+    }
+    if location.find(&plan.key(COMMITTED))?.is_some() {
+        return Ok(JobRun { record: None, was_done: true });
+    }
+    if let Some(record) = Record::read(location, plan, job)? {
+        if are_there(location, &record)? {
+            return Ok(JobRun { record: Some(record), was_done: true });
+        }
+        location.delete(&[plan.record_key(job)], &mut |_| {})?;
+    }
+    let inputs = fetch(plan, job, place)?;
+    // So that the objects of a plan are explained, also when its document is lost.
+    location.create_bytes(&plan.document_key(), plan.to_json().as_bytes())?;
+    let record = merge(plan, job, place, &inputs)?;
+    location.create_bytes(&plan.record_key(job), &document(&record))?;
+    Ok(JobRun { record: Some(record), was_done: false })
+}
+
+/// Returns true if the outputs of a record exist, as far as their header and meta section say.
+pub(super) fn are_there(location: &Location, record: &Record) -> Result<bool, PlanError> {
+    for output in &record.outputs {
+        if !is_there(location, &output.wanted())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns true if a block exists under its key: two ranged reads.
+pub(super) fn is_there(location: &Location, wanted: &Wanted<'_>) -> Result<bool, PlanError> {
+    let Some(object) = location.find(wanted.key)? else { return Ok(false) };
+    if object.byte_len != wanted.byte_len {
+        return Ok(false);
+    }
+    let facts =
+        SparseBlock::open(location, &object).and_then(|mut block| block.query(chronoxide_store::Facts::from_view));
+    match facts {
+        Ok(facts) => Ok(facts.id == wanted.id && facts.header_checksum == wanted.header_checksum),
+        Err(StoreError::Block { .. } | StoreError::Missing { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Brings all inputs to this machine.
+fn fetch(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<Vec<Fetched>, PlanError> {
+    let mut fetched = Vec::with_capacity(job.inputs.len());
+    for input in &job.inputs {
+        let of_job;
+        let (wanted, totals) = match input {
+            JobInput::Block(block) => (block.wanted(), block.totals),
+            JobInput::Output { job, output } => {
+                let other = plan.job(job).ok_or_else(|| PlanError::NoJob { job: job.clone() })?;
+                let record = Record::read(place.location, plan, other)?;
+                let record = record.ok_or_else(|| PlanError::NotDone { job: job.clone() })?;
+                let missing = || PlanError::NoJob { job: format!("{job}, output {output}") };
+                of_job = record.outputs.into_iter().nth(*output as usize).ok_or_else(missing)?;
+                (of_job.wanted(), of_job.totals)
+            }
+        };
+        let path = place.cache.fetch(place.location, &wanted).map_err(|error| match (error, input) {
+            (StoreError::Missing { object }, JobInput::Block(_)) => {
+                PlanError::Stale { object, reason: "it is gone".to_owned() }
+            }
+            (error, _) => error.into(),
+        })?;
+        fetched.push(Fetched { path, id: wanted.id, totals, name: place.location.name(wanted.key) });
+    }
+    Ok(fetched)
+}
+
+fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, inputs: &[Fetched]) -> Result<Record, PlanError> {
+    let options = crate::CompactOptions { memory_limit: place.memory_limit, ..plan.compact_options(job)? };
+    let blocks = inputs.iter().map(|input| (place.map)(&input.path)).collect::<Result<Vec<Block>, OpenError>>()?;
+    let located = |source| located(inputs, source);
+    {
+        let packed: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
+        Compaction::new(&packed, &options).check_memory().map_err(located)?;
+    }
+    for (input, block) in blocks.iter().enumerate() {
+        block.unpack().map_err(|source| located(CompactError::Input { input, source }))?;
+    }
+    let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
+    for (view, input) in views.iter().zip(inputs) {
+        expect_totals(view, input)?;
+    }
+    let compaction = Compaction { observer: place.observer, ..Compaction::new(&views, &options) };
+    let mut outputs = Vec::with_capacity(job.outputs.len());
+    let mut spool = Spool::new(&Disk, place.cache.folder(), SCRATCH_MEMORY);
+    let merged = compaction.merge_to_drafts(&mut spool, |number, draft| {
+        let missing = || PlanError::Document { reason: format!("job {} has too few outputs", job.id) };
+        let key = plan.key(job.outputs.get(number as usize).ok_or_else(missing)?);
+        outputs.push(write(place, key, draft)?);
+        Ok::<(), PlanError>(())
+    });
+    let closed = spool.close();
+    let summary = merged.map_err(|error| match error {
+        PlanError::Compact { error, .. } => located(error),
+        error => error,
+    })?;
+    closed.map_err(|error| located(error.into()))?;
+    let record = Record {
+        plan: plan.id.clone(),
+        job: job.id.clone(),
+        inputs: inputs.iter().map(|input| input.id).collect(),
+        read: inputs.iter().map(|input| input.totals).fold(Totals::ZERO, Totals::and),
+        duplicates: Totals { series: summary.duplicates, fingerprint: summary.duplicates_sum },
+        outputs,
+    };
+    record.balance()?;
+    Ok(record)
+}
+
+/// Names the input in an error of a merge.
+fn located(inputs: &[Fetched], source: CompactError) -> PlanError {
+    let input = match &source {
+        CompactError::Input { input, .. }
+        | CompactError::UnknownFeatures { input, .. }
+        | CompactError::Differs { input, .. } => inputs.get(*input).map(|input| input.name.clone()),
+        _ => None,
+    };
+    PlanError::Compact { input, error: source }
+}
+
+/// Refuses an input whose meta section states another number of series or another fingerprint than the plan.
+fn expect_totals(view: &BlockView<'_>, input: &Fetched) -> Result<(), PlanError> {
+    let stated = view.meta().ok().and_then(|meta| {
+        Some(Totals { series: meta.series_count(), fingerprint: Fingerprint::from_parts(meta.fingerprint())? })
+    });
+    if stated == Some(input.totals) {
+        return Ok(());
+    }
+    let reason = "its series are not those that the plan states".to_owned();
+    Err(PlanError::Stale { object: input.name.clone(), reason })
+}
+
+/// Writes an output to a file of this machine, verifies it, and creates the object.
+fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<OutputBlock, PlanError> {
+    let id = draft.block_id();
+    let totals = Totals { series: draft.series_count(), fingerprint: draft.fingerprint() };
+    let bytes = draft.byte_len();
+    // The location itself, if it is a folder: the file need not be copied then.
+    let own = place.location.path(&key);
+    let scratch = place.cache.scratch(id);
+    let path = own.as_deref().unwrap_or(&scratch);
+    let failed = |source: Box<dyn std::error::Error + Send + Sync>| PlanError::Write {
+        path: path.display().to_string(),
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        chronoxide_publish::make_folder(&Disk, folder).map_err(|error| failed(error.into()))?;
+    }
+    let existing = if own.is_some() { Existing::Refuse } else { Existing::Replace };
+    let mut header_checksum = None;
+    let mut check = |path: &Path| -> Result<(), Unfit> {
+        let block = (place.map)(path)?;
+        block.unpack().map_err(|source| Unfit::Damaged { source })?;
+        verify(&block.view()).map_err(|source| Unfit::Damaged { source })?;
+        if block.view().block_id() != id || block.bytes().len() as u64 != bytes {
+            return Err(Unfit::Other);
+        }
+        header_checksum = Some(chronoxide_store::header_checksum(block.bytes()));
+        Ok(())
+    };
+    let published =
+        publish(&Disk, path, existing, |mut out| draft.write_to(&mut out), |candidate| check(candidate.path()));
+    match published {
+        Ok(_) => {}
+        Err(PublishError::Exists { .. }) => match check(path) {
+            Ok(()) => {}
+            Err(Unfit::Open(error)) => return Err(error.into()),
+            Err(_) => return Err(StoreError::Occupied { object: place.location.name(&key) }.into()),
+        },
+        Err(error) => return Err(failed(error.into())),
+    }
+    let header_checksum = header_checksum.ok_or_else(|| failed("the output was not verified".into()))?;
+    let output = OutputBlock { key, id, bytes, header_checksum, totals };
+    if own.is_none() {
+        let created = place.location.create(&output.key, &scratch);
+        // Jobs of the next stage may run on this machine.
+        let adopted = place.cache.adopt(&scratch, &output.wanted());
+        let _: Created = created?;
+        adopted?;
+    }
+    Ok(output)
+}
+
+/// Reason why a written output is refused.
+#[derive(Debug, thiserror::Error)]
+enum Unfit {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("the written block is damaged")]
+    Damaged { source: chronoxide_format::Error },
+    #[error("the file is another block")]
+    Other,
+}

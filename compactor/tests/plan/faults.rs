@@ -1,0 +1,159 @@
+//! Plans over an object store whose requests fail: at each place, at random, and with workers that die.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use chronoxide_compactor::plan::{Plan, PlanError, Sizing, clean};
+use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, every, nth, random};
+use chronoxide_store::Location;
+use chronoxide_testdata::random::Random;
+
+use crate::scene::Scene;
+
+/// An object server, a proxy before it, and a scene whose location is behind the proxy.
+struct Stage {
+    proxy: Proxy,
+    scene: Scene,
+    _server: Server,
+}
+
+impl Stage {
+    fn new(blocks: usize, seed: u64) -> Self {
+        let server = Server::s3s().unwrap();
+        let proxy = Proxy::start(server.endpoint()).unwrap();
+        let scene = Scene::fill(open(&proxy), crate::support::empty_folder(), blocks, &mut Random::new(seed));
+        Self { proxy, scene, _server: server }
+    }
+
+    fn plan(&self) -> Plan {
+        self.scene.plan(&Sizing { shards: NonZeroU32::new(2), ..Sizing::default() }).unwrap()
+    }
+
+    /// Runs all jobs and the commit until they succeed. `attempt` numbers the attempts, for messages.
+    fn finish(&self, plan: &Plan, what: &str) {
+        for job in &plan.jobs {
+            self.scene.run(plan, job).unwrap_or_else(|error| panic!("{what}: {}: {error}", job.id));
+        }
+        let committed = self.scene.commit(plan, true).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(committed.read.series, committed.written.series + committed.duplicates.series, "{what}");
+    }
+
+    /// Checks what readers see, and that `clean` leaves nothing but blocks.
+    fn check(&self, plan: &Plan, what: &str) {
+        self.proxy.calm();
+        self.scene.assert_seen(what);
+        clean(&self.scene.location, &self.scene.cache, i64::MAX, 0).unwrap();
+        self.scene.assert_seen(what);
+        let keys: BTreeSet<String> = self.scene.keys().into_iter().collect();
+        let inputs: BTreeSet<String> = plan.input_blocks().map(|input| input.key.clone()).collect();
+        assert!(keys.is_disjoint(&inputs), "{what}: inputs are deleted");
+        assert!(keys.iter().all(|key| !key.contains('/')), "{what}: {keys:?}");
+    }
+}
+
+fn open(proxy: &Proxy) -> Location {
+    Location::open_with(&format!("s3://{BUCKET}/fleet/"), &Server::settings(proxy.endpoint())).unwrap()
+}
+
+const FAULTS: [Fault; 8] = [
+    Fault::Status(500),
+    Fault::SlowDown,
+    Fault::Refuse,
+    Fault::LoseAnswer,
+    Fault::CutBody(100),
+    Fault::TruncateBody(100),
+    Fault::StaleList,
+    Fault::FlipByte(700),
+];
+
+/// The plan succeeds at its first try with each fault at every n-th request, for many n.
+#[test]
+fn faults_at_every_nth_request_are_survived() {
+    for (number, fault) in FAULTS.into_iter().enumerate() {
+        // An object is found, then read: with an even number, each reading of a record would be damaged.
+        let numbers = if matches!(fault, Fault::FlipByte(_)) { [3, 5] } else { [2, 5] };
+        for n in numbers {
+            let what = format!("{fault:?} at every {n}th request");
+            let stage = Stage::new(6, number as u64);
+            let plan = stage.plan();
+            stage.proxy.inject(every(n, fault));
+            stage.finish(&plan, &what);
+            stage.check(&plan, &what);
+        }
+    }
+}
+
+/// A worker dies at each request of a plan: all its later requests fail. Another one finishes the plan.
+#[test]
+fn a_death_at_each_request_loses_nothing() {
+    let whole = Stage::new(5, 3);
+    let plan = whole.plan();
+    whole.proxy.forget();
+    whole.finish(&plan, "without faults");
+    let requests = whole.proxy.take_requests().len() as u64;
+    assert!(requests > 50, "{requests}");
+    for at in (0..requests).step_by(3) {
+        let what = format!("death at request {at} of {requests}");
+        let stage = Stage::new(5, 3);
+        let plan = stage.plan();
+        // A fault that is never tried again stands for death.
+        stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));
+        let died = plan.jobs.iter().try_for_each(|job| stage.scene.run(&plan, job).map(|_| ()));
+        let died = died.and_then(|()| stage.scene.commit(&plan, true).map(|_| ()));
+        assert!(died.is_err(), "{what}");
+        stage.proxy.calm();
+        stage.scene.assert_seen(&what);
+        stage.finish(&plan, &what);
+        stage.check(&plan, &what);
+    }
+}
+
+/// Two workers run every job at once, through a store that fails at random, with a cache that is lost now and then.
+#[test]
+fn two_workers_at_once_and_random_faults() {
+    for seed in 0..12 {
+        let stage = Stage::new(6, seed);
+        let plan = stage.plan();
+        stage.proxy.inject(random(seed, 8, FAULTS.to_vec()));
+        let work = |worker: u64| {
+            let location = open(&stage.proxy);
+            for job in &plan.jobs {
+                if (seed + worker + u64::from(job.index)).is_multiple_of(5) {
+                    for file in std::fs::read_dir(stage.scene.cache.folder()).unwrap().flatten() {
+                        let is_block = file.path().extension().is_some_and(|extension| extension == "cx");
+                        let _ = if is_block { std::fs::remove_file(file.path()) } else { Ok(()) };
+                    }
+                }
+                while let Err(error) = stage.scene.run_at(&location, &plan, job) {
+                    let may_pass = matches!(
+                        error,
+                        PlanError::NotDone { .. } | PlanError::Store(_) | PlanError::Open(_) | PlanError::Write { .. }
+                    );
+                    assert!(may_pass, "seed {seed}, worker {worker}, {}: {error}", job.id);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| work(0));
+            scope.spawn(|| work(1));
+        });
+        let what = format!("seed {seed}");
+        stage.finish(&plan, &what);
+        stage.check(&plan, &what);
+    }
+}
+
+#[test]
+fn a_death_during_one_fault_is_the_same_as_none_for_the_bytes() {
+    let expected = Stage::new(6, 5);
+    let plan = expected.plan();
+    expected.finish(&plan, "without faults");
+    let outputs =
+        |stage: &Stage| -> Vec<String> { stage.scene.keys().into_iter().filter(|key| !key.contains('/')).collect() };
+    let stage = Stage::new(6, 5);
+    let same = stage.plan();
+    assert_eq!(same.id, plan.id);
+    stage.proxy.inject(nth(40, Fault::LoseAnswer));
+    stage.finish(&same, "with a fault");
+    assert_eq!(outputs(&stage), outputs(&expected), "ids follow from content");
+}

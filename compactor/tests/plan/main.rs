@@ -1,0 +1,8 @@
+//! Plans: jobs that run in any order, twice, or after a fault, and what readers see meanwhile.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod faults;
+mod scene;
+mod whole;

@@ -1,0 +1,106 @@
+//! A location with random blocks, and what its readers must see.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use chronoxide_compactor::plan::{
+    CommitOptions, Committed, JobRun, Plan, PlanError, PlanOptions, PlannedJob, Sizing, Workplace, commit, make, run,
+};
+use chronoxide_compactor::strategy::StrategyOptions;
+use chronoxide_compactor::{CompactOptions, NoObserver};
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::TimeRange;
+use chronoxide_format::write::BlockMeta;
+use chronoxide_planner::Layout;
+use chronoxide_reader::{Block, Checks};
+use chronoxide_store::{Cache, Listing, Location};
+use chronoxide_testdata::plan::{Labelset, Plan as BlockPlan, build};
+use chronoxide_testdata::random::{Random, random_plan, random_series};
+
+use crate::support::series;
+
+const HOUR: i64 = 3_600_000_000_000;
+
+/// A location, a cache, and the series that readers must find.
+pub struct Scene {
+    pub location: Location,
+    pub cache: Cache,
+    pub expected: BTreeSet<Labelset>,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    /// Fills a folder of this machine with hourly blocks.
+    pub fn local(blocks: usize, random: &mut Random) -> Self {
+        let folder = crate::support::empty_folder();
+        let path = folder.path().join("blocks");
+        std::fs::create_dir(&path).unwrap();
+        let location = Location::open(&path.display().to_string()).unwrap();
+        Self::fill(location, folder, blocks, random)
+    }
+
+    /// Fills a location with hourly blocks. `folder` has room for the cache.
+    pub fn fill(location: Location, folder: tempfile::TempDir, blocks: usize, random: &mut Random) -> Self {
+        let cache = Cache::open(folder.path().join("cache"), 1 << 30).unwrap();
+        let common = random_series(20, random);
+        let mut expected = BTreeSet::new();
+        for number in 0..blocks {
+            let mut series = random_series(random.below(30), random);
+            series.extend(common.iter().filter(|_| random.percent(60)).cloned());
+            let plan = if random.percent(30) { BlockPlan::default() } else { random_plan(&series, random) };
+            let start = number as i64 * HOUR;
+            let time = Some(TimeRange { start, end: start + HOUR });
+            let meta = BlockMeta { time, window: time, ..BlockMeta::default() };
+            let bytes = build(&series, &plan, RowForm::BitPacked, &meta).unwrap();
+            location.create_bytes(&format!("{number:04}.cx"), &bytes).unwrap();
+            expected.extend(series);
+        }
+        Self { location, cache, expected, _folder: folder }
+    }
+
+    pub fn plan(&self, sizing: &Sizing) -> Result<Plan, PlanError> {
+        let listing = Listing::read(&self.location)?;
+        let options = CompactOptions { layout: Layout::Factored, ..CompactOptions::default() };
+        let strategy = StrategyOptions { ranges: "4h,12h".parse().unwrap(), ..StrategyOptions::default() };
+        make(self.location.text(), &listing, &PlanOptions::new(&options, "__name__"), &strategy, sizing)
+    }
+
+    pub fn run(&self, plan: &Plan, job: &PlannedJob) -> Result<JobRun, PlanError> {
+        self.run_at(&self.location, plan, job)
+    }
+
+    /// Runs a job by another way to the same location.
+    pub fn run_at(&self, location: &Location, plan: &Plan, job: &PlannedJob) -> Result<JobRun, PlanError> {
+        let map = |path: &Path| Block::read(path, Checks::Never);
+        let place = Workplace { location, cache: &self.cache, map: &map, memory_limit: None, observer: &NoObserver };
+        run(plan, job, &place)
+    }
+
+    pub fn commit(&self, plan: &Plan, delete_inputs: bool) -> Result<Committed, PlanError> {
+        commit(plan, &self.location, &self.cache, CommitOptions { delete_inputs, grace_seconds: 0 })
+    }
+
+    /// Returns the series of the live blocks, each as often as a live block has it.
+    pub fn seen(&self) -> Vec<Labelset> {
+        let listing = Listing::read(&self.location).unwrap();
+        assert!(listing.unreadable.is_empty(), "{:?}", listing.unreadable);
+        let mut seen = Vec::new();
+        for block in &listing.live {
+            let bytes = self.location.read(&block.object.key).unwrap();
+            seen.extend(series(&bytes));
+        }
+        seen
+    }
+
+    /// Checks that readers find all series, and that series are in several live blocks only if `inputs_may_overlap`.
+    #[track_caller]
+    pub fn assert_seen(&self, what: &str) {
+        let seen: BTreeSet<Labelset> = self.seen().into_iter().collect();
+        assert_eq!(seen, self.expected, "{what}");
+    }
+
+    /// Returns the keys of all objects.
+    pub fn keys(&self) -> Vec<String> {
+        self.location.list("", true).unwrap().into_iter().map(|object| object.key).collect()
+    }
+}

@@ -1,0 +1,231 @@
+//! Whole plans on a folder.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use chronoxide_compactor::plan::{
+    JobInput, JobState, Plan, PlanError, PlanState, Sizing, abort, clean, revive, status,
+};
+use chronoxide_format::identity::job_id;
+use chronoxide_store::{Listing, Manifest};
+use chronoxide_testdata::random::Random;
+use proptest::prelude::*;
+
+use crate::scene::Scene;
+
+fn shards(count: u32) -> Sizing {
+    Sizing { shards: NonZeroU32::new(count), ..Sizing::default() }
+}
+
+/// Runs the jobs in a random order, some of them twice; jobs of stage 2 that come too early are refused.
+fn run_all(scene: &Scene, plan: &Plan, random: &mut Random) {
+    let mut left: Vec<_> = plan.jobs.iter().collect();
+    while !left.is_empty() {
+        random.shuffle(&mut left);
+        left.retain(|job| match scene.run(plan, job) {
+            Ok(done) => {
+                assert!(!done.was_done, "{} ran once", job.id);
+                if random.percent(50) {
+                    let again = scene.run(plan, job).unwrap();
+                    assert!(again.was_done);
+                    assert_eq!(again.record, done.record);
+                }
+                false
+            }
+            Err(PlanError::NotDone { .. }) => {
+                assert_eq!(job.stage, 2);
+                true
+            }
+            Err(error) => panic!("{error}"),
+        });
+        scene.assert_seen("before the commit");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn readers_see_every_series_and_outputs_replace_inputs(seed: u64, blocks in 2_usize..16, count in 1_u32..5, deletes: bool) {
+        let random = &mut Random::new(seed);
+        let scene = Scene::local(blocks, random);
+        let before: BTreeSet<String> = scene.keys().into_iter().collect();
+        let plan = scene.plan(&shards(count)).unwrap();
+        prop_assert_eq!(&plan, &scene.plan(&shards(count)).unwrap(), "equal blocks make equal plans");
+        prop_assert_eq!(&Plan::parse(plan.to_json().as_bytes()).unwrap(), &plan);
+        run_all(&scene, &plan, random);
+        let inputs: BTreeSet<String> = plan.input_blocks().map(|input| input.key.clone()).collect();
+        prop_assert!(inputs.is_subset(&before));
+        prop_assert_eq!(status(&plan, &scene.location).unwrap().plan, PlanState::Ready);
+
+        let committed = scene.commit(&plan, deletes).unwrap();
+        prop_assert_eq!(committed.read.series, committed.written.series + committed.duplicates.series);
+        scene.assert_seen("after the commit");
+        let listing = Listing::read(&scene.location).unwrap();
+        let live: BTreeSet<String> = listing.live.iter().map(|block| block.object.key.clone()).collect();
+        let outputs: BTreeSet<String> = committed.outputs.iter().map(|output| output.key.clone()).collect();
+        let expected: BTreeSet<String> = before.difference(&inputs).chain(&outputs).cloned().collect();
+        prop_assert_eq!(live, expected, "outputs replace the inputs");
+        let there: BTreeSet<String> = scene.keys().into_iter().collect();
+        prop_assert_eq!(inputs.is_disjoint(&there), deletes || inputs.is_empty());
+
+        let again = scene.commit(&plan, deletes).unwrap();
+        prop_assert!(again.was_committed);
+        prop_assert_eq!(again.outputs, committed.outputs);
+        for job in &plan.jobs {
+            let late = scene.run(&plan, job).unwrap();
+            prop_assert_eq!((late.record, late.was_done), (None, true));
+        }
+        clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        prop_assert!(scene.keys().iter().all(|key| !key.contains('/')), "{:?}", scene.keys());
+        scene.assert_seen("after clean");
+    }
+
+    #[test]
+    fn an_aborted_plan_leaves_nothing(seed: u64, count in 1_u32..4) {
+        let random = &mut Random::new(seed);
+        let scene = Scene::local(9, random);
+        let before = scene.keys();
+        let plan = scene.plan(&shards(count)).unwrap();
+        for job in plan.jobs.iter().filter(|job| job.stage == 1) {
+            scene.run(&plan, job).unwrap();
+        }
+        prop_assert!(!abort(&plan, &scene.location).unwrap().is_empty());
+        let refused = scene.run(&plan, &plan.jobs[0]).unwrap_err();
+        prop_assert!(matches!(refused, PlanError::Aborted), "{}", refused);
+        if random.percent(50) {
+            revive(&plan, &scene.location).unwrap();
+            prop_assert!(!scene.run(&plan, &plan.jobs[0]).unwrap().was_done, "the plan was made again");
+            abort(&plan, &scene.location).unwrap();
+        }
+        clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        prop_assert_eq!(scene.keys(), before);
+        scene.assert_seen("after the abort");
+    }
+}
+
+#[test]
+fn a_plan_is_not_committed_before_its_jobs_are_done() {
+    let random = &mut Random::new(7);
+    let scene = Scene::local(9, random);
+    let plan = scene.plan(&shards(2)).unwrap();
+    let refused = scene.commit(&plan, true).unwrap_err();
+    assert!(matches!(refused, PlanError::NotDone { .. }), "{refused}");
+    for job in &plan.jobs[1..] {
+        let _ = scene.run(&plan, job);
+    }
+    let refused = scene.commit(&plan, true).unwrap_err();
+    assert_eq!(refused.to_string(), format!("job {} is not done: run it first", plan.jobs[0].id));
+    let states = status(&plan, &scene.location).unwrap();
+    assert_eq!((states.plan, &states.jobs[0]), (PlanState::Open, &JobState::Ready));
+    let waiting = plan.jobs.iter().zip(&states.jobs).filter(|(_, state)| **state == JobState::Waiting);
+    let waiting: Vec<&str> = waiting.map(|(job, _)| job.id.as_str()).collect();
+    assert_eq!(waiting, ["m1-merge-1", "m1-merge-2"]);
+}
+
+#[test]
+fn an_input_that_changes_under_a_plan_stops_it() {
+    let random = &mut Random::new(11);
+    let scene = Scene::local(9, random);
+    let plan = scene.plan(&shards(1)).unwrap();
+    let key = plan.input_blocks().next().unwrap().key.clone();
+    let other = scene.location.read(&plan.input_blocks().nth(1).unwrap().key).unwrap();
+    for job in &plan.jobs {
+        scene.run(&plan, job).unwrap();
+    }
+    let was = scene.location.read(&key).unwrap();
+    scene.location.replace(&key, &other).unwrap();
+    let refused = scene.commit(&plan, true).unwrap_err();
+    assert!(matches!(refused, PlanError::Stale { .. }), "{refused}");
+    scene.location.delete(std::slice::from_ref(&key), &mut |_| {}).unwrap();
+    let refused = scene.commit(&plan, true).unwrap_err();
+    assert!(matches!(refused, PlanError::Stale { .. }), "{refused}");
+    scene.location.create_bytes(&key, &was).unwrap();
+    scene.commit(&plan, true).unwrap();
+    scene.assert_seen("after all");
+}
+
+#[test]
+fn a_plan_whose_blocks_another_plan_merged_is_refused() {
+    let random = &mut Random::new(13);
+    let scene = Scene::local(9, random);
+    let plans = [shards(1), shards(3)].map(|sizing| scene.plan(&sizing).unwrap());
+    for plan in &plans {
+        plan.jobs.iter().for_each(|job| _ = scene.run(plan, job).unwrap());
+    }
+    scene.commit(&plans[0], false).unwrap();
+    let refused = scene.commit(&plans[1], false).unwrap_err();
+    assert!(refused.to_string().contains("another compaction has merged it; make a new plan"), "{refused}");
+    scene.assert_seen("after both");
+}
+
+#[test]
+fn a_changed_plan_is_refused() {
+    let scene = Scene::local(9, &mut Random::new(17));
+    let json = scene.plan(&shards(2)).unwrap().to_json();
+    let changed = json.replacen("\"stage\": 1", "\"stage\": 2", 1);
+    assert_ne!(json, changed);
+    let refused = Plan::parse(changed.as_bytes()).unwrap_err();
+    assert_eq!(refused.to_string(), "not a valid plan: the plan was changed: its id does not match its content");
+    assert!(Plan::parse(b"{}").is_err());
+}
+
+/// Returns the plan with the id that follows from its content, as its author would state it.
+fn with_id(plan: Plan) -> Plan {
+    let content = Plan { id: String::new(), ..plan };
+    let id = u128::from_be_bytes(job_id(&[], &serde_json::to_string(&content).unwrap()));
+    Plan { id: format!("{id:032x}"), ..content }
+}
+
+#[test]
+fn a_plan_that_leads_out_of_its_location_is_refused() {
+    let scene = Scene::local(9, &mut Random::new(23));
+    let plan = scene.plan(&shards(2)).unwrap();
+    assert_eq!(with_id(plan.clone()), plan);
+    for key in ["../../other.cx", "/etc/passwd", "jobs/m1/1.cx", ".hidden.cx", ""] {
+        let mut hostile = plan.clone();
+        hostile.jobs[0].outputs[0] = key.to_owned();
+        let refused = Plan::parse(with_id(hostile).to_json().as_bytes()).unwrap_err();
+        assert_eq!(refused.to_string(), format!("not a valid plan: {key:?} is not a key of the location"));
+        let mut hostile = plan.clone();
+        let JobInput::Block(block) = &mut hostile.jobs[0].inputs[0] else { panic!("stage 1 reads blocks") };
+        block.key = key.to_owned();
+        assert!(Plan::parse(with_id(hostile).to_json().as_bytes()).is_err(), "{key:?}");
+    }
+    let newer = plan.to_json().replacen("\"chronoxide_plan\": 1", "\"chronoxide_plan\": 2", 1);
+    assert_eq!(Plan::parse(newer.as_bytes()).unwrap_err().to_string(), "version 2 of plans is not supported");
+}
+
+#[test]
+fn inputs_can_be_deleted_after_the_commit() {
+    let random = &mut Random::new(29);
+    let scene = Scene::local(9, random);
+    let plan = scene.plan(&shards(1)).unwrap();
+    plan.jobs.iter().for_each(|job| _ = scene.run(&plan, job).unwrap());
+    assert!(scene.commit(&plan, false).unwrap().deleted.is_empty());
+    let inputs = plan.input_blocks().count();
+    assert_eq!(scene.commit(&plan, true).unwrap().deleted.len(), inputs);
+    scene.assert_seen("after the second commit");
+}
+
+#[test]
+fn a_manifest_is_used_and_never_trusted() {
+    let random = &mut Random::new(19);
+    let scene = Scene::local(9, random);
+    let listing = Listing::read(&scene.location).unwrap();
+    assert_eq!(listing.from_manifest, 0);
+    Manifest::from_listing(&listing).write(&scene.location).unwrap();
+    let again = Listing::read(&scene.location).unwrap();
+    assert_eq!((again.from_manifest, &again.live), (9, &listing.live));
+    // A block that was replaced by a shorter one, one that is gone, and one that the manifest lacks.
+    let bytes = scene.location.read("0001.cx").unwrap();
+    scene.location.replace("0002.cx", &bytes).unwrap();
+    scene.location.delete(&["0003.cx".to_owned()], &mut |_| {}).unwrap();
+    scene.location.create_bytes("new.cx", &bytes).unwrap();
+    let changed = Listing::read(&scene.location).unwrap();
+    let keys: Vec<&str> = changed.live.iter().map(|block| block.object.key.as_str()).collect();
+    assert_eq!(changed.from_manifest, 7);
+    assert_eq!(keys.len(), 7, "copies are hidden: {keys:?}");
+    scene.location.replace("chronoxide-manifest.json", b"{\"crc32\":1,\"content\":{}}").unwrap();
+    assert_eq!(Listing::read(&scene.location).unwrap().live, changed.live, "a damaged manifest is ignored");
+}
