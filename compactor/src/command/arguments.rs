@@ -13,6 +13,7 @@ use chronoxide_select::Selector;
 use clap::{Parser, ValueEnum};
 
 use crate::failure::usage;
+use crate::plans::Command;
 
 /// Merges blocks into fewer files, with each series once
 ///
@@ -23,12 +24,16 @@ use crate::failure::usage;
 /// or not at all. Their bytes do not depend on the order of inputs or the number of threads.
 #[derive(Debug, Parser)]
 #[command(name = "chronoxide-compact", version, after_long_help = AFTER_HELP)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
-    /// Blocks to merge, or one folder
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// Blocks to merge, or one folder; files or URLs (s3://, gs://, az://)
     #[arg(required = true, value_name = "BLOCK|FOLDER")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// Block to write, or a folder for blocks named after their ids; end a new folder with `/`
+    /// Block to write, or a folder for blocks named after their ids; end a new folder with `/`. May be a URL
     #[arg(short, long, value_name = "FILE|DIR/")]
     pub(crate) output: Option<PathBuf>,
 
@@ -158,6 +163,8 @@ Examples:
   chronoxide-compact hours/*.cx -o shards/ --shard 2/4
   chronoxide-compact blocks/ --delete-inputs --remaps remaps/
   chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
+  chronoxide-compact s3://metrics/blocks/ --delete-inputs
+  chronoxide-compact plan s3://metrics/blocks/ --job-memory 2GiB -o plan.json
   chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
 
 /// Policy for annotations that differ between inputs.
@@ -169,6 +176,16 @@ pub(crate) enum Annotations {
     First,
     /// Drop all annotations except chronoxide.rewritten
     Drop,
+}
+
+impl From<Annotations> for AnnotationPolicy {
+    fn from(annotations: Annotations) -> Self {
+        match annotations {
+            Annotations::Error => Self::MustAgree,
+            Annotations::First => Self::First,
+            Annotations::Drop => Self::Drop,
+        }
+    }
 }
 
 impl Arguments {
@@ -188,15 +205,12 @@ impl Arguments {
             keep: self.keep.clone(),
             drop: self.drop.clone(),
             rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
-            annotations: match self.annotations {
-                Annotations::Error => AnnotationPolicy::MustAgree,
-                Annotations::First => AnnotationPolicy::First,
-                Annotations::Drop => AnnotationPolicy::Drop,
-            },
+            annotations: self.annotations.into(),
             keeps_inputs: false,
             external_labels: self.external_labels.clone(),
             lift_external_labels: self.lift_external_labels,
             drop_external_labels: false,
+            origin: None,
             memory_limit: Some(self.memory_limit.unwrap_or_else(default_limit)),
         }
     }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_cli::{Exit, Failure, HasExit};
 use chronoxide_compactor::job::{JobError, Unproven};
+use chronoxide_compactor::plan::PlanError;
 use chronoxide_compactor::{CompactError, CompactionError};
 use chronoxide_reader::{FolderError, OpenError};
+use chronoxide_store::StoreError;
 
 /// Error of the command.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +26,10 @@ pub(crate) enum Error {
     Inputs { path: PathBuf, error: CompactError },
     #[error(transparent)]
     Compaction(CompactionError<OpenError>),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     #[error("cannot start {threads} threads")]
     Threads { threads: usize, source: rayon::ThreadPoolBuildError },
 }
@@ -49,12 +55,30 @@ impl HasExit for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Open(source) => source.exit(),
+            Self::Store(source) => source.exit(),
+            Self::Plan(error) => plan_exit(error),
             Self::Input { source, .. } => source.exit(),
             Self::Inputs { error, .. } => compact_exit(error),
             Self::Compaction(CompactionError::Compact(error)) => compact_exit(error),
             Self::Compaction(CompactionError::Job(JobError::StillNeeded { .. })) => Exit::Usage,
             _ => Exit::Io,
         }
+    }
+}
+
+fn plan_exit(error: &PlanError) -> Exit {
+    match error {
+        PlanError::Document { .. } | PlanError::NoJob { .. } | PlanError::Memory { .. } => Exit::Usage,
+        // A later run can succeed.
+        PlanError::NotDone { .. } => Exit::Io,
+        // No later run can succeed: a new plan is needed.
+        PlanError::Aborted | PlanError::CommitBegun | PlanError::Stale { .. } => Exit::Findings,
+        PlanError::Version { .. } => Exit::Unsupported,
+        PlanError::Unbalanced { .. } | PlanError::Record { .. } => Exit::Corrupt,
+        PlanError::Store(source) => source.exit(),
+        PlanError::Open(source) => source.exit(),
+        PlanError::Compact { error, .. } => compact_exit(error),
+        _ => Exit::Io,
     }
 }
 

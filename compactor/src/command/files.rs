@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chronoxide_cli::escape::TerminalSafe;
-use chronoxide_cli::{Exit, Failure, existing, is_folder, tell};
+use chronoxide_cli::{Exit, Failure, existing, tell};
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
@@ -15,6 +15,7 @@ use crate::blocks;
 use crate::deletion;
 use crate::failure::{Error, usage};
 use crate::progress::Bar;
+use crate::remote::{self, Upload, is_folder_or_location, is_url};
 use crate::report::{Report, Written};
 
 pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure> {
@@ -34,7 +35,15 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let Some(output) = &arguments.output else {
         return Err(usage("missing --output: the block to write, or a folder for several"));
     };
-    let is_folder = is_folder(output);
+    if arguments.delete_inputs && arguments.inputs.iter().chain([output]).any(|path| is_url(path)) {
+        return Err(usage(
+            "--delete-inputs needs files of this machine; compact a whole location instead (s3://BUCKET/PREFIX/)",
+        ));
+    }
+    let upload = Upload::begin(output, arguments.force)?;
+    let is_folder = is_folder_or_location(output);
+    let local = upload.as_ref().map(Upload::path);
+    let output = local.as_ref().unwrap_or(output);
     if arguments.delete_inputs && arguments.shard.is_some() {
         return Err(usage("--delete-inputs conflicts with --shard: the other shards need the inputs"));
     }
@@ -51,7 +60,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let mut lock = if is_folder && output.is_dir() { Some(lock(output)?) } else { None };
 
     let opened = (arguments.inputs.iter())
-        .map(|path| Ok((path.as_path(), blocks::map(path)?)))
+        .map(|path| Ok((path.as_path(), blocks::map(&remote::fetch(path)?)?)))
         .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
     let (chosen, others): (Vec<_>, Vec<_>) = opened.into_iter().partition(|(_, block)| is_between(arguments, block));
     for (path, _) in others.iter().filter(|_| !arguments.quiet.is_set()) {
@@ -86,6 +95,16 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
             let folder = JobFolder { system: &Disk, lock, verify: &blocks::verify, survey: &blocks::map_folder };
             let (summary, done) = compaction.merge_to_folder(&folder, None).map_err(named)?;
             (summary, done.outputs.into_iter().map(Written::from).collect())
+        }
+    };
+    let outputs = match &upload {
+        None => outputs,
+        Some(upload) => {
+            let uploaded = |written: Written| {
+                let (path, is_new) = upload.create(&written.path)?;
+                Ok(Written { path, is_new, ..written })
+            };
+            outputs.into_iter().map(uploaded).collect::<Result<Vec<Written>, Failure>>()?
         }
     };
     let deleted = if arguments.delete_inputs {

@@ -8,7 +8,9 @@
 //! | [`files`] | merging named files |
 //! | [`folder`] | merging a folder in place |
 //! | [`failure`] | errors and exit codes |
+//! | [`plans`] | subcommands for plans |
 //! | [`progress`] | progress on a terminal |
+//! | [`remote`] | named blocks of object stores, and outputs that go there |
 //! | [`report`] | summary as text and JSON |
 
 mod arguments;
@@ -17,7 +19,9 @@ mod deletion;
 mod failure;
 mod files;
 mod folder;
+mod plans;
 mod progress;
+mod remote;
 mod report;
 
 use std::io::IsTerminal;
@@ -52,11 +56,15 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
     let is_quiet = arguments.json || arguments.quiet.is_set();
     let bar = Bar::new(std::io::stderr().is_terminal() && !is_quiet, interruption.clone());
     interruption.begin();
+    if let Some(command) = &arguments.command {
+        return plans::dispatch(command, &interruption);
+    }
     arguments.check()?;
     if let Some(folder) = arguments.remaps.as_ref().filter(|_| !arguments.dry_run) {
         make_folder(&Disk, folder).map_err(|error| Failure::new(Exit::Io, error))?;
     }
     let done = pool.install(|| match &arguments.inputs[..] {
+        [url] if remote::is_location(url) => plans::compact(&arguments, &url.display().to_string(), &interruption),
         [folder] if folder.is_dir() => folder::compact(&arguments, folder, &bar),
         _ => files::compact(&arguments, &bar),
     });

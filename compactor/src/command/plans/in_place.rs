@@ -1,0 +1,64 @@
+//! A location that is compacted at once: a plan, its jobs, and its commit.
+
+use chronoxide_cli::{Exit, Failure, HasExit, Interruption, Message, print, tell};
+use chronoxide_compactor::plan::{CommitOptions, PlanOptions, Sizing, commit, forget, make};
+use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing};
+
+use super::run::Runner;
+use super::{publish, source};
+use crate::arguments::Arguments;
+use crate::failure::{Error, usage};
+
+/// Compacts the blocks of a URL as those of a folder.
+pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interruption) -> Result<Exit, Failure> {
+    let options = arguments.options();
+    if arguments.output.is_some() || arguments.force || arguments.remaps.is_some() || options.leaves_out() {
+        return Err(usage(
+            "a location is merged in place, without --output, --force, --remaps or rewriting; to write elsewhere, name its blocks (s3://BUCKET/NAME.cx)",
+        ));
+    }
+    if options.shards.is_some() {
+        return Err(usage("--shards and --shard need named blocks; `plan --shards N` splits the merges of a location"));
+    }
+    let location = source::open(url)?;
+    let listing = Listing::read(&location)?;
+    let mut exit = Exit::Ok;
+    for (_, error) in &listing.unreadable {
+        tell(|out| writeln!(out, "chronoxide-compact: warning: {}", Message(error)));
+        exit = exit.or(error.exit());
+    }
+    let plan_options = PlanOptions::new(&options, "__name__");
+    let plan = make(location.text(), &listing, &plan_options, &arguments.strategy_options(), &Sizing::default());
+    let plan = plan.map_err(Error::from)?;
+    if arguments.dry_run {
+        print(|out| out.write_all(plan.to_json().as_bytes()))?;
+        return Ok(exit);
+    }
+    if plan.jobs.is_empty() {
+        if !arguments.quiet.is_set() {
+            tell(|out| writeln!(out, "{url}: nothing to do: no blocks are due for a merge"));
+        }
+        return Ok(exit);
+    }
+    let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
+    let jobs: Vec<_> = plan.jobs.iter().collect();
+    let runner = Runner {
+        plan: &plan,
+        location: location.clone(),
+        cache: cache.clone(),
+        is_quiet: true,
+        is_json: false,
+        interruption,
+        memory_limit: options.memory_limit.unwrap_or(usize::MAX),
+        threads: rayon::current_num_threads(),
+    };
+    let done = runner.run_all(&jobs, 1);
+    if done != Exit::Ok {
+        return Ok(done);
+    }
+    let options = CommitOptions { delete_inputs: arguments.delete_inputs, grace_seconds: 0 };
+    let committed = commit(&plan, &location, &cache, options).map_err(Error::from)?;
+    forget(&plan, &location).map_err(Error::from)?;
+    publish::show(&plan, &committed, arguments.json, arguments.quiet)?;
+    Ok(exit)
+}
