@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod opened;
 mod remaps;
+mod remote;
 mod screen;
 
 use std::io::{self, IsTerminal, Write};
@@ -108,15 +109,19 @@ fn shown_json_line(out: &mut dyn Write, value: &impl serde::Serialize, terminal:
 
 fn summary(either: &Either) -> Result<Exit, Failure> {
     let path = &either.file;
+    let show = |summary: &Summary| {
+        write_out(path, |out| match either.json {
+            true => Ok(json_line(out, summary)?),
+            false => Ok(screen::summary::write(summary, Style::stdout(), out)?),
+        })
+    };
+    if let Some(url) = remote::url(path) {
+        return show(&remote::look(url, Summary::from_view)?);
+    }
     match Opened::open(path, Checks::Eager)? {
-        Opened::Block(block) => write_out(path, |out| {
-            let summary = Summary::from_view(&block.view())?;
-            if either.json {
-                Ok(json_line(out, &summary)?)
-            } else {
-                Ok(screen::summary::write(&summary, Style::stdout(), out)?)
-            }
-        }),
+        Opened::Block(block) => {
+            show(&Summary::from_view(&block.view()).map_err(InspectError::from).map_err(in_file(path))?)
+        }
         Opened::Remap(remap) => remaps::summary(path, &remap, either.json),
     }
 }

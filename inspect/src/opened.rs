@@ -8,6 +8,8 @@ use chronoxide_format::layout::MAGIC;
 use chronoxide_format::remap::layout::REMAP_MAGIC;
 use chronoxide_reader::{Block, Checks, OpenError, Remap};
 
+use crate::remote;
+
 /// A block or a remap.
 pub(crate) enum Opened {
     /// A block.
@@ -20,6 +22,9 @@ impl Opened {
     /// Opens a file, or standard input if the path is `-`. A file that begins like neither a block nor a remap is
     /// opened as a block, so that the error names the missing magic.
     pub(crate) fn open(path: &Path, checks: Checks) -> Result<Self, OpenError> {
+        if let Some(url) = remote::url(path) {
+            return map_block(&remote::fetch(url)?, checks).map(Self::Block);
+        }
         let is_remap = match stream(path)? {
             Some(bytes) if bytes.starts_with(&REMAP_MAGIC) => {
                 let remap = Remap::from_vec(bytes, checks);
@@ -62,6 +67,9 @@ pub(crate) struct Verified {
 
 /// Opens a block: a file is mapped, so that it may be larger than memory.
 pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
+    if let Some(url) = remote::url(path) {
+        return map_block(&remote::fetch(url)?, checks);
+    }
     match stream(path)? {
         Some(bytes) => block_from(path, bytes, checks),
         None => map_block(path, checks),

@@ -46,7 +46,7 @@ are missing from the comparison, and the exit code is that of the damage.";
 /// Blocks whose labels are queried.
 #[derive(Args)]
 pub(crate) struct Sources {
-    /// Blocks, and folders, which stand for their live blocks; `-` is standard input
+    /// Blocks, and folders, which stand for their live blocks; `-` is standard input. May be URLs (s3://, gs://, az://)
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) paths: Vec<PathBuf>,
 }

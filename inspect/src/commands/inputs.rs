@@ -14,6 +14,7 @@ use chronoxide_reader::{Block, Checks, Folder, FolderError};
 use chronoxide_select::Selector;
 
 use crate::opened::open_block;
+use crate::remote;
 use crate::{in_file, worse};
 
 /// Open blocks in the order of the arguments; those of a folder are in the order of their ids.
@@ -51,8 +52,13 @@ impl Inputs {
         };
         for path in paths {
             path_count += 1;
-            let is_folder = path != Path::new("-") && path.is_dir();
+            let location = remote::location_url(path);
+            let is_folder = location.is_some() || (path != Path::new("-") && path.is_dir());
             inputs.is_one_file = path_count == 1 && !is_folder;
+            if let Some(url) = location {
+                inputs.open_location(url);
+                continue;
+            }
             if is_folder {
                 inputs.open_folder(path, quiet);
                 continue;
@@ -83,6 +89,35 @@ impl Inputs {
                 self.blocks.extend(live.map(|entry| (entry.path().to_owned(), entry.into_block())));
             }
             Err(error) => self.report(Exit::Io, &error),
+        }
+    }
+
+    fn open_location(&mut self, url: &str) {
+        let (files, unreadable, has_replaced) = match remote::fetch_all(url) {
+            Ok(fetched) => fetched,
+            Err(error) => return self.report(error.exit(), &error),
+        };
+        for (path, error) in unreadable {
+            self.report(error.exit(), &error);
+            self.unreadable.push(path);
+        }
+        self.has_replaced |= has_replaced;
+        for (name, file) in files {
+            match open_block(&file, Checks::Eager) {
+                Ok(block) => self.blocks.push((name, block)),
+                Err(error) => self.report(error.exit(), &error),
+            }
+        }
+    }
+
+    /// Takes one open block as the only input.
+    pub(super) fn from_block(path: &Path, block: Block) -> Self {
+        Self {
+            blocks: vec![(path.to_owned(), block)],
+            unreadable: Vec::new(),
+            has_replaced: false,
+            is_one_file: true,
+            exit: Cell::new(Exit::Ok),
         }
     }
 

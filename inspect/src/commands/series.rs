@@ -1,28 +1,50 @@
 //! The command `series`.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 
 use chronoxide_cli::{Exit, Failure, Quiet, print};
-use chronoxide_inspect::query::each_distinct;
+use chronoxide_inspect::query::{Queried, each_distinct};
 use chronoxide_inspect::series::{Format, SeriesWriter};
 
 use super::arguments::SeriesArguments;
+use super::inputs::Inputs;
+use crate::remote;
 
 pub(crate) fn series(arguments: &SeriesArguments, quiet: Quiet) -> Result<Exit, Failure> {
-    let inputs = arguments.sources.open(quiet)?;
+    let selectors = &arguments.matching.selectors;
+    let inputs = match &arguments.sources.paths[..] {
+        [path] if remote::location_url(path).is_none() && !selectors.is_empty() => match remote::url(path) {
+            Some(url) => {
+                let read = |queried: &[Queried<'_>]| write(arguments, queried, true, false, &mut std::io::sink());
+                Inputs::from_block(path, remote::open_for(url, selectors, read)?)
+            }
+            None => arguments.sources.open(quiet)?,
+        },
+        _ => arguments.sources.open(quiet)?,
+    };
     arguments.matching.tell_wide(quiet);
-    let queries = inputs.query(&arguments.matching.selectors);
+    let queries = inputs.query(selectors);
     arguments.matching.tell_unknown(&[&queries], quiet);
-    let format = if arguments.json { Format::SeriesJson } else { arguments.format };
-    let mut writer = SeriesWriter::new(format, std::io::stdout().is_terminal());
-    let mut left = if arguments.first > 0 { arguments.first } else { usize::MAX };
-    print(|out| {
-        each_distinct(&queries.blocks, |found| {
-            let series = inputs.is_one_file().then(|| found.series_ref());
-            writer.write("", series, found.labels, out)?;
-            left -= 1;
-            Ok(left > 0)
-        })
-    })?;
+    let is_terminal = std::io::stdout().is_terminal();
+    print(|out| write(arguments, &queries.blocks, inputs.is_one_file(), is_terminal, out))?;
     Ok(queries.finish())
+}
+
+/// Writes the selected series.
+fn write(
+    arguments: &SeriesArguments,
+    blocks: &[Queried<'_>],
+    is_one_file: bool,
+    is_terminal: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let format = if arguments.json { Format::SeriesJson } else { arguments.format };
+    let mut writer = SeriesWriter::new(format, is_terminal);
+    let mut left = if arguments.first > 0 { arguments.first } else { usize::MAX };
+    each_distinct(blocks, |found| {
+        let series = is_one_file.then(|| found.series_ref());
+        writer.write("", series, found.labels, out)?;
+        left -= 1;
+        Ok(left > 0)
+    })
 }

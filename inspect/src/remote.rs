@@ -1,0 +1,127 @@
+//! Blocks of object stores, by their URLs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chronoxide_format::view::BlockView;
+use chronoxide_format::{Error, Result as BlockResult};
+use chronoxide_inspect::InspectError;
+use chronoxide_inspect::query::Queried;
+use chronoxide_reader::{Block, Checks, OpenError};
+use chronoxide_select::Selector;
+use chronoxide_store::{
+    BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Facts, Listed, Listing, Location, SparseBlock, StoreError,
+};
+
+/// Blocks that are shorter are fetched whole: requests cost more than their bytes.
+const MIN_SPARSE_LEN: u64 = 1 << 20;
+
+/// Returns the URL of a path that is one.
+pub(crate) fn url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| Location::is_url(text))
+}
+
+/// Returns the URL of a path that is the URL of a location: not of a single block.
+pub(crate) fn location_url(path: &Path) -> Option<&str> {
+    url(path).filter(|url| !url.ends_with(BLOCK_SUFFIX))
+}
+
+/// Names the path in an error of a store.
+fn located(path: &Path) -> impl Fn(StoreError) -> OpenError + '_ {
+    move |error| {
+        let path = path.to_owned();
+        match error {
+            StoreError::Block { source, .. } => OpenError::Block { path, source },
+            error => OpenError::Io { path, source: io::Error::other(error) },
+        }
+    }
+}
+
+fn find(url: &str) -> Result<SparseBlock, StoreError> {
+    let (location, key) = Location::open_object(url)?;
+    let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
+    SparseBlock::open(&location, &object)
+}
+
+/// Returns the file of a block: fetched into the cache.
+pub(crate) fn fetch(url: &str) -> Result<PathBuf, OpenError> {
+    let fetch = || {
+        let (location, key) = Location::open_object(url)?;
+        let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
+        let facts = SparseBlock::open(&location, &object)?.query(Facts::from_view)?;
+        Cache::from_environment(DEFAULT_CACHE_LEN)?.fetch(&location, &Listed { object, facts }.wanted())
+    };
+    fetch().map_err(located(Path::new(url)))
+}
+
+/// Returns the files of the live blocks of a location, each with its URL, and objects that are not valid blocks. The
+/// last value is true if blocks were replaced by a compaction.
+pub(crate) type Fetched = (Vec<(PathBuf, PathBuf)>, Vec<(PathBuf, OpenError)>, bool);
+
+/// Fetches the live blocks of a location.
+pub(crate) fn fetch_all(url: &str) -> Result<Fetched, OpenError> {
+    let fetch = || {
+        let location = Location::open(url)?;
+        let listing = Listing::read(&location)?;
+        let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
+        let mut files = Vec::with_capacity(listing.live.len());
+        for block in &listing.live {
+            files.push((PathBuf::from(location.name(&block.object.key)), cache.fetch(&location, &block.wanted())?));
+        }
+        let unreadable = listing.unreadable.into_iter().map(|(key, error)| {
+            let path = PathBuf::from(location.name(&key));
+            let error = located(&path)(error);
+            (path, error)
+        });
+        Ok((files, unreadable.collect(), !listing.hidden.is_empty()))
+    };
+    fetch().map_err(located(Path::new(url)))
+}
+
+/// Reads the beginning and the end of a block, and the chunks that `look` needs.
+pub(crate) fn look<T>(url: &str, look: impl Fn(&BlockView<'_>) -> BlockResult<T>) -> Result<T, OpenError> {
+    find(url).and_then(|mut block| block.query(look)).map_err(located(Path::new(url)))
+}
+
+/// Error of a query that a read may mend.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Query(#[from] InspectError),
+}
+
+/// Opens a block that has at least the chunks that `read` reads of the series that match one of the selectors.
+pub(crate) fn open_for(
+    url: &str,
+    selectors: &[Selector],
+    read: impl Fn(&[Queried<'_>]) -> io::Result<()>,
+) -> Result<Block, OpenError> {
+    let open = || -> Result<Block, StoreError> {
+        let mut block = find(url)?;
+        if block.object().byte_len >= MIN_SPARSE_LEN {
+            let query = |block: &Block| -> Result<(), Unread> {
+                let queried = [Queried::new(*block.view(), selectors)?];
+                read(&queried).map_err(InspectError::Write)?;
+                let [queried] = queried;
+                queried.into_damage().map_or(Ok(()), |damage| Err(damage.into()))
+            };
+            let missing = |error: &Unread| -> Option<Error> {
+                match error {
+                    Unread::Query(InspectError::Block(error)) => Some(*error),
+                    _ => None,
+                }
+            };
+            match block.query_block(query, missing) {
+                // Other errors come again when the query runs for its output.
+                Ok(()) | Err(Unread::Query(_)) => {}
+                Err(Unread::Store(error)) => return Err(error),
+            }
+        } else {
+            block.read_rest()?;
+        }
+        block.into_block(Checks::Lazy)
+    };
+    open().map_err(located(Path::new(url)))
+}
