@@ -8,10 +8,10 @@ use chronoxide_store::{BLOCK_SUFFIX, Cache, Listed, Listing, Location, read_docu
 use serde::{Deserialize, Serialize};
 
 use super::delete::delete_inputs;
-use super::record::{OutputBlock, Record, balance};
+use super::record::{Record, balance};
 use super::run::{are_there, is_there};
 use super::staging::{ABORT, COMMIT, COMMITTED, document};
-use super::{Merge, Plan, PlanError, Totals};
+use super::{Merge, Plan, PlanError, StoredBlock, Totals};
 
 /// Options of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct CommitOptions {
 #[non_exhaustive]
 pub struct Committed {
     /// Outputs in the location.
-    pub outputs: Vec<OutputBlock>,
+    pub outputs: Vec<StoredBlock>,
     /// Series of all inputs.
     pub read: Totals,
     /// Series of all outputs.
@@ -48,7 +48,7 @@ pub(super) struct CommittedRecord {
     pub(super) grace_seconds: u64,
     pub(super) read: Totals,
     pub(super) duplicates: Totals,
-    pub(super) outputs: Vec<OutputBlock>,
+    pub(super) outputs: Vec<StoredBlock>,
 }
 
 /// Checks that every job is done, that series and fingerprints balance over the whole plan, and that its inputs are
@@ -183,8 +183,8 @@ fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
 }
 
 /// Copies an output into the location, under its id, and looks at the copy.
-fn publish(location: &Location, output: &OutputBlock) -> Result<OutputBlock, PlanError> {
-    let published = OutputBlock { key: format!("{}{BLOCK_SUFFIX}", output.id), ..output.clone() };
+fn publish(location: &Location, output: &StoredBlock) -> Result<StoredBlock, PlanError> {
+    let published = StoredBlock { key: format!("{}{BLOCK_SUFFIX}", output.id), ..output.clone() };
     if !is_there(location, &published.wanted())? {
         location.copy(&output.key, &published.key)?;
         if !is_there(location, &published.wanted())? {

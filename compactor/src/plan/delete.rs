@@ -7,8 +7,7 @@ use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_store::{Cache, Listing, Location};
 
-use super::record::OutputBlock;
-use super::{Plan, PlanError};
+use super::{Plan, PlanError, StoredBlock};
 use crate::job::{StillNeeded, in_order};
 
 /// Deletes the inputs of a plan whose outputs are published. Each output is read whole and verified before.
@@ -19,7 +18,7 @@ pub(super) fn delete_inputs(
     plan: &Plan,
     location: &Location,
     cache: &Cache,
-    outputs: &[OutputBlock],
+    outputs: &[StoredBlock],
 ) -> Result<Vec<String>, PlanError> {
     let listing = Listing::read_expecting(location, outputs.iter().map(|output| output.key.as_str()))?;
     let blocks: Vec<(PathBuf, Lineage)> =

@@ -117,7 +117,7 @@ pub struct PlannedJob {
 #[serde(untagged, deny_unknown_fields)]
 pub enum JobInput {
     /// A block of the location.
-    Block(InputBlock),
+    Block(StoredBlock),
     /// An output of another job.
     Output {
         /// Name of the job.
@@ -127,10 +127,10 @@ pub enum JobInput {
     },
 }
 
-/// A block of the location, as it was when the plan was made.
+/// A block under a key: an input as it was when the plan was made, or an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct InputBlock {
+pub struct StoredBlock {
     /// Key, relative to the location.
     pub key: String,
     /// Block id.
@@ -145,7 +145,7 @@ pub struct InputBlock {
     pub totals: Totals,
 }
 
-impl InputBlock {
+impl StoredBlock {
     pub(super) fn from_listed(Listed { object, facts }: &Listed) -> Self {
         Self {
             key: object.key.clone(),
@@ -241,7 +241,7 @@ impl Plan {
     }
 
     /// Returns all input blocks, by job.
-    pub fn input_blocks(&self) -> impl Iterator<Item = &InputBlock> + Clone {
+    pub fn input_blocks(&self) -> impl Iterator<Item = &StoredBlock> + Clone {
         self.jobs.iter().flat_map(|job| &job.inputs).filter_map(|input| match input {
             JobInput::Block(block) => Some(block),
             JobInput::Output { .. } => None,

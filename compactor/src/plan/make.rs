@@ -10,7 +10,7 @@ use chronoxide_store::{Facts, Listed, Listing};
 
 use super::document::VERSION;
 use super::estimate::InputMemory;
-use super::{InputBlock, JobInput, Merge, Plan, PlanError, PlanOptions, PlannedJob, Totals};
+use super::{JobInput, Merge, Plan, PlanError, PlanOptions, PlannedJob, StoredBlock, Totals};
 use crate::strategy::{Description, StrategyOptions, choose};
 
 /// Maximum number of shards that a merge is split into by itself.
@@ -173,7 +173,7 @@ impl Plan {
         let shards = splitter.shards()?;
         let groups = splitter.groups(shards)?;
         let lineages: Vec<Lineage> = blocks.iter().map(|block| block.facts.lineage()).collect();
-        let totals = blocks.iter().map(|block| InputBlock::from_listed(block).totals);
+        let totals = blocks.iter().map(|block| StoredBlock::from_listed(block).totals);
         self.merges.push(Merge {
             id: merge.clone(),
             parents: lineages.iter().map(|lineage| lineage.id).collect(),
@@ -192,7 +192,7 @@ impl Plan {
             memory,
         };
         let read =
-            |group: &[&Listed]| group.iter().map(|block| JobInput::Block(InputBlock::from_listed(block))).collect();
+            |group: &[&Listed]| group.iter().map(|block| JobInput::Block(StoredBlock::from_listed(block))).collect();
         if let [group] = &groups[..] {
             let (series, memory) = (Splitter::series(group), splitter.memory(group).job());
             self.jobs.push(job(merge.clone(), 1, read(group), shards.get(), series, memory));

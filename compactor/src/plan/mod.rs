@@ -50,11 +50,11 @@ mod status;
 
 pub use clean::{Cleaned, abort, clean, forget, revive};
 pub use commit::{CommitOptions, Committed, commit};
-pub use document::{InputBlock, JobInput, Merge, Plan, PlanOptions, PlannedJob, Totals};
+pub use document::{JobInput, Merge, Plan, PlanOptions, PlannedJob, StoredBlock, Totals};
 pub use error::PlanError;
 pub use estimate::memory_of;
 pub use make::{Sizing, make};
-pub use record::{OutputBlock, Record};
+pub use record::Record;
 pub use run::{JobRun, Workplace, run};
 pub use staging::PLANS_PREFIX;
 pub use status::{JobState, PlanState, Status, status};

@@ -1,10 +1,10 @@
 //! [`Record`]: inputs, outputs and balance of a finished job.
 
 use chronoxide_reader::BlockId;
-use chronoxide_store::{Location, Wanted, read_document, text};
+use chronoxide_store::{Location, read_document, text};
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, PlanError, PlannedJob, Totals};
+use super::{Plan, PlanError, PlannedJob, StoredBlock, Totals};
 
 /// Inputs, outputs and balance of a finished job. Follows from the plan alone, so that two runs of a job write equal
 /// records.
@@ -23,33 +23,7 @@ pub struct Record {
     /// Series that are equal to another one.
     pub duplicates: Totals,
     /// Outputs, in order.
-    pub outputs: Vec<OutputBlock>,
-}
-
-/// An output of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OutputBlock {
-    /// Key relative to the location.
-    pub key: String,
-    /// Block id.
-    #[serde(with = "text")]
-    pub id: BlockId,
-    /// Length in bytes.
-    pub bytes: u64,
-    /// Checksum of the header.
-    pub header_checksum: u32,
-    /// Series and fingerprint.
-    #[serde(flatten)]
-    pub totals: Totals,
-}
-
-impl OutputBlock {
-    /// Returns the block as one that is wanted from the location.
-    #[must_use]
-    pub fn wanted(&self) -> Wanted<'_> {
-        Wanted { key: &self.key, byte_len: self.bytes, id: self.id, header_checksum: self.header_checksum }
-    }
+    pub outputs: Vec<StoredBlock>,
 }
 
 impl Record {

@@ -9,9 +9,9 @@ use chronoxide_publish::{Disk, Existing, PublishError, Spool, publish};
 use chronoxide_reader::{Block, BlockId, OpenError};
 use chronoxide_store::{Cache, Created, Location, SparseBlock, StoreError, Wanted};
 
-use super::record::{OutputBlock, Record};
+use super::record::Record;
 use super::staging::{ABORT, COMMITTED, document};
-use super::{JobInput, Plan, PlanError, PlannedJob, Totals};
+use super::{JobInput, Plan, PlanError, PlannedJob, StoredBlock, Totals};
 use crate::{CompactError, Compaction, Draft, Observer, SCRATCH_MEMORY, verify};
 
 /// Location, cache and limits of a job.
@@ -198,7 +198,7 @@ fn expect_totals(view: &BlockView<'_>, input: &Fetched) -> Result<(), PlanError>
 }
 
 /// Writes an output to a file of this machine, verifies it, and creates the object.
-fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<OutputBlock, PlanError> {
+fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<StoredBlock, PlanError> {
     let id = draft.block_id();
     let totals = Totals { series: draft.series_count(), fingerprint: draft.fingerprint() };
     let bytes = draft.byte_len();
@@ -237,7 +237,7 @@ fn write(place: &Workplace<'_>, key: String, draft: Draft<'_>) -> Result<OutputB
         Err(error) => return Err(failed(error.into())),
     }
     let header_checksum = header_checksum.ok_or_else(|| failed("the output was not verified".into()))?;
-    let output = OutputBlock { key, id, bytes, header_checksum, totals };
+    let output = StoredBlock { key, id, bytes, header_checksum, totals };
     if own.is_none() {
         let created = place.location.create(&output.key, &scratch);
         // Jobs of the next stage may run on this machine.
