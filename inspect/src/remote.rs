@@ -9,9 +9,7 @@ use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::Queried;
 use chronoxide_reader::{Block, Checks, OpenError};
 use chronoxide_select::Selector;
-use chronoxide_store::{
-    BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Facts, Listed, Listing, Location, SparseBlock, StoreError,
-};
+use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Listing, Location, SparseBlock, StoreError};
 
 /// Blocks that are shorter are fetched whole: requests cost more than their bytes.
 const MIN_SPARSE_LEN: u64 = 1 << 20;
@@ -37,21 +35,10 @@ fn located(path: &Path) -> impl Fn(StoreError) -> OpenError + '_ {
     }
 }
 
-fn find(url: &str) -> Result<SparseBlock, StoreError> {
-    let (location, key) = Location::open_object(url)?;
-    let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
-    SparseBlock::open(&location, &object)
-}
-
 /// Returns the file of a block: fetched into the cache.
 pub(crate) fn fetch(url: &str) -> Result<PathBuf, OpenError> {
-    let fetch = || {
-        let (location, key) = Location::open_object(url)?;
-        let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
-        let facts = SparseBlock::open(&location, &object)?.query(Facts::from_view)?;
-        Cache::from_environment(DEFAULT_CACHE_LEN)?.fetch(&location, &Listed { object, facts }.wanted())
-    };
-    fetch().map_err(located(Path::new(url)))
+    let fetched = Cache::from_environment(DEFAULT_CACHE_LEN).and_then(|cache| cache.fetch_url(url));
+    fetched.map_err(located(Path::new(url)))
 }
 
 /// Returns the files of the live blocks of a location, each with its URL, and objects that are not valid blocks. The
@@ -80,7 +67,7 @@ pub(crate) fn fetch_all(url: &str) -> Result<Fetched, OpenError> {
 
 /// Reads the beginning and the end of a block, and the chunks that `look` needs.
 pub(crate) fn look<T>(url: &str, look: impl Fn(&BlockView<'_>) -> BlockResult<T>) -> Result<T, OpenError> {
-    find(url).and_then(|mut block| block.query(look)).map_err(located(Path::new(url)))
+    SparseBlock::open_url(url).and_then(|mut block| block.query(look)).map_err(located(Path::new(url)))
 }
 
 /// Error of a query that a read may mend.
@@ -99,7 +86,7 @@ pub(crate) fn open_for(
     read: impl Fn(&[Queried<'_>]) -> io::Result<()>,
 ) -> Result<Block, OpenError> {
     let open = || -> Result<Block, StoreError> {
-        let mut block = find(url)?;
+        let mut block = SparseBlock::open_url(url)?;
         if block.object().byte_len >= MIN_SPARSE_LEN {
             let query = |block: &Block| -> Result<(), Unread> {
                 let queried = [Queried::new(*block.view(), selectors)?];

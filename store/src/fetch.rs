@@ -14,6 +14,7 @@ use zerocopy::FromBytes;
 
 use crate::facts::{Facts, header_checksum};
 use crate::listing::{BLOCK_SUFFIX, Listed};
+use crate::sparse::SparseBlock;
 use crate::storage::Object;
 use crate::{Location, StoreError};
 
@@ -94,6 +95,16 @@ impl Cache {
         }
         let _ = fs::remove_file(path.with_extension("lock"));
         Ok(path)
+    }
+
+    /// Returns the file of the block of a URL, as [`Cache::fetch`].
+    ///
+    /// # Errors
+    /// As [`SparseBlock::open_url`] and [`Cache::fetch`].
+    pub fn fetch_url(&self, url: &str) -> Result<PathBuf, StoreError> {
+        let mut block = SparseBlock::open_url(url)?;
+        let facts = block.query(Facts::from_view)?;
+        self.fetch(block.location(), &Listed { object: block.object().clone(), facts }.wanted())
     }
 
     /// Reads a whole block of a location again and verifies it, whatever the cache has.

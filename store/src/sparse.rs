@@ -82,6 +82,16 @@ impl SparseBlock {
         Self::from_reads(location, object, read?)
     }
 
+    /// Opens the block of a URL or path, as [`SparseBlock::open`].
+    ///
+    /// # Errors
+    /// As [`Location::open_object`] and [`SparseBlock::open`], and [`StoreError::Missing`] if it does not exist.
+    pub fn open_url(url: &str) -> Result<Self, StoreError> {
+        let (location, key) = Location::open_object(url)?;
+        let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
+        Self::open(&location, &object)
+    }
+
     /// Opens a block whose [`opening_ranges`] were read.
     pub(crate) fn from_reads(location: &Location, object: &Object, read: Vec<Bytes>) -> Result<Self, StoreError> {
         let chunks = usize::try_from(object.byte_len.div_ceil(CHUNK_LEN)).unwrap_or(usize::MAX);
@@ -111,6 +121,12 @@ impl SparseBlock {
     #[must_use]
     pub fn reads(&self) -> (u64, u64) {
         (self.reads, self.read_bytes)
+    }
+
+    /// Returns the location.
+    #[must_use]
+    pub fn location(&self) -> &Location {
+        &self.location
     }
 
     /// Returns the object.

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chronoxide_cli::{Failure, is_folder};
-use chronoxide_store::{
-    BLOCK_SUFFIX, Cache, Created, DEFAULT_CACHE_LEN, Facts, Listed, Location, SparseBlock, StoreError,
-};
+use chronoxide_store::{BLOCK_SUFFIX, Cache, Created, DEFAULT_CACHE_LEN, Location};
 
 use crate::failure::{Error, usage};
 
@@ -22,11 +20,7 @@ pub(crate) fn is_url(path: &Path) -> bool {
 /// Returns the file of an input: its path, or that of a copy in the cache if it is a URL.
 pub(crate) fn fetch(input: &Path) -> Result<PathBuf, Error> {
     let Some(url) = input.to_str().filter(|text| Location::is_url(text)) else { return Ok(input.to_owned()) };
-    let (location, key) = Location::open_object(url)?;
-    let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
-    let facts = SparseBlock::open(&location, &object)?.query(Facts::from_view)?;
-    let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
-    Ok(cache.fetch(&location, &Listed { object, facts }.wanted())?)
+    Ok(Cache::from_environment(DEFAULT_CACHE_LEN)?.fetch_url(url)?)
 }
 
 /// An output that goes to an object store. Its blocks are written to a folder of this machine first.
