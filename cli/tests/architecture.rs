@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate depends only on crates before it.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "chronoxide-format",
     "chronoxide-planner",
     "chronoxide-labels",
@@ -30,6 +30,7 @@ const ORDER: [&str; 19] = [
     "chronoxide-datafusion",
     "chronoxide-c",
     "chronoxide-python",
+    "chronoxide-sql",
 ];
 
 /// Goldens and test suites: tests of any crate may use them.
@@ -43,13 +44,14 @@ const OBJECT_SERVER: &str = "chronoxide-object-server";
 
 /// Crates that may depend on fewer than all earlier ones. Engines that embed the reader get few dependencies, and a
 /// workload that depended on the measured crates would change with them.
-const NARROW: [(&str, &[&str]); 10] = [
+const NARROW: [(&str, &[&str]); 11] = [
     ("chronoxide-format", &[]),
     ("chronoxide-reader", &["chronoxide-format"]),
     ("chronoxide-select", &["chronoxide-format", "chronoxide-reader"]),
     ("chronoxide-store", &["chronoxide-format", "chronoxide-publish", "chronoxide-reader", "chronoxide-select"]),
     ("chronoxide-arrow", &["chronoxide-format", "chronoxide-reader", "chronoxide-select"]),
-    ("chronoxide-datafusion", &["chronoxide-format", "chronoxide-reader", "chronoxide-select", "chronoxide-arrow"]),
+    ("chronoxide-datafusion", &["chronoxide-reader", "chronoxide-select", "chronoxide-store", "chronoxide-arrow"]),
+    ("chronoxide-sql", &["chronoxide-datafusion"]),
     ("chronoxide-stores", &["chronoxide-format", "chronoxide-labels", "chronoxide-reader"]),
     (WORKLOAD, &[]),
     (OBJECT_SERVER, &[]),

@@ -6,11 +6,12 @@ use async_trait::async_trait;
 use chronoxide_arrow::Strings;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
 use datafusion::common::plan_err;
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::Result;
 use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
 
-use crate::location::path_of;
+use crate::location::external;
 use crate::{Access, CountsOfGroups, LabelNames, LabelValues, RefsOfJoins, Series, SeriesTable};
 
 /// Name of the format in SQL.
@@ -20,8 +21,9 @@ const STORED_AS: &str = "CHRONOXIDE";
 /// functions `series(path)`, `label_names(path)` and `label_values(path, name)`. Files are read into memory. Joins on
 /// refs get [conditions](RefsOfJoins) on the other table, and groups by a label are [counted in codes](CountsOfGroups).
 ///
-/// A path names a block, or a folder of blocks without those that a compaction replaced. The option `strings` is `view`
-/// (default) or `dictionary`: the type of the columns of labels.
+/// A path or URL (`s3://`, `gs://`, `az://`, `file://`) names a block, or a folder or location without the blocks that
+/// a compaction replaced. Blocks of object stores are fetched into the cache that the environment names. The option
+/// `strings` is `view` (default) or `dictionary`: the type of the columns of labels.
 pub fn register(context: &SessionContext) {
     register_with(context, Access::READ);
 }
@@ -83,6 +85,10 @@ impl TableProviderFactory for SeriesTableFactory {
                 (other, _) => return plan_err!("option {other:?} is unknown: a table of series has 'strings' only"),
             }
         }
-        Ok(Arc::new(SeriesTable::open(path_of(location)?, self.access)?.with_strings(strings)?))
+        let (location, access) = (location.clone(), self.access);
+        // Reads files, or even downloads them.
+        let open = move || SeriesTable::open_location(&location, access)?.with_strings(strings);
+        let table = SpawnedTask::spawn_blocking(open).join().await.map_err(external)??;
+        Ok(Arc::new(table))
     }
 }

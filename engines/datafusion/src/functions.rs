@@ -14,7 +14,7 @@ use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
 
-use crate::location::{external, path_of};
+use crate::location::external;
 use crate::{Access, SeriesTable};
 
 /// Declares a table function.
@@ -56,7 +56,7 @@ table_function! {
 impl TableFunctionImpl for Series {
     fn call_with_args(&self, args: TableFunctionArgs<'_, '_>) -> Result<Arc<dyn TableProvider>> {
         match &texts("series", args.exprs())?[..] {
-            [path] => Ok(Arc::new(SeriesTable::open(path_of(path)?, self.access)?)),
+            [path] => Ok(Arc::new(SeriesTable::open_location(path, self.access)?)),
             _ => plan_err!("series takes one argument: the path of a block or a folder"),
         }
     }
@@ -69,7 +69,7 @@ impl TableFunctionImpl for LabelNames {
             [path, selector] => (*path, Some(parse(selector)?)),
             _ => return plan_err!("label_names takes the path of a block or a folder and, if wanted, a selector"),
         };
-        distinct("name", &self.access.open(path_of(path)?)?.0, |searcher| {
+        distinct("name", &self.access.open(path)?.blocks, |searcher| {
             searcher.label_names(selector.as_ref().map_or(&[], Selector::matchers))
         })
     }
@@ -86,7 +86,7 @@ impl TableFunctionImpl for LabelValues {
                 );
             }
         };
-        distinct("value", &self.access.open(path_of(path)?)?.0, |searcher| {
+        distinct("value", &self.access.open(path)?.blocks, |searcher| {
             searcher.label_values(name, selector.as_ref().map_or(&[], Selector::matchers), None)
         })
     }

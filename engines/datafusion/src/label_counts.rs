@@ -38,9 +38,8 @@ pub(crate) struct LabelCounts {
 impl LabelCounts {
     /// Makes a table of the counts of those series that satisfy conditions. Its columns are the label and the count.
     pub(crate) fn new(series: SeriesTable, label: Column, filters: Vec<Expr>) -> Self {
-        let count = if label.name() == "count" { "_count" } else { "count" };
-        let fields = vec![label.field(Strings::View), Field::new(count, DataType::Int64, false)];
-        Self { series, label, filters, schema: Arc::new(Schema::new(fields)) }
+        let schema = Arc::new(schema_of_counts(&label));
+        Self { series, label, filters, schema }
     }
 }
 
@@ -63,17 +62,19 @@ impl TableProvider for LabelCounts {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let series = self.series.read(vec![self.label.clone()], &self.filters, state)?;
         let columns = projection.cloned().unwrap_or_else(|| vec![0, 1]);
-        let schema = Arc::new(self.schema.project(&columns)?);
-        let equivalence = EquivalenceProperties::new(Arc::clone(&schema));
-        let properties = Arc::new(PlanProperties::clone(series.properties()).with_eq_properties(equivalence));
-        let metrics = ExecutionPlanMetricsSet::new();
-        Ok(Arc::new(LabelCountsExec { series, label: self.label.clone(), columns, schema, properties, metrics }))
+        Ok(Arc::new(LabelCountsExec::new(series, self.label.clone(), columns)?))
     }
+}
+
+/// Returns the schema of all columns.
+fn schema_of_counts(label: &Column) -> Schema {
+    let count = if label.name() == "count" { "_count" } else { "count" };
+    Schema::new(vec![label.field(Strings::View), Field::new(count, DataType::Int64, false)])
 }
 
 /// Counts the series that another plan would read.
 #[derive(Clone, Debug)]
-struct LabelCountsExec {
+pub(crate) struct LabelCountsExec {
     series: SeriesExec,
     label: Column,
     /// Positions of the plan's columns in those of [`LabelCounts`].
@@ -84,6 +85,38 @@ struct LabelCountsExec {
 }
 
 impl LabelCountsExec {
+    /// Makes a plan that counts the values of a label among the series of `series`. `columns` are positions in those of
+    /// [`LabelCounts`].
+    pub(crate) fn new(series: SeriesExec, label: Column, columns: Vec<usize>) -> Result<Self> {
+        let schema = Arc::new(schema_of_counts(&label).project(&columns)?);
+        let equivalence = EquivalenceProperties::new(Arc::clone(&schema));
+        let properties = Arc::new(PlanProperties::clone(series.properties()).with_eq_properties(equivalence));
+        Ok(Self { series, label, columns, schema, properties, metrics: ExecutionPlanMetricsSet::new() })
+    }
+
+    /// Divides the series among plans for several machines, which have the same number of partitions.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn split(&self, plan_count: usize) -> Result<Vec<Self>> {
+        let part = |series| Self::new(series, self.label.clone(), self.columns.clone());
+        self.series.split(plan_count)?.into_iter().map(part).collect()
+    }
+
+    #[cfg(feature = "distributed")]
+    pub(crate) fn series(&self) -> &SeriesExec {
+        &self.series
+    }
+
+    #[cfg(feature = "distributed")]
+    pub(crate) fn label(&self) -> &Column {
+        &self.label
+    }
+
+    /// Returns the positions of the columns.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
     /// Counts some series of a block.
     fn count(&self, table: &BlockTable, series: &Selection) -> Result<RecordBatch> {
         let ColumnContent::Label(label) = self.label.content() else {

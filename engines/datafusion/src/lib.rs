@@ -1,7 +1,7 @@
 //! Series of blocks as tables of DataFusion.
 //!
-//! A [`SeriesTable`] is a block, or the blocks of a folder, as a table: a row per series, with its ref and a column per
-//! label. [`register`] teaches a session to open blocks from SQL.
+//! A [`SeriesTable`] is a block, or the blocks of a folder or bucket, as a table: a row per series, with its ref and a
+//! column per label. [`register`] teaches a session to open blocks from SQL.
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -59,7 +59,7 @@
 //! | module | content |
 //! |---|---|
 //! | `series_table` | [`SeriesTable`]: blocks as a table |
-//! | `location` | opens a path as tables |
+//! | `location` | opens a path or URL as tables |
 //! | `predicate` | conditions of a query as accepted codes and refs |
 //! | `values` | evaluation of a condition on the values of a label |
 //! | `numbers` | comparisons of `series_ref` as ranges |
@@ -71,7 +71,11 @@
 //! | `statistics` | numbers of rows, nulls and distinct values |
 //! | `factory` | `CREATE EXTERNAL TABLE ... STORED AS CHRONOXIDE` |
 //! | `functions` | table functions `series`, `label_names` and `label_values` |
+//! | `tasks` | division of plans among machines (feature `distributed`) |
+//! | `codec` | `SeriesCodec`: plans as messages to other machines (feature `distributed`) |
 
+#[cfg(feature = "distributed")]
+mod codec;
 mod counts_of_groups;
 mod factory;
 mod functions;
@@ -84,15 +88,21 @@ mod scan_of;
 mod series_exec;
 mod series_table;
 mod statistics;
+#[cfg(feature = "distributed")]
+mod tasks;
 mod values;
 
 pub use chronoxide_arrow::Strings;
+#[cfg(feature = "distributed")]
+pub use codec::SeriesCodec;
 pub use counts_of_groups::CountsOfGroups;
 pub use factory::{SeriesTableFactory, register, register_mapped};
 pub use functions::{LabelNames, LabelValues, Series};
 pub use location::Access;
 pub use refs_of_joins::RefsOfJoins;
 pub use series_table::SeriesTable;
+#[cfg(feature = "distributed")]
+pub use tasks::{split, task_count};
 
 /// The examples of the document are tests of this crate.
 #[cfg(doctest)]

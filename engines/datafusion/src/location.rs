@@ -1,17 +1,31 @@
-//! Opens a path as tables of blocks.
+//! Opens a location as tables of blocks.
 
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use chronoxide_arrow::BlockTable;
-use chronoxide_reader::{Block, Checks};
+use chronoxide_reader::{Block, BlockId, Checks};
 use chronoxide_select::BlockSet;
+use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, StoreError};
 use datafusion::error::{DataFusionError, Result};
 
 /// How files are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     is_mapped: bool,
+}
+
+/// Open blocks of a table.
+#[derive(Debug)]
+pub(crate) struct OpenBlocks {
+    pub blocks: Vec<BlockTable>,
+    /// URLs of the blocks of an object store.
+    pub urls: BTreeMap<BlockId, String>,
+    /// True for the blocks of a folder or location, false for a single one.
+    pub is_set: bool,
 }
 
 impl Access {
@@ -22,34 +36,72 @@ impl Access {
     ///
     /// # Safety
     /// The contract of [`Block::map`], for all files that are opened by this access, now or later: they are never
-    /// changed or truncated while they are open, only deleted or replaced by renaming. Published blocks meet it.
+    /// changed or truncated while they are open, only deleted or replaced by renaming. Published blocks meet it, and
+    /// so do files of a [`Cache`].
     #[must_use]
     pub const unsafe fn mapped() -> Self {
         Self { is_mapped: true }
     }
 
-    /// Opens a block, or all live blocks of a folder. Returns the blocks, and true if they are those of a folder.
+    /// Opens a block, or all live blocks of a folder or of a location in an object store, by its path or URL. Blocks of
+    /// object stores are fetched into the cache that the environment names.
     ///
     /// # Errors
-    /// An error that names the file if it cannot be read or is not a valid block. A folder with one such file is an
-    /// error, too: a query would silently lack its series.
-    pub(crate) fn open(self, path: &Path) -> Result<(Vec<BlockTable>, bool)> {
-        if path.is_dir() {
-            let set = if self.is_mapped {
-                // SAFETY: the creator of this access guarantees the contract.
-                unsafe { BlockSet::map(path, Checks::Lazy) }
-            } else {
-                BlockSet::read(path, Checks::Lazy)
-            };
-            return Ok((tables_of_set(&set.map_err(external)?)?, true));
+    /// An error that names the file or object if it cannot be read or is not a valid block. A folder or location with
+    /// one such block is an error, too: a query would silently lack its series.
+    pub(crate) fn open(self, text: &str) -> Result<OpenBlocks> {
+        if !Location::is_url(text) {
+            return self.open_path(Path::new(text));
         }
+        let location = Location::open(text).map_err(stored)?;
+        if !location.is_remote() {
+            return self.open_path(Path::new(location.text()));
+        }
+        let cache = Cache::from_environment(DEFAULT_CACHE_LEN).map_err(stored)?;
+        if text.ends_with(BLOCK_SUFFIX) {
+            let path = cache.fetch_url(text).map_err(stored)?;
+            let block = self.open_file(&path)?;
+            let urls = BTreeMap::from([(block.block().view().block_id(), text.to_owned())]);
+            return Ok(OpenBlocks { blocks: vec![block], urls, is_set: false });
+        }
+        let (listing, paths) = cache.fetch_live(&location).map_err(stored)?;
+        if let Some((_, error)) = listing.unreadable.into_iter().next() {
+            return Err(stored(error));
+        }
+        let (mut blocks, mut urls) = (Vec::with_capacity(listing.live.len()), BTreeMap::new());
+        for (listed, path) in listing.live.iter().zip(paths) {
+            blocks.push(self.open_file(&path)?);
+            urls.insert(listed.facts.id, location.name(&listed.object.key));
+        }
+        Ok(OpenBlocks { blocks, urls, is_set: true })
+    }
+
+    /// Opens a block, or all live blocks of a folder.
+    ///
+    /// # Errors
+    /// As [`Access::open`].
+    pub(crate) fn open_path(self, path: &Path) -> Result<OpenBlocks> {
+        if !path.is_dir() {
+            return Ok(OpenBlocks { blocks: vec![self.open_file(path)?], urls: BTreeMap::new(), is_set: false });
+        }
+        let set = if self.is_mapped {
+            // SAFETY: the creator of this access guarantees the contract.
+            unsafe { BlockSet::map(path, Checks::Lazy) }
+        } else {
+            BlockSet::read(path, Checks::Lazy)
+        };
+        let blocks = tables_of_set(&set.map_err(external)?)?;
+        Ok(OpenBlocks { blocks, urls: BTreeMap::new(), is_set: true })
+    }
+
+    fn open_file(self, path: &Path) -> Result<BlockTable> {
         let block = if self.is_mapped {
             // SAFETY: the creator of this access guarantees the contract.
             unsafe { Block::map(path, Checks::Lazy) }
         } else {
             Block::read(path, Checks::Lazy)
         };
-        Ok((vec![BlockTable::new(block.map_err(external)?).map_err(external)?], false))
+        BlockTable::new(block.map_err(external)?).map_err(external)
     }
 }
 
@@ -65,18 +117,29 @@ pub(crate) fn tables_of_set(set: &BlockSet) -> Result<Vec<BlockTable>> {
     set.blocks().iter().map(table).collect()
 }
 
-/// Returns the path of a location: a path, or a URL of a file.
-pub(crate) fn path_of(location: &str) -> Result<&Path> {
-    match location.split_once("://") {
-        None => Ok(Path::new(location)),
-        Some(("file", path)) => Ok(Path::new(path)),
-        Some((scheme, _)) => Err(DataFusionError::NotImplemented(format!(
-            "{location}: blocks are read from local files, not by {scheme}"
-        ))),
+/// Error of a store. Its text has the causes, too: DataFusion shows the text alone.
+#[derive(Debug)]
+struct StoredError(StoreError);
+
+impl fmt::Display for StoredError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
     }
 }
 
+impl Error for StoredError {}
+
+fn stored(error: StoreError) -> DataFusionError {
+    external(StoredError(error))
+}
+
 /// Wraps an error of a block.
-pub(crate) fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+pub(crate) fn external(error: impl Error + Send + Sync + 'static) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }

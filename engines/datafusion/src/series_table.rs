@@ -1,20 +1,20 @@
 //! [`SeriesTable`]: blocks as a table.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings, schema};
-use chronoxide_reader::Block;
+use chronoxide_reader::{Block, BlockId};
 use chronoxide_select::{BlockSet, Selection};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::location::{Access, external, tables_of_set};
+use crate::location::{Access, OpenBlocks, external, tables_of_set};
 use crate::predicate::{Predicate, is_exact};
 use crate::series_exec::SeriesExec;
 
@@ -24,6 +24,8 @@ use crate::series_exec::SeriesExec;
 #[derive(Clone, Debug)]
 pub struct SeriesTable {
     blocks: Arc<[BlockTable]>,
+    /// URLs of the blocks of an object store.
+    urls: Arc<BTreeMap<BlockId, String>>,
     columns: Arc<[Column]>,
     strings: Strings,
     schema: SchemaRef,
@@ -35,7 +37,7 @@ impl SeriesTable {
     /// # Errors
     /// `External` if the block is damaged in a byte that was read.
     pub fn from_block(block: Block) -> Result<Self> {
-        Self::new(vec![BlockTable::new(block).map_err(external)?], false)
+        Self::from_block_table(BlockTable::new(block).map_err(external)?)
     }
 
     /// Makes a table of one block whose dictionaries are shared.
@@ -43,7 +45,7 @@ impl SeriesTable {
     /// # Errors
     /// As [`SeriesTable::from_block`].
     pub fn from_block_table(block: BlockTable) -> Result<Self> {
-        Self::new(vec![block], false)
+        Self::new(OpenBlocks { blocks: vec![block], urls: BTreeMap::new(), is_set: false })
     }
 
     /// Makes a table of the blocks of a set, with a column `block`.
@@ -51,7 +53,7 @@ impl SeriesTable {
     /// # Errors
     /// `External` if the set has a file that is not a valid block, or a block is damaged in a byte that was read.
     pub fn from_set(set: &BlockSet) -> Result<Self> {
-        Self::new(tables_of_set(set)?, true)
+        Self::new(OpenBlocks { blocks: tables_of_set(set)?, urls: BTreeMap::new(), is_set: true })
     }
 
     /// Makes a table of a block, or of the blocks of a folder.
@@ -59,23 +61,40 @@ impl SeriesTable {
     /// # Errors
     /// As [`SeriesTable::from_set`], and errors of reading files.
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self> {
-        let (blocks, is_folder) = access.open(path.as_ref())?;
-        Self::new(blocks, is_folder)
+        Self::new(access.open_path(path.as_ref())?)
     }
 
-    fn new(blocks: Vec<BlockTable>, is_folder: bool) -> Result<Self> {
+    /// Makes a table of a block, or of the live blocks of a folder or of a location in an object store, by its path or
+    /// URL. A URL that ends in `.cx` names a block.
+    ///
+    /// # Errors
+    /// As [`SeriesTable::open`], and errors of the object store.
+    pub fn open_location(text: &str, access: Access) -> Result<Self> {
+        Self::new(access.open(text)?)
+    }
+
+    fn new(OpenBlocks { blocks, urls, is_set }: OpenBlocks) -> Result<Self> {
         let mut names = BTreeSet::new();
         for block in &blocks {
             names.extend(block.label_names().map_err(external)?);
         }
-        let own = is_folder.then(Column::block_id).into_iter().chain([Column::series_ref()]);
+        let own = is_set.then(Column::block_id).into_iter().chain([Column::series_ref()]);
         let columns = Column::with_labels(own, names.into_iter().collect());
         // Tables are handed to DataFusion of other languages, too.
         let columns: Vec<Column> = columns.into_iter().map(Column::without_nul).collect();
         // Most operators of DataFusion have a fast path for views, and none for dictionaries.
-        let strings = Strings::View;
+        Self::with_columns(blocks, urls, columns, Strings::View)
+    }
+
+    /// Makes a table with some of the columns of the blocks.
+    pub(crate) fn with_columns(
+        blocks: Vec<BlockTable>,
+        urls: BTreeMap<BlockId, String>,
+        columns: Vec<Column>,
+        strings: Strings,
+    ) -> Result<Self> {
         let schema = schema(&columns, strings).map_err(external)?;
-        Ok(Self { blocks: blocks.into(), columns: columns.into(), strings, schema })
+        Ok(Self { blocks: blocks.into(), urls: urls.into(), columns: columns.into(), strings, schema })
     }
 
     /// Sets the type of columns of labels.
@@ -99,6 +118,12 @@ impl SeriesTable {
         &self.blocks
     }
 
+    /// Returns the URL of a block of an object store, or the path of a file. Returns `None` for a block in memory.
+    pub(crate) fn source(&self, block: &Block) -> Option<String> {
+        let url = self.urls.get(&block.view().block_id()).cloned();
+        url.or_else(|| Some(std::path::absolute(block.path()?).ok()?.to_str()?.to_owned()))
+    }
+
     /// Returns the plan that reads columns of the series that satisfy conditions that were pushed to this table.
     pub(crate) fn read(&self, columns: Vec<Column>, filters: &[Expr], state: &dyn Session) -> Result<SeriesExec> {
         let predicate = Predicate::new(&self.schema, filters, |name| self.content(name))?;
@@ -106,8 +131,7 @@ impl SeriesTable {
         for block in &*self.blocks {
             selected.push((block.clone(), predicate.select(block, self.strings)?));
         }
-        let pushed = filters.iter().map(ToString::to_string).collect();
-        SeriesExec::new(selected, columns, self.strings, pushed, state.config().target_partitions())
+        SeriesExec::new(self.clone(), filters.to_vec(), columns, selected, state.config().target_partitions())
     }
 
     /// Returns the series of a block that satisfy conditions that were pushed to this table.

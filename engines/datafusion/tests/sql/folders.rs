@@ -91,7 +91,9 @@ async fn errors_say_what_to_do() {
     for (statement, expected) in [
         (create(format!("STORED AS CHRONOXIDE LOCATION '{folder}/none.cx'")), "none.cx"),
         (create(format!("STORED AS CHRONOXIDE LOCATION '{folder}'")), "text.cx"),
-        (create("STORED AS CHRONOXIDE LOCATION 's3://bucket/blocks/'".to_owned()), "not by s3"),
+        (create("STORED AS CHRONOXIDE LOCATION 'ftp://host/blocks/'".to_owned()), "unknown scheme ftp"),
+        (create("STORED AS CHRONOXIDE LOCATION 'file://blocks/'".to_owned()), "three slashes"),
+        (create("STORED AS CHRONOXIDE LOCATION 'file:///no/such/file.cx'".to_owned()), "/no/such/file.cx"),
         (create(format!("(job TEXT) STORED AS CHRONOXIDE LOCATION '{block}'")), "leave out the list of columns"),
         (create(format!("STORED AS CHRONOXIDE LOCATION '{block}' OPTIONS ('strings' 'utf8')")), "use 'view' or"),
         (create(format!("STORED AS CHRONOXIDE LOCATION '{block}' OPTIONS ('string' 'view')")), "'strings' only"),
