@@ -18,6 +18,7 @@
 //! | `output` | [`print()`] for standard output, with errors; [`tell`] for standard error |
 //! | [`escape`] | untrusted text on a terminal |
 //! | [`human`] | counts, sizes and ratios as text |
+//! | `download` | [`show_downloads`] |
 //! | [`memory`] | memory that the process may use, and the default of `--memory-limit` |
 //! | `thread` | [`can_start_thread`], for optional threads |
 //! | [`style`] | colours |
@@ -49,6 +50,7 @@
 
 pub mod argument;
 mod command;
+mod download;
 pub mod escape;
 mod exit;
 mod failure;
@@ -65,6 +67,7 @@ mod target;
 mod thread;
 
 pub use command::run;
+pub use download::show_downloads;
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;

@@ -3,13 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use chronoxide_cli::show_downloads;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{Error, Result as BlockResult};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::Queried;
 use chronoxide_reader::{Block, Checks, OpenError};
 use chronoxide_select::Selector;
-use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Listing, Location, SparseBlock, StoreError};
+use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, SparseBlock, StoreError};
 
 /// Blocks that are shorter are fetched whole: requests cost more than their bytes.
 const MIN_SPARSE_LEN: u64 = 1 << 20;
@@ -37,24 +38,21 @@ fn located(path: &Path) -> impl Fn(StoreError) -> OpenError + '_ {
 
 /// Returns the file of a block: fetched into the cache.
 pub(crate) fn fetch(url: &str) -> Result<PathBuf, OpenError> {
-    let fetched = Cache::from_environment(DEFAULT_CACHE_LEN).and_then(|cache| cache.fetch_url(url));
+    let fetched = Cache::from_environment(DEFAULT_CACHE_LEN).and_then(|cache| show_downloads(cache).fetch_url(url));
     fetched.map_err(located(Path::new(url)))
 }
 
-/// Returns the files of the live blocks of a location, each with its URL, and objects that are not valid blocks. The
-/// last value is true if blocks were replaced by a compaction.
+/// Live blocks of a location, each as its URL and its file, and objects that are not valid blocks. The last value is
+/// true if blocks were replaced by a compaction.
 pub(crate) type Fetched = (Vec<(PathBuf, PathBuf)>, Vec<(PathBuf, OpenError)>, bool);
 
 /// Fetches the live blocks of a location.
 pub(crate) fn fetch_all(url: &str) -> Result<Fetched, OpenError> {
     let fetch = || {
         let location = Location::open(url)?;
-        let listing = Listing::read(&location)?;
-        let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
-        let mut files = Vec::with_capacity(listing.live.len());
-        for block in &listing.live {
-            files.push((PathBuf::from(location.name(&block.object.key)), cache.fetch(&location, &block.wanted())?));
-        }
+        let (listing, paths) = show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)?).fetch_live(&location)?;
+        let names = listing.live.iter().map(|block| PathBuf::from(location.name(&block.object.key)));
+        let files = names.zip(paths).collect();
         let unreadable = listing.unreadable.into_iter().map(|(key, error)| {
             let path = PathBuf::from(location.name(&key));
             let error = located(&path)(error);

@@ -3,7 +3,6 @@
 use chronoxide_reader::{Block, Checks};
 use chronoxide_select::BlockSet;
 
-use crate::listing::Listing;
 use crate::{Cache, Location, StoreError};
 
 /// Opens the live blocks of a location as files of the cache, and maps them.
@@ -15,13 +14,12 @@ use crate::{Cache, Location, StoreError};
 /// Errors of listing and fetching, and a location with an object that is not a valid block: a query would lack its
 /// series.
 pub unsafe fn open_set(location: &Location, cache: &Cache, checks: Checks) -> Result<BlockSet, StoreError> {
-    let listing = Listing::read(location)?;
+    let (listing, paths) = cache.fetch_live(location)?;
     if let Some((_, error)) = listing.unreadable.into_iter().next() {
         return Err(error);
     }
-    let mut blocks = Vec::with_capacity(listing.live.len());
-    for listed in &listing.live {
-        let path = cache.fetch(location, &listed.wanted())?;
+    let mut blocks = Vec::with_capacity(paths.len());
+    for (listed, path) in listing.live.iter().zip(paths) {
         // SAFETY: the caller keeps the contract.
         let block = unsafe { Block::map(&path, checks) }.map_err(|error| StoreError::Io {
             object: location.name(&listed.object.key),

@@ -48,6 +48,12 @@ pub enum StoreError {
         /// The object.
         object: String,
     },
+    /// Blocks of a location were deleted each time that it was listed.
+    #[error("{location}: blocks keep disappearing while they are listed; try again")]
+    Changing {
+        /// The location.
+        location: String,
+    },
     /// The object is not the block that was listed or planned.
     #[error("{object}: changed: {reason}")]
     Changed {
@@ -83,6 +89,12 @@ impl StoreError {
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. })
+    }
+
+    /// Returns true for an error of reading or writing, which says nothing about the object and may pass.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Request { .. } | Self::Io { .. } | Self::Changing { .. })
     }
 
     pub(crate) fn io(object: impl Into<String>, operation: &'static str, source: io::Error) -> Self {

@@ -1,10 +1,13 @@
 //! [`Cache`]: blocks of object stores as files of this machine.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use chronoxide_format::layout::Header;
@@ -13,7 +16,7 @@ use chronoxide_reader::{Block, BlockId, Checks, OpenError};
 use zerocopy::FromBytes;
 
 use crate::facts::{Facts, header_checksum};
-use crate::listing::{BLOCK_SUFFIX, Listed};
+use crate::listing::{BLOCK_SUFFIX, Listed, Listing};
 use crate::sparse::SparseBlock;
 use crate::storage::Object;
 use crate::{Location, StoreError};
@@ -21,8 +24,15 @@ use crate::{Location, StoreError};
 /// Downloads of a block that is damaged when it arrives. Damage on the way is rare.
 const DOWNLOADS: usize = 3;
 
+/// Blocks that are downloaded at a time.
+const MAX_DOWNLOADS: usize = 8;
+
 /// Extension of files that are being written, and the age after which their writers count as dead.
 const SCRATCH: &str = "scratch";
+/// Prefix of folders with blocks that are to be uploaded.
+const UPLOADS_PREFIX: &str = "uploads-";
+/// Extension of locks of downloads.
+const LOCK: &str = "lock";
 const SCRATCH_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// Default maximum of a cache, in bytes.
@@ -33,10 +43,17 @@ pub const DEFAULT_CACHE_LEN: u64 = 16 << 30;
 /// Each block is downloaded once, verified, and published under its id and header checksum. Before a download, the
 /// blocks that were not used for the longest time are deleted, so that the folder stays below its maximum; maps of
 /// deleted files stay valid on Unix. Blocks of a folder of this machine are not copied.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Cache {
     folder: PathBuf,
     max_len: u64,
+    observer: Option<Arc<dyn Fn(u64) + Send + Sync>>,
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("folder", &self.folder).field("max_len", &self.max_len).finish_non_exhaustive()
+    }
 }
 
 impl Cache {
@@ -50,7 +67,7 @@ impl Cache {
         make_folder(&Disk, &folder).map_err(|error| failed(io::Error::other(error)))?;
         // Files of processes that died.
         recover(&Disk, &folder).map_err(failed)?;
-        Ok(Self { folder, max_len })
+        Ok(Self { folder, max_len, observer: None })
     }
 
     /// Opens the cache that the environment names: `CHRONOXIDE_CACHE`, or `chronoxide` in the user's folder for caches.
@@ -62,6 +79,12 @@ impl Cache {
         let of_user = || named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
         let folder = named("CHRONOXIDE_CACHE").or_else(|| Some(of_user()?.join("chronoxide")));
         Self::open(folder.unwrap_or_else(|| std::env::temp_dir().join("chronoxide")), max_len)
+    }
+
+    /// Calls `observer` with the number of bytes of each downloaded part, from any thread.
+    #[must_use]
+    pub fn with_observer(self, observer: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        Self { observer: Some(Arc::new(observer)), ..self }
     }
 
     /// Returns the folder.
@@ -76,6 +99,16 @@ impl Cache {
     /// Errors of reading and writing, [`StoreError::Changed`] if the object is not the listed block, and
     /// [`StoreError::Block`] if it is damaged.
     pub fn fetch(&self, location: &Location, block: &Wanted<'_>) -> Result<PathBuf, StoreError> {
+        self.fetch_beside(location, block, &BTreeSet::new())
+    }
+
+    /// Like [`Cache::fetch`], but does not delete some files.
+    fn fetch_beside(
+        &self,
+        location: &Location,
+        block: &Wanted<'_>,
+        kept: &BTreeSet<PathBuf>,
+    ) -> Result<PathBuf, StoreError> {
         if let Some(path) = location.path(block.key) {
             check_local(location, block, &path)?;
             return Ok(path);
@@ -83,18 +116,56 @@ impl Cache {
         let path = self.path(block);
         let failed = |source| StoreError::io(path.display().to_string(), "lock", source);
         // One process downloads; the others wait for it.
-        let lock = File::options().create(true).truncate(false).write(true).open(path.with_extension("lock"));
+        let lock = File::options().create(true).truncate(false).write(true).open(path.with_extension(LOCK));
         let lock = lock.map_err(failed)?;
         lock.lock().map_err(failed)?;
         if is_there(&path, block.byte_len) {
             // The time of the last use decides what is deleted first.
             let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         } else {
-            self.make_room(block.byte_len);
-            download(location, block, &path)?;
+            self.make_room(block.byte_len, kept);
+            self.download(location, block, &path)?;
         }
-        let _ = fs::remove_file(path.with_extension("lock"));
+        let _ = fs::remove_file(path.with_extension(LOCK));
         Ok(path)
+    }
+
+    /// Returns the files of listed blocks, in their order, as [`Cache::fetch`]. Several are downloaded at a time. None
+    /// of them is deleted to make room for another, so that the cache exceeds its maximum if they do.
+    ///
+    /// # Errors
+    /// The error of the first block that cannot be fetched.
+    pub fn fetch_all(&self, location: &Location, blocks: &[Listed]) -> Result<Vec<PathBuf>, StoreError> {
+        let kept = blocks.iter().map(|block| self.path(&block.wanted())).collect();
+        let next = AtomicUsize::new(0);
+        let fetch_some = || {
+            let mut fetched = Vec::new();
+            while let Some((place, block)) = blocks.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+                let path = self.fetch_beside(location, &block.wanted(), &kept);
+                if path.is_err() {
+                    next.store(blocks.len(), Ordering::Relaxed);
+                }
+                fetched.push((place, path));
+            }
+            fetched
+        };
+        let mut all = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..MAX_DOWNLOADS.min(blocks.len())).map(|_| scope.spawn(fetch_some)).collect();
+            let fetched = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            fetched.flatten().collect::<Vec<_>>()
+        });
+        all.sort_unstable_by_key(|(place, _)| *place);
+        all.into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// Lists a location, and returns the files of its live blocks, in their order, as [`Cache::fetch_all`].
+    ///
+    /// # Errors
+    /// As [`Listing::read`] and [`Cache::fetch_all`].
+    pub fn fetch_live(&self, location: &Location) -> Result<(Listing, Vec<PathBuf>), StoreError> {
+        let listing = Listing::read(location)?;
+        let paths = self.fetch_all(location, &listing.live)?;
+        Ok((listing, paths))
     }
 
     /// Returns the file of the block of a URL, as [`Cache::fetch`].
@@ -124,7 +195,7 @@ impl Cache {
             };
         }
         let path = self.scratch(block.id);
-        let downloaded = download(location, block, &path);
+        let downloaded = self.download(location, block, &path);
         let _ = fs::remove_file(path);
         downloaded
     }
@@ -139,32 +210,87 @@ impl Cache {
         self.folder.join(format!("{id}-{}-{since}-{number}.{SCRATCH}", std::process::id()))
     }
 
+    /// Makes a temporary folder for blocks that are to be uploaded. A folder left behind is deleted after a day.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn upload_folder(&self) -> Result<tempfile::TempDir, StoreError> {
+        let made = tempfile::Builder::new().prefix(UPLOADS_PREFIX).tempdir_in(&self.folder);
+        made.map_err(|source| StoreError::io(self.folder.display().to_string(), "make a folder", source))
+    }
+
     /// Moves a verified file of this machine into the cache, as the file of this block.
     ///
     /// # Errors
     /// The file cannot be moved: it may be on another file system.
     pub fn adopt(&self, file: &Path, block: &Wanted<'_>) -> Result<PathBuf, StoreError> {
         let path = self.path(block);
-        self.make_room(block.byte_len);
+        self.make_room(block.byte_len, &BTreeSet::new());
         fs::rename(file, &path).map_err(|source| StoreError::io(file.display().to_string(), "move", source))?;
         Ok(path)
+    }
+
+    /// Downloads a block to a temporary file, verifies it, and publishes it.
+    fn download(&self, location: &Location, block: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
+        let name = || location.name(block.key);
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let mut failed = None;
+            let write = |out: &mut dyn chronoxide_publish::Output| {
+                let mut out = Observed { out, observer: self.observer.as_deref() };
+                location.download(block.key, block.byte_len, &mut out).map_err(|error| {
+                    failed = Some(error);
+                    io::Error::other("the download failed")
+                })
+            };
+            let published = publish(&Disk, path, Existing::Replace, write, |candidate| verify(candidate.path(), block));
+            let error = match published {
+                Ok(_) => return Ok(()),
+                Err(PublishError::Unverified { source, .. }) => match source {
+                    Unfit::Open(OpenError::Block { source, .. }) => StoreError::Block { object: name(), source },
+                    Unfit::Open(error) => {
+                        return Err(StoreError::Io {
+                            object: name(),
+                            operation: "verify",
+                            source: io::Error::other(error),
+                        });
+                    }
+                    Unfit::Other => changed(location, block),
+                },
+                Err(error) => {
+                    let io = StoreError::Io { object: name(), operation: "download", source: io::Error::other(error) };
+                    return Err(failed.unwrap_or(io));
+                }
+            };
+            if attempts == DOWNLOADS {
+                return Err(error);
+            }
+        }
     }
 
     fn path(&self, block: &Wanted<'_>) -> PathBuf {
         self.folder.join(format!("{}-{:08x}{BLOCK_SUFFIX}", block.id, block.header_checksum))
     }
 
-    /// Deletes blocks until `byte_len` more bytes fit. Errors are ignored: another process may delete the same files.
-    fn make_room(&self, byte_len: u64) {
+    /// Deletes blocks, but none of `kept`, until `byte_len` more bytes fit. Errors are ignored: another process may
+    /// delete the same files.
+    fn make_room(&self, byte_len: u64, kept: &BTreeSet<PathBuf>) {
         let mut files = BTreeSet::new();
         let mut total = byte_len;
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
-            let is_scratch = entry.path().extension().is_some_and(|extension| extension == SCRATCH);
-            if is_scratch && metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRATCH_AGE)) {
+            let has_extension = |names: &[&str]| {
+                entry.path().extension().is_some_and(|extension| names.iter().any(|name| extension == *name))
+            };
+            let is_left = || metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRATCH_AGE));
+            if metadata.is_dir() && entry.file_name().to_string_lossy().starts_with(UPLOADS_PREFIX) && is_left() {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+            if has_extension(&[SCRATCH, LOCK]) && is_left() {
                 let _ = fs::remove_file(entry.path());
             }
-            if metadata.is_file() && entry.path().extension().is_some_and(|extension| extension == "cx") {
+            if metadata.is_file() && has_extension(&["cx"]) {
                 total += metadata.len();
                 files.insert((metadata.modified().ok(), entry.path(), metadata.len()));
             }
@@ -173,7 +299,7 @@ impl Cache {
             if total <= self.max_len {
                 break;
             }
-            if fs::remove_file(path).is_ok() {
+            if !kept.contains(&path) && fs::remove_file(path).is_ok() {
                 total -= len;
             }
         }
@@ -218,6 +344,26 @@ fn is_there(path: &Path, byte_len: u64) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == byte_len)
 }
 
+/// An output whose written bytes are counted.
+struct Observed<'a> {
+    out: &'a mut dyn chronoxide_publish::Output,
+    observer: Option<&'a (dyn Fn(u64) + Send + Sync)>,
+}
+
+impl io::Write for Observed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        if let Some(observer) = self.observer {
+            observer(written as u64);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// Reason why a downloaded file is refused.
 #[derive(Debug, thiserror::Error)]
 enum Unfit {
@@ -225,44 +371,6 @@ enum Unfit {
     Open(#[from] OpenError),
     #[error("other block")]
     Other,
-}
-
-/// Downloads a block to a temporary file, verifies it, and publishes it.
-fn download(location: &Location, block: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
-    let name = || location.name(block.key);
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        let mut failed = None;
-        let write = |out: &mut dyn chronoxide_publish::Output| {
-            location.download(block.key, block.byte_len, out).map_err(|error| {
-                failed = Some(error);
-                io::Error::other("the download failed")
-            })
-        };
-        let published = publish(&Disk, path, Existing::Replace, write, |candidate| verify(candidate.path(), block));
-        let error = match published {
-            Ok(_) => return Ok(()),
-            Err(PublishError::Unverified { source, .. }) => match source {
-                Unfit::Open(OpenError::Block { source, .. }) => StoreError::Block { object: name(), source },
-                Unfit::Open(error) => {
-                    return Err(StoreError::Io {
-                        object: name(),
-                        operation: "verify",
-                        source: io::Error::other(error),
-                    });
-                }
-                Unfit::Other => changed(location, block),
-            },
-            Err(error) => {
-                let io = StoreError::Io { object: name(), operation: "download", source: io::Error::other(error) };
-                return Err(failed.unwrap_or(io));
-            }
-        };
-        if attempts == DOWNLOADS {
-            return Err(error);
-        }
-    }
 }
 
 fn changed(location: &Location, wanted: &Wanted<'_>) -> StoreError {

@@ -1,6 +1,7 @@
 //! [`Listing`]: the blocks of a location, and which of them are live.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{IncompleteJob, Reason, Standing, judge};
@@ -62,8 +63,8 @@ impl Listing {
         Self::read_with(location, &Manifest::read(location)?, &mut |_, _| {})
     }
 
-    /// Lists a location with a manifest that was read before. `progress` is called with the number of blocks that were
-    /// read, and that are to be read.
+    /// Lists a location with a manifest that was read before. Calls `progress` with the number of blocks read so far,
+    /// and the number to read.
     ///
     /// # Errors
     /// As [`Listing::read`].
@@ -78,12 +79,11 @@ impl Listing {
         for _ in 0..MAX_LISTINGS {
             let missing = read_facts(location, &objects, manifest, &mut known, progress)?;
             if !missing {
-                return Ok(Self::from_facts(location, objects, known, manifest));
+                return Self::from_facts(location, objects, known, manifest);
             }
             objects = blocks(location)?;
         }
-        let reason = "blocks keep disappearing while they are read; try again".to_owned();
-        Err(StoreError::Location { location: location.text().to_owned(), reason })
+        Err(StoreError::Changing { location: location.text().to_owned() })
     }
 
     /// Lists a location that has blocks under these keys, as the caller knows. Lists again if one is missing: a store
@@ -96,11 +96,12 @@ impl Listing {
         keys: impl IntoIterator<Item = &'a str> + Clone,
     ) -> Result<Self, StoreError> {
         let mut listing = Self::read(location)?;
-        for _ in 1..MAX_LISTINGS {
+        for number in 1..MAX_LISTINGS {
             let found: BTreeSet<&str> = listing.all().iter().map(|block| block.object.key.as_str()).collect();
             if keys.clone().into_iter().all(|key| found.contains(key)) {
                 break;
             }
+            std::thread::sleep(Duration::from_millis(50 << number));
             listing = Self::read(location)?;
         }
         Ok(listing)
@@ -111,7 +112,7 @@ impl Listing {
         objects: Vec<Object>,
         mut known: BTreeMap<Object, Result<Facts, StoreError>>,
         manifest: &Manifest,
-    ) -> Self {
+    ) -> Result<Self, StoreError> {
         let mut listing = Self::default();
         let mut blocks = Vec::with_capacity(objects.len());
         for object in objects {
@@ -124,7 +125,7 @@ impl Listing {
         }
         // Stable: copies stay in the order of their keys.
         blocks.sort_by_key(|block| block.facts.id);
-        listing.set_damaged_aside(location, &mut blocks);
+        listing.set_damaged_aside(location, &mut blocks)?;
         let lineages: Vec<_> = blocks.iter().map(|block| block.facts.lineage()).collect();
         let judgement = judge(&lineages);
         for (block, standing) in blocks.into_iter().zip(judgement.standings) {
@@ -134,12 +135,12 @@ impl Listing {
             }
         }
         listing.incomplete = judgement.incomplete;
-        listing
+        Ok(listing)
     }
 
     /// Verifies blocks that share an id and differ in their headers: such blocks are not copies, and none of them may
     /// hide the sound one.
-    fn set_damaged_aside(&mut self, location: &Location, blocks: &mut Vec<Listed>) {
+    fn set_damaged_aside(&mut self, location: &Location, blocks: &mut Vec<Listed>) -> Result<(), StoreError> {
         let mut first: BTreeMap<BlockId, u32> = BTreeMap::new();
         let mut disputed = Vec::new();
         for block in &*blocks {
@@ -150,10 +151,12 @@ impl Listing {
         }
         for block in std::mem::take(blocks) {
             match disputed.contains(&block.facts.id).then(|| crate::fetch::verify_in_memory(location, &block.object)) {
+                Some(Err(error)) if error.is_temporary() => return Err(error),
                 Some(Err(error)) => self.unreadable.push((block.object.key, error)),
                 _ => blocks.push(block),
             }
         }
+        Ok(())
     }
 
     /// Returns all readable blocks, live and hidden, by id.
@@ -198,7 +201,7 @@ fn read_facts(
         match facts {
             Err(StoreError::Missing { .. }) => is_missing = true,
             // An object that is not a block differs from one that cannot be read now: that may hide others.
-            Err(error @ (StoreError::Request { .. } | StoreError::Io { .. })) => failed = Some(error),
+            Err(error) if error.is_temporary() => failed = Some(error),
             facts => _ = known.insert(object.clone(), facts),
         }
         failed.is_none()

@@ -90,7 +90,9 @@ impl Location {
             let reason = "ends in a slash: name an object, not a folder".to_owned();
             return Err(StoreError::Location { location: text.to_owned(), reason });
         }
-        Ok((Self::open(if folder.is_empty() { "/" } else { folder })?, key.to_owned()))
+        let location = Self::open(if folder.is_empty() { "/" } else { folder })?;
+        let key = if location.is_remote() { unescape(text, key)? } else { key.to_owned() };
+        Ok((location, key))
     }
 
     /// Returns true for a URL: a text that names a scheme.
@@ -118,6 +120,13 @@ impl Location {
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
     }
+}
+
+/// Decodes the percent-encoded characters of the key of a URL.
+fn unescape(url: &str, key: &str) -> Result<String, StoreError> {
+    let refused =
+        |error: object_store::path::Error| StoreError::Location { location: url.to_owned(), reason: error.to_string() };
+    Ok(object_store::path::Path::from_url_path(key).map_err(refused)?.into())
 }
 
 impl Deref for Location {

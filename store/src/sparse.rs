@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use chronoxide_format::checksum::{ChunkProofs, Owner};
 use chronoxide_format::error::Place;
-use chronoxide_format::layout::{CHUNK_LEN, Header, SectionEntry, SectionKind};
+use chronoxide_format::layout::{CHUNK_LEN, Header, MAGIC, SectionEntry, SectionKind};
 use chronoxide_format::view::{BlockView, Frame};
 use chronoxide_format::{Corruption, Error, Rule};
 use chronoxide_reader::{Block, Checks};
@@ -94,6 +94,11 @@ impl SparseBlock {
 
     /// Opens a block whose [`opening_ranges`] were read.
     pub(crate) fn from_reads(location: &Location, object: &Object, read: Vec<Bytes>) -> Result<Self, StoreError> {
+        // Objects of any length may have the name of a block: look before memory is set aside.
+        if read.first().is_some_and(|head| head.len() >= MAGIC.len() && !head.starts_with(&MAGIC)) {
+            let source = Error::NotABlock;
+            return Err(StoreError::Block { object: location.name(&object.key), source });
+        }
         let chunks = usize::try_from(object.byte_len.div_ceil(CHUNK_LEN)).unwrap_or(usize::MAX);
         let too_large = |_| StoreError::Changed {
             object: location.name(&object.key),

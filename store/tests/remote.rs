@@ -5,7 +5,9 @@ use std::time::Duration;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, every, nth};
-use chronoxide_store::{Cache, Created, Listing, Location, Manifest, Object, RangedRead, SparseBlock, StoreError};
+use chronoxide_store::{
+    Cache, Created, Listing, Location, Manifest, Object, RangedRead, SparseBlock, StoreError, open_set,
+};
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::requirement::skip_or_fail;
@@ -285,5 +287,106 @@ fn a_cache_stays_below_its_maximum() {
         let total: u64 =
             std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.metadata().unwrap().len()).sum();
         assert!(total <= 2 * largest, "{total}");
+    }
+}
+
+#[test]
+fn the_live_blocks_of_a_location_are_a_set() {
+    let server = Server::s3s().unwrap();
+    let location = open(server.endpoint(), "set");
+    put_goldens(&location);
+    let listing = Listing::read(&location).unwrap();
+    let (folder, of_folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    // Too small for all of them.
+    let cache = Cache::open(folder.path(), 1).unwrap();
+    let open_all = |location: &Location| {
+        // SAFETY: nothing else uses the folders, and published blocks are not changed.
+        unsafe { open_set(location, &cache, chronoxide_reader::Checks::Lazy) }
+    };
+    let set = open_all(&location).unwrap();
+    let ids: Vec<_> = set.blocks().iter().map(chronoxide_select::SetBlock::id).collect();
+    assert_eq!(ids, listing.live.iter().map(|block| block.facts.id).collect::<Vec<_>>());
+    assert!(ids.len() > 2, "{ids:?}");
+    for (block, listed) in set.blocks().iter().zip(&listing.live) {
+        block.block().verify().unwrap();
+        assert_eq!(u64::from(block.block().view().series_count().unwrap()), listed.facts.series);
+    }
+    // Files of this machine are not copied.
+    let local = Location::open(&of_folder.path().display().to_string()).unwrap();
+    put_goldens(&local);
+    assert_eq!(open_all(&local).unwrap().blocks().len(), ids.len());
+
+    location.create_bytes("damaged.cx", &[7; 5000]).unwrap();
+    let error = open_all(&location).unwrap_err();
+    assert!(error.to_string().contains("damaged.cx"), "{error}");
+}
+
+#[test]
+fn a_long_object_is_copied_in_parts() {
+    let server = Server::s3s().unwrap();
+    let proxy = Proxy::start(server.endpoint()).unwrap();
+    let location = open(proxy.endpoint(), "copies");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    // Longer than an object that the store copies.
+    let len = (256 << 20) + 4321;
+    let bytes: Vec<u8> = (0..len).map(|place: usize| (place / 4099) as u8).collect();
+    std::fs::write(&file, &bytes).unwrap();
+    open(server.endpoint(), "copies").create("long", &file).unwrap();
+    location.create_bytes("short", &bytes[..5000]).unwrap();
+    for (key, copied, parts) in [("short", &bytes[..5000], 0), ("long", &bytes[..], 33)] {
+        proxy.forget();
+        location.copy(key, "copy").unwrap();
+        let requests = proxy.take_requests();
+        assert_eq!(requests.iter().filter(|request| request.target.contains("partNumber=")).count(), parts);
+        let mut found = Vec::new();
+        location.download("copy", copied.len() as u64, &mut found).unwrap();
+        assert!(found == copied, "{key}");
+    }
+}
+
+#[test]
+fn names_with_characters_of_urls_are_opened_again() {
+    let server = Server::s3s().unwrap();
+    let settings = Server::settings(server.endpoint());
+    let location = Location::open_with(&format!("s3://{BUCKET}/a%23b/50%25/"), &settings).unwrap();
+    for key in ["plain.txt", "q?.txt", "h#.txt", "p%41.txt"] {
+        location.create_bytes(key, key.as_bytes()).unwrap();
+        let url = location.name(key);
+        let (folder, name) = url.rsplit_once('/').unwrap();
+        let again = Location::open_with(&format!("{folder}/"), &settings).unwrap();
+        assert_eq!(again.text(), location.text());
+        assert!(!name.contains(['#', '?']), "{url}");
+        assert_eq!(again.read(key).unwrap(), key.as_bytes());
+        assert_eq!(Location::open_object(&url).unwrap().1, key);
+    }
+    assert_eq!(location.text(), format!("s3://{BUCKET}/a%23b/50%25/"));
+}
+
+/// Listings read further ranges while they receive others.
+#[test]
+fn readers_that_read_while_they_receive_do_not_wait_for_each_other() {
+    let server = Server::s3s().unwrap();
+    let location = open(server.endpoint(), "nested");
+    location.create_bytes("object", &[7; 100]).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    for _ in 0..4 {
+        let (location, sender) = (location.clone(), sender.clone());
+        std::thread::spawn(move || {
+            let read = || RangedRead { key: "object".to_owned(), ranges: vec![0..10, 50..60] };
+            let mut received = 0;
+            location.read_ranges((0..100).map(|_| read()).collect(), &mut |_, outer| {
+                outer.unwrap();
+                location.read_ranges(vec![read()], &mut |_, inner| {
+                    received += inner.unwrap().len();
+                    true
+                });
+                true
+            });
+            sender.send(received).unwrap();
+        });
+    }
+    for _ in 0..4 {
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(120)), Ok(200));
     }
 }

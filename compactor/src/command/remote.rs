@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::{Failure, is_folder};
+use chronoxide_cli::{Failure, is_folder, show_downloads};
 use chronoxide_store::{BLOCK_SUFFIX, Cache, Created, DEFAULT_CACHE_LEN, Location};
 
 use crate::failure::{Error, usage};
@@ -20,7 +20,7 @@ pub(crate) fn is_url(path: &Path) -> bool {
 /// Returns the file of an input: its path, or that of a copy in the cache if it is a URL.
 pub(crate) fn fetch(input: &Path) -> Result<PathBuf, Error> {
     let Some(url) = input.to_str().filter(|text| Location::is_url(text)) else { return Ok(input.to_owned()) };
-    Ok(Cache::from_environment(DEFAULT_CACHE_LEN)?.fetch_url(url)?)
+    Ok(show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)?).fetch_url(url)?)
 }
 
 /// An output that goes to an object store. Its blocks are written to a folder of this machine first.
@@ -48,7 +48,7 @@ impl Upload {
             (Location::open(url)?, None)
         };
         let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
-        let folder = tempfile::tempdir_in(cache.folder())?;
+        let folder = cache.upload_folder()?;
         Ok(Some(Self { location, key, folder }))
     }
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use chronoxide_reader::lineage::Reason;
 use chronoxide_store::{Cache, Listing, Location, Object};
 
-use super::commit::CommittedRecord;
+use super::commit::{CommittedRecord, resume};
 use super::delete::delete_inputs;
 use super::staging::{ABORT, COMMIT, COMMITTED, DOCUMENT, PLANS_PREFIX};
 use super::{Plan, PlanError};
 
 /// Result of [`clean`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Cleaned {
     /// Keys of inputs that committed plans replaced.
@@ -20,8 +20,10 @@ pub struct Cleaned {
     pub outputs: Vec<String>,
     /// Keys of the objects of plans.
     pub objects: Vec<String>,
-    /// Prefixes of plans that are too young, or whose commit has begun and not ended.
+    /// Prefixes of plans that are too young.
     pub kept: Vec<String>,
+    /// Prefixes of plans that could not be cleaned, with the reason.
+    pub failed: Vec<(String, PlanError)>,
 }
 
 /// Gives up a plan: deletes the outputs and records of its jobs. Its mark stays until [`clean`], so that jobs that
@@ -63,58 +65,124 @@ pub fn revive(plan: &Plan, location: &Location) -> Result<(), PlanError> {
 /// Errors of the location.
 pub fn forget(plan: &Plan, location: &Location) -> Result<(), PlanError> {
     let objects = location.list(&plan.prefix(), true)?;
-    let mut keys: Vec<String> = objects.into_iter().map(|object| object.key).collect();
-    // Without its mark, a plan that is forgotten in part would look abandoned, which is the same.
-    keys.sort_by_key(|key| key.ends_with(COMMITTED));
+    let keys = in_order_of_deletion(objects.into_iter().map(|object| object.key));
     Ok(location.delete(&keys, &mut |_| {})?)
+}
+
+/// Sorts the keys of a plan's objects so that a deletion that is stopped leaves a plan that [`clean`] understands: the
+/// objects of jobs, then the marks, and the document last. A document alone is an abandoned plan.
+fn in_order_of_deletion(keys: impl Iterator<Item = String>) -> Vec<String> {
+    let ends_with = |key: &String, names: &[&str]| names.iter().any(|name| key.ends_with(&format!("/{name}")));
+    let mut keys: Vec<String> = keys.collect();
+    keys.sort_by_cached_key(|key| {
+        (ends_with(key, &[DOCUMENT]), ends_with(key, &[COMMIT, COMMITTED, ABORT]), key.clone())
+    });
+    keys
 }
 
 /// Removes what is older than the grace period: objects of plans that were aborted or abandoned, and outputs of
 /// unfinished jobs in the location itself, whose series their parents hold. Inputs that a committed plan is to delete
-/// go after the grace period of its commit. `now` is in seconds since 1970.
-///
-/// A plan whose commit has begun is kept: the same commit finishes it.
+/// go after the grace period of its commit. A commit that was stopped is finished, or given up if that is not possible.
+/// `now` is in seconds since 1970.
 ///
 /// # Errors
-/// See [`PlanError`]. What was removed before stays removed.
+/// Errors of listing. An error of one plan does not stop the others: see [`Cleaned::failed`].
 pub fn clean(location: &Location, cache: &Cache, now: i64, grace_seconds: u64) -> Result<Cleaned, PlanError> {
-    let is_old =
-        |object: &Object, grace: u64| now.saturating_sub(object.modified) >= i64::try_from(grace).unwrap_or(i64::MAX);
     let mut plans: BTreeMap<String, Vec<Object>> = BTreeMap::new();
     for object in location.list(PLANS_PREFIX, true)? {
         let below = object.key.strip_prefix(PLANS_PREFIX).unwrap_or_default();
-        let plan = below.split('/').next().unwrap_or_default().to_owned();
-        plans.entry(plan).or_default().push(object);
+        let plan = below.split('/').next().unwrap_or_default();
+        plans.entry(format!("{PLANS_PREFIX}{plan}/")).or_default().push(object);
     }
-    let mut cleaned = Cleaned::default();
-    for (id, objects) in plans {
-        let prefix = format!("{PLANS_PREFIX}{id}/");
-        let find = |name: &str| objects.iter().find(|object| object.key == format!("{prefix}{name}"));
-        if let Some(committed) = find(COMMITTED) {
-            let plan = Plan::parse(&location.read(&format!("{prefix}{DOCUMENT}"))?)?;
-            let Some(record) = CommittedRecord::read(&plan, location)? else { continue };
-            let grace = if record.delete_inputs { record.grace_seconds } else { grace_seconds };
-            if !is_old(committed, grace) {
-                cleaned.kept.push(prefix);
-                continue;
+    let mut cleaning = Cleaning { location, cache, now, grace_seconds, cleaned: Cleaned::default() };
+    let mut has_open_plans = false;
+    for (prefix, objects) in plans {
+        match cleaning.clean_plan(&prefix, &objects) {
+            Ok(state) => {
+                has_open_plans |= state == After::Open;
+                if state != After::Deleted {
+                    cleaning.cleaned.kept.push(prefix);
+                }
             }
-            if record.delete_inputs {
-                cleaned.inputs.extend(delete_inputs(&plan, location, cache, &record.outputs)?);
+            Err(error) => {
+                has_open_plans = true;
+                cleaning.cleaned.failed.push((prefix, error));
             }
-        } else if find(COMMIT).is_some() || !objects.iter().all(|object| is_old(object, grace_seconds)) {
-            cleaned.kept.push(prefix);
-            continue;
         }
-        let mut keys: Vec<String> = objects.iter().map(|object| object.key.clone()).collect();
-        // The marks go last: a run that is stopped here goes on with the next one.
-        let rank = |key: &String| [COMMITTED, ABORT, DOCUMENT].iter().any(|name| key.ends_with(name));
-        keys.sort_by_key(|key| (rank(key), key.ends_with(COMMITTED) || key.ends_with(ABORT)));
-        location.delete(&keys, &mut |key| cleaned.objects.push(key.to_owned()))?;
     }
-    let is_unfinished = |reason| matches!(reason, Reason::Unfinished { .. });
-    let hidden = Listing::read(location)?.hidden.into_iter().filter(|hidden| is_unfinished(hidden.reason));
-    let old = hidden.filter(|hidden| is_old(&hidden.block.object, grace_seconds) && cleaned.kept.is_empty());
-    let keys: Vec<String> = old.map(|hidden| hidden.block.object.key).collect();
-    location.delete(&keys, &mut |key| cleaned.outputs.push(key.to_owned()))?;
-    Ok(cleaned)
+    // The outputs of a commit that goes on are unfinished, too.
+    if !has_open_plans {
+        cleaning.clean_outputs()?;
+    }
+    Ok(cleaning.cleaned)
+}
+
+struct Cleaning<'a> {
+    location: &'a Location,
+    cache: &'a Cache,
+    now: i64,
+    grace_seconds: u64,
+    cleaned: Cleaned,
+}
+
+/// State of a plan after it was cleaned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// Its objects are deleted.
+    Deleted,
+    /// Committed; the inputs are kept for the grace period.
+    Committed,
+    /// Too young.
+    Open,
+}
+
+impl Cleaning<'_> {
+    fn is_old(&self, object: &Object, grace: u64) -> bool {
+        self.now.saturating_sub(object.modified) >= i64::try_from(grace).unwrap_or(i64::MAX)
+    }
+
+    fn clean_plan(&mut self, prefix: &str, objects: &[Object]) -> Result<After, PlanError> {
+        let find = |name: &str| objects.iter().find(|object| object.key == format!("{prefix}{name}"));
+        let has_document = find(DOCUMENT).is_some();
+        let mut committed = find(COMMITTED).cloned().filter(|_| has_document);
+        if committed.is_none() {
+            if !objects.iter().all(|object| self.is_old(object, self.grace_seconds)) {
+                return Ok(After::Open);
+            }
+            let is_stopped = has_document && find(COMMIT).is_some() && find(ABORT).is_none();
+            if is_stopped && resume(&self.read_plan(prefix)?, self.location, self.cache)? {
+                committed = self.location.find(&format!("{prefix}{COMMITTED}"))?;
+            }
+        }
+        if let Some(committed) = committed {
+            let plan = self.read_plan(prefix)?;
+            if let Some(record) = CommittedRecord::read(&plan, self.location)? {
+                let grace = if record.delete_inputs { record.grace_seconds } else { self.grace_seconds };
+                if !self.is_old(&committed, grace) {
+                    return Ok(After::Committed);
+                }
+                if record.delete_inputs {
+                    self.cleaned.inputs.extend(delete_inputs(&plan, self.location, self.cache, &record.outputs)?);
+                }
+            }
+        }
+        // A commit that was just finished has added objects.
+        let objects = self.location.list(prefix, true)?;
+        let keys = in_order_of_deletion(objects.into_iter().map(|object| object.key));
+        self.location.delete(&keys, &mut |key| self.cleaned.objects.push(key.to_owned()))?;
+        Ok(After::Deleted)
+    }
+
+    fn read_plan(&self, prefix: &str) -> Result<Plan, PlanError> {
+        Plan::parse(&self.location.read(&format!("{prefix}{DOCUMENT}"))?)
+    }
+
+    /// Deletes old outputs of jobs that lack others.
+    fn clean_outputs(&mut self) -> Result<(), PlanError> {
+        let is_unfinished = |reason| matches!(reason, Reason::Unfinished { .. });
+        let hidden = Listing::read(self.location)?.hidden.into_iter().filter(|hidden| is_unfinished(hidden.reason));
+        let old = hidden.filter(|hidden| self.is_old(&hidden.block.object, self.grace_seconds));
+        let keys: Vec<String> = old.map(|hidden| hidden.block.object.key).collect();
+        Ok(self.location.delete(&keys, &mut |key| self.cleaned.outputs.push(key.to_owned()))?)
+    }
 }

@@ -1,10 +1,11 @@
 //! [`commit`]: checks a finished plan, and publishes its outputs.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Reason;
-use chronoxide_store::{BLOCK_SUFFIX, Cache, Listed, Listing, Location, read_document};
+use chronoxide_store::{BLOCK_SUFFIX, Cache, Listed, Listing, Location, StoreError, read_document};
 use serde::{Deserialize, Serialize};
 
 use super::delete::delete_inputs;
@@ -13,8 +14,12 @@ use super::run::{are_there, is_there};
 use super::staging::{ABORT, COMMIT, COMMITTED, document};
 use super::{Merge, Plan, PlanError, StoredBlock, Totals};
 
+/// Looks at a published output before it counts as another block.
+const PUBLISHED_CHECKS: usize = 5;
+
 /// Options of a commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CommitOptions {
     /// Delete the inputs: at once if the grace period is 0, otherwise [`clean`](super::clean) does it later.
     pub delete_inputs: bool,
@@ -60,20 +65,43 @@ pub(super) struct CommittedRecord {
 /// # Errors
 /// See [`PlanError`]. Up to the first publication nothing is changed.
 pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOptions) -> Result<Committed, PlanError> {
-    if let Some(mut record) = CommittedRecord::read(plan, location)? {
-        if options.delete_inputs && !record.delete_inputs {
-            (record.delete_inputs, record.grace_seconds) = (true, options.grace_seconds);
-            location.replace(&plan.key(COMMITTED), &document(&record))?;
-        }
-        return finish(plan, location, cache, record, true);
+    let published = match CommittedRecord::read(plan, location)? {
+        Some(record) => Ok((record, true)),
+        None => publish_all(plan, location, options).map(|record| (record, false)),
+    };
+    let (mut record, was_committed) = match published {
+        Ok(published) => published,
+        // Another machine may have been faster, and deleted what this one looked for.
+        Err(error) => (CommittedRecord::read(plan, location)?.ok_or(error)?, true),
+    };
+    if options.delete_inputs && !record.delete_inputs {
+        (record.delete_inputs, record.grace_seconds) = (true, options.grace_seconds);
+        location.replace(&plan.key(COMMITTED), &document(&record))?;
     }
+    finish(plan, location, cache, record, was_committed)
+}
+
+/// Finishes a commit that was stopped, with its options. Returns false if it cannot be finished: the blocks have
+/// changed since, or jobs are no longer done.
+pub(super) fn resume(plan: &Plan, location: &Location, cache: &Cache) -> Result<bool, PlanError> {
+    let options: CommitOptions = read_document(location, &plan.key(COMMIT))?;
+    match commit(plan, location, cache, options) {
+        Ok(_) => Ok(true),
+        Err(PlanError::Stale { .. } | PlanError::NotDone { .. } | PlanError::Aborted) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Checks the plan, and publishes its outputs.
+fn publish_all(plan: &Plan, location: &Location, options: CommitOptions) -> Result<CommittedRecord, PlanError> {
     let records = records(plan, location)?;
-    let totals = check_balance(plan, &records)?;
+    let [read, duplicates] = check_balance(plan, &records)?;
     check_inputs(plan, location)?;
     // `clean` reads it. A plan without jobs has none yet.
     location.create_bytes(&plan.document_key(), plan.to_json().as_bytes())?;
-    // A commit and an abort both write their mark before they look for the other's: at least one of them stops.
-    location.create_bytes(&plan.key(COMMIT), format!("{{\"plan\":\"{}\"}}\n", plan.id).as_bytes())?;
+    // A commit and an abort both write their mark before they look for the other's: at least one of them stops. The
+    // mark has the options, so that `clean` can finish the commit.
+    location.replace(&plan.key(COMMIT), &document(&options))?;
     if location.find(&plan.key(ABORT))?.is_some() {
         return Err(PlanError::Aborted);
     }
@@ -83,17 +111,17 @@ pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOp
             outputs.push(publish(location, output)?);
         }
     }
-    let [read, duplicates] = totals;
-    let record = CommittedRecord {
-        plan: plan.id.clone(),
-        delete_inputs: options.delete_inputs,
-        grace_seconds: options.grace_seconds,
-        read,
-        duplicates,
-        outputs,
-    };
-    location.create_bytes(&plan.key(COMMITTED), &document(&record))?;
-    finish(plan, location, cache, record, false)
+    let CommitOptions { delete_inputs, grace_seconds } = options;
+    let plan_id = plan.id.clone();
+    let record = CommittedRecord { plan: plan_id, delete_inputs, grace_seconds, read, duplicates, outputs };
+    match location.create_bytes(&plan.key(COMMITTED), &document(&record)) {
+        // Another commit had other options.
+        Err(StoreError::Occupied { .. }) => {
+            let missing = || PlanError::NotDone { job: plan.id.clone() };
+            CommittedRecord::read(plan, location)?.ok_or_else(missing)
+        }
+        created => created.map(|_| record).map_err(PlanError::from),
+    }
 }
 
 impl CommittedRecord {
@@ -176,7 +204,7 @@ fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
         match hidden.get(input.key.as_str()) {
             None => {}
             Some(Reason::Merged { job }) if own.contains(job) => {}
-            Some(_) => return Err(stale("another compaction has merged it")),
+            Some(reason) => return Err(stale(&format!("it is hidden: {reason}"))),
         }
     }
     Ok(())
@@ -185,14 +213,17 @@ fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
 /// Copies an output into the location, under its id, and looks at the copy.
 fn publish(location: &Location, output: &StoredBlock) -> Result<StoredBlock, PlanError> {
     let published = StoredBlock { key: format!("{}{BLOCK_SUFFIX}", output.id), ..output.clone() };
-    if !is_there(location, &published.wanted())? {
+    if location.find(&published.key)?.is_none() {
         location.copy(&output.key, &published.key)?;
-        if !is_there(location, &published.wanted())? {
-            let reason = "the copy differs from the output".to_owned();
-            return Err(PlanError::Record { object: location.name(&published.key), reason });
-        }
     }
-    Ok(published)
+    for _ in 0..PUBLISHED_CHECKS {
+        if is_there(location, &published.wanted())? {
+            return Ok(published);
+        }
+        // Some stores show the copy of another machine before it is whole.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Err(StoreError::Occupied { object: location.name(&published.key) }.into())
 }
 
 impl Plan {

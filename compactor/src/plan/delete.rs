@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Lineage;
-use chronoxide_store::{Cache, Listing, Location};
+use chronoxide_store::{Cache, Listing, Location, Wanted};
 
 use super::{Plan, PlanError, StoredBlock};
 use crate::job::{StillNeeded, in_order};
 
-/// Deletes the inputs of a plan whose outputs are published. Each output is read whole and verified before.
+/// Deletes the inputs of a plan whose outputs are published. Each output, or each block that it was merged into since,
+/// is read whole and verified before.
 ///
 /// After each deletion the same blocks are live. An input that is changed, or that other blocks still need, is kept
 /// with an error.
@@ -30,7 +31,9 @@ pub(super) fn delete_inputs(
         return Ok(Vec::new());
     }
     for output in outputs {
-        cache.prove(location, &output.wanted())?;
+        for block in heirs(&listing, output) {
+            cache.prove(location, &block)?;
+        }
     }
     let order = in_order(&blocks, &delete).map_err(|StillNeeded { path, .. }| PlanError::Stale {
         object: location.name(&path.display().to_string()),
@@ -40,4 +43,16 @@ pub(super) fn delete_inputs(
     let mut deleted = Vec::with_capacity(keys.len());
     location.delete(&keys, &mut |key| deleted.push(key.to_owned()))?;
     Ok(deleted)
+}
+
+/// Returns the blocks that hold the series of an output: itself, or the live blocks that name it if it was merged since
+/// and deleted.
+fn heirs<'a>(listing: &'a Listing, output: &'a StoredBlock) -> Vec<Wanted<'a>> {
+    let is_there = listing.all().iter().any(|block| block.object.key == output.key);
+    let names_it = |lineage: &Lineage| lineage.parents.contains(&output.id) || lineage.ancestors.contains(&output.id);
+    let live = listing.live.iter().filter(|block| names_it(&block.facts.lineage()));
+    let heirs: Vec<Wanted<'_>> =
+        if is_there { Vec::new() } else { live.map(chronoxide_store::Listed::wanted).collect() };
+    // Without any, the output is looked for, and is missing.
+    if heirs.is_empty() { vec![output.wanted()] } else { heirs }
 }

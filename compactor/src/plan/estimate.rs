@@ -20,12 +20,17 @@ const PLANNED_CODE: u64 = 16;
 /// Most series whose rows are held to learn a plan.
 const PLANNED_SERIES: u64 = crate::PLANNED_SERIES as u64;
 
-/// Memory that one input adds to a job, in two parts: labels, which do not shrink when series are spread over shards,
-/// and the rest, which does.
+/// Memory that some inputs add to a job: labels, which do not shrink when series are spread over shards, and rows,
+/// which do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InputMemory {
-    pub(super) labels: u64,
-    pub(super) rows: u64,
+    labels: u64,
+    rows: u64,
+    series: u64,
+    /// Codes of all series.
+    codes: u64,
+    /// True if an input has a plan, which the output takes over.
+    has_plan: bool,
 }
 
 impl InputMemory {
@@ -34,37 +39,36 @@ impl InputMemory {
         let labels = (counts.arena_len * arenas)
             .saturating_add(counts.symbols * SYMBOL + counts.values * VALUE + counts.metric_bytes * METRIC_BYTE);
         let translated = counts.largest_keyset.saturating_mul(TRANSLATED + TRANSLATED_CODE * counts.largest_width);
-        // Learned from all rows, or from a sample of them.
-        let planned = counts.codes / series.max(1) * series.min(PLANNED_SERIES);
         let rows = translated
             .saturating_add(counts.inner_rows * INNER_ROW + counts.inner_codes * INNER_CODE)
             .saturating_add(counts.inner_labels * 4)
-            .saturating_add(counts.lists * LIST + counts.member_bytes * MEMBER_BYTE)
-            .saturating_add(planned * PLANNED_CODE);
-        Self { labels, rows }
+            .saturating_add(counts.lists * LIST + counts.member_bytes * MEMBER_BYTE);
+        Self { labels, rows, series, codes: counts.codes, has_plan: counts.inner_rows > 0 }
     }
 
     pub(super) fn and(self, other: Self) -> Self {
-        Self { labels: self.labels.saturating_add(other.labels), rows: self.rows.saturating_add(other.rows) }
+        Self {
+            labels: self.labels.saturating_add(other.labels),
+            rows: self.rows.saturating_add(other.rows),
+            series: self.series.saturating_add(other.series),
+            codes: self.codes.saturating_add(other.codes),
+            has_plan: self.has_plan || other.has_plan,
+        }
     }
 
-    /// Returns the memory of a job that reads the inputs whole.
-    pub(super) fn job(self) -> u64 {
-        (LEAST_MEMORY as u64).saturating_add(self.labels).saturating_add(self.rows)
+    /// Returns the memory of a job that reads the inputs whole. If `learns`, it learns a plan even if an input has one.
+    pub(super) fn job(self, learns: bool) -> u64 {
+        // Learned from all rows, or from a sample of them.
+        let learned = self.codes / self.series.max(1) * self.series.min(PLANNED_SERIES);
+        let planned = if learns || !self.has_plan { learned.saturating_mul(PLANNED_CODE) } else { 0 };
+        (LEAST_MEMORY as u64).saturating_add(self.labels).saturating_add(self.rows).saturating_add(planned)
     }
 
     /// Returns the memory of a job that reads one of several shards. Shards differ in size: the largest counts as twice
     /// the mean.
-    pub(super) fn shard(self, shards: u32) -> u64 {
-        let rows = self.rows.saturating_mul(2) / u64::from(shards.max(2));
-        Self { rows, ..self }.job()
+    pub(super) fn shard(self, shards: u32, learns: bool) -> u64 {
+        let shard = |all: u64| all.saturating_mul(2) / u64::from(shards.max(2));
+        let (rows, series, codes) = (shard(self.rows), shard(self.series), shard(self.codes));
+        Self { rows, series, codes, ..self }.job(learns)
     }
-}
-
-/// Returns the memory of a job that merges blocks with these counts and numbers of series, in bytes: an estimate that
-/// is meant to be too large.
-#[must_use]
-pub fn memory_of<'a>(blocks: impl IntoIterator<Item = (&'a Counts, u64)>, is_archive: bool) -> u64 {
-    let of_block = |(counts, series)| InputMemory::from_counts(counts, series, is_archive);
-    blocks.into_iter().map(of_block).fold(InputMemory::default(), InputMemory::and).job()
 }

@@ -124,10 +124,10 @@ impl Splitter<'_> {
         let mut shards = u32::try_from(of_series).unwrap_or(u32::MAX).clamp(1, MAX_SHARDS);
         if let Some(limit) = self.sizing.job_memory {
             let memory = self.memory(&self.blocks);
-            let is_whole = shards == 1 && memory.job() <= limit;
-            while !is_whole && (shards == 1 || memory.shard(shards) > limit) {
+            let is_whole = shards == 1 && memory.job(self.options.replan) <= limit;
+            while !is_whole && (shards == 1 || memory.shard(shards, self.options.replan) > limit) {
                 if shards == MAX_SHARDS {
-                    let needed = memory.shard(shards);
+                    let needed = memory.shard(shards, self.options.replan);
                     return Err(PlanError::Memory { merge: self.merge.clone(), needed, limit });
                 }
                 shards = (shards * 2).min(MAX_SHARDS);
@@ -148,7 +148,7 @@ impl Splitter<'_> {
             let due = u128::from(middle) * u128::from(shards.get()) / u128::from(total.max(1));
             let fits = |group: &[&Listed]| {
                 let with: Vec<&Listed> = group.iter().copied().chain([block]).collect();
-                self.sizing.job_memory.is_none_or(|limit| self.memory(&with).job() <= limit)
+                self.sizing.job_memory.is_none_or(|limit| self.memory(&with).job(self.options.replan) <= limit)
             };
             match groups.last_mut() {
                 Some((of_group, group)) if *of_group == due && fits(group) => group.push(block),
@@ -156,7 +156,7 @@ impl Splitter<'_> {
             }
         }
         let groups: Vec<Vec<&Listed>> = groups.into_iter().map(|(_, group)| group).collect();
-        let largest = groups.iter().map(|group| self.memory(group).job()).max().unwrap_or(0);
+        let largest = groups.iter().map(|group| self.memory(group).job(self.options.replan)).max().unwrap_or(0);
         match self.sizing.job_memory {
             Some(limit) if largest > limit => {
                 Err(PlanError::Memory { merge: self.merge.clone(), needed: largest, limit })
@@ -194,16 +194,16 @@ impl Plan {
         let read =
             |group: &[&Listed]| group.iter().map(|block| JobInput::Block(StoredBlock::from_listed(block))).collect();
         if let [group] = &groups[..] {
-            let (series, memory) = (Splitter::series(group), splitter.memory(group).job());
+            let (series, memory) = (Splitter::series(group), splitter.memory(group).job(splitter.options.replan));
             self.jobs.push(job(merge.clone(), 1, read(group), shards.get(), series, memory));
             return Ok(());
         }
         let splits: Vec<String> = (1..=groups.len()).map(|number| format!("{merge}-split-{number}")).collect();
         for (id, group) in splits.iter().zip(&groups) {
-            let (series, memory) = (Splitter::series(group), splitter.memory(group).job());
+            let (series, memory) = (Splitter::series(group), splitter.memory(group).job(splitter.options.replan));
             self.jobs.push(job(id.clone(), 1, read(group), shards.get(), series, memory));
         }
-        let memory = splitter.memory(blocks).shard(shards.get());
+        let memory = splitter.memory(blocks).shard(shards.get(), splitter.options.replan);
         for output in 0..shards.get() {
             let inputs = splits.iter().map(|split| JobInput::Output { job: split.clone(), output }).collect();
             let series = Splitter::series(blocks);

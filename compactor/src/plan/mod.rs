@@ -52,7 +52,6 @@ pub use clean::{Cleaned, abort, clean, forget, revive};
 pub use commit::{CommitOptions, Committed, commit};
 pub use document::{JobInput, Merge, Plan, PlanOptions, PlannedJob, StoredBlock, Totals};
 pub use error::PlanError;
-pub use estimate::memory_of;
 pub use make::{Sizing, make};
 pub use record::Record;
 pub use run::{JobRun, Workplace, run};

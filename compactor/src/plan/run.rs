@@ -1,7 +1,8 @@
 //! [`run`]: one job of a plan.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::Path;
 
 use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::BlockView;
@@ -13,6 +14,9 @@ use super::record::Record;
 use super::staging::{ABORT, COMMITTED, document};
 use super::{JobInput, Plan, PlanError, PlannedJob, StoredBlock, Totals};
 use crate::{CompactError, Compaction, Draft, Observer, SCRATCH_MEMORY, verify};
+
+/// Fetches of an input whose file another job deletes before it is mapped.
+const MAX_FETCHES: usize = 5;
 
 /// Location, cache and limits of a job.
 pub struct Workplace<'a> {
@@ -46,9 +50,9 @@ pub struct JobRun {
     pub was_done: bool,
 }
 
-/// An input whose file is on this machine.
+/// An input that is open on this machine.
 struct Fetched {
-    path: PathBuf,
+    block: Block,
     id: BlockId,
     totals: Totals,
     name: String,
@@ -66,11 +70,19 @@ pub fn run(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<JobRu
     if location.find(&plan.key(COMMITTED))?.is_some() {
         return Ok(JobRun { record: None, was_done: true });
     }
-    if let Some(record) = Record::read(location, plan, job)? {
-        if are_there(location, &record)? {
+    match Record::read(location, plan, job) {
+        Ok(None) => {}
+        Ok(Some(record)) if are_there(location, &record)? => {
             return Ok(JobRun { record: Some(record), was_done: true });
         }
-        location.delete(&[plan.record_key(job)], &mut |_| {})?;
+        // Damaged: made again.
+        Ok(Some(_))
+        | Err(PlanError::Record { .. } | PlanError::Unbalanced { .. } | PlanError::Store(StoreError::Json { .. })) => {
+            let outputs = job.outputs.iter().map(|output| plan.key(output));
+            let keys: Vec<String> = std::iter::once(plan.record_key(job)).chain(outputs).collect();
+            location.delete(&keys, &mut |_| {})?;
+        }
+        Err(error) => return Err(error),
     }
     let inputs = fetch(plan, job, place)?;
     // So that the objects of a plan are explained, also when its document is lost.
@@ -121,29 +133,41 @@ fn fetch(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<Vec<Fet
                 (of_job.wanted(), of_job.totals)
             }
         };
-        let path = place.cache.fetch(place.location, &wanted).map_err(|error| match (error, input) {
-            (StoreError::Missing { object }, JobInput::Block(_)) => {
+        let block = open(place, &wanted).map_err(|error| match (error, input) {
+            (PlanError::Store(StoreError::Missing { object }), JobInput::Block(_)) => {
                 PlanError::Stale { object, reason: "it is gone".to_owned() }
             }
-            (error, _) => error.into(),
+            (error, _) => error,
         })?;
-        fetched.push(Fetched { path, id: wanted.id, totals, name: place.location.name(wanted.key) });
+        fetched.push(Fetched { block, id: wanted.id, totals, name: place.location.name(wanted.key) });
     }
     Ok(fetched)
 }
 
+/// Fetches a block and maps it. Another job may need the cache's room in between: the block is fetched again then.
+fn open(place: &Workplace<'_>, wanted: &Wanted<'_>) -> Result<Block, PlanError> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let path = place.cache.fetch(place.location, wanted)?;
+        match (place.map)(&path) {
+            Err(OpenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound && attempts < MAX_FETCHES => {}
+            opened => return Ok(opened?),
+        }
+    }
+}
+
 fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, inputs: &[Fetched]) -> Result<Record, PlanError> {
     let options = crate::CompactOptions { memory_limit: place.memory_limit, ..plan.compact_options(job)? };
-    let blocks = inputs.iter().map(|input| (place.map)(&input.path)).collect::<Result<Vec<Block>, OpenError>>()?;
     let located = |source| located(inputs, source);
     {
-        let packed: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
+        let packed: Vec<BlockView<'_>> = inputs.iter().map(|input| *input.block.view()).collect();
         Compaction::new(&packed, &options).check_memory().map_err(located)?;
     }
-    for (input, block) in blocks.iter().enumerate() {
+    for (input, Fetched { block, .. }) in inputs.iter().enumerate() {
         block.unpack().map_err(|source| located(CompactError::Input { input, source }))?;
     }
-    let views: Vec<BlockView<'_>> = blocks.iter().map(|block| *block.view()).collect();
+    let views: Vec<BlockView<'_>> = inputs.iter().map(|input| *input.block.view()).collect();
     for (view, input) in views.iter().zip(inputs) {
         expect_totals(view, input)?;
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use chronoxide_compactor::plan::{Plan, PlanError, Sizing, clean};
+use chronoxide_compactor::plan::{Cleaned, Plan, PlanError, Sizing, clean};
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, every, nth, random};
-use chronoxide_store::Location;
+use chronoxide_store::{Cache, Location};
 use chronoxide_testdata::random::Random;
 
 use crate::scene::Scene;
@@ -29,7 +29,7 @@ impl Stage {
         self.scene.plan(&Sizing { shards: NonZeroU32::new(2), ..Sizing::default() }).unwrap()
     }
 
-    /// Runs all jobs and the commit until they succeed. `attempt` numbers the attempts, for messages.
+    /// Runs each job and the commit once. Each must succeed.
     fn finish(&self, plan: &Plan, what: &str) {
         for job in &plan.jobs {
             self.scene.run(plan, job).unwrap_or_else(|error| panic!("{what}: {}: {error}", job.id));
@@ -83,9 +83,9 @@ fn faults_at_every_nth_request_are_survived() {
     }
 }
 
-/// A worker dies at each request of a plan: all its later requests fail. Another one finishes the plan.
+/// A worker dies at every third request of a plan: all its later requests fail. Another one finishes the plan.
 #[test]
-fn a_death_at_each_request_loses_nothing() {
+fn a_death_at_every_third_request_loses_nothing() {
     let whole = Stage::new(5, 3);
     let plan = whole.plan();
     whole.proxy.forget();
@@ -156,4 +156,80 @@ fn a_death_during_one_fault_is_the_same_as_none_for_the_bytes() {
     stage.proxy.inject(nth(40, Fault::LoseAnswer));
     stage.finish(&same, "with a fault");
     assert_eq!(outputs(&stage), outputs(&expected), "ids follow from content");
+}
+
+/// A commit or `clean` dies at every second request, and only `clean` runs afterwards, as in a CronJob.
+#[test]
+fn clean_ends_what_a_dead_commit_or_clean_has_begun() {
+    let ready = || {
+        let stage = Stage::new(6, 9);
+        let plan = stage.plan();
+        for job in &plan.jobs {
+            stage.scene.run(&plan, job).unwrap();
+        }
+        stage.proxy.forget();
+        (stage, plan)
+    };
+    let finish = |stage: &Stage, plan: &Plan| stage.scene.commit(plan, true).and_then(|_| clean_all(stage)).map(|_| ());
+    let (whole, plan) = ready();
+    finish(&whole, &plan).unwrap();
+    let requests = whole.proxy.take_requests().len() as u64;
+    let mut states = BTreeSet::new();
+    for at in (0..requests).step_by(2) {
+        let what = format!("death at request {at} of {requests}");
+        let (stage, plan) = ready();
+        stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));
+        assert!(finish(&stage, &plan).is_err(), "{what}");
+        stage.proxy.calm();
+        stage.scene.assert_seen(&what);
+        let cleaned = clean_all(&stage).unwrap();
+        assert!(cleaned.failed.is_empty() && cleaned.kept.is_empty(), "{what}: {cleaned:?}");
+        stage.scene.assert_seen(&what);
+        let keys: BTreeSet<String> = stage.scene.keys().into_iter().collect();
+        assert!(keys.iter().all(|key| !key.contains('/')), "{what}: {keys:?}");
+        // Either the commit had not begun, or it is ended with its options.
+        let left = plan.input_blocks().filter(|input| keys.contains(&input.key)).count();
+        assert!(left == 0 || left == plan.input_blocks().count(), "{what}: {left} inputs are left");
+        states.insert(left == 0);
+    }
+    assert_eq!(states.len(), 2, "deaths before the commit and after it");
+}
+
+/// Cleans with a grace period that is over. Returns the first error.
+fn clean_all(stage: &Stage) -> Result<Cleaned, PlanError> {
+    let mut cleaned = clean(&stage.scene.location, &stage.scene.cache, i64::MAX, 0)?;
+    match cleaned.failed.pop() {
+        Some((_, error)) => Err(error),
+        None => Ok(cleaned),
+    }
+}
+
+/// Several machines commit a plan at once: all succeed.
+#[test]
+fn commits_at_once_all_succeed() {
+    for seed in 0..10 {
+        let stage = Stage::new(6, seed);
+        let plan = stage.plan();
+        for job in &plan.jobs {
+            stage.scene.run(&plan, job).unwrap();
+        }
+        let commit = || stage.scene.commit(&plan, true).map(|committed| committed.outputs);
+        let outputs = std::thread::scope(|scope| {
+            let threads = [(); 3].map(|()| scope.spawn(commit));
+            threads.map(|thread| thread.join().unwrap().unwrap_or_else(|error| panic!("seed {seed}: {error}")))
+        });
+        assert!(outputs.iter().all(|other| *other == outputs[0]), "seed {seed}");
+        stage.check(&plan, &format!("seed {seed}"));
+    }
+}
+
+/// A cache that holds one block is enough for a job with many inputs.
+#[test]
+fn jobs_run_with_a_cache_that_is_too_small() {
+    let mut stage = Stage::new(9, 12);
+    let plan = stage.plan();
+    let folder = tempfile::tempdir().unwrap();
+    stage.scene.cache = Cache::open(folder.path(), 1).unwrap();
+    stage.finish(&plan, "small cache");
+    stage.check(&plan, "small cache");
 }

@@ -4,5 +4,7 @@
 mod support;
 
 mod faults;
+mod kills;
+mod reading;
 mod scene;
 mod whole;

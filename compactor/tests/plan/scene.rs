@@ -59,9 +59,14 @@ impl Scene {
     }
 
     pub fn plan(&self, sizing: &Sizing) -> Result<Plan, PlanError> {
+        self.plan_ranges("4h,12h", sizing)
+    }
+
+    /// Makes a plan of merges to these lengths of time.
+    pub fn plan_ranges(&self, ranges: &str, sizing: &Sizing) -> Result<Plan, PlanError> {
         let listing = Listing::read(&self.location)?;
         let options = CompactOptions { layout: Layout::Factored, ..CompactOptions::default() };
-        let strategy = StrategyOptions { ranges: "4h,12h".parse().unwrap(), ..StrategyOptions::default() };
+        let strategy = StrategyOptions { ranges: ranges.parse().unwrap(), ..StrategyOptions::default() };
         make(self.location.text(), &listing, &PlanOptions::new(&options, "__name__"), &strategy, sizing)
     }
 
@@ -92,7 +97,7 @@ impl Scene {
         seen
     }
 
-    /// Checks that readers find all series, and that series are in several live blocks only if `inputs_may_overlap`.
+    /// Checks that readers find exactly the expected series. A series may be in several blocks.
     #[track_caller]
     pub fn assert_seen(&self, what: &str) {
         let seen: BTreeSet<Labelset> = self.seen().into_iter().collect();

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use chronoxide_compactor::plan::{
-    JobInput, JobState, Plan, PlanError, PlanState, Sizing, abort, clean, revive, status,
+    CommitOptions, JobInput, JobState, PLANS_PREFIX, Plan, PlanError, PlanState, Sizing, abort, clean, commit, revive,
+    status,
 };
 use chronoxide_format::identity::job_id;
 use chronoxide_store::{Listing, Manifest};
@@ -155,7 +156,7 @@ fn a_plan_whose_blocks_another_plan_merged_is_refused() {
     }
     scene.commit(&plans[0], false).unwrap();
     let refused = scene.commit(&plans[1], false).unwrap_err();
-    assert!(refused.to_string().contains("another compaction has merged it; make a new plan"), "{refused}");
+    assert!(refused.to_string().contains("it is hidden: merged"), "{refused}");
     scene.assert_seen("after both");
 }
 
@@ -228,4 +229,78 @@ fn a_manifest_is_used_and_never_trusted() {
     assert_eq!(keys.len(), 7, "copies are hidden: {keys:?}");
     scene.location.replace("chronoxide-manifest.json", b"{\"crc32\":1,\"content\":{}}").unwrap();
     assert_eq!(Listing::read(&scene.location).unwrap().live, changed.live, "a damaged manifest is ignored");
+}
+
+/// The outputs of a plan may be merged again before its inputs are deleted.
+#[test]
+fn inputs_are_deleted_though_their_outputs_were_merged_and_deleted() {
+    for count in [1, 2] {
+        let scene = Scene::local(26, &mut Random::new(31));
+        let first = scene.plan_ranges("4h", &shards(count)).unwrap();
+        first.jobs.iter().for_each(|job| _ = scene.run(&first, job).unwrap());
+        let later = CommitOptions { delete_inputs: true, grace_seconds: 3600 };
+        let outputs = commit(&first, &scene.location, &scene.cache, later).unwrap().outputs;
+        let second = scene.plan_ranges("12h", &shards(count)).unwrap();
+        second.jobs.iter().for_each(|job| _ = scene.run(&second, job).unwrap());
+        scene.commit(&second, true).unwrap();
+        assert!(outputs.iter().any(|output| !scene.keys().contains(&output.key)), "outputs are gone");
+        scene.assert_seen("before clean");
+        let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        assert!(cleaned.failed.is_empty(), "{cleaned:?}");
+        assert_eq!(cleaned.inputs.len(), first.input_blocks().count());
+        scene.assert_seen("after clean");
+        assert!(scene.keys().iter().all(|key| !key.contains('/')), "{:?}", scene.keys());
+    }
+}
+
+/// A plan that cannot be cleaned does not keep another from being cleaned.
+#[test]
+fn a_plan_that_cannot_be_cleaned_is_named() {
+    let scene = Scene::local(9, &mut Random::new(37));
+    let plan = scene.plan(&shards(1)).unwrap();
+    plan.jobs.iter().for_each(|job| _ = scene.run(&plan, job).unwrap());
+    let later = CommitOptions { delete_inputs: true, grace_seconds: 3600 };
+    commit(&plan, &scene.location, &scene.cache, later).unwrap();
+    let other = format!("{PLANS_PREFIX}{}/", "0".repeat(32));
+    for name in ["plan.json", "committed.json"] {
+        scene.location.create_bytes(&format!("{other}{name}"), b"{}").unwrap();
+    }
+    let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    assert_eq!(cleaned.failed.iter().map(|(plan, _)| plan).collect::<Vec<_>>(), [&other]);
+    assert_eq!(cleaned.inputs.len(), plan.input_blocks().count());
+    scene.assert_seen("after clean");
+}
+
+#[test]
+fn a_job_whose_record_or_output_is_damaged_is_done_again() {
+    let scene = Scene::local(9, &mut Random::new(41));
+    let plan = scene.plan(&shards(2)).unwrap();
+    let job = &plan.jobs[0];
+    let done = scene.run(&plan, job).unwrap().record.unwrap();
+    let record = format!("{}jobs/{}/done.json", plan.prefix(), job.id);
+    let was = scene.location.read(&record).unwrap();
+    let other = scene.location.read(&format!("{}plan.json", plan.prefix())).unwrap();
+    let output = done.outputs[0].key.clone();
+    for (key, bytes) in [(&record, &b"{}"[..]), (&record, &was[..was.len() - 2]), (&record, &other), (&output, &other)]
+    {
+        scene.location.replace(key, bytes).unwrap();
+        let again = scene.run(&plan, job).unwrap();
+        assert_eq!((again.was_done, again.record.as_ref()), (false, Some(&done)), "{key}");
+        assert_eq!(scene.location.read(&record).unwrap(), was);
+        assert!(scene.run(&plan, job).unwrap().was_done);
+    }
+}
+
+#[test]
+fn a_foreign_block_under_the_name_of_an_output_is_not_replaced() {
+    let scene = Scene::local(9, &mut Random::new(43));
+    let plan = scene.plan(&shards(1)).unwrap();
+    let records: Vec<_> = plan.jobs.iter().map(|job| scene.run(&plan, job).unwrap().record.unwrap()).collect();
+    let key = format!("{}.cx", records[0].outputs[0].id);
+    let foreign = scene.location.read(&plan.input_blocks().next().unwrap().key).unwrap();
+    scene.location.create_bytes(&key, &foreign).unwrap();
+    let refused = scene.commit(&plan, true).unwrap_err();
+    assert!(refused.to_string().contains("exists with different content"), "{refused}");
+    assert_eq!(scene.location.read(&key).unwrap(), foreign);
+    scene.assert_seen("after the commit failed");
 }

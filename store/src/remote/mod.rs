@@ -31,6 +31,9 @@ use crate::storage::{Created, Object, RangedRead, ReadSink, Storage};
 
 /// Bytes per request of a download or an upload of a large object.
 const PART_LEN: u64 = 8 << 20;
+/// Maximum length of an object that a store copies in one request. S3 allows 5 GiB, but the time limit of a request
+/// also holds for a copy.
+const MAX_COPY_LEN: u64 = 256 << 20;
 /// Requests at a time for parts of one object.
 const PARTS_AT_ONCE: usize = 4;
 /// Requests at a time for ranges of many objects.
@@ -59,7 +62,8 @@ impl Remote {
         let connected = connect::connect(url, settings)?;
         let bucket = url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         let prefix = connected.prefix;
-        let url = if prefix.as_ref().is_empty() { format!("{bucket}/") } else { format!("{bucket}/{prefix}/") };
+        let escaped = escape(prefix.as_ref());
+        let url = if escaped.is_empty() { format!("{bucket}/") } else { format!("{bucket}/{escaped}/") };
         Ok(Self {
             objects: connected.objects,
             parts: connected.parts,
@@ -110,9 +114,14 @@ impl Remote {
     }
 }
 
+/// Escapes the characters of a key that mean something else in a URL.
+fn escape(key: &str) -> String {
+    key.replace('%', "%25").replace('?', "%3F").replace('#', "%23")
+}
+
 impl Storage for Remote {
     fn name(&self, key: &str) -> String {
-        format!("{}{key}", self.url)
+        format!("{}{}", self.url, escape(key))
     }
 
     fn list(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, StoreError> {

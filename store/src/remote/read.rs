@@ -2,7 +2,6 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::mpsc::sync_channel;
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -67,26 +66,31 @@ impl Remote {
     }
 
     pub(super) fn read_many(&self, reads: Vec<RangedRead>, sink: ReadSink<'_>) {
-        let (sender, receiver) = sync_channel(READS_AT_ONCE);
+        let keys: Vec<String> = reads.iter().map(|read| read.key.clone()).collect();
         let this = self.clone();
-        runtime::start(async move {
-            let read = |(place, read)| {
-                let this = this.clone();
-                async move { (place, this.read_object(read).await) }
-            };
-            let mut results = stream::iter(reads.into_iter().enumerate()).map(read).buffer_unordered(READS_AT_ONCE);
-            while let Some(result) = results.next().await {
-                // The receiver takes results at once, or is gone.
-                if sender.send(result).is_err() {
-                    break;
-                }
-            }
+        let read = move |(place, read)| {
+            let this = this.clone();
+            async move { (place, this.read_object(read).await) }
+        };
+        let results = stream::iter(reads.into_iter().enumerate()).map(read).buffer_unordered(READS_AT_ONCE);
+        let mut is_left = vec![true; keys.len()];
+        let is_whole = runtime::for_each(READS_AT_ONCE, results, |(place, result)| {
+            is_left[place] = false;
+            sink(place, result)
         });
-        for (place, result) in receiver {
-            if !sink(place, result) {
+        if is_whole {
+            return;
+        }
+        // Each read has a result: a listing must not lack a block without an error.
+        for (place, key) in keys.iter().enumerate().filter(|(place, _)| is_left[*place]) {
+            if !sink(place, Err(self.broken_off(key))) {
                 break;
             }
         }
+    }
+
+    fn broken_off(&self, key: &str) -> StoreError {
+        StoreError::Io { object: self.name(key), operation: "read", source: io::Error::other("requests broke off") }
     }
 
     /// Reads an object in parts, several at a time, and hands them over in order.
@@ -96,27 +100,25 @@ impl Remote {
         byte_len: u64,
         take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), StoreError> {
-        let (sender, receiver) = sync_channel::<Result<Bytes, StoreError>>(1);
         let (this, owned) = (self.clone(), key.to_owned());
-        runtime::start(async move {
-            let starts = (0..byte_len.div_ceil(PART_LEN)).map(|part| part * PART_LEN);
-            let part = |start: u64| {
-                let range = start..byte_len.min(start + PART_LEN);
-                let (this, key) = (this.clone(), owned.clone());
-                async move { this.read_range(&key, range).await }
-            };
-            let mut parts = stream::iter(starts).map(part).buffered(PARTS_AT_ONCE);
-            while let Some(part) = parts.next().await {
-                if sender.send(part).is_err() {
-                    break;
-                }
-            }
+        let starts = (0..byte_len.div_ceil(PART_LEN)).map(|part| part * PART_LEN);
+        let part = move |start: u64| {
+            let range = start..byte_len.min(start + PART_LEN);
+            let (this, key) = (this.clone(), owned.clone());
+            async move { this.read_range(&key, range).await }
+        };
+        let parts = stream::iter(starts).map(part).buffered(PARTS_AT_ONCE);
+        let (mut received, mut failed) = (0, None);
+        runtime::for_each(1, parts, |part| {
+            let taken = part.and_then(|part| {
+                received += part.len() as u64;
+                take(&part).map_err(|source| StoreError::Io { object: self.name(key), operation: "store", source })
+            });
+            failed = taken.err();
+            failed.is_none()
         });
-        let mut received = 0;
-        for part in receiver {
-            let part = part?;
-            received += part.len() as u64;
-            take(&part).map_err(|source| StoreError::Io { object: self.name(key), operation: "store", source })?;
+        if let Some(error) = failed {
+            return Err(error);
         }
         if received == byte_len {
             return Ok(());

@@ -1,10 +1,13 @@
 //! The runtime that requests run on.
 
 use std::future::Future;
-use std::sync::OnceLock;
-use std::sync::mpsc::sync_channel;
+use std::pin::pin;
+use std::sync::mpsc::{channel, sync_channel};
+use std::sync::{Arc, OnceLock};
 
+use futures::{Stream, StreamExt};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
 
 /// Threads that drive connections. They wait most of the time.
 const WORKER_THREADS: usize = 2;
@@ -31,4 +34,43 @@ pub(super) fn wait<T: Send + 'static>(future: impl Future<Output = T> + Send + '
         let _ = sender.send(future.await);
     });
     receiver.recv().ok()
+}
+
+/// Runs a stream on the runtime and hands its items to `take`, until that returns false. At most `max_ahead` items wait
+/// to be taken. Returns false if the stream ended early, because no thread could be started or it panicked.
+///
+/// `take` may itself wait for requests: nothing on the runtime waits for it with a thread.
+pub(super) fn for_each<T: Send + 'static>(
+    max_ahead: usize,
+    stream: impl Stream<Item = T> + Send + 'static,
+    mut take: impl FnMut(T) -> bool,
+) -> bool {
+    let room = Arc::new(Semaphore::new(max_ahead));
+    let (sender, receiver) = channel();
+    let permits = Arc::clone(&room);
+    start(async move {
+        let mut stream = pin!(stream);
+        // The semaphore is closed when nothing more is taken.
+        while let Ok(permit) = permits.acquire().await {
+            permit.forget();
+            let item = stream.next().await;
+            let is_last = item.is_none();
+            if sender.send(item).is_err() || is_last {
+                break;
+            }
+        }
+    });
+    let mut is_whole = false;
+    for item in receiver {
+        room.add_permits(1);
+        is_whole = match item {
+            None => true,
+            Some(item) => !take(item),
+        };
+        if is_whole {
+            break;
+        }
+    }
+    room.close();
+    is_whole
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
-use super::{PART_LEN, PARTS_AT_ONCE, Remote};
+use super::{MAX_COPY_LEN, PART_LEN, PARTS_AT_ONCE, Remote};
 use crate::StoreError;
 use crate::storage::{Created, Storage};
 
@@ -57,11 +57,6 @@ impl Source {
             Self::Memory(bytes) => Ok(bytes.slice(range.start as usize..range.end as usize)),
         }
     }
-
-    fn parts(&self) -> impl Iterator<Item = Range<u64>> + use<> {
-        let byte_len = self.byte_len();
-        (0..byte_len.div_ceil(PART_LEN)).map(move |part| part * PART_LEN..byte_len.min((part + 1) * PART_LEN))
-    }
 }
 
 #[cfg(unix)]
@@ -104,7 +99,7 @@ impl Remote {
         if self.find_object(key).await?.is_some() {
             return Ok(Created::Found);
         }
-        self.put_parts(key, source).await?;
+        self.put_parts(key, source.byte_len(), async |range| source.read(range)).await?;
         Ok(Created::New)
     }
 
@@ -138,19 +133,24 @@ impl Remote {
         self.patience.run(&self.name(key), "write", put).await.map(|_| ())
     }
 
-    /// Writes an object in parts. It appears when all are there.
-    async fn put_parts(&self, key: &str, source: &Source) -> Result<(), StoreError> {
+    /// Writes an object of these many bytes in parts. It appears when all are there.
+    async fn put_parts<R>(&self, key: &str, byte_len: u64, read: impl Fn(Range<u64>) -> R) -> Result<(), StoreError>
+    where
+        R: Future<Output = Result<Bytes, StoreError>>,
+    {
         let (path, name) = (self.path(key), self.name(key));
         let upload = self.patience.run(&name, "begin an upload", || self.parts.create_multipart(&path)).await?;
         let put = |(number, range): (usize, Range<u64>)| {
-            let (path, upload, name) = (&path, &upload, &name);
+            let (path, upload, name, bytes) = (&path, &upload, &name, read(range));
             async move {
-                let bytes = source.read(range)?;
+                let bytes = bytes.await?;
                 let put = || self.parts.put_part(path, upload, number, bytes.clone().into());
                 self.patience.run(name, "upload a part", put).await
             }
         };
-        let parts = stream::iter(source.parts().enumerate()).map(put).buffered(PARTS_AT_ONCE);
+        let part = |part: u64| part * PART_LEN..byte_len.min((part + 1) * PART_LEN);
+        let ranges = (0..byte_len.div_ceil(PART_LEN)).map(part);
+        let parts = stream::iter(ranges.enumerate()).map(put).buffered(PARTS_AT_ONCE);
         let completed = match parts.try_collect::<Vec<_>>().await {
             Ok(parts) => {
                 let complete = || self.parts.complete_multipart(&path, &upload, parts.clone());
@@ -164,7 +164,7 @@ impl Remote {
                 // The answer to an attempt that completed it may have been lost: the upload is unknown then. What is
                 // there is compared with the source.
                 let found = self.find_object(key).await?;
-                if found.is_some_and(|object| object.byte_len == source.byte_len()) {
+                if found.is_some_and(|object| object.byte_len == byte_len) {
                     return Ok(());
                 }
                 // The store may keep parts of an upload that is neither completed nor aborted.
@@ -203,7 +203,12 @@ impl Remote {
         failed.map_or(Ok(is_equal), Err)
     }
 
+    /// Copies an object. The store does it if the object is short enough; a longer one is read and written in parts.
     pub(super) async fn copy_object(&self, from: &str, to: &str) -> Result<(), StoreError> {
+        let found = self.find_object(from).await?.ok_or_else(|| StoreError::Missing { object: self.name(from) })?;
+        if found.byte_len > MAX_COPY_LEN {
+            return self.put_parts(to, found.byte_len, |range| self.read_range(from, range)).await;
+        }
         let (from, target, name) = (self.path(from), self.path(to), self.name(to));
         self.patience.run(&name, "copy an object to", || self.objects.copy(&from, &target)).await
     }

@@ -157,8 +157,13 @@ impl State {
             (plan.1)(plan.0 - 1, &request)
         };
         let answer = self.answer(&message, &mut request);
-        let served = self.send(&mut client, answer, &mut request);
+        let answer = answer.map(|answer| prepare(answer, &mut request));
+        // Before the client has the answer: it may ask for the log then.
         lock(&self.log).push(request);
+        let served = match answer {
+            Some(answer) => client.write_all(&answer.head).and_then(|()| client.write_all(&answer.body)),
+            None => Ok(()),
+        };
         let _ = client.shutdown(Shutdown::Both);
         served
     }
@@ -202,26 +207,25 @@ impl State {
         server.write_all(&forwarded.body)?;
         Message::read_answer(&mut server, request.method != "HEAD")
     }
+}
 
-    fn send(&self, client: &mut TcpStream, answer: Option<Message>, request: &mut Request) -> io::Result<()> {
-        let Some(mut answer) = answer else { return Ok(()) };
-        answer.set_header("Connection", "close");
-        match request.fault {
-            Some(Fault::TruncateBody(len)) if answer.body.len() > len => {
-                answer.body.truncate(len);
-                answer.set_header("Content-Length", &len.to_string());
-            }
-            Some(Fault::CutBody(len)) => answer.body.truncate(len),
-            Some(Fault::FlipByte(place)) => {
-                if let Some(byte) = answer.body.get_mut(place) {
-                    *byte ^= 0x10;
-                }
-            }
-            _ => {}
+/// Injects the fault of a request into its answer, and notes both.
+fn prepare(mut answer: Message, request: &mut Request) -> Message {
+    answer.set_header("Connection", "close");
+    match request.fault {
+        Some(Fault::TruncateBody(len)) if answer.body.len() > len => {
+            answer.body.truncate(len);
+            answer.set_header("Content-Length", &len.to_string());
         }
-        request.status = answer.first_line().split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        request.received = answer.body.len() as u64;
-        client.write_all(&answer.head)?;
-        client.write_all(&answer.body)
+        Some(Fault::CutBody(len)) => answer.body.truncate(len),
+        Some(Fault::FlipByte(place)) => {
+            if let Some(byte) = answer.body.get_mut(place) {
+                *byte ^= 0x10;
+            }
+        }
+        _ => {}
     }
+    request.status = answer.first_line().split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    request.received = answer.body.len() as u64;
+    answer
 }

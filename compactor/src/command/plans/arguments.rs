@@ -7,7 +7,7 @@ use std::time::Duration;
 use chronoxide_cli::argument::{duration, external_label, instant, positive, size};
 use chronoxide_cli::{Layout, Quiet};
 use chronoxide_compactor::strategy::Ranges;
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 
 use crate::arguments::Annotations;
 
@@ -30,7 +30,7 @@ pub(crate) enum Command {
 
 const PLAN_HELP: &str = "\
 Locations are folders, or URLs such as s3://bucket/prefix/, gs://bucket/prefix/ or az://container/prefix/. Credentials and endpoints come \
-from the environment (AWS_*, GOOGLE_*, AZURE_*). Equal blocks and options give equal plans. Nothing is written but the plan.
+from the environment (AWS_*, GOOGLE_*, AZURE_*). Equal blocks and options give equal plans. Writes the plan. If an equal plan was aborted, its abort mark is deleted.
 
 Exit codes: 0 done; 1 the location cannot be read; 2 invalid arguments; 3 or 4 an object is not a valid block: the plan is written \
 without it.
@@ -144,18 +144,18 @@ Examples:
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-#[command(after_long_help = RUN_HELP)]
+#[command(after_long_help = RUN_HELP, group(ArgGroup::new("jobs").args(["job", "index", "all"]).required(true)))]
 pub(crate) struct RunArguments {
     /// The plan: a file, a URL, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: String,
 
     /// Name of the job
-    #[arg(long, value_name = "ID", required_unless_present_any = ["index", "all"], conflicts_with_all = ["index", "all"])]
+    #[arg(long, value_name = "ID")]
     pub(crate) job: Option<String>,
 
     /// Number of the job, from 0; with --stage, its number among the jobs of the stage
-    #[arg(long, value_name = "N", conflicts_with = "all")]
+    #[arg(long, value_name = "N")]
     pub(crate) index: Option<u32>,
 
     /// Stage of the job: 1 or 2; with --all, the only stage to run

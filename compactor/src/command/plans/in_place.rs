@@ -1,7 +1,7 @@
 //! A location that is compacted at once: a plan, its jobs, and its commit.
 
 use chronoxide_cli::{Exit, Failure, HasExit, Interruption, Message, print, tell};
-use chronoxide_compactor::plan::{CommitOptions, PlanOptions, Sizing, commit, forget, make};
+use chronoxide_compactor::plan::{CommitOptions, PlanOptions, Sizing, commit, forget, make, revive};
 use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing};
 
 use super::run::Runner;
@@ -40,6 +40,9 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
         }
         return Ok(exit);
     }
+    let _lock = source::lock(&location)?;
+    source::recover_all(&location)?;
+    revive(&plan, &location).map_err(Error::from)?;
     let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
     let jobs: Vec<_> = plan.jobs.iter().collect();
     let runner = Runner {

@@ -19,12 +19,21 @@ pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
     let _lock = source::lock(&location)?;
     source::recover_all(&location)?;
     let cleaned = plan::clean(&location, &cache, now, arguments.grace.as_secs()).map_err(Error::from)?;
+    let mut exit = Exit::Ok;
+    let mut failed = Vec::new();
+    for (plan, error) in cleaned.failed {
+        let error = Error::from(error);
+        tell(|out| writeln!(out, "chronoxide-compact: {}: not cleaned: {}", location.name(&plan), Message(&error)));
+        exit = exit.or(error.exit());
+        failed.push(plan);
+    }
     if arguments.json {
         let json = serde_json::json!({
             "inputs": cleaned.inputs,
             "outputs": cleaned.outputs,
             "objects": cleaned.objects,
             "kept": cleaned.kept,
+            "failed": failed,
         });
         print(|out| writeln!(out, "{json}"))?;
     } else if !arguments.quiet.is_set() {
@@ -37,7 +46,7 @@ pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
             writeln!(out, "{name}: deleted {inputs}, {outputs} and {objects} of plans; {kept} kept")
         });
     }
-    Ok(Exit::Ok)
+    Ok(exit)
 }
 
 pub(super) fn index(arguments: &IndexArguments) -> Result<Exit, Failure> {
