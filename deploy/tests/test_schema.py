@@ -15,7 +15,9 @@ from conftest import DEPLOY, compact
 SCHEMA = json.loads((DEPLOY.parent / "spec/plan.schema.json").read_text())
 
 
-@pytest.fixture(scope="module", params=[["--shards", "3"], ["--job-memory", "64MiB"], ["--archive"], ["--ranges", "2h,4h"]])
+@pytest.fixture(
+    scope="module", params=[["--shards", "3"], ["--job-memory", "64MiB"], ["--archive"], ["--ranges", "2h,4h"]]
+)
 def plan(request: pytest.FixtureRequest, blocks: Path) -> dict[str, Any]:
     made = compact("plan", blocks, *request.param)
     assert made.returncode == 0, made.stderr
