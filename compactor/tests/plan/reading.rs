@@ -15,10 +15,10 @@ fn read_blocks(proxy: &Proxy) -> BTreeMap<String, u64> {
     let mut read = BTreeMap::new();
     for request in proxy.take_requests() {
         let target = request.target.split('?').next().unwrap_or_default();
-        if let ("GET", Some(key)) = (request.method.as_str(), target.strip_prefix(&format!("/{BUCKET}/reading/"))) {
-            if key.ends_with(".cx") {
-                *read.entry(key.to_owned()).or_default() += request.received;
-            }
+        let prefix = format!("/{BUCKET}/reading/");
+        let key = target.strip_prefix(&prefix).filter(|key| request.method == "GET" && key.ends_with(".cx"));
+        if let Some(key) = key {
+            *read.entry(key.to_owned()).or_default() += request.received;
         }
     }
     read
