@@ -27,12 +27,13 @@ const DOWNLOADS: usize = 3;
 /// Blocks that are downloaded at a time.
 const MAX_DOWNLOADS: usize = 8;
 
-/// Extension of files that are being written, and the age after which their writers count as dead.
+/// Extension of files that are being written.
 const SCRATCH: &str = "scratch";
 /// Prefix of folders with blocks that are to be uploaded.
 const UPLOADS_PREFIX: &str = "uploads-";
 /// Extension of locks of downloads.
 const LOCK: &str = "lock";
+/// Age after which the writers of files, folders and locks count as dead.
 const SCRATCH_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// Default maximum of a cache, in bytes.
@@ -183,16 +184,8 @@ impl Cache {
     /// # Errors
     /// As [`Cache::fetch`], and [`StoreError::Missing`] if it does not exist.
     pub fn prove(&self, location: &Location, block: &Wanted<'_>) -> Result<(), StoreError> {
-        let name = || location.name(block.key);
         if let Some(path) = location.path(block.key) {
-            return match verify(&path, block) {
-                Ok(()) => Ok(()),
-                Err(Unfit::Open(OpenError::Block { source, .. })) => Err(StoreError::Block { object: name(), source }),
-                Err(Unfit::Open(error)) => {
-                    Err(StoreError::Io { object: name(), operation: "verify", source: io::Error::other(error) })
-                }
-                Err(Unfit::Other) => Err(changed(location, block)),
-            };
+            return verify(&path, block).map_err(|unfit| refused(location, block, unfit));
         }
         let path = self.scratch(block.id);
         let downloaded = self.download(location, block, &path);
@@ -232,7 +225,6 @@ impl Cache {
 
     /// Downloads a block to a temporary file, verifies it, and publishes it.
     fn download(&self, location: &Location, block: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
-        let name = || location.name(block.key);
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -247,23 +239,14 @@ impl Cache {
             let published = publish(&Disk, path, Existing::Replace, write, |candidate| verify(candidate.path(), block));
             let error = match published {
                 Ok(_) => return Ok(()),
-                Err(PublishError::Unverified { source, .. }) => match source {
-                    Unfit::Open(OpenError::Block { source, .. }) => StoreError::Block { object: name(), source },
-                    Unfit::Open(error) => {
-                        return Err(StoreError::Io {
-                            object: name(),
-                            operation: "verify",
-                            source: io::Error::other(error),
-                        });
-                    }
-                    Unfit::Other => changed(location, block),
-                },
+                Err(PublishError::Unverified { source, .. }) => refused(location, block, source),
                 Err(error) => {
-                    let io = StoreError::Io { object: name(), operation: "download", source: io::Error::other(error) };
-                    return Err(failed.unwrap_or(io));
+                    let (object, source) = (location.name(block.key), io::Error::other(error));
+                    return Err(failed.unwrap_or(StoreError::Io { object, operation: "download", source }));
                 }
             };
-            if attempts == DOWNLOADS {
+            // A file that cannot be opened would not be better the next time.
+            if attempts == DOWNLOADS || matches!(error, StoreError::Io { .. }) {
                 return Err(error);
             }
         }
@@ -371,6 +354,16 @@ enum Unfit {
     Open(#[from] OpenError),
     #[error("other block")]
     Other,
+}
+
+/// Returns the error of a file that was refused.
+fn refused(location: &Location, wanted: &Wanted<'_>, unfit: Unfit) -> StoreError {
+    let object = location.name(wanted.key);
+    match unfit {
+        Unfit::Open(OpenError::Block { source, .. }) => StoreError::Block { object, source },
+        Unfit::Open(error) => StoreError::Io { object, operation: "verify", source: io::Error::other(error) },
+        Unfit::Other => changed(location, wanted),
+    }
 }
 
 fn changed(location: &Location, wanted: &Wanted<'_>) -> StoreError {

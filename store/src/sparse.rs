@@ -73,13 +73,7 @@ impl SparseBlock {
     /// # Errors
     /// Errors of reading, and [`StoreError::Block`] if it is not a valid block.
     pub fn open(location: &Location, object: &Object) -> Result<Self, StoreError> {
-        let ranges = opening_ranges(object.byte_len);
-        let mut read = Err(StoreError::Missing { object: location.name(&object.key) });
-        location.read_ranges(vec![RangedRead { key: object.key.clone(), ranges }], &mut |_, result| {
-            read = result;
-            false
-        });
-        Self::from_reads(location, object, read?)
+        Self::from_reads(location, object, read_ranges(location, object, opening_ranges(object.byte_len))?)
     }
 
     /// Opens the block of a URL or path, as [`SparseBlock::open`].
@@ -287,13 +281,8 @@ impl SparseBlock {
         if ranges.is_empty() {
             return Ok(());
         }
-        let mut read = Ok(Vec::new());
-        let request = RangedRead { key: self.object.key.clone(), ranges: ranges.clone() };
-        self.location.read_ranges(vec![request], &mut |_, result| {
-            read = result;
-            false
-        });
-        for (range, bytes) in ranges.into_iter().zip(read?) {
+        let read = read_ranges(&self.location, &self.object, ranges.clone())?;
+        for (range, bytes) in ranges.into_iter().zip(read) {
             self.store(range, &bytes);
         }
         Ok(())
@@ -313,6 +302,17 @@ impl SparseBlock {
     fn damaged(&self, source: Error) -> StoreError {
         StoreError::Block { object: self.location.name(&self.object.key), source }
     }
+}
+
+/// Reads ranges of one object.
+fn read_ranges(location: &Location, object: &Object, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>, StoreError> {
+    // A storage calls its sink for each read.
+    let mut read = Err(StoreError::Missing { object: location.name(&object.key) });
+    location.read_ranges(vec![RangedRead { key: object.key.clone(), ranges }], &mut |_, result| {
+        read = result;
+        false
+    });
+    read
 }
 
 /// Returns the entries of the directory, as far as they were read. [`Frame::parse`] checks them.
