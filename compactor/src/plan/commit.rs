@@ -71,7 +71,7 @@ pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOp
     };
     let (mut record, was_committed) = match published {
         Ok(published) => published,
-        // Another machine may have been faster, and deleted what this one looked for.
+        // Another machine may have been faster, with other options, and deleted what this one looked for.
         Err(error) => (CommittedRecord::read(plan, location)?.ok_or(error)?, true),
     };
     if options.delete_inputs && !record.delete_inputs {
@@ -114,14 +114,8 @@ fn publish_all(plan: &Plan, location: &Location, options: CommitOptions) -> Resu
     let CommitOptions { delete_inputs, grace_seconds } = options;
     let plan_id = plan.id.clone();
     let record = CommittedRecord { plan: plan_id, delete_inputs, grace_seconds, read, duplicates, outputs };
-    match location.create_bytes(&plan.key(COMMITTED), &document(&record)) {
-        // Another commit had other options.
-        Err(StoreError::Occupied { .. }) => {
-            let missing = || PlanError::NotDone { job: plan.id.clone() };
-            CommittedRecord::read(plan, location)?.ok_or_else(missing)
-        }
-        created => created.map(|_| record).map_err(PlanError::from),
-    }
+    location.create_bytes(&plan.key(COMMITTED), &document(&record))?;
+    Ok(record)
 }
 
 impl CommittedRecord {
@@ -216,12 +210,14 @@ fn publish(location: &Location, output: &StoredBlock) -> Result<StoredBlock, Pla
     if location.find(&published.key)?.is_none() {
         location.copy(&output.key, &published.key)?;
     }
-    for _ in 0..PUBLISHED_CHECKS {
+    for number in 0..PUBLISHED_CHECKS {
+        if number > 0 {
+            // Some stores show the copy of another machine before it is whole.
+            std::thread::sleep(Duration::from_millis(200));
+        }
         if is_there(location, &published.wanted())? {
             return Ok(published);
         }
-        // Some stores show the copy of another machine before it is whole.
-        std::thread::sleep(Duration::from_millis(200));
     }
     Err(StoreError::Occupied { object: location.name(&published.key) }.into())
 }

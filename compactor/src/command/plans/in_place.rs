@@ -1,6 +1,6 @@
 //! A location that is compacted at once: a plan, its jobs, and its commit.
 
-use chronoxide_cli::{Exit, Failure, HasExit, Interruption, Message, print, tell};
+use chronoxide_cli::{Exit, Failure, Interruption, print, tell};
 use chronoxide_compactor::plan::{CommitOptions, PlanOptions, Sizing, commit, forget, make, revive};
 use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing};
 
@@ -22,11 +22,7 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
     }
     let location = source::open(url)?;
     let listing = Listing::read(&location)?;
-    let mut exit = Exit::Ok;
-    for (_, error) in &listing.unreadable {
-        tell(|out| writeln!(out, "chronoxide-compact: warning: {}", Message(error)));
-        exit = exit.or(error.exit());
-    }
+    let exit = source::warn_of_unreadable(&listing, "");
     let plan_options = PlanOptions::new(&options, "__name__");
     let plan = make(location.text(), &listing, &plan_options, &arguments.strategy_options(), &Sizing::default());
     let plan = plan.map_err(Error::from)?;

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use chronoxide_cli::escape::TerminalSafe;
-use chronoxide_cli::{Exit, Failure, HasExit, Message, existing, human, print, tell};
+use chronoxide_cli::{Exit, Failure, existing, human, print, tell};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_compactor::plan::{Plan, PlanOptions, Sizing, abort, make, revive};
 use chronoxide_compactor::strategy::StrategyOptions;
@@ -33,11 +33,7 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
         bar.set_position(done as u64);
     })?;
     bar.finish_and_clear();
-    let mut exit = Exit::Ok;
-    for (_, error) in &listing.unreadable {
-        tell(|out| writeln!(out, "chronoxide-compact: warning: not planned: {}", Message(error)));
-        exit = exit.or(error.exit());
-    }
+    let exit = source::warn_of_unreadable(&listing, "not planned: ");
     let options = arguments.compact_options();
     let plan = make(
         location.text(),

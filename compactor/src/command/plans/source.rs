@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::path::Path;
 
-use chronoxide_cli::{Exit, Failure, HasExit, OrExit};
+use chronoxide_cli::{Exit, Failure, HasExit, Message, OrExit, tell};
 use chronoxide_compactor::plan::{PLANS_PREFIX, Plan};
 use chronoxide_publish::{Disk, FolderLock, recover};
-use chronoxide_store::{Cache, Location};
+use chronoxide_store::{Cache, Listing, Location};
 
 use super::arguments::CacheArguments;
 use crate::failure::Error;
@@ -77,6 +77,17 @@ pub(super) fn recover_all(location: &Location) -> Result<(), Failure> {
         next += 1;
     }
     Ok(())
+}
+
+/// Warns of objects that are not valid blocks. `effect` says what that means for the command, if anything. Returns the
+/// exit code of the first.
+pub(super) fn warn_of_unreadable(listing: &Listing, effect: &str) -> Exit {
+    let mut exit = Exit::Ok;
+    for (_, error) in &listing.unreadable {
+        tell(|out| writeln!(out, "chronoxide-compact: warning: {effect}{}", Message(error)));
+        exit = exit.or(error.exit());
+    }
+    exit
 }
 
 impl CacheArguments {

@@ -52,11 +52,7 @@ pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
 pub(super) fn index(arguments: &IndexArguments) -> Result<Exit, Failure> {
     let location = source::open(&arguments.location)?;
     let listing = Listing::read(&location)?;
-    let mut exit = Exit::Ok;
-    for (_, error) in &listing.unreadable {
-        tell(|out| writeln!(out, "chronoxide-compact: warning: not listed: {}", Message(error)));
-        exit = exit.or(error.exit());
-    }
+    let exit = source::warn_of_unreadable(&listing, "not listed: ");
     let manifest = Manifest::from_listing(&listing);
     let bytes = manifest.write(&location)?;
     if arguments.json {
