@@ -16,7 +16,7 @@ SCHEMA = json.loads((DEPLOY.parent / "spec/plan.schema.json").read_text())
 
 
 @pytest.fixture(
-    scope="module", params=[["--shards", "3"], ["--job-memory", "64MiB"], ["--archive"], ["--ranges", "2h,4h"]]
+    scope="module", params=[["--shards", "3"], ["--job-memory", "128MiB"], ["--archive"], ["--ranges", "2h,4h"]]
 )
 def plan(request: pytest.FixtureRequest, blocks: Path) -> dict[str, Any]:
     made = compact("plan", blocks, *request.param)
