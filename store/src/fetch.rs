@@ -175,7 +175,7 @@ impl Cache {
     /// As [`SparseBlock::open_url`] and [`Cache::fetch`].
     pub fn fetch_url(&self, url: &str) -> Result<PathBuf, StoreError> {
         let mut block = SparseBlock::open_url(url)?;
-        let facts = block.query(Facts::from_view)?;
+        let facts = block.facts()?;
         self.fetch(block.location(), &Listed { object: block.object().clone(), facts }.wanted())
     }
 

@@ -210,10 +210,10 @@ fn read_facts(
 }
 
 fn facts_of(location: &Location, object: &Object, read: Vec<bytes::Bytes>) -> Result<Facts, StoreError> {
-    let from_reads = |read| SparseBlock::from_reads(location, object, read)?.query(Facts::from_view);
+    let from_reads = |read| SparseBlock::from_reads(location, object, read)?.facts();
     match from_reads(read) {
         // Perhaps it was damaged on the way, in its header.
-        Err(StoreError::Block { .. }) => SparseBlock::open(location, object)?.query(Facts::from_view),
+        Err(StoreError::Block { .. }) => SparseBlock::open(location, object)?.facts(),
         facts => facts,
     }
 }

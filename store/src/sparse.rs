@@ -13,7 +13,7 @@ use chronoxide_reader::{Block, Checks};
 use zerocopy::FromBytes;
 
 use crate::storage::{Object, RangedRead};
-use crate::{Location, StoreError};
+use crate::{Facts, Location, StoreError};
 
 /// Bytes of the first read: header, directory, meta section and catalogue of most blocks.
 const HEAD_LEN: u64 = 64 << 10;
@@ -49,6 +49,8 @@ pub struct SparseBlock {
     bytes: Vec<u8>,
     /// True for each chunk of 8 KiB of the file that was read.
     is_read: Vec<bool>,
+    /// True if no chunk that was not read passes for one of zeros.
+    are_zeros_read: bool,
     /// Chunks that were read twice, because they were damaged.
     read_twice: BTreeSet<u64>,
     /// Number of ranged reads, and of bytes that they read.
@@ -104,6 +106,7 @@ impl SparseBlock {
             // Zero pages that are never written take no memory.
             bytes: vec![0; usize::try_from(object.byte_len).map_err(too_large)?],
             is_read: vec![false; chunks],
+            are_zeros_read: false,
             read_twice: BTreeSet::new(),
             reads: 0,
             read_bytes: 0,
@@ -134,11 +137,25 @@ impl SparseBlock {
         &self.object
     }
 
+    /// Returns what the block says about itself. Opening has read it.
+    ///
+    /// # Errors
+    /// Errors of reading damaged chunks again, and [`StoreError::Block`] if it is not a valid block.
+    pub fn facts(&mut self) -> Result<Facts, StoreError> {
+        self.query_read(Facts::from_view)
+    }
+
     /// Runs a query, and reads the chunks that it needs. The query is run again after each read, from its beginning.
     ///
     /// # Errors
     /// Errors of reading, and [`StoreError::Block`] with the error of the query.
-    pub fn query<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
+    pub fn query<T>(&mut self, query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
+        self.read_zeros()?;
+        self.query_read(query)
+    }
+
+    /// Runs a query as [`SparseBlock::query`], but takes missing chunks of zeros as read.
+    fn query_read<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
         loop {
             let frame = Frame::parse(&self.bytes).map_err(|source| self.damaged(source))?;
             let proofs = ChunkProofs::new(self.bytes.len());
@@ -160,6 +177,7 @@ impl SparseBlock {
         mut query: impl FnMut(&Block) -> Result<T, E>,
         missing: impl Fn(&E) -> Option<Error>,
     ) -> Result<T, E> {
+        self.read_zeros()?;
         loop {
             let error = match Block::try_from_vec(std::mem::take(&mut self.bytes), Checks::Lazy) {
                 Err((error, bytes)) => {
@@ -194,8 +212,9 @@ impl SparseBlock {
     /// be read.
     ///
     /// # Errors
-    /// [`StoreError::Block`] if it is not a valid block.
+    /// Errors of reading, and [`StoreError::Block`] if it is not a valid block.
     pub fn into_block(mut self, checks: Checks) -> Result<Block, StoreError> {
+        self.read_zeros()?;
         Block::from_vec(std::mem::take(&mut self.bytes), checks).map_err(|source| self.damaged(source))
     }
 
@@ -245,13 +264,17 @@ impl SparseBlock {
         for range in ranges {
             self.ensure(range)?;
         }
-        let frame = Frame::parse(&self.bytes).map_err(|source| self.damaged(source))?;
-        self.distrust_zeros(&frame)
+        Frame::parse(&self.bytes).map(|_| ()).map_err(|source| self.damaged(source))
     }
 
-    /// Reads the missing chunks whose checksum is that of zeros: a query would not miss them.
-    fn distrust_zeros(&mut self, frame: &Frame) -> Result<(), StoreError> {
-        let (grid, owner) = (frame.grid(), Owner::Block(BlockView::with_frame(&self.bytes, frame, None).block_id()));
+    /// Reads the missing chunks whose checksum is that of zeros: a query would not miss them. It computes a checksum
+    /// of each missing chunk, but only once.
+    fn read_zeros(&mut self) -> Result<(), StoreError> {
+        if self.are_zeros_read {
+            return Ok(());
+        }
+        let frame = Frame::parse(&self.bytes).map_err(|source| self.damaged(source))?;
+        let (grid, owner) = (frame.grid(), Owner::Block(BlockView::with_frame(&self.bytes, &frame, None).block_id()));
         let zeros = [0; CHUNK_LEN as usize];
         let checks = usize::try_from(grid.end).unwrap_or(usize::MAX);
         let mut alike = Vec::new();
@@ -263,7 +286,9 @@ impl SparseBlock {
                 alike.push(range);
             }
         }
-        alike.into_iter().try_for_each(|range| self.ensure(range))
+        alike.into_iter().try_for_each(|range| self.ensure(range))?;
+        self.are_zeros_read = true;
+        Ok(())
     }
 
     /// Reads the chunks of a range that were not read.

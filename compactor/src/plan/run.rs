@@ -108,8 +108,7 @@ pub(super) fn is_there(location: &Location, wanted: &Wanted<'_>) -> Result<bool,
     if object.byte_len != wanted.byte_len {
         return Ok(false);
     }
-    let facts =
-        SparseBlock::open(location, &object).and_then(|mut block| block.query(chronoxide_store::Facts::from_view));
+    let facts = SparseBlock::open(location, &object).and_then(|mut block| block.facts());
     match facts {
         Ok(facts) => Ok(facts.id == wanted.id && facts.header_checksum == wanted.header_checksum),
         Err(StoreError::Block { .. } | StoreError::Missing { .. }) => Ok(false),

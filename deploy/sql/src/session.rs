@@ -1,6 +1,6 @@
 //! Sessions of DataFusion that know tables of series and workers.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use chronoxide_datafusion::{Access, SeriesCodec, split, task_count};
 use datafusion::error::Result;
@@ -12,8 +12,9 @@ use datafusion_distributed::{
 };
 use url::Url;
 
-/// Blocks are read into memory: on machines with published blocks only, [`Access::mapped`] needs less.
-const ACCESS: Access = Access::READ;
+/// The codec of this process. Blocks are read into memory: on machines with published blocks only, [`Access::mapped`]
+/// needs less.
+static CODEC: LazyLock<Arc<SeriesCodec>> = LazyLock::new(|| Arc::new(SeriesCodec::new(Access::READ)));
 
 /// Addresses of the workers.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub(crate) fn coordinator(workers: Vec<Url>) -> SessionContext {
         state = state
             .with_distributed_worker_resolver(Workers(workers))
             .with_distributed_planner()
-            .with_distributed_user_codec(SeriesCodec::new(ACCESS))
+            .with_distributed_user_codec_arc(CODEC.clone())
             .with_distributed_desired_task_count_handler(desired_task_count)
             .with_distributed_scale_up_leaf_node_handler(scale_up);
     }
@@ -43,7 +44,7 @@ pub(crate) fn coordinator(workers: Vec<Url>) -> SessionContext {
 
 /// Returns the session of a worker for a part of a query.
 pub(crate) async fn worker_session(query: WorkerQueryContext) -> Result<SessionState> {
-    Ok(query.builder.with_distributed_user_codec(SeriesCodec::new(ACCESS)).build())
+    Ok(query.builder.with_distributed_user_codec_arc(CODEC.clone()).build())
 }
 
 fn desired_task_count(event: DesiredTaskCountEvent<'_>) -> Option<Result<DesiredTaskCountEventResponse>> {

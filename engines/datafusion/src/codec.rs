@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chronoxide_arrow::{BlockTable, Column, ColumnContent, Strings};
 use chronoxide_reader::SeriesRef;
@@ -22,21 +22,53 @@ use crate::predicate::Predicate;
 use crate::series_exec::{Selected, SeriesExec};
 use crate::{Access, SeriesTable};
 
+/// Most bytes of blocks that a codec keeps open between messages.
+const MAX_KEPT_LEN: usize = 1 << 30;
+
 /// Codec for the plans that read series, so that other processes can run them.
 ///
 /// A message has the paths or URLs of blocks, a range of refs per block and partition, and the conditions, which the
 /// receiver evaluates again: its size does not grow with the number of series. The receiver opens any file that a
 /// message names: accept messages only from trusted processes.
-#[derive(Clone, Copy, Debug)]
+///
+/// A process that receives messages needs one codec, which clones share: it keeps up to 1 GiB of blocks open, since the
+/// messages of a query name the same blocks.
+#[derive(Clone, Debug)]
 pub struct SeriesCodec {
     access: Access,
+    /// Open blocks; the last one was used last.
+    kept: Arc<Mutex<Vec<(BlockMessage, BlockTable)>>>,
 }
 
 impl SeriesCodec {
     /// Makes a codec that opens the blocks of received plans by `access`.
     #[must_use]
     pub fn new(access: Access) -> Self {
-        Self { access }
+        Self { access, kept: Arc::default() }
+    }
+
+    /// Opens a block, unless it is open.
+    fn open(&self, message: &BlockMessage) -> Result<BlockTable> {
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = {
+            let mut kept = kept();
+            let place = kept.iter().position(|(of_block, _)| of_block == message);
+            place.map(|place| kept.remove(place).1)
+        };
+        // Without the lock: other blocks are opened at the same time.
+        let block = found.map_or_else(|| message.open(self.access), Ok)?;
+        let mut kept = kept();
+        kept.retain(|(of_block, _)| of_block != message);
+        kept.push((message.clone(), block.clone()));
+        let mut len = 0;
+        let is_kept = |(_, block): &&(BlockMessage, BlockTable)| {
+            len += block.block().bytes().len();
+            len <= MAX_KEPT_LEN
+        };
+        let count = kept.iter().rev().take_while(is_kept).count();
+        let dropped = kept.len() - count;
+        kept.drain(..dropped);
+        Ok(block)
     }
 }
 
@@ -189,10 +221,10 @@ impl SeriesMessage {
     }
 
     /// Opens the blocks, and selects the series again.
-    fn to_exec(&self, access: Access, context: &TaskContext) -> Result<SeriesExec> {
+    fn to_exec(&self, codec: &SeriesCodec, context: &TaskContext) -> Result<SeriesExec> {
         let decode = |bytes: &Vec<u8>| Expr::from_bytes_with_ctx(bytes, context);
         let filters: Vec<Expr> = self.filters.iter().map(decode).collect::<Result<_>>()?;
-        let blocks: Vec<BlockTable> = self.blocks.iter().map(|block| block.open(access)).collect::<Result<_>>()?;
+        let blocks: Vec<BlockTable> = self.blocks.iter().map(|block| codec.open(block)).collect::<Result<_>>()?;
         let strings = if self.has_dictionaries { Strings::Dictionary } else { Strings::View };
         let filter_columns = ColumnMessage::to_columns(&self.filter_columns)?;
         let table = SeriesTable::with_columns(blocks, BTreeMap::new(), filter_columns, strings)?;
@@ -265,7 +297,7 @@ impl PhysicalExtensionCodec for SeriesCodec {
             Ok(message) => message,
             Err(error) => return exec_err!("a received plan is not one that reads series: {error}"),
         };
-        let series = message.to_exec(self.access, context)?;
+        let series = message.to_exec(self, context)?;
         let Some(counts) = &message.label_counts else { return Ok(Arc::new(series)) };
         let Some(label) = &counts.label else { return exec_err!("a received plan counts values of no label") };
         let columns = counts.columns.iter().map(|&column| column as usize).collect();
