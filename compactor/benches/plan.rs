@@ -1,4 +1,5 @@
-//! Time of a plan over many blocks of an object store on loopback, with a manifest and without.
+//! Time of a plan over many blocks of an object store on loopback, with a manifest and without, and of the listing of
+//! keys alone, which both need.
 //!
 //! ```sh
 //! CHRONOXIDE_BENCH_LARGE=1 cargo bench -p chronoxide-compactor --bench plan
@@ -56,6 +57,9 @@ fn plans(criterion: &mut Criterion) {
         assert_eq!(expected, plan(&location, &Manifest::read(&location).expect("a manifest")));
         assert!(expected.input_blocks().count() > count / 2);
         group.throughput(Throughput::Elements(count as u64));
+        group.bench_function(format!("{count} blocks, keys alone"), |bencher| {
+            bencher.iter(|| black_box(location.list("", false).expect("a list")));
+        });
         group.bench_function(format!("{count} blocks, manifest"), |bencher| {
             bencher.iter(|| black_box(plan(&location, &Manifest::read(&location).expect("a manifest"))));
         });

@@ -138,6 +138,12 @@ impl Cache {
     /// The error of the first block that cannot be fetched.
     pub fn fetch_all(&self, location: &Location, blocks: &[Listed]) -> Result<Vec<PathBuf>, StoreError> {
         let kept = blocks.iter().map(|block| self.path(&block.wanted())).collect();
+        // Downloads at the same time do not see each other's bytes: there is room for all of them first.
+        if location.is_remote() {
+            let wanted = blocks.iter().map(Listed::wanted);
+            let missing = wanted.filter(|block| !is_there(&self.path(block), block.byte_len));
+            self.make_room(missing.map(|block| block.byte_len).sum(), &kept);
+        }
         let next = AtomicUsize::new(0);
         let fetch_some = || {
             let mut fetched = Vec::new();

@@ -288,6 +288,17 @@ fn a_cache_stays_below_its_maximum() {
             std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.metadata().unwrap().len()).sum();
         assert!(total <= 2 * largest, "{total}");
     }
+    // Downloads at the same time, with room for their blocks alone.
+    let live: u64 = listing.live.iter().map(|block| block.object.byte_len).sum();
+    let cache = Cache::open(folder.path(), live).unwrap();
+    let old = folder.path().join("old.cx");
+    std::fs::write(&old, vec![0; usize::try_from(live).unwrap()]).unwrap();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+    std::fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    cache.fetch_all(&location, &listing.live).unwrap();
+    let total: u64 =
+        std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.metadata().unwrap().len()).sum();
+    assert_eq!(total, live);
 }
 
 #[test]

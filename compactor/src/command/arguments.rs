@@ -98,6 +98,9 @@ pub(crate) struct Arguments {
     pub(crate) shard: Option<Shard>,
 
     /// Label to spread series by [default: __name__]
+    ///
+    /// All series with one value are in one shard. Blocks are smallest with a label of the target, such as a namespace
+    /// or pod: with the metric name, each shard holds the labels of all targets.
     #[arg(long, value_name = "LABEL", help_heading = "Several outputs")]
     pub(crate) shard_by: Option<String>,
 

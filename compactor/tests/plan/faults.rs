@@ -1,12 +1,15 @@
 //! Plans over an object store whose requests fail: at each place, at random, and with workers that die.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use chronoxide_compactor::plan::{Cleaned, Plan, PlanError, Sizing, clean};
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, every, nth, random};
 use chronoxide_store::{Cache, Location};
 use chronoxide_testdata::random::Random;
+use chronoxide_testdata::requirement::skip_or_fail;
 
 use crate::scene::Scene;
 
@@ -14,14 +17,17 @@ use crate::scene::Scene;
 struct Stage {
     proxy: Proxy,
     scene: Scene,
-    _server: Server,
+    _server: Arc<Server>,
 }
 
 impl Stage {
     fn new(blocks: usize, seed: u64) -> Self {
-        let server = Server::s3s().unwrap();
+        Self::at(Arc::new(Server::s3s().unwrap()), "fleet", blocks, seed)
+    }
+
+    fn at(server: Arc<Server>, prefix: &str, blocks: usize, seed: u64) -> Self {
         let proxy = Proxy::start(server.endpoint()).unwrap();
-        let scene = Scene::fill(open(&proxy), crate::support::empty_folder(), blocks, &mut Random::new(seed));
+        let scene = Scene::fill(open(&proxy, prefix), crate::support::empty_folder(), blocks, &mut Random::new(seed));
         Self { proxy, scene, _server: server }
     }
 
@@ -51,8 +57,8 @@ impl Stage {
     }
 }
 
-fn open(proxy: &Proxy) -> Location {
-    Location::open_with(&format!("s3://{BUCKET}/fleet/"), &Server::settings(proxy.endpoint())).unwrap()
+fn open(proxy: &Proxy, prefix: &str) -> Location {
+    Location::open_with(&format!("s3://{BUCKET}/{prefix}/"), &Server::settings(proxy.endpoint())).unwrap()
 }
 
 const FAULTS: [Fault; 8] = [
@@ -80,6 +86,24 @@ fn faults_at_every_nth_request_are_survived() {
             stage.finish(&plan, &what);
             stage.check(&plan, &what);
         }
+    }
+}
+
+/// Another implementation of S3 answers alike.
+#[test]
+fn faults_are_survived_on_another_server() {
+    let server = match Server::moto() {
+        Ok(server) => Arc::new(server),
+        Err(error) if error.kind() == ErrorKind::NotFound => return skip_or_fail("moto_server", error),
+        Err(error) => panic!("{error}"),
+    };
+    for (number, fault) in FAULTS.into_iter().enumerate() {
+        let what = format!("{fault:?} at every third request to moto");
+        let stage = Stage::at(Arc::clone(&server), &format!("fleet-{number}"), 6, number as u64);
+        let plan = stage.plan();
+        stage.proxy.inject(every(3, fault));
+        stage.finish(&plan, &what);
+        stage.check(&plan, &what);
     }
 }
 
@@ -116,7 +140,7 @@ fn two_workers_at_once_and_random_faults() {
         let plan = stage.plan();
         stage.proxy.inject(random(seed, 8, FAULTS.to_vec()));
         let work = |worker: u64| {
-            let location = open(&stage.proxy);
+            let location = open(&stage.proxy, "fleet");
             for job in &plan.jobs {
                 if (seed + worker + u64::from(job.index)).is_multiple_of(5) {
                     for file in std::fs::read_dir(stage.scene.cache.folder()).unwrap().flatten() {

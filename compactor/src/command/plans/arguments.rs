@@ -74,6 +74,9 @@ pub(crate) struct PlanArguments {
     pub(crate) shards: Option<NonZeroU32>,
 
     /// Label to spread series by
+    ///
+    /// All series with one value are in one shard. Blocks are smallest with a label of the target, such as a namespace
+    /// or pod: with the metric name, each shard holds the labels of all targets.
     #[arg(long, value_name = "LABEL", default_value = "__name__", help_heading = "Jobs")]
     pub(crate) shard_by: String,
 
