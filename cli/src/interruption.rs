@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,6 +37,21 @@ impl Interruption {
     /// Declares that work has begun, which the command ends in order after a signal.
     pub fn begin(&self) {
         self.has_begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the process if it has not ended some time after a signal: for work that may wait for others, and can be
+    /// stopped at any moment.
+    pub fn end_within(&self, limit: Duration) {
+        let this = self.clone();
+        let watch = move || {
+            while !this.is_set() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            std::thread::sleep(limit);
+            std::process::exit(Exit::Interrupted.code().into());
+        };
+        // Without a thread, the work ends by itself.
+        let _ = std::thread::Builder::new().spawn(watch);
     }
 
     /// Returns true once SIGINT or SIGTERM was received.

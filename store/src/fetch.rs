@@ -103,6 +103,22 @@ impl Cache {
         self.fetch_beside(location, block, &BTreeSet::new())
     }
 
+    /// Like [`Cache::fetch`], but also checks the checksums of a file that was downloaded before, and downloads it again
+    /// if one is wrong.
+    ///
+    /// # Errors
+    /// As [`Cache::fetch`].
+    pub fn fetch_sound(&self, location: &Location, block: &Wanted<'_>) -> Result<PathBuf, StoreError> {
+        let path = self.fetch(location, block)?;
+        // SAFETY: a file of the cache is never changed, only deleted or replaced by renaming.
+        let is_damaged = || matches!(unsafe { Block::map_packed(&path, Checks::Eager) }, Err(OpenError::Block { .. }));
+        if !location.is_remote() || !is_damaged() {
+            return Ok(path);
+        }
+        let _ = fs::remove_file(&path);
+        self.fetch(location, block)
+    }
+
     /// Like [`Cache::fetch`], but does not delete some files.
     fn fetch_beside(
         &self,
@@ -120,7 +136,7 @@ impl Cache {
         let lock = File::options().create(true).truncate(false).write(true).open(path.with_extension(LOCK));
         let lock = lock.map_err(failed)?;
         lock.lock().map_err(failed)?;
-        if is_there(&path, block.byte_len) {
+        if is_there(&path, block.byte_len) && has_header(&path, block).unwrap_or(false) {
             // The time of the last use decides what is deleted first.
             let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         } else {
@@ -319,14 +335,20 @@ impl Listed {
 
 /// Checks that a file of this machine is the wanted block, as far as its header says.
 fn check_local(location: &Location, wanted: &Wanted<'_>, path: &Path) -> Result<(), StoreError> {
-    let failed = |source| StoreError::io(location.name(wanted.key), "read", source);
-    let mut file = File::open(path).map_err(failed)?;
+    match has_header(path, wanted) {
+        Ok(true) if is_there(path, wanted.byte_len) => Ok(()),
+        Ok(_) => Err(changed(location, wanted)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(changed(location, wanted)),
+        Err(source) => Err(StoreError::io(location.name(wanted.key), "read", source)),
+    }
+}
+
+/// Returns true if a file begins with the header of the wanted block.
+fn has_header(path: &Path, wanted: &Wanted<'_>) -> io::Result<bool> {
     let mut header = [0; size_of::<Header>()];
-    file.read_exact(&mut header).map_err(|_| changed(location, wanted))?;
-    let is_same = Header::ref_from_bytes(&header).is_ok_and(|parsed| parsed.block_id == wanted.id.0)
-        && header_checksum(&header) == wanted.header_checksum
-        && file.metadata().map_err(failed)?.len() == wanted.byte_len;
-    if is_same { Ok(()) } else { Err(changed(location, wanted)) }
+    File::open(path)?.read_exact(&mut header)?;
+    Ok(Header::ref_from_bytes(&header).is_ok_and(|parsed| parsed.block_id == wanted.id.0)
+        && header_checksum(&header) == wanted.header_checksum)
 }
 
 fn is_there(path: &Path, byte_len: u64) -> bool {

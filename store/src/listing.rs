@@ -63,6 +63,14 @@ impl Listing {
         Self::read_with(location, &Manifest::read(location)?, &mut |_, _| {})
     }
 
+    /// Lists a location by its blocks alone, whatever its manifest says: for callers that delete or replace blocks.
+    ///
+    /// # Errors
+    /// As [`Listing::read`].
+    pub fn read_blocks(location: &Location) -> Result<Self, StoreError> {
+        Self::read_with(location, &Manifest::default(), &mut |_, _| {})
+    }
+
     /// Lists a location with a manifest that was read before. Calls `progress` with the number of blocks read so far,
     /// and the number to read.
     ///
@@ -86,8 +94,8 @@ impl Listing {
         Err(StoreError::Changing { location: location.text().to_owned() })
     }
 
-    /// Lists a location that has blocks under these keys, as the caller knows. Lists again if one is missing: a store
-    /// may answer with an old listing. The last listing counts.
+    /// Lists a location by its blocks alone. It has blocks under these keys, as the caller knows: lists again if one is
+    /// missing, since a store may answer with an old listing. The last listing counts.
     ///
     /// # Errors
     /// As [`Listing::read`].
@@ -95,14 +103,14 @@ impl Listing {
         location: &Location,
         keys: impl IntoIterator<Item = &'a str> + Clone,
     ) -> Result<Self, StoreError> {
-        let mut listing = Self::read(location)?;
+        let mut listing = Self::read_blocks(location)?;
         for number in 1..MAX_LISTINGS {
             let found: BTreeSet<&str> = listing.all().iter().map(|block| block.object.key.as_str()).collect();
             if keys.clone().into_iter().all(|key| found.contains(key)) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(50 << number));
-            listing = Self::read(location)?;
+            listing = Self::read_blocks(location)?;
         }
         Ok(listing)
     }

@@ -31,7 +31,8 @@ impl Local {
         self.folder.join(key)
     }
 
-    /// Adds the objects below `prefix` to `found`.
+    /// Adds the objects below `prefix` to `found`. A symbolic link may stand for an object of the location itself, but
+    /// not for one of its folders, and for nothing in them: it may lead anywhere.
     fn walk(&self, prefix: &str, deep: bool, found: &mut Vec<Object>) -> Result<(), StoreError> {
         let folder = self.file(prefix);
         let failed = |source| StoreError::io(folder.display().to_string(), "list", source);
@@ -39,8 +40,11 @@ impl Local {
             // A key is text; files with other names are not objects.
             let Some(name) = name.to_str().filter(|name| !is_temporary_name(name)) else { continue };
             let key = format!("{prefix}{name}");
-            match fs::metadata(self.file(&key)) {
-                Ok(metadata) if metadata.is_dir() && deep => self.walk(&format!("{key}/"), deep, found)?,
+            let metadata = if prefix.is_empty() { fs::metadata } else { fs::symlink_metadata };
+            match metadata(self.file(&key)) {
+                Ok(metadata) if metadata.is_dir() && deep && !is_link(&self.file(&key)) => {
+                    self.walk(&format!("{key}/"), deep, found)?
+                }
                 Ok(metadata) if metadata.is_file() => found.push(object(key, &metadata)),
                 // Deleted since the listing, or neither a file nor a folder.
                 _ => {}
@@ -112,6 +116,10 @@ impl Local {
         }
         path.parent().map_or(Ok(()), |folder| Disk.sync_folder(folder))
     }
+}
+
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
 }
 
 fn object(key: String, metadata: &fs::Metadata) -> Object {

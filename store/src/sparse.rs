@@ -19,6 +19,8 @@ use crate::{Facts, Location, StoreError};
 const HEAD_LEN: u64 = 64 << 10;
 /// Bytes of the second read before the checks: the end of the last section.
 const TAIL_LEN: u64 = 16 << 10;
+/// Length from which an object is not opened: its checks alone have 512 MiB. A block of a billion series has 2 GiB.
+const MAX_LEN: u64 = 1 << 40;
 /// Bytes that are read when a chunk is missing. The number doubles as long as a query reads on where it ended.
 const FIRST_READ: u64 = 64 << 10;
 const LAST_READ: u64 = 8 << 20;
@@ -60,8 +62,11 @@ pub struct SparseBlock {
     last: Range<u64>,
 }
 
-/// Returns the two ranges that open a block of this length.
+/// Returns the two ranges that open a block of this length. An object that is too long is looked at once.
 pub(crate) fn opening_ranges(byte_len: u64) -> Vec<Range<u64>> {
+    if byte_len > MAX_LEN {
+        return std::iter::once(0..HEAD_LEN).collect();
+    }
     let checks_len = 4 * (byte_len / CHUNK_LEN + 1);
     // Ranges begin and end where chunks do, so that no chunk is read in part.
     let tail = byte_len.saturating_sub(checks_len + TAIL_LEN) / CHUNK_LEN * CHUNK_LEN;
@@ -95,16 +100,35 @@ impl SparseBlock {
             let source = Error::NotABlock;
             return Err(StoreError::Block { object: location.name(&object.key), source });
         }
+        if let Some(Ok((header, _))) = read.first().map(|head| Header::ref_from_prefix(head))
+            && header.file_len.get() != object.byte_len
+        {
+            let corruption = Corruption {
+                rule: Rule::FileLen,
+                section: None,
+                place: Place::Byte(40),
+                found: Some(object.byte_len),
+                expected: Some(header.file_len.get()),
+            };
+            let source = Error::Corrupt(corruption);
+            return Err(StoreError::Block { object: location.name(&object.key), source });
+        }
         let chunks = usize::try_from(object.byte_len.div_ceil(CHUNK_LEN)).unwrap_or(usize::MAX);
-        let too_large = |_| StoreError::Changed {
+        let too_large = || StoreError::Changed {
             object: location.name(&object.key),
             reason: "too large for this machine".to_owned(),
         };
+        // An allocation that fails would end the process.
+        if object.byte_len > MAX_LEN {
+            return Err(too_large());
+        }
+        let byte_len = usize::try_from(object.byte_len).map_err(|_| too_large())?;
+        Vec::<u8>::new().try_reserve_exact(byte_len).map_err(|_| too_large())?;
         let mut block = Self {
             location: location.clone(),
             object: object.clone(),
             // Zero pages that are never written take no memory.
-            bytes: vec![0; usize::try_from(object.byte_len).map_err(too_large)?],
+            bytes: vec![0; byte_len],
             is_read: vec![false; chunks],
             are_zeros_read: false,
             read_twice: BTreeSet::new(),

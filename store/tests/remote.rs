@@ -302,6 +302,57 @@ fn a_cache_stays_below_its_maximum() {
 }
 
 #[test]
+fn a_file_of_the_cache_that_is_damaged_or_another_block_is_downloaded_again() {
+    let server = Server::s3s().unwrap();
+    let location = open(server.endpoint(), "rot");
+    put_goldens(&location);
+    let listing = Listing::read(&location).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path(), 1 << 30).unwrap();
+    for block in &listing.live {
+        let wanted = block.wanted();
+        let path = cache.fetch(&location, &wanted).unwrap();
+        let sound = std::fs::read(&path).unwrap();
+        for place in [0, 20, sound.len() / 2, sound.len() - 1] {
+            let mut damaged = sound.clone();
+            damaged[place] ^= 1;
+            std::fs::write(&path, &damaged).unwrap();
+            assert_eq!(cache.fetch_sound(&location, &wanted).unwrap(), path);
+            assert!(std::fs::read(&path).unwrap() == sound, "{}: byte {place}", block.object.key);
+        }
+        // Another block of the same length. Its header alone is looked at.
+        let mut other = sound.clone();
+        other[30] ^= 1;
+        std::fs::write(&path, &other).unwrap();
+        cache.fetch(&location, &wanted).unwrap();
+        assert!(std::fs::read(&path).unwrap() == sound, "{}", block.object.key);
+    }
+}
+
+/// An object that is longer than its header says costs no memory of that length.
+#[test]
+fn an_object_with_another_length_is_not_a_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::open(&folder.path().display().to_string()).unwrap();
+    location.create_bytes("long.cx", &goldens()[0].bytes).unwrap();
+    let file = std::fs::File::options().write(true).open(folder.path().join("long.cx")).unwrap();
+    // Sparse. More than any machine has.
+    file.set_len(1 << 43).unwrap();
+    let listing = Listing::read(&location).unwrap();
+    let [(key, error)] = &listing.unreadable[..] else { panic!("{listing:?}") };
+    assert!(key == "long.cx" && matches!(error, StoreError::Block { .. }), "{error}");
+}
+
+#[test]
+fn an_endpoint_that_is_no_url_is_named() {
+    for endpoint in ["nonsense", "127.0.0.1:9000", ""] {
+        let settings = [("AWS_ENDPOINT_URL".to_owned(), endpoint.to_owned())];
+        let error = Location::open_with("s3://bucket/", &settings).unwrap_err();
+        assert!(error.to_string().contains(&format!("AWS_ENDPOINT_URL={endpoint} is not a URL")), "{error}");
+    }
+}
+
+#[test]
 fn the_live_blocks_of_a_location_are_a_set() {
     let server = Server::s3s().unwrap();
     let location = open(server.endpoint(), "set");

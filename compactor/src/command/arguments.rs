@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use chronoxide_cli::argument::{external_label, instant, pair, positive, size};
 use chronoxide_cli::memory::default_limit;
 use chronoxide_cli::{Failure, Layout, Quiet};
+use chronoxide_compactor::plan::MAX_SHARDS;
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
 use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Rewrite, Shards};
 use chronoxide_format::shard::Shard;
@@ -87,7 +88,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "N",
-        value_parser = positive::<NonZeroU32>,
+        value_parser = shard_count,
         conflicts_with = "shard",
         help_heading = "Several outputs"
     )]
@@ -247,6 +248,12 @@ fn rename(text: &str) -> Result<(String, String), String> {
         Ok((old, new)) if !new.is_empty() => Ok((old, new)),
         _ => Err("expected OLD=NEW, such as pod=instance".to_owned()),
     }
+}
+
+/// Parses a number of shards: each needs memory of its own.
+pub(crate) fn shard_count(text: &str) -> Result<NonZeroU32, String> {
+    let count: NonZeroU32 = positive(text)?;
+    if count.get() > MAX_SHARDS { Err(format!("more than {MAX_SHARDS} shards")) } else { Ok(count) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chronoxide_reader::lineage::Reason;
 use chronoxide_store::{Cache, Listing, Location, Object};
 
-use super::commit::{CommittedRecord, resume};
+use super::commit::{Committed, CommittedRecord, finish_published, resume};
 use super::delete::delete_inputs;
 use super::staging::{ABORT, COMMIT, COMMITTED, DOCUMENT, PLANS_PREFIX};
 use super::{Plan, PlanError};
@@ -47,14 +47,15 @@ pub fn abort(plan: &Plan, location: &Location) -> Result<Vec<String>, PlanError>
     Ok(deleted)
 }
 
-/// Takes back the abort of a plan that was made again: equal blocks and options make an equal plan.
+/// Takes back the abort of a plan that was made again: equal blocks and options make an equal plan. A commit that the
+/// abort stopped is not resumed.
 ///
 /// # Errors
 /// Errors of the location.
 pub fn revive(plan: &Plan, location: &Location) -> Result<(), PlanError> {
     let mark = plan.key(ABORT);
     if location.find(&mark)?.is_some() {
-        location.delete(&[mark], &mut |_| {})?;
+        location.delete(&[plan.key(COMMIT), mark], &mut |_| {})?;
     }
     Ok(())
 }
@@ -88,12 +89,7 @@ fn in_order_of_deletion(keys: impl Iterator<Item = String>) -> Vec<String> {
 /// # Errors
 /// Errors of listing. An error of one plan does not stop the others: see [`Cleaned::failed`].
 pub fn clean(location: &Location, cache: &Cache, now: i64, grace_seconds: u64) -> Result<Cleaned, PlanError> {
-    let mut plans: BTreeMap<String, Vec<Object>> = BTreeMap::new();
-    for object in location.list(PLANS_PREFIX, true)? {
-        let below = object.key.strip_prefix(PLANS_PREFIX).unwrap_or_default();
-        let plan = below.split('/').next().unwrap_or_default();
-        plans.entry(format!("{PLANS_PREFIX}{plan}/")).or_default().push(object);
-    }
+    let plans = plans(location)?;
     let mut cleaning = Cleaning { location, cache, now, grace_seconds, cleaned: Cleaned::default() };
     let mut has_open_plans = false;
     for (prefix, objects) in plans {
@@ -115,6 +111,53 @@ pub fn clean(location: &Location, cache: &Cache, now: i64, grace_seconds: u64) -
         cleaning.clean_outputs()?;
     }
     Ok(cleaning.cleaned)
+}
+
+/// Finishes the commits of a location that were stopped, as `commit` was asked to, and forgets their plans. A plan that
+/// cannot be finished, or whose inputs have a grace period, is left to [`clean`].
+///
+/// # Errors
+/// See [`PlanError`].
+pub fn finish_commits(location: &Location, cache: &Cache) -> Result<Vec<Committed>, PlanError> {
+    let mut finished = Vec::new();
+    for (prefix, objects) in plans(location)? {
+        let has = |name: &str| objects.iter().any(|object| object.key == format!("{prefix}{name}"));
+        if !has(DOCUMENT) || !has(COMMIT) || has(ABORT) {
+            continue;
+        }
+        let plan = Plan::parse(&location.read(&format!("{prefix}{DOCUMENT}"))?)?;
+        let waits = |record: CommittedRecord| record.delete_inputs && record.grace_seconds > 0;
+        if CommittedRecord::read(&plan, location)?.is_some_and(waits) {
+            continue;
+        }
+        if let Some(committed) = resume(&plan, location, cache)? {
+            let waits = CommittedRecord::read(&plan, location)?.is_some_and(waits);
+            if !waits {
+                forget(&plan, location)?;
+            }
+            finished.push(committed);
+        }
+    }
+    Ok(finished)
+}
+
+/// Returns the objects of each plan of a location, by prefix.
+fn plans(location: &Location) -> Result<BTreeMap<String, Vec<Object>>, PlanError> {
+    let mut plans: BTreeMap<String, Vec<Object>> = BTreeMap::new();
+    for object in location.list(PLANS_PREFIX, true)? {
+        let below = object.key.strip_prefix(PLANS_PREFIX).unwrap_or_default();
+        let plan = below.split('/').next().unwrap_or_default();
+        // Other objects were not written by a plan.
+        if is_plan_id(plan) {
+            plans.entry(format!("{PLANS_PREFIX}{plan}/")).or_default().push(object);
+        }
+    }
+    Ok(plans)
+}
+
+/// Returns true for 32 lower-case hexadecimal digits.
+fn is_plan_id(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 struct Cleaning<'a> {
@@ -150,8 +193,12 @@ impl Cleaning<'_> {
                 return Ok(After::Open);
             }
             let is_stopped = has_document && find(COMMIT).is_some() && find(ABORT).is_none();
-            if is_stopped && resume(&self.read_plan(prefix)?, self.location, self.cache)? {
-                committed = self.location.find(&format!("{prefix}{COMMITTED}"))?;
+            if is_stopped {
+                let plan = self.read_plan(prefix)?;
+                match resume(&plan, self.location, self.cache)? {
+                    Some(_) => committed = self.location.find(&plan.key(COMMITTED))?,
+                    None => self.cleaned.inputs.extend(finish_published(&plan, self.location, self.cache)?),
+                }
             }
         }
         if let Some(committed) = committed {
@@ -180,9 +227,16 @@ impl Cleaning<'_> {
     /// Deletes old outputs of jobs that lack others.
     fn clean_outputs(&mut self) -> Result<(), PlanError> {
         let is_unfinished = |reason| matches!(reason, Reason::Unfinished { .. });
-        let hidden = Listing::read(self.location)?.hidden.into_iter().filter(|hidden| is_unfinished(hidden.reason));
-        let old = hidden.filter(|hidden| self.is_old(&hidden.block.object, self.grace_seconds));
-        let keys: Vec<String> = old.map(|hidden| hidden.block.object.key).collect();
+        let old_keys = |listing: Listing| -> Vec<String> {
+            let hidden = listing.hidden.into_iter().filter(|hidden| is_unfinished(hidden.reason));
+            let old = hidden.filter(|hidden| self.is_old(&hidden.block.object, self.grace_seconds));
+            old.map(|hidden| hidden.block.object.key).collect()
+        };
+        // Most locations have none, as their manifest says. What is deleted follows from the blocks themselves.
+        if old_keys(Listing::read(self.location)?).is_empty() {
+            return Ok(());
+        }
+        let keys = old_keys(Listing::read_blocks(self.location)?);
         Ok(self.location.delete(&keys, &mut |key| self.cleaned.outputs.push(key.to_owned()))?)
     }
 }

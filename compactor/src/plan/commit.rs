@@ -1,16 +1,17 @@
 //! [`commit`]: checks a finished plan, and publishes its outputs.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::time::Duration;
 
 use chronoxide_reader::BlockId;
-use chronoxide_reader::lineage::Reason;
+use chronoxide_reader::lineage::{Lineage, Reason, ancestors};
 use chronoxide_store::{BLOCK_SUFFIX, Cache, Listed, Listing, Location, StoreError, read_document};
 use serde::{Deserialize, Serialize};
 
-use super::delete::delete_inputs;
+use super::delete::{delete_inputs, heirs};
 use super::record::{Record, balance};
-use super::run::{are_there, is_there};
+use super::run::{facts_of, is_there};
 use super::staging::{ABORT, COMMIT, COMMITTED, document};
 use super::{Merge, Plan, PlanError, StoredBlock, Totals};
 
@@ -67,7 +68,7 @@ pub(super) struct CommittedRecord {
 pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOptions) -> Result<Committed, PlanError> {
     let published = match CommittedRecord::read(plan, location)? {
         Some(record) => Ok((record, true)),
-        None => publish_all(plan, location, options).map(|record| (record, false)),
+        None => publish_all(plan, location, cache, options).map(|record| (record, false)),
     };
     let (mut record, was_committed) = match published {
         Ok(published) => published,
@@ -81,24 +82,60 @@ pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOp
     finish(plan, location, cache, record, was_committed)
 }
 
-/// Finishes a commit that was stopped, with its options. Returns false if it cannot be finished: the blocks have
+/// Finishes a commit that was stopped, with its options. Returns `None` if it cannot be finished: the blocks have
 /// changed since, or jobs are no longer done.
-pub(super) fn resume(plan: &Plan, location: &Location, cache: &Cache) -> Result<bool, PlanError> {
-    let options: CommitOptions = read_document(location, &plan.key(COMMIT))?;
-    match commit(plan, location, cache, options) {
-        Ok(_) => Ok(true),
-        Err(PlanError::Stale { .. } | PlanError::NotDone { .. } | PlanError::Aborted) => Ok(false),
+pub(super) fn resume(plan: &Plan, location: &Location, cache: &Cache) -> Result<Option<Committed>, PlanError> {
+    match commit(plan, location, cache, marked_options(plan, location)?) {
+        Ok(committed) => Ok(Some(committed)),
+        Err(PlanError::Stale { .. } | PlanError::NotDone { .. } | PlanError::Aborted) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
+/// Returns the options of a commit that has begun.
+fn marked_options(plan: &Plan, location: &Location) -> Result<CommitOptions, PlanError> {
+    match read_document(location, &plan.key(COMMIT)) {
+        // Damaged: the inputs are kept.
+        Err(StoreError::Json { .. }) => Ok(CommitOptions::default()),
+        read => Ok(read?),
+    }
+}
+
+/// Deletes the inputs of the merges that a stopped commit published, if it was to delete inputs. The other merges of
+/// the plan are given up.
+pub(super) fn finish_published(plan: &Plan, location: &Location, cache: &Cache) -> Result<Vec<String>, PlanError> {
+    let mut deleted = Vec::new();
+    if !marked_options(plan, location)?.delete_inputs {
+        return Ok(deleted);
+    }
+    let listing = Listing::read_blocks(location)?;
+    for merge in &plan.merges {
+        let records = plan.last_jobs(merge).map(|job| Record::read(location, plan, job));
+        let Ok(Some(records)) = records.collect::<Result<Option<Vec<Record>>, _>>() else { continue };
+        let outputs: Vec<StoredBlock> = records.iter().flat_map(|record| &record.outputs).map(published).collect();
+        let is_live = listing.live.iter().any(|block| merge.parents.contains(&block.facts.id));
+        if !is_live && outputs.iter().all(|output| !heirs(&listing, output).is_empty()) {
+            let jobs = plan.jobs.iter().filter(|job| job.merge == merge.id).cloned().collect();
+            let part = Plan { merges: vec![merge.clone()], jobs, ..plan.clone() };
+            deleted.extend(delete_inputs(&part, location, cache, &outputs)?);
+        }
+    }
+    Ok(deleted)
+}
+
 /// Checks the plan, and publishes its outputs.
-fn publish_all(plan: &Plan, location: &Location, options: CommitOptions) -> Result<CommittedRecord, PlanError> {
+fn publish_all(
+    plan: &Plan,
+    location: &Location,
+    cache: &Cache,
+    options: CommitOptions,
+) -> Result<CommittedRecord, PlanError> {
     let records = records(plan, location)?;
     let [read, duplicates] = check_balance(plan, &records)?;
     check_inputs(plan, location)?;
     // `clean` reads it. A plan without jobs has none yet.
     location.create_bytes(&plan.document_key(), plan.to_json().as_bytes())?;
+    prove_outputs(plan, location, cache, &records)?;
     // A commit and an abort both write their mark before they look for the other's: at least one of them stops. The
     // mark has the options, so that `clean` can finish the commit.
     location.replace(&plan.key(COMMIT), &document(&options))?;
@@ -154,9 +191,15 @@ fn records(plan: &Plan, location: &Location) -> Result<BTreeMap<String, Record>,
     for job in &plan.jobs {
         let not_done = || PlanError::NotDone { job: job.id.clone() };
         let record = Record::read(location, plan, job)?.ok_or_else(not_done)?;
-        let is_last = plan.merge_of(job).is_some_and(|merge| plan.last_jobs(merge).any(|last| last.id == job.id));
-        if is_last && !are_there(location, &record)? {
-            return Err(not_done());
+        if let Some(merge) = plan.merge_of(job).filter(|merge| plan.last_jobs(merge).any(|last| last.id == job.id)) {
+            for output in &record.outputs {
+                let facts = facts_of(location, output)?.ok_or_else(not_done)?;
+                let job = plan.lineage_job(merge)?;
+                if facts.parents != merge.parents || facts.job.is_none_or(|named| named.id != job) {
+                    let object = location.name(&output.key);
+                    return Err(PlanError::Record { object, reason: "it does not replace the inputs".to_owned() });
+                }
+            }
         }
         records.insert(job.id.clone(), record);
     }
@@ -189,6 +232,7 @@ fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
     let hidden: BTreeMap<&str, Reason> =
         listing.hidden.iter().map(|hidden| (hidden.block.object.key.as_str(), hidden.reason)).collect();
     let own: Vec<[u8; 16]> = plan.merges.iter().map(|merge| plan.lineage_job(merge)).collect::<Result<_, _>>()?;
+    let mut lineages: BTreeMap<BlockId, Lineage> = BTreeMap::new();
     for input in plan.input_blocks() {
         let stale = |reason: &str| PlanError::Stale { object: location.name(&input.key), reason: reason.to_owned() };
         let block = found.get(&(input.key.as_str(), input.id)).ok_or_else(|| stale("it is gone, or was replaced"))?;
@@ -200,13 +244,49 @@ fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
             Some(Reason::Merged { job }) if own.contains(job) => {}
             Some(reason) => return Err(stale(&format!("it is hidden: {reason}"))),
         }
+        lineages.insert(input.id, block.facts.lineage());
+    }
+    for merge in &plan.merges {
+        let parents: Vec<Lineage> = merge.parents.iter().filter_map(|id| lineages.get(id).cloned()).collect();
+        if !ancestors(&parents).into_iter().eq(merge.ancestors.iter().copied()) {
+            let reason = format!("the ancestors of merge {} are not those of its inputs", merge.id);
+            return Err(PlanError::Document { reason });
+        }
     }
     Ok(())
 }
 
+/// Reads the outputs whole and verifies them. The record of a job whose output is damaged is deleted, so that the job
+/// can run again.
+fn prove_outputs(
+    plan: &Plan,
+    location: &Location,
+    cache: &Cache,
+    records: &BTreeMap<String, Record>,
+) -> Result<(), PlanError> {
+    for job in plan.merges.iter().flat_map(|merge| plan.last_jobs(merge)) {
+        for output in records.get(&job.id).into_iter().flat_map(|record| &record.outputs) {
+            match cache.prove(location, &output.wanted()) {
+                Err(error @ (StoreError::Block { .. } | StoreError::Changed { .. })) => {
+                    location.delete(&[output.key.clone(), plan.record_key(job)], &mut |_| {})?;
+                    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                    return Err(PlanError::Record { object: location.name(&output.key), reason });
+                }
+                proved => proved?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns an output of a job as the block of the location that it becomes.
+fn published(output: &StoredBlock) -> StoredBlock {
+    StoredBlock { key: format!("{}{BLOCK_SUFFIX}", output.id), ..output.clone() }
+}
+
 /// Copies an output into the location, under its id, and looks at the copy.
 fn publish(location: &Location, output: &StoredBlock) -> Result<StoredBlock, PlanError> {
-    let published = StoredBlock { key: format!("{}{BLOCK_SUFFIX}", output.id), ..output.clone() };
+    let published = published(output);
     if location.find(&published.key)?.is_none() {
         location.copy(&output.key, &published.key)?;
     }
@@ -215,7 +295,7 @@ fn publish(location: &Location, output: &StoredBlock) -> Result<StoredBlock, Pla
             // Some stores show the copy of another machine before it is whole.
             std::thread::sleep(Duration::from_millis(200));
         }
-        if is_there(location, &published.wanted())? {
+        if is_there(location, &published)? {
             return Ok(published);
         }
     }

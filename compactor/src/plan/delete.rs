@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::Lineage;
-use chronoxide_store::{Cache, Listing, Location, Wanted};
+use chronoxide_store::{Cache, Listing, Location, StoreError, Wanted};
 
 use super::{Plan, PlanError, StoredBlock};
 use crate::job::{StillNeeded, in_order};
@@ -31,7 +31,11 @@ pub(super) fn delete_inputs(
         return Ok(Vec::new());
     }
     for output in outputs {
-        for block in heirs(&listing, output) {
+        let heirs = heirs(&listing, output);
+        if heirs.is_empty() {
+            return Err(StoreError::Missing { object: location.name(&output.key) }.into());
+        }
+        for block in heirs {
             cache.prove(location, &block)?;
         }
     }
@@ -47,12 +51,11 @@ pub(super) fn delete_inputs(
 
 /// Returns the blocks that hold the series of an output: itself, or the live blocks that name it if it was merged since
 /// and deleted.
-fn heirs<'a>(listing: &'a Listing, output: &'a StoredBlock) -> Vec<Wanted<'a>> {
-    let is_there = listing.all().iter().any(|block| block.object.key == output.key);
+pub(super) fn heirs<'a>(listing: &'a Listing, output: &'a StoredBlock) -> Vec<Wanted<'a>> {
+    if listing.all().iter().any(|block| block.object.key == output.key) {
+        return vec![output.wanted()];
+    }
     let names_it = |lineage: &Lineage| lineage.parents.contains(&output.id) || lineage.ancestors.contains(&output.id);
     let live = listing.live.iter().filter(|block| names_it(&block.facts.lineage()));
-    let heirs: Vec<Wanted<'_>> =
-        if is_there { Vec::new() } else { live.map(chronoxide_store::Listed::wanted).collect() };
-    // Without any, the output is looked for, and is missing.
-    if heirs.is_empty() { vec![output.wanted()] } else { heirs }
+    live.map(chronoxide_store::Listed::wanted).collect()
 }

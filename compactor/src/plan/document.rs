@@ -1,5 +1,6 @@
 //! [`Plan`]: the document.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use chronoxide_format::identity::{Fingerprint, job_id};
@@ -9,6 +10,7 @@ use chronoxide_store::{Listed, Wanted, text};
 use serde::{Deserialize, Serialize};
 
 use super::PlanError;
+use super::make::MAX_SHARDS;
 use crate::{AnnotationPolicy, CompactOptions, Origin, Shards};
 
 /// Version of the document.
@@ -127,6 +129,15 @@ pub enum JobInput {
     },
 }
 
+impl JobInput {
+    pub(super) fn block(&self) -> Option<&StoredBlock> {
+        match self {
+            Self::Block(block) => Some(block),
+            Self::Output { .. } => None,
+        }
+    }
+}
+
 /// A block under a key: an input as it was when the plan was made, or an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -183,11 +194,12 @@ impl Plan {
             return Err(refused("the plan was changed: its id does not match its content".to_owned()));
         }
         plan.check_keys()?;
+        plan.check_structure()?;
         Ok(plan)
     }
 
     /// Refuses keys that lead out of the location. A plan may come from anywhere.
-    fn check_keys(&self) -> Result<(), PlanError> {
+    pub(super) fn check_keys(&self) -> Result<(), PlanError> {
         let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
         let refused = |key: &str| Err(PlanError::Document { reason: format!("{key:?} is not a key of the location") });
         if let Some(input) = self.input_blocks().find(|input| !is_plain(&input.key)) {
@@ -204,6 +216,59 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a plan whose jobs do not read each input once, or whose merges do not publish all that was read.
+    fn check_structure(&self) -> Result<(), PlanError> {
+        let refused = |reason: String| Err(PlanError::Document { reason });
+        let ids: BTreeSet<&str> = self.jobs.iter().map(|job| job.id.as_str()).collect();
+        let is_numbered = (0..).zip(&self.jobs).all(|(number, job)| job.index == number);
+        if ids.len() != self.jobs.len() || !is_numbered || !self.jobs.is_sorted_by_key(|job| job.stage) {
+            return refused("the jobs are not numbered in the order of their stages, or two have one name".to_owned());
+        }
+        if self.merges.iter().any(|merge| merge.outputs.get() > MAX_SHARDS) {
+            return refused(format!("a merge has more than {MAX_SHARDS} outputs"));
+        }
+        let merges: BTreeSet<&str> = self.merges.iter().map(|merge| merge.id.as_str()).collect();
+        if merges.len() != self.merges.len() {
+            return refused("two merges have one name".to_owned());
+        }
+        if let Some(job) = self.jobs.iter().find(|job| !merges.contains(job.merge.as_str())) {
+            return refused(format!("job {} has no merge", job.id));
+        }
+        let (blocks, keys): (BTreeSet<BlockId>, BTreeSet<&str>) =
+            self.input_blocks().map(|input| (input.id, input.key.as_str())).unzip();
+        let count = self.input_blocks().count();
+        if blocks.len() != count || keys.len() != count {
+            return refused("two jobs read one block".to_owned());
+        }
+        match self.merges.iter().find(|merge| !self.is_whole(merge)) {
+            Some(merge) => refused(format!("the jobs of merge {} do not make its outputs of its inputs", merge.id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns true if the jobs of a merge read its parents, and its last jobs everything that the first ones write.
+    fn is_whole(&self, merge: &Merge) -> bool {
+        let of_merge = || self.jobs.iter().filter(|job| job.merge == merge.id);
+        let (first, second): (Vec<_>, Vec<_>) = of_merge().partition(|job| job.stage == 1);
+        let read = || first.iter().flat_map(|job| &job.inputs);
+        let blocks: Vec<&StoredBlock> = read().filter_map(JobInput::block).collect();
+        let ids: BTreeSet<BlockId> = blocks.iter().map(|block| block.id).collect();
+        let totals = blocks.iter().map(|block| block.totals).fold(Totals::ZERO, Totals::and);
+        let outputs = merge.outputs.get() as usize;
+        let reads_output = |(number, job): (u32, &&PlannedJob)| {
+            let expected = first.iter().map(|split| JobInput::Output { job: split.id.clone(), output: number });
+            job.stage == 2 && job.outputs.len() == 1 && expected.eq(job.inputs.iter().cloned())
+        };
+        ids.into_iter().eq(merge.parents.iter().copied())
+            && totals == merge.totals
+            && read().count() == blocks.len()
+            && first.iter().all(|job| !job.inputs.is_empty() && job.outputs.len() == outputs)
+            && match second.len() {
+                0 => first.len() == 1,
+                count => count == outputs && (0..).zip(&second).all(reads_output),
+            }
     }
 
     /// Returns the plan as JSON, with a line break at the end.
@@ -242,10 +307,7 @@ impl Plan {
 
     /// Returns all input blocks, by job.
     pub fn input_blocks(&self) -> impl Iterator<Item = &StoredBlock> + Clone {
-        self.jobs.iter().flat_map(|job| &job.inputs).filter_map(|input| match input {
-            JobInput::Block(block) => Some(block),
-            JobInput::Output { .. } => None,
-        })
+        self.jobs.iter().flat_map(|job| &job.inputs).filter_map(JobInput::block)
     }
 
     /// Returns the options of a job's merge.

@@ -13,8 +13,8 @@ use super::estimate::InputMemory;
 use super::{JobInput, Merge, Plan, PlanError, PlanOptions, PlannedJob, StoredBlock, Totals};
 use crate::strategy::{Description, StrategyOptions, choose};
 
-/// Maximum number of shards that a merge is split into by itself.
-const MAX_SHARDS: u32 = 1024;
+/// Maximum number of shards of a merge.
+pub const MAX_SHARDS: u32 = 1024;
 
 /// How merges are split into jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +90,7 @@ pub fn make(
         job.index = index;
     }
     plan.id = plan.derived_id();
+    plan.check_keys()?;
     Ok(plan)
 }
 
@@ -118,7 +119,8 @@ impl Splitter<'_> {
     /// Returns the number of outputs.
     fn shards(&self) -> Result<NonZeroU32, PlanError> {
         if let Some(shards) = self.sizing.shards {
-            return Ok(shards);
+            let refused = || PlanError::Document { reason: format!("more than {MAX_SHARDS} shards") };
+            return if shards.get() > MAX_SHARDS { Err(refused()) } else { Ok(shards) };
         }
         let of_series = self.sizing.job_series.map_or(1, |most| Self::series(&self.blocks).div_ceil(most.max(1)));
         let mut shards = u32::try_from(of_series).unwrap_or(u32::MAX).clamp(1, MAX_SHARDS);

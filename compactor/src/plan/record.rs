@@ -4,7 +4,7 @@ use chronoxide_reader::BlockId;
 use chronoxide_store::{Location, read_document, text};
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, PlanError, PlannedJob, StoredBlock, Totals};
+use super::{JobInput, Plan, PlanError, PlannedJob, StoredBlock, Totals};
 
 /// Inputs, outputs and balance of a finished job. Follows from the plan alone, so that two runs of a job write equal
 /// records.
@@ -41,6 +41,14 @@ impl Record {
         };
         if record.plan != plan.id || record.job != job.id || record.outputs.len() != job.outputs.len() {
             return Err(refused("it is the record of another job".to_owned()));
+        }
+        let is_output = |(output, planned): (&StoredBlock, &String)| output.key == plan.key(planned);
+        if !record.outputs.iter().zip(&job.outputs).all(is_output) {
+            return Err(refused("it names outputs of another job".to_owned()));
+        }
+        let is_input = |(&id, input): (&BlockId, &JobInput)| input.block().is_none_or(|block| block.id == id);
+        if record.inputs.len() != job.inputs.len() || !record.inputs.iter().zip(&job.inputs).all(is_input) {
+            return Err(refused("the job read other inputs".to_owned()));
         }
         record.balance()?;
         Ok(Some(record))

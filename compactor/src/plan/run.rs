@@ -8,7 +8,7 @@ use chronoxide_format::identity::Fingerprint;
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, Existing, PublishError, Spool, publish};
 use chronoxide_reader::{Block, BlockId, OpenError};
-use chronoxide_store::{Cache, Created, Location, SparseBlock, StoreError, Wanted};
+use chronoxide_store::{Cache, Created, Facts, Location, SparseBlock, StoreError, Wanted};
 
 use super::record::Record;
 use super::staging::{ABORT, COMMITTED, document};
@@ -95,7 +95,7 @@ pub fn run(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>) -> Result<JobRu
 /// Returns true if the outputs of a record exist, as far as their header and meta section say.
 pub(super) fn are_there(location: &Location, record: &Record) -> Result<bool, PlanError> {
     for output in &record.outputs {
-        if !is_there(location, &output.wanted())? {
+        if !is_there(location, output)? {
             return Ok(false);
         }
     }
@@ -103,15 +103,24 @@ pub(super) fn are_there(location: &Location, record: &Record) -> Result<bool, Pl
 }
 
 /// Returns true if a block exists under its key: two ranged reads.
-pub(super) fn is_there(location: &Location, wanted: &Wanted<'_>) -> Result<bool, PlanError> {
-    let Some(object) = location.find(wanted.key)? else { return Ok(false) };
-    if object.byte_len != wanted.byte_len {
-        return Ok(false);
+pub(super) fn is_there(location: &Location, block: &StoredBlock) -> Result<bool, PlanError> {
+    Ok(facts_of(location, block)?.is_some())
+}
+
+/// Returns what a block states, if it exists under its key: two ranged reads.
+pub(super) fn facts_of(location: &Location, block: &StoredBlock) -> Result<Option<Facts>, PlanError> {
+    let Some(object) = location.find(&block.key)? else { return Ok(None) };
+    if object.byte_len != block.bytes {
+        return Ok(None);
     }
-    let facts = SparseBlock::open(location, &object).and_then(|mut block| block.facts());
-    match facts {
-        Ok(facts) => Ok(facts.id == wanted.id && facts.header_checksum == wanted.header_checksum),
-        Err(StoreError::Block { .. } | StoreError::Missing { .. }) => Ok(false),
+    match SparseBlock::open(location, &object).and_then(|mut opened| opened.facts()) {
+        Ok(facts) => {
+            let is_same = facts.id == block.id
+                && facts.header_checksum == block.header_checksum
+                && block.totals == Totals { series: facts.series, fingerprint: facts.fingerprint };
+            Ok(is_same.then_some(facts))
+        }
+        Err(StoreError::Block { .. } | StoreError::Missing { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -148,7 +157,7 @@ fn open(place: &Workplace<'_>, wanted: &Wanted<'_>) -> Result<Block, PlanError> 
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let path = place.cache.fetch(place.location, wanted)?;
+        let path = place.cache.fetch_sound(place.location, wanted)?;
         match (place.map)(&path) {
             Err(OpenError::Io { source, .. }) if source.kind() == ErrorKind::NotFound && attempts < MAX_FETCHES => {}
             opened => return Ok(opened?),

@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use chronoxide_compactor::plan::{Cleaned, Plan, PlanError, Sizing, clean};
+use chronoxide_compactor::plan::{Cleaned, Merge, Plan, PlanError, Sizing, clean, finish_commits};
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, every, nth, random};
-use chronoxide_store::{Cache, Location};
+use chronoxide_store::{Cache, Listing, Location};
 use chronoxide_testdata::random::Random;
 use chronoxide_testdata::requirement::skip_or_fail;
 
@@ -217,6 +217,80 @@ fn clean_ends_what_a_dead_commit_or_clean_has_begun() {
         states.insert(left == 0);
     }
     assert_eq!(states.len(), 2, "deaths before the commit and after it");
+}
+
+/// The compaction of a location begins with what an earlier one was killed in.
+#[test]
+fn a_dead_commit_is_finished_by_the_next_compaction() {
+    let ready = || {
+        let stage = Stage::new(9, 13);
+        let plan = stage.plan();
+        assert!(plan.merges.len() > 1);
+        for job in &plan.jobs {
+            stage.scene.run(&plan, job).unwrap();
+        }
+        stage.proxy.forget();
+        (stage, plan)
+    };
+    let (whole, plan) = ready();
+    whole.scene.commit(&plan, true).unwrap();
+    let requests = whole.proxy.take_requests().len() as u64;
+    let mut states = BTreeSet::new();
+    for at in (0..requests).step_by(3) {
+        let what = format!("death at request {at} of {requests}");
+        let (stage, plan) = ready();
+        stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));
+        assert!(stage.scene.commit(&plan, true).is_err(), "{what}");
+        stage.proxy.calm();
+        let blocks = |stage: &Stage| stage.scene.location.list("", false).unwrap().len();
+        let before = blocks(&stage);
+        finish_commits(&stage.scene.location, &stage.scene.cache).unwrap();
+        stage.scene.assert_seen(&what);
+        let keys: BTreeSet<String> = stage.scene.keys().into_iter().collect();
+        let left = plan.input_blocks().filter(|input| keys.contains(&input.key)).count();
+        assert!(left == 0 || (left == plan.input_blocks().count() && blocks(&stage) == before), "{what}: {left}");
+        assert!(left > 0 || keys.iter().all(|key| !key.contains('/')), "{what}: {keys:?}");
+        states.insert(left == 0);
+    }
+    assert_eq!(states.len(), 2, "deaths before the commit and after it");
+}
+
+/// Another plan merged the inputs of one merge after a commit died: `clean` deletes those of the other.
+#[test]
+fn clean_deletes_the_inputs_of_the_merges_that_a_dead_commit_published() {
+    let (mut is_seen, mut at) = (false, 0);
+    while !is_seen {
+        let stage = Stage::new(9, 13);
+        let plan = stage.plan();
+        for job in &plan.jobs {
+            stage.scene.run(&plan, job).unwrap();
+        }
+        stage.proxy.forget();
+        stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));
+        let died = stage.scene.commit(&plan, true);
+        stage.proxy.calm();
+        assert!(died.is_err(), "the commit of one merge was never seen alone");
+        at += 1;
+        let live = |id| Listing::read(&stage.scene.location).unwrap().live.iter().any(|block| block.facts.id == id);
+        let is_replaced = |merge: &Merge| merge.parents.iter().all(|&id| !live(id));
+        let open: Vec<&Merge> = plan.merges.iter().filter(|merge| !is_replaced(merge)).collect();
+        if open.is_empty() || open.len() == plan.merges.len() {
+            continue;
+        }
+        is_seen = true;
+        // The next plan has the other merge alone.
+        let next = stage.plan();
+        for job in &next.jobs {
+            stage.scene.run(&next, job).unwrap();
+        }
+        stage.scene.commit(&next, true).unwrap();
+        clean_all(&stage).unwrap();
+        stage.scene.assert_seen("after clean");
+        let keys: BTreeSet<String> = stage.scene.keys().into_iter().collect();
+        let left: Vec<_> = plan.input_blocks().filter(|input| keys.contains(&input.key)).collect();
+        assert!(left.is_empty(), "{left:?}");
+        assert!(keys.iter().all(|key| !key.contains('/')), "{keys:?}");
+    }
 }
 
 /// Cleans with a grace period that is over. Returns the first error.

@@ -4,6 +4,7 @@
 mod support;
 
 mod faults;
+mod forged;
 mod kills;
 mod reading;
 mod scene;

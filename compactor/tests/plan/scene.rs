@@ -21,6 +21,13 @@ use crate::support::series;
 
 const HOUR: i64 = 3_600_000_000_000;
 
+fn block(hour: usize, series: &BTreeSet<Labelset>, plan: &BlockPlan) -> Vec<u8> {
+    let start = hour as i64 * HOUR;
+    let time = Some(TimeRange { start, end: start + HOUR });
+    let meta = BlockMeta { time, window: time, ..BlockMeta::default() };
+    build(series, plan, RowForm::BitPacked, &meta).unwrap()
+}
+
 /// A location, a cache, and the series that readers must find.
 pub struct Scene {
     pub location: Location,
@@ -48,14 +55,17 @@ impl Scene {
             let mut series = random_series(random.below(30), random);
             series.extend(common.iter().filter(|_| random.percent(60)).cloned());
             let plan = if random.percent(30) { BlockPlan::default() } else { random_plan(&series, random) };
-            let start = number as i64 * HOUR;
-            let time = Some(TimeRange { start, end: start + HOUR });
-            let meta = BlockMeta { time, window: time, ..BlockMeta::default() };
-            let bytes = build(&series, &plan, RowForm::BitPacked, &meta).unwrap();
-            location.create_bytes(&format!("{number:04}.cx"), &bytes).unwrap();
+            location.create_bytes(&format!("{number:04}.cx"), &block(number, &series, &plan)).unwrap();
             expected.extend(series);
         }
         Self { location, cache, expected, _folder: folder }
+    }
+
+    /// Adds a block of an hour.
+    pub fn add(&mut self, hour: usize, series: BTreeSet<Labelset>) {
+        let bytes = block(hour, &series, &BlockPlan::default());
+        self.location.create_bytes(&format!("added-{hour}.cx"), &bytes).unwrap();
+        self.expected.extend(series);
     }
 
     pub fn plan(&self, sizing: &Sizing) -> Result<Plan, PlanError> {

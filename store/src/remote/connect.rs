@@ -33,6 +33,9 @@ macro_rules! client {
         let given = $settings.iter().map(|(name, value)| (name.clone(), value.clone()));
         for (name, value) in environment().chain(given).filter(|(name, _)| name.starts_with($variables)) {
             if let Ok(setting) = name.to_ascii_lowercase().parse() {
+                if name.contains("ENDPOINT") && !matches!(Url::parse(&value), Ok(url) if url.has_host()) {
+                    return Err(refused($url, &format!("{name}={value} is not a URL such as http://127.0.0.1:9000")));
+                }
                 builder = builder.with_config(setting, value);
             }
         }

@@ -9,7 +9,7 @@ use chronoxide_cli::{Layout, Quiet};
 use chronoxide_compactor::strategy::Ranges;
 use clap::{ArgGroup, Args, Subcommand};
 
-use crate::arguments::Annotations;
+use crate::arguments::{Annotations, shard_count};
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
@@ -70,7 +70,7 @@ pub(crate) struct PlanArguments {
     pub(crate) job_series: Option<NonZeroU64>,
 
     /// Split each merge into N shards
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>, conflicts_with = "job_series", help_heading = "Jobs")]
+    #[arg(long, value_name = "N", value_parser = shard_count, conflicts_with = "job_series", help_heading = "Jobs")]
     pub(crate) shards: Option<NonZeroU32>,
 
     /// Label to spread series by

@@ -1,16 +1,34 @@
 //! A location that is compacted at once: a plan, its jobs, and its commit.
 
-use chronoxide_cli::{Exit, Failure, Interruption, print, tell};
-use chronoxide_compactor::plan::{CommitOptions, PlanOptions, Sizing, commit, forget, make, revive};
-use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing};
+use chronoxide_cli::{Exit, Failure, Interruption, human, print, tell};
+use chronoxide_compactor::plan::{
+    CommitOptions, PLANS_PREFIX, PlanOptions, Sizing, commit, finish_commits, forget, make, revive,
+};
+use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing, Location};
 
 use super::run::Runner;
 use super::{publish, source};
 use crate::arguments::Arguments;
 use crate::failure::{Error, usage};
 
+/// Finishes what an earlier run was killed in.
+fn finish_stopped(arguments: &Arguments, location: &Location) -> Result<(), Failure> {
+    if location.list(PLANS_PREFIX, true)?.is_empty() {
+        return Ok(());
+    }
+    let _lock = source::lock(location)?;
+    let cache = Cache::from_environment(DEFAULT_CACHE_LEN)?;
+    for committed in finish_commits(location, &cache).map_err(Error::from)? {
+        if !arguments.quiet.is_set() {
+            let blocks = human::count_of(committed.outputs.len() as u64, "block");
+            tell(|out| writeln!(out, "{}: finished an earlier run: {blocks} published", location.text()));
+        }
+    }
+    Ok(())
+}
+
 /// Compacts the blocks of a URL as those of a folder.
-pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interruption) -> Result<Exit, Failure> {
+pub(super) fn compact(arguments: &Arguments, url: &str, interruption: &Interruption) -> Result<Exit, Failure> {
     let options = arguments.options();
     if arguments.output.is_some() || arguments.force || arguments.remaps.is_some() || options.leaves_out() {
         return Err(usage(
@@ -21,6 +39,9 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
         return Err(usage("--shards and --shard need named blocks; `plan --shards N` splits the merges of a location"));
     }
     let location = source::open(url)?;
+    if !arguments.dry_run {
+        finish_stopped(arguments, &location)?;
+    }
     let listing = Listing::read(&location)?;
     let exit = source::warn_of_unreadable(&listing, "");
     let plan_options = PlanOptions::new(&options, "__name__");

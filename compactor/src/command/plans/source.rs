@@ -67,11 +67,12 @@ pub(super) fn recover_all(location: &Location) -> Result<(), Failure> {
     }
     let mut next = 0;
     while let Some(folder) = folders.get(next).cloned() {
-        if folder.is_dir() {
+        // A link may lead anywhere.
+        if next == 0 || folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             recover(&Disk, &folder)?;
             if next > 0 {
                 let below = std::fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
-                folders.extend(below.filter(|path| path.is_dir()));
+                folders.extend(below);
             }
         }
         next += 1;

@@ -1,0 +1,298 @@
+//! Plans, records, manifests and folders that somebody forged: nothing is lost by them.
+
+use std::fs;
+use std::num::NonZeroU32;
+
+use chronoxide_compactor::plan::{
+    CommitOptions, JobInput, PLANS_PREFIX, Plan, PlanError, PlannedJob, Record, Sizing, clean, commit,
+};
+use chronoxide_format::identity::job_id;
+use chronoxide_store::{Listing, Manifest, to_document};
+use chronoxide_testdata::plan::Labelset;
+use chronoxide_testdata::random::Random;
+use serde_json::Value;
+
+use crate::scene::Scene;
+
+fn shards(count: u32) -> Sizing {
+    Sizing { shards: NonZeroU32::new(count), ..Sizing::default() }
+}
+
+/// Returns the plan with the id that follows from its content, as its author would state it.
+fn with_id(plan: Plan) -> Plan {
+    let content = Plan { id: String::new(), ..plan };
+    let id = u128::from_be_bytes(job_id(&[], &serde_json::to_string(&content).unwrap()));
+    Plan { id: format!("{id:032x}"), ..content }
+}
+
+#[test]
+fn a_plan_that_leads_out_of_its_location_is_refused() {
+    let scene = Scene::local(9, &mut Random::new(23));
+    let plan = scene.plan(&shards(2)).unwrap();
+    assert_eq!(with_id(plan.clone()), plan);
+    for key in ["../../other.cx", "/etc/passwd", "jobs/m1/1.cx", ".hidden.cx", ""] {
+        let mut hostile = plan.clone();
+        hostile.jobs[0].outputs[0] = key.to_owned();
+        let refused = Plan::parse(with_id(hostile).to_json().as_bytes()).unwrap_err();
+        assert_eq!(refused.to_string(), format!("not a valid plan: {key:?} is not a key of the location"));
+        let mut hostile = plan.clone();
+        let JobInput::Block(block) = &mut hostile.jobs[0].inputs[0] else { panic!("stage 1 reads blocks") };
+        block.key = key.to_owned();
+        assert!(Plan::parse(with_id(hostile).to_json().as_bytes()).is_err(), "{key:?}");
+    }
+    let newer = plan.to_json().replacen("\"chronoxide_plan\": 1", "\"chronoxide_plan\": 2", 1);
+    assert_eq!(Plan::parse(newer.as_bytes()).unwrap_err().to_string(), "version 2 of plans is not supported");
+}
+
+/// Each change makes a plan that would lose series, or publish some twice.
+#[test]
+fn a_plan_whose_jobs_do_not_fit_together_is_refused() {
+    let scene = Scene::local(9, &mut Random::new(61));
+    // A merge of three blocks that is split, and others.
+    let plan = scene.plan(&shards(2)).unwrap();
+    let stage = |plan: &Plan, stage: u32| plan.jobs.iter().position(|job| job.stage == stage).unwrap();
+    let (split, merge) = (stage(&plan, 1), stage(&plan, 2));
+    let other = plan.jobs.iter().position(|job| job.merge != plan.jobs[split].merge).unwrap();
+    type Change = Box<dyn Fn(&mut Plan)>;
+    let changes: Vec<(&str, Change)> = vec![
+        (
+            "a parent that no job reads",
+            Box::new(|plan| {
+                let id = plan.merges[1].parents[0];
+                plan.merges[0].parents.push(id);
+                plan.merges[0].parents.sort();
+            }),
+        ),
+        (
+            "a job whose outputs nobody reads",
+            Box::new(move |plan| {
+                let lost = plan.jobs[split].id.clone();
+                for job in &mut plan.jobs {
+                    job.inputs.retain(|input| !matches!(input, JobInput::Output { job, .. } if *job == lost));
+                }
+            }),
+        ),
+        (
+            "an output that is read twice",
+            Box::new(move |plan| {
+                let twice = plan.jobs[merge].inputs[0].clone();
+                plan.jobs[merge].inputs.push(twice);
+            }),
+        ),
+        (
+            "an output of another number",
+            Box::new(move |plan| {
+                let JobInput::Output { output, .. } = &mut plan.jobs[merge].inputs[0] else { panic!("an output") };
+                *output += 1;
+            }),
+        ),
+        (
+            "a block that two jobs read",
+            Box::new(move |plan| {
+                let twice = plan.jobs[split].inputs[0].clone();
+                plan.jobs[other].inputs.push(twice);
+            }),
+        ),
+        ("other totals", Box::new(|plan| plan.merges[0].totals.series += 1)),
+        ("more outputs than jobs", Box::new(|plan| plan.merges[0].outputs = NonZeroU32::new(3).unwrap())),
+        ("too many outputs", Box::new(|plan| plan.merges[0].outputs = NonZeroU32::MAX)),
+        ("a job twice", Box::new(move |plan| plan.jobs.push(plan.jobs[split].clone()))),
+        ("a merge twice", Box::new(|plan| plan.merges.push(plan.merges[0].clone()))),
+        ("a merge that is missing", Box::new(|plan| _ = plan.merges.remove(0))),
+        ("other numbers", Box::new(|plan| plan.jobs[0].index = 5)),
+        ("a third stage", Box::new(|plan| plan.jobs.last_mut().unwrap().stage = 3)),
+        ("no inputs", Box::new(move |plan| plan.jobs[split].inputs.clear())),
+        ("an ancestor among the parents", Box::new(|plan| plan.merges[0].parents.clear())),
+    ];
+    assert!(Plan::parse(with_id(plan.clone()).to_json().as_bytes()).is_ok());
+    for (what, change) in changes {
+        let mut forged = plan.clone();
+        change(&mut forged);
+        assert_ne!(forged, plan, "{what}");
+        let refused = Plan::parse(with_id(forged).to_json().as_bytes());
+        assert!(matches!(refused, Err(PlanError::Document { .. })), "{what}: {refused:?}");
+    }
+}
+
+/// An ancestor is a block that the outputs hide.
+#[test]
+fn a_plan_that_hides_another_block_is_not_committed() {
+    let scene = Scene::local(9, &mut Random::new(67));
+    let listing = Listing::read(&scene.location).unwrap();
+    let mut plan = scene.plan(&shards(2)).unwrap();
+    let is_input = |id| plan.input_blocks().any(|input| input.id == id);
+    let other = listing.live.iter().map(|block| block.facts.id).find(|&id| !is_input(id)).expect("a block stays");
+    plan.merges[0].ancestors = vec![other];
+    let plan = with_id(plan);
+    assert!(Plan::parse(plan.to_json().as_bytes()).is_ok());
+    for job in &plan.jobs {
+        scene.run(&plan, job).unwrap();
+    }
+    let refused = scene.commit(&plan, true).unwrap_err();
+    assert!(refused.to_string().contains("ancestors"), "{refused}");
+    scene.assert_seen("after a refused commit");
+}
+
+fn labelset(value: &str) -> Labelset {
+    Labelset::from([("__name__".to_owned(), "up".to_owned()), ("instance".to_owned(), value.to_owned())])
+}
+
+fn record_key(plan: &Plan, job: &PlannedJob) -> String {
+    format!("{}jobs/{}/done.json", plan.prefix(), job.id)
+}
+
+#[test]
+fn a_record_that_names_another_block_is_not_committed() {
+    let scene = Scene::local(9, &mut Random::new(71));
+    let plan = scene.plan(&shards(1)).unwrap();
+    let records: Vec<Record> = plan.jobs.iter().map(|job| scene.run(&plan, job).unwrap().record.unwrap()).collect();
+    let (job, record) = (&plan.jobs[0], &records[0]);
+    let refused = |forged: &Record, what: &str| {
+        scene.location.replace(&record_key(&plan, job), &to_document(forged).unwrap()).unwrap();
+        let refused = scene.commit(&plan, true);
+        assert!(matches!(refused, Err(PlanError::Record { .. } | PlanError::NotDone { .. })), "{what}: {refused:?}");
+        scene.assert_seen(what);
+    };
+    // The key of a sound block elsewhere.
+    let mut forged = record.clone();
+    forged.outputs[0].key = plan.input_blocks().next().unwrap().key.clone();
+    refused(&forged, "another key");
+    let mut forged = record.clone();
+    forged.inputs.pop();
+    refused(&forged, "another input");
+    // A sound block in the place of the output, under its own id and checksum, with the totals of the record.
+    let listing = Listing::read(&scene.location).unwrap();
+    let other = &listing.live[0];
+    scene.location.replace(&record.outputs[0].key, &scene.location.read(&other.object.key).unwrap()).unwrap();
+    let mut forged = record.clone();
+    let wanted = other.wanted();
+    (forged.outputs[0].id, forged.outputs[0].bytes) = (wanted.id, wanted.byte_len);
+    forged.outputs[0].header_checksum = wanted.header_checksum;
+    refused(&forged, "another block");
+    // With its own totals, too. The record must balance.
+    forged.read.series = other.facts.series + forged.duplicates.series;
+    forged.outputs[0].totals.series = other.facts.series;
+    forged.outputs[0].totals.fingerprint = other.facts.fingerprint;
+    forged.read.fingerprint = other.facts.fingerprint + forged.duplicates.fingerprint;
+    scene.location.replace(&record_key(&plan, job), &to_document(&forged).unwrap()).unwrap();
+    assert!(scene.commit(&plan, true).is_err());
+    scene.assert_seen("another block with its totals");
+}
+
+#[test]
+fn an_output_that_is_damaged_after_its_job_is_made_again_before_the_commit() {
+    let mut scene = Scene::local(9, &mut Random::new(73));
+    scene.add(0, (0..6000).map(|number| labelset(&format!("a value that takes some room: {number:040}"))).collect());
+    let plan = scene.plan(&shards(1)).unwrap();
+    let records: Vec<Record> = plan.jobs.iter().map(|job| scene.run(&plan, job).unwrap().record.unwrap()).collect();
+    let output = &records[0].outputs[0].key;
+    let sound = scene.location.read(output).unwrap();
+    assert!(sound.len() > 400_000, "{}", sound.len());
+    let mut damaged = sound.clone();
+    // Not read with header and meta section.
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    scene.location.replace(output, &damaged).unwrap();
+    let keys = || scene.location.list("", false).unwrap().into_iter().map(|object| object.key).collect::<Vec<_>>();
+    let before = keys();
+    let refused = scene.commit(&plan, true).unwrap_err();
+    assert!(refused.to_string().ends_with("run the job again"), "{refused}");
+    assert_eq!(keys(), before, "nothing is published");
+    assert!(!scene.run(&plan, &plan.jobs[0]).unwrap().was_done);
+    assert_eq!(scene.location.read(output).unwrap(), sound);
+    scene.commit(&plan, true).unwrap();
+    scene.assert_seen("after the second commit");
+}
+
+/// Facts of a manifest are believed by readers, but nothing is deleted because of them.
+#[test]
+fn a_manifest_that_lies_deletes_nothing() {
+    let scene = Scene::local(6, &mut Random::new(79));
+    let listing = Listing::read(&scene.location).unwrap();
+    Manifest::from_listing(&listing).write(&scene.location).unwrap();
+    let key = "chronoxide-manifest.json";
+    let document: Value = serde_json::from_slice(&scene.location.read(key).unwrap()).unwrap();
+    let mut content = document["content"].clone();
+    let blocks = content["blocks"].as_array_mut().unwrap();
+    blocks.sort_by_key(|block| std::cmp::Reverse(block["series"].as_u64()));
+    let first = blocks[0]["id"].clone();
+    // All but the largest are outputs of a job that lacks another output: garbage, if it were true.
+    for block in &mut blocks[1..] {
+        block["job"] = serde_json::json!({ "id": "11".repeat(16), "output": 0, "output_count": 2 });
+        block["parents"] = serde_json::json!([first]);
+    }
+    scene.location.replace(key, &to_document(&content).unwrap()).unwrap();
+    assert!(Listing::read(&scene.location).unwrap().live.len() < 6, "the lie is one");
+    let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    assert_eq!((cleaned.outputs, cleaned.inputs), (vec![], vec![]));
+    scene.location.delete(&[key.to_owned()], &mut |_| {}).unwrap();
+    scene.assert_seen("without the manifest");
+}
+
+#[cfg(unix)]
+#[test]
+fn clean_follows_no_links_and_deletes_nothing_else() {
+    let scene = Scene::local(4, &mut Random::new(83));
+    let victim = tempfile::tempdir().unwrap();
+    fs::create_dir(victim.path().join("jobs")).unwrap();
+    fs::write(victim.path().join("jobs/data.txt"), "data").unwrap();
+    fs::write(victim.path().join("plan.json"), "{}").unwrap();
+    let plans = scene.location.path(PLANS_PREFIX).unwrap();
+    let id = "0123456789abcdef0123456789abcdef";
+    fs::create_dir(&plans).unwrap();
+    std::os::unix::fs::symlink(victim.path(), plans.join(id)).unwrap();
+    std::os::unix::fs::symlink("..", plans.join(id.replace('0', "a"))).unwrap();
+    fs::create_dir(plans.join("notes")).unwrap();
+    fs::write(plans.join("notes/plan.json"), "mine").unwrap();
+    let before = scene.location.list("", false).unwrap();
+    clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    assert_eq!(scene.location.list("", false).unwrap(), before);
+    assert_eq!(fs::read_to_string(victim.path().join("jobs/data.txt")).unwrap(), "data");
+    assert_eq!(fs::read_to_string(victim.path().join("plan.json")).unwrap(), "{}");
+    assert_eq!(fs::read_to_string(plans.join("notes/plan.json")).unwrap(), "mine");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_no_plan_can_have_is_refused_when_the_plan_is_made() {
+    let scene = Scene::local(6, &mut Random::new(89));
+    let folder = scene.location.path("").unwrap();
+    fs::rename(folder.join("0001.cx"), folder.join("a\\b.cx")).unwrap();
+    let refused = scene.plan(&shards(1)).unwrap_err();
+    assert!(refused.to_string().contains(r#""a\\b.cx" is not a key"#), "{refused}");
+    assert!(scene.plan(&shards(1025)).is_err(), "too many shards");
+}
+
+/// The options of a commit are lost: it keeps the inputs.
+#[test]
+fn a_commit_with_a_damaged_mark_is_finished() {
+    let scene = Scene::local(6, &mut Random::new(97));
+    let plan = scene.plan(&shards(1)).unwrap();
+    for job in &plan.jobs {
+        scene.run(&plan, job).unwrap();
+    }
+    scene.location.replace(&format!("{}commit.json", plan.prefix()), b"{\"del").unwrap();
+    let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    assert!(cleaned.failed.is_empty() && cleaned.inputs.is_empty(), "{cleaned:?}");
+    let listing = Listing::read(&scene.location).unwrap();
+    assert!(plan.input_blocks().all(|input| listing.hidden.iter().any(|hidden| hidden.block.facts.id == input.id)));
+    scene.assert_seen("after clean");
+}
+
+/// A plan that was aborted during a commit, and made again, waits for its own commit.
+#[test]
+fn the_mark_of_a_commit_that_an_abort_stopped_is_taken_back() {
+    let scene = Scene::local(6, &mut Random::new(101));
+    let plan = scene.plan(&shards(1)).unwrap();
+    for job in &plan.jobs {
+        scene.run(&plan, job).unwrap();
+    }
+    scene.location.create_bytes(&format!("{}abort.json", plan.prefix()), b"{}").unwrap();
+    let options = CommitOptions { delete_inputs: true, grace_seconds: 0 };
+    let stopped = commit(&plan, &scene.location, &scene.cache, options);
+    assert!(matches!(stopped, Err(PlanError::Aborted)), "{stopped:?}");
+    chronoxide_compactor::plan::revive(&plan, &scene.location).unwrap();
+    let keys = scene.keys();
+    assert!(keys.iter().all(|key| !key.ends_with("/commit.json") && !key.ends_with("/abort.json")), "{keys:?}");
+    scene.assert_seen("after the abort");
+}
