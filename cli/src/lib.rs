@@ -75,5 +75,5 @@ pub use layout::Layout;
 pub use message::Message;
 pub use output::{print, tell};
 pub use quiet::Quiet;
-pub use target::{existing, is_folder};
+pub use target::{existing, is_folder, refuse_url};
 pub use thread::can_start_thread;

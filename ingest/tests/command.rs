@@ -206,6 +206,8 @@ fn usage_errors_end_with_2() {
         (&[][..], "required"),
         (&[capture], "--output"),
         (&[capture, "-o", "-"], "standard output is not supported"),
+        (&[capture, "-o", "s3://bucket/in/"], "only chronoxide-compact writes to object stores"),
+        (&[capture, "-o", "gs://bucket/c.cx", "--force"], "only chronoxide-compact writes to object stores"),
         (&[capture, "-o", output, "--format", "xml"], "otlp-json"),
         (&[capture, "-o", output, "--layout", "wide"], "bitpacked"),
         (&[capture, "-o", output, "--annotation", "x"], "expected KEY=VALUE"),

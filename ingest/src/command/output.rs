@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder};
+use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder, refuse_url};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::publish::Destination;
@@ -72,6 +72,7 @@ impl Output {
         statistics: Option<Statistics>,
         interruption: Interruption,
     ) -> Result<Self, Failure> {
+        refuse_url(path)?;
         let place = if is_folder(path) {
             let existing = if force { Existing::Replace } else { Existing::Refuse };
             Place::Folder(Destination::folder(path, existing).or_exit(Exit::Io)?)
