@@ -103,8 +103,8 @@ impl Cache {
         self.fetch_beside(location, block, &BTreeSet::new())
     }
 
-    /// Like [`Cache::fetch`], but also checks the checksums of a file that was downloaded before, and downloads it again
-    /// if one is wrong.
+    /// Like [`Cache::fetch`], but also checks the checksums of a file that was downloaded before. Downloads it again if
+    /// one is wrong.
     ///
     /// # Errors
     /// As [`Cache::fetch`].

@@ -1,4 +1,4 @@
-//! Plans, records, manifests and folders that somebody forged: nothing is lost by them.
+//! Forged plans, records, manifests and folders: nothing is lost by them.
 
 use std::fs;
 use std::num::NonZeroU32;
@@ -65,7 +65,7 @@ fn a_plan_whose_jobs_do_not_fit_together_is_refused() {
             }),
         ),
         (
-            "a job whose outputs nobody reads",
+            "a job whose outputs no job reads",
             Box::new(move |plan| {
                 let lost = plan.jobs[split].id.clone();
                 for job in &mut plan.jobs {
