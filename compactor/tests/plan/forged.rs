@@ -182,6 +182,21 @@ fn a_record_that_names_another_block_is_not_committed() {
     refused(&forged, "a block without parents");
 }
 
+/// Each record balances by itself.
+#[test]
+fn records_that_do_not_balance_with_the_plan_are_not_committed() {
+    let scene = Scene::local(9, &mut Random::new(103));
+    let plan = scene.plan(&shards(1)).unwrap();
+    let records: Vec<Record> = plan.jobs.iter().map(|job| scene.run(&plan, job).unwrap().record.unwrap()).collect();
+    let mut forged = records[0].clone();
+    forged.read.series += 1;
+    forged.duplicates.series += 1;
+    scene.location.replace(&record_key(&plan, &plan.jobs[0]), &to_document(&forged).unwrap()).unwrap();
+    let refused = scene.commit(&plan, true);
+    assert!(matches!(refused, Err(PlanError::Unbalanced { .. })), "{refused:?}");
+    scene.assert_seen("after a refused commit");
+}
+
 #[test]
 fn an_output_that_is_damaged_after_its_job_is_made_again_before_the_commit() {
     let mut scene = Scene::local(9, &mut Random::new(73));
