@@ -125,7 +125,7 @@ pub fn finish_commits(location: &Location, cache: &Cache) -> Result<Vec<Committe
         if !has(DOCUMENT) || !has(COMMIT) || has(ABORT) {
             continue;
         }
-        let plan = Plan::parse(&location.read(&format!("{prefix}{DOCUMENT}"))?)?;
+        let plan = read_plan(location, &prefix)?;
         let waits = |record: CommittedRecord| record.delete_inputs && record.grace_seconds > 0;
         if CommittedRecord::read(&plan, location)?.is_some_and(waits) {
             continue;
@@ -153,6 +153,11 @@ fn plans(location: &Location) -> Result<BTreeMap<String, Vec<Object>>, PlanError
         }
     }
     Ok(plans)
+}
+
+/// Reads the document of a plan.
+fn read_plan(location: &Location, prefix: &str) -> Result<Plan, PlanError> {
+    Plan::parse(&location.read(&format!("{prefix}{DOCUMENT}"))?)
 }
 
 /// Returns true for 32 lower-case hexadecimal digits.
@@ -194,7 +199,7 @@ impl Cleaning<'_> {
             }
             let is_stopped = has_document && find(COMMIT).is_some() && find(ABORT).is_none();
             if is_stopped {
-                let plan = self.read_plan(prefix)?;
+                let plan = read_plan(self.location, prefix)?;
                 match resume(&plan, self.location, self.cache)? {
                     Some(_) => committed = self.location.find(&plan.key(COMMITTED))?,
                     None => self.cleaned.inputs.extend(finish_published(&plan, self.location, self.cache)?),
@@ -202,7 +207,7 @@ impl Cleaning<'_> {
             }
         }
         if let Some(committed) = committed {
-            let plan = self.read_plan(prefix)?;
+            let plan = read_plan(self.location, prefix)?;
             if let Some(record) = CommittedRecord::read(&plan, self.location)? {
                 let grace = if record.delete_inputs { record.grace_seconds } else { self.grace_seconds };
                 if !self.is_old(&committed, grace) {
@@ -218,10 +223,6 @@ impl Cleaning<'_> {
         let keys = in_order_of_deletion(objects.into_iter().map(|object| object.key));
         self.location.delete(&keys, &mut |key| self.cleaned.objects.push(key.to_owned()))?;
         Ok(After::Deleted)
-    }
-
-    fn read_plan(&self, prefix: &str) -> Result<Plan, PlanError> {
-        Plan::parse(&self.location.read(&format!("{prefix}{DOCUMENT}"))?)
     }
 
     /// Deletes old outputs of jobs that lack others.

@@ -192,10 +192,10 @@ fn records(plan: &Plan, location: &Location) -> Result<BTreeMap<String, Record>,
         let not_done = || PlanError::NotDone { job: job.id.clone() };
         let record = Record::read(location, plan, job)?.ok_or_else(not_done)?;
         if let Some(merge) = plan.merge_of(job).filter(|merge| plan.last_jobs(merge).any(|last| last.id == job.id)) {
+            let lineage_job = plan.lineage_job(merge)?;
             for output in &record.outputs {
                 let facts = facts_of(location, output)?.ok_or_else(not_done)?;
-                let job = plan.lineage_job(merge)?;
-                if facts.parents != merge.parents || facts.job.is_none_or(|named| named.id != job) {
+                if facts.parents != merge.parents || facts.job.is_none_or(|named| named.id != lineage_job) {
                     let object = location.name(&output.key);
                     return Err(PlanError::Record { object, reason: "it does not replace the inputs".to_owned() });
                 }

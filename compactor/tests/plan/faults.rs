@@ -31,6 +31,15 @@ impl Stage {
         Self { proxy, scene, _server: server }
     }
 
+    /// Returns a stage with a plan whose jobs are done, and forgets their requests.
+    fn ready(blocks: usize, seed: u64) -> (Self, Plan) {
+        let stage = Self::new(blocks, seed);
+        let plan = stage.plan();
+        stage.scene.run_jobs(&plan);
+        stage.proxy.forget();
+        (stage, plan)
+    }
+
     fn plan(&self) -> Plan {
         self.scene.plan(&Sizing { shards: NonZeroU32::new(2), ..Sizing::default() }).unwrap()
     }
@@ -185,15 +194,7 @@ fn a_death_during_one_fault_is_the_same_as_none_for_the_bytes() {
 /// A commit or `clean` dies at every second request, and only `clean` runs afterwards, as in a CronJob.
 #[test]
 fn clean_ends_what_a_dead_commit_or_clean_has_begun() {
-    let ready = || {
-        let stage = Stage::new(6, 9);
-        let plan = stage.plan();
-        for job in &plan.jobs {
-            stage.scene.run(&plan, job).unwrap();
-        }
-        stage.proxy.forget();
-        (stage, plan)
-    };
+    let ready = || Stage::ready(6, 9);
     let finish = |stage: &Stage, plan: &Plan| stage.scene.commit(plan, true).and_then(|_| clean_all(stage)).map(|_| ());
     let (whole, plan) = ready();
     finish(&whole, &plan).unwrap();
@@ -222,17 +223,9 @@ fn clean_ends_what_a_dead_commit_or_clean_has_begun() {
 /// The compaction of a location begins with what an earlier one was killed in.
 #[test]
 fn a_dead_commit_is_finished_by_the_next_compaction() {
-    let ready = || {
-        let stage = Stage::new(9, 13);
-        let plan = stage.plan();
-        assert!(plan.merges.len() > 1);
-        for job in &plan.jobs {
-            stage.scene.run(&plan, job).unwrap();
-        }
-        stage.proxy.forget();
-        (stage, plan)
-    };
+    let ready = || Stage::ready(9, 13);
     let (whole, plan) = ready();
+    assert!(plan.merges.len() > 1);
     whole.scene.commit(&plan, true).unwrap();
     let requests = whole.proxy.take_requests().len() as u64;
     let mut states = BTreeSet::new();
@@ -260,12 +253,7 @@ fn a_dead_commit_is_finished_by_the_next_compaction() {
 fn clean_deletes_the_inputs_of_the_merges_that_a_dead_commit_published() {
     let (mut is_seen, mut at) = (false, 0);
     while !is_seen {
-        let stage = Stage::new(9, 13);
-        let plan = stage.plan();
-        for job in &plan.jobs {
-            stage.scene.run(&plan, job).unwrap();
-        }
-        stage.proxy.forget();
+        let (stage, plan) = Stage::ready(9, 13);
         stage.proxy.inject(Box::new(move |number, _| (number >= at).then_some(Fault::Status(400))));
         let died = stage.scene.commit(&plan, true);
         stage.proxy.calm();
@@ -280,9 +268,7 @@ fn clean_deletes_the_inputs_of_the_merges_that_a_dead_commit_published() {
         is_seen = true;
         // The next plan has the other merge alone.
         let next = stage.plan();
-        for job in &next.jobs {
-            stage.scene.run(&next, job).unwrap();
-        }
+        stage.scene.run_jobs(&next);
         stage.scene.commit(&next, true).unwrap();
         clean_all(&stage).unwrap();
         stage.scene.assert_seen("after clean");
@@ -308,9 +294,7 @@ fn commits_at_once_all_succeed() {
     for seed in 0..10 {
         let stage = Stage::new(6, seed);
         let plan = stage.plan();
-        for job in &plan.jobs {
-            stage.scene.run(&plan, job).unwrap();
-        }
+        stage.scene.run_jobs(&plan);
         let commit = || stage.scene.commit(&plan, true).map(|committed| committed.outputs);
         let outputs = std::thread::scope(|scope| {
             let threads = [(); 3].map(|()| scope.spawn(commit));

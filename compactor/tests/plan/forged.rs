@@ -126,9 +126,7 @@ fn a_plan_that_hides_another_block_is_not_committed() {
     plan.merges[0].ancestors = vec![other];
     let plan = with_id(plan);
     assert!(Plan::parse(plan.to_json().as_bytes()).is_ok());
-    for job in &plan.jobs {
-        scene.run(&plan, job).unwrap();
-    }
+    scene.run_jobs(&plan);
     let refused = scene.commit(&plan, true).unwrap_err();
     assert!(refused.to_string().contains("ancestors"), "{refused}");
     scene.assert_seen("after a refused commit");
@@ -146,7 +144,7 @@ fn record_key(plan: &Plan, job: &PlannedJob) -> String {
 fn a_record_that_names_another_block_is_not_committed() {
     let scene = Scene::local(9, &mut Random::new(71));
     let plan = scene.plan(&shards(1)).unwrap();
-    let records: Vec<Record> = plan.jobs.iter().map(|job| scene.run(&plan, job).unwrap().record.unwrap()).collect();
+    let records = scene.run_jobs(&plan);
     let (job, record) = (&plan.jobs[0], &records[0]);
     let refused = |forged: &Record, what: &str| {
         scene.location.replace(&record_key(&plan, job), &to_document(forged).unwrap()).unwrap();
@@ -187,7 +185,7 @@ fn a_record_that_names_another_block_is_not_committed() {
 fn records_that_do_not_balance_with_the_plan_are_not_committed() {
     let scene = Scene::local(9, &mut Random::new(103));
     let plan = scene.plan(&shards(1)).unwrap();
-    let records: Vec<Record> = plan.jobs.iter().map(|job| scene.run(&plan, job).unwrap().record.unwrap()).collect();
+    let records = scene.run_jobs(&plan);
     let mut forged = records[0].clone();
     forged.read.series += 1;
     forged.duplicates.series += 1;
@@ -202,7 +200,7 @@ fn an_output_that_is_damaged_after_its_job_is_made_again_before_the_commit() {
     let mut scene = Scene::local(9, &mut Random::new(73));
     scene.add(0, (0..6000).map(|number| labelset(&format!("a value that takes some room: {number:040}"))).collect());
     let plan = scene.plan(&shards(1)).unwrap();
-    let records: Vec<Record> = plan.jobs.iter().map(|job| scene.run(&plan, job).unwrap().record.unwrap()).collect();
+    let records = scene.run_jobs(&plan);
     let output = &records[0].outputs[0].key;
     let sound = scene.location.read(output).unwrap();
     assert!(sound.len() > 400_000, "{}", sound.len());
@@ -286,9 +284,7 @@ fn a_name_that_no_plan_can_have_is_refused_when_the_plan_is_made() {
 fn a_commit_with_a_damaged_mark_is_finished() {
     let scene = Scene::local(6, &mut Random::new(97));
     let plan = scene.plan(&shards(1)).unwrap();
-    for job in &plan.jobs {
-        scene.run(&plan, job).unwrap();
-    }
+    scene.run_jobs(&plan);
     scene.location.replace(&format!("{}commit.json", plan.prefix()), b"{\"del").unwrap();
     let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
     assert!(cleaned.failed.is_empty() && cleaned.inputs.is_empty(), "{cleaned:?}");
@@ -302,9 +298,7 @@ fn a_commit_with_a_damaged_mark_is_finished() {
 fn the_mark_of_a_commit_that_an_abort_stopped_is_taken_back() {
     let scene = Scene::local(6, &mut Random::new(101));
     let plan = scene.plan(&shards(1)).unwrap();
-    for job in &plan.jobs {
-        scene.run(&plan, job).unwrap();
-    }
+    scene.run_jobs(&plan);
     scene.location.create_bytes(&format!("{}abort.json", plan.prefix()), b"{}").unwrap();
     let options = CommitOptions { delete_inputs: true, grace_seconds: 0 };
     let stopped = commit(&plan, &scene.location, &scene.cache, options);

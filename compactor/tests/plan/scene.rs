@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use chronoxide_compactor::plan::{
-    CommitOptions, Committed, JobRun, Plan, PlanError, PlanOptions, PlannedJob, Sizing, Workplace, commit, make, run,
+    CommitOptions, Committed, JobRun, Plan, PlanError, PlanOptions, PlannedJob, Record, Sizing, Workplace, commit,
+    make, run,
 };
 use chronoxide_compactor::strategy::StrategyOptions;
 use chronoxide_compactor::{CompactOptions, NoObserver};
@@ -82,6 +83,12 @@ impl Scene {
 
     pub fn run(&self, plan: &Plan, job: &PlannedJob) -> Result<JobRun, PlanError> {
         self.run_at(&self.location, plan, job)
+    }
+
+    /// Runs each job once, in order. Returns their records.
+    #[track_caller]
+    pub fn run_jobs(&self, plan: &Plan) -> Vec<Record> {
+        plan.jobs.iter().map(|job| self.run(plan, job).unwrap().record.unwrap()).collect()
     }
 
     /// Runs a job by another way to the same location.

@@ -174,7 +174,7 @@ fn inputs_can_be_deleted_after_the_commit() {
     let random = &mut Random::new(29);
     let scene = Scene::local(9, random);
     let plan = scene.plan(&shards(1)).unwrap();
-    plan.jobs.iter().for_each(|job| _ = scene.run(&plan, job).unwrap());
+    scene.run_jobs(&plan);
     assert!(scene.commit(&plan, false).unwrap().deleted.is_empty());
     let inputs = plan.input_blocks().count();
     assert_eq!(scene.commit(&plan, true).unwrap().deleted.len(), inputs);
@@ -209,11 +209,11 @@ fn inputs_are_deleted_though_their_outputs_were_merged_and_deleted() {
     for count in [1, 2] {
         let scene = Scene::local(26, &mut Random::new(31));
         let first = scene.plan_ranges("4h", &shards(count)).unwrap();
-        first.jobs.iter().for_each(|job| _ = scene.run(&first, job).unwrap());
+        scene.run_jobs(&first);
         let later = CommitOptions { delete_inputs: true, grace_seconds: 3600 };
         let outputs = commit(&first, &scene.location, &scene.cache, later).unwrap().outputs;
         let second = scene.plan_ranges("12h", &shards(count)).unwrap();
-        second.jobs.iter().for_each(|job| _ = scene.run(&second, job).unwrap());
+        scene.run_jobs(&second);
         scene.commit(&second, true).unwrap();
         assert!(outputs.iter().any(|output| !scene.keys().contains(&output.key)), "outputs are gone");
         scene.assert_seen("before clean");
@@ -230,7 +230,7 @@ fn inputs_are_deleted_though_their_outputs_were_merged_and_deleted() {
 fn a_plan_that_cannot_be_cleaned_is_named() {
     let scene = Scene::local(9, &mut Random::new(37));
     let plan = scene.plan(&shards(1)).unwrap();
-    plan.jobs.iter().for_each(|job| _ = scene.run(&plan, job).unwrap());
+    scene.run_jobs(&plan);
     let later = CommitOptions { delete_inputs: true, grace_seconds: 3600 };
     commit(&plan, &scene.location, &scene.cache, later).unwrap();
     let other = format!("{PLANS_PREFIX}{}/", "0".repeat(32));
@@ -267,7 +267,7 @@ fn a_job_whose_record_or_output_is_damaged_is_done_again() {
 fn a_foreign_block_under_the_name_of_an_output_is_not_replaced() {
     let scene = Scene::local(9, &mut Random::new(43));
     let plan = scene.plan(&shards(1)).unwrap();
-    let records: Vec<_> = plan.jobs.iter().map(|job| scene.run(&plan, job).unwrap().record.unwrap()).collect();
+    let records = scene.run_jobs(&plan);
     let key = format!("{}.cx", records[0].outputs[0].id);
     let foreign = scene.location.read(&plan.input_blocks().next().unwrap().key).unwrap();
     scene.location.create_bytes(&key, &foreign).unwrap();
