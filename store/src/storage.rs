@@ -101,7 +101,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Errors of writing.
     fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Copies an object inside the location. The copy appears whole or not at all.
+    /// Copies an object inside the location. The copy appears whole or not at all. If an object with the name `to`
+    /// exists, it is replaced or kept.
     ///
     /// # Errors
     /// [`StoreError::Missing`] if `from` does not exist, and errors of copying.

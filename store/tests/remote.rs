@@ -102,6 +102,49 @@ fn large_files_are_uploaded_in_parts_and_read_again() {
     }
 }
 
+/// The store refuses to complete an upload in parts because another process has created the object meanwhile.
+#[test]
+fn an_upload_in_parts_replaces_nothing() {
+    let server = Server::s3s().unwrap();
+    let proxy = Proxy::start(server.endpoint()).unwrap();
+    let location = open(proxy.endpoint(), "race");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, large()).unwrap();
+    let other: Vec<u8> = large().iter().map(|byte| byte ^ 1).collect();
+    for (key, theirs, is_equal) in [("same", large(), true), ("other", other, false)] {
+        let direct = open(server.endpoint(), "race");
+        let bytes = theirs.clone();
+        proxy.forget();
+        proxy.inject(Box::new(move |_, request| {
+            if request.method != "POST" || !request.target.contains("uploadId=") {
+                return None;
+            }
+            // Without parts: the server has no conditions for these.
+            direct.replace(key, &bytes).unwrap();
+            Some(Fault::Status(412))
+        }));
+        match location.create(key, &file) {
+            Ok(created) => assert!(is_equal && created == Created::Found),
+            Err(error) => assert!(!is_equal && matches!(error, StoreError::Occupied { .. }), "{error}"),
+        }
+        proxy.calm();
+        assert!(location.read(key).unwrap() == theirs, "{key} is what the other process wrote");
+        let requests = proxy.take_requests();
+        let completions: Vec<_> = requests.iter().filter(|request| request.status == 412).collect();
+        assert_eq!(completions.len(), 1, "{requests:?}");
+        assert!(completions[0].creates, "{requests:?}");
+        assert!(requests.iter().any(|request| request.method == "DELETE" && request.target.contains("uploadId=")));
+    }
+    // For stores that refuse conditions.
+    let mut settings = Server::settings(proxy.endpoint());
+    settings.push(("AWS_CONDITIONAL_PUT".to_owned(), "disabled".to_owned()));
+    let location = Location::open_with(&format!("s3://{BUCKET}/plain"), &settings).unwrap();
+    assert_eq!(location.create("large", &file).unwrap(), Created::New);
+    assert_eq!(location.create_bytes("small", b"small").unwrap(), Created::New);
+    assert!(proxy.take_requests().iter().all(|request| !request.creates));
+}
+
 /// Every operation succeeds although every second request fails, and gives what it gives without faults.
 #[test]
 fn faults_are_survived() {
@@ -398,11 +441,12 @@ fn a_long_object_is_copied_in_parts() {
     location.create_bytes("short", &bytes[..5000]).unwrap();
     for (key, copied, parts) in [("short", &bytes[..5000], 0), ("long", &bytes[..], 33)] {
         proxy.forget();
-        location.copy(key, "copy").unwrap();
+        let copy = format!("copy of {key}");
+        location.copy(key, &copy).unwrap();
         let requests = proxy.take_requests();
         assert_eq!(requests.iter().filter(|request| request.target.contains("partNumber=")).count(), parts);
         let mut found = Vec::new();
-        location.download("copy", copied.len() as u64, &mut found).unwrap();
+        location.download(&copy, copied.len() as u64, &mut found).unwrap();
         assert!(found == copied, "{key}");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::multipart::MultipartStore;
@@ -11,6 +11,7 @@ use object_store::path::Path;
 use object_store::{ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
 use url::Url;
 
+use super::condition::CreateOnly;
 use crate::StoreError;
 
 /// Time limit for a request with its answer: 8 MiB at 140 KB/s.
@@ -26,9 +27,9 @@ pub(super) struct Connected {
 }
 
 /// Makes a client with the settings of the environment: all variables that begin with `$variables` and that
-/// object_store knows. They come after our defaults, so that they win.
+/// object_store knows. They come after our defaults, so that they win. `$finish` has the last word.
 macro_rules! client {
-    ($builder:ty, $url:expr, $settings:expr, $variables:literal) => {{
+    ($builder:ty, $url:expr, $settings:expr, $variables:literal, $finish:expr) => {{
         let mut builder = <$builder>::new().with_client_options(client_options()).with_retry(no_retries());
         let given = $settings.iter().map(|(name, value)| (name.clone(), value.clone()));
         for (name, value) in environment().chain(given).filter(|(name, _)| name.starts_with($variables)) {
@@ -39,7 +40,8 @@ macro_rules! client {
                 builder = builder.with_config(setting, value);
             }
         }
-        let client = Arc::new(builder.with_url($url).build().map_err(|error| refused($url, &error))?);
+        let finish: fn($builder) -> $builder = $finish;
+        let client = Arc::new(finish(builder).with_url($url).build().map_err(|error| refused($url, &error))?);
         (Arc::clone(&client) as Arc<dyn ObjectStore>, client as Arc<dyn MultipartStore>)
     }};
 }
@@ -52,12 +54,25 @@ pub(super) fn connect(text: &str, settings: &[(String, String)]) -> Result<Conne
     }
     let (scheme, prefix) = ObjectStoreScheme::parse(&url).map_err(|error| refused(text, &error))?;
     let (objects, parts) = match scheme {
-        ObjectStoreScheme::AmazonS3 => client!(AmazonS3Builder, text, settings, "AWS_"),
-        ObjectStoreScheme::GoogleCloudStorage => client!(GoogleCloudStorageBuilder, text, settings, "GOOGLE_"),
-        ObjectStoreScheme::MicrosoftAzure => client!(MicrosoftAzureBuilder, text, settings, "AZURE_"),
+        ObjectStoreScheme::AmazonS3 => client!(AmazonS3Builder, text, settings, "AWS_", create_only),
+        ObjectStoreScheme::GoogleCloudStorage => {
+            client!(GoogleCloudStorageBuilder, text, settings, "GOOGLE_", |builder| builder)
+        }
+        ObjectStoreScheme::MicrosoftAzure => {
+            client!(MicrosoftAzureBuilder, text, settings, "AZURE_", |builder| builder)
+        }
         _ => return Err(refused(text, &"unknown scheme: use s3://, gs://, az:// or file://")),
     };
     Ok(Connected { objects, parts, prefix })
+}
+
+/// Lets uploads in parts replace no object, unless the store refuses conditions
+/// (`AWS_CONDITIONAL_PUT=disabled`).
+fn create_only(builder: AmazonS3Builder) -> AmazonS3Builder {
+    match builder.get_config_value(&AmazonS3ConfigKey::ConditionalPut).as_deref() {
+        Some("disabled") => builder,
+        _ => builder.with_http_connector(CreateOnly::default()),
+    }
 }
 
 /// Returns the variables of the environment that are text.

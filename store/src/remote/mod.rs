@@ -3,11 +3,13 @@
 //! | module | contents |
 //! |---|---|
 //! | `connect` | from a URL and the environment to a client |
+//! | `condition` | uploads in parts that replace no object |
 //! | `retry` | retries with backoff and jitter |
 //! | `read` | listings, whole objects, ranges and downloads |
 //! | `write` | uploads that are read again, copies and deletions |
 //! | `runtime` | the threads that requests run on |
 
+mod condition;
 mod connect;
 mod read;
 mod retry;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
-use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult};
 
 use super::{MAX_COPY_LEN, PART_LEN, PARTS_AT_ONCE, Remote};
 use crate::StoreError;
@@ -73,6 +73,16 @@ fn read_exact_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()>
     file.read_exact(bytes)
 }
 
+/// Returns the result of a request with the condition that the object does not exist.
+fn created(result: object_store::Result<PutResult>) -> object_store::Result<Created> {
+    match result {
+        Ok(_) => Ok(Created::New),
+        // Perhaps by an attempt whose answer was lost.
+        Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(Created::Found),
+        Err(error) => Err(error),
+    }
+}
+
 impl Remote {
     /// Creates an object, unless it exists, and compares it with the source.
     pub(super) fn upload(&self, key: &str, source: &Source) -> Result<Created, StoreError> {
@@ -94,13 +104,11 @@ impl Remote {
         if source.byte_len() <= PART_LEN {
             return self.put_new(key, source.read(0..source.byte_len())?).await;
         }
-        // object_store has no condition for uploads in parts. Keys of large objects follow from their content, so that
-        // replacing one changes nothing.
+        // Saves an upload that would be refused. A store without conditions has no other check.
         if self.find_object(key).await?.is_some() {
             return Ok(Created::Found);
         }
-        self.put_parts(key, source.byte_len(), async |range| source.read(range)).await?;
-        Ok(Created::New)
+        self.put_parts(key, source.byte_len(), async |range| source.read(range)).await
     }
 
     /// Creates an object in one request, unless it exists.
@@ -108,12 +116,9 @@ impl Remote {
         let path = self.path(key);
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
         let put = || async {
-            match self.objects.put_opts(&path, bytes.clone().into(), options.clone()).await {
-                Ok(_) => Ok(Some(Created::New)),
-                // Perhaps by an attempt whose answer was lost.
-                Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(Some(Created::Found)),
+            match created(self.objects.put_opts(&path, bytes.clone().into(), options.clone()).await) {
                 Err(Error::NotImplemented { .. } | Error::NotSupported { .. }) => Ok(None),
-                Err(error) => Err(error),
+                created => created.map(Some),
             }
         };
         if let Some(created) = self.patience.run(&self.name(key), "create", put).await? {
@@ -133,8 +138,14 @@ impl Remote {
         self.patience.run(&self.name(key), "write", put).await.map(|_| ())
     }
 
-    /// Writes an object of these many bytes in parts. It appears when all are there.
-    async fn put_parts<R>(&self, key: &str, byte_len: u64, read: impl Fn(Range<u64>) -> R) -> Result<(), StoreError>
+    /// Creates an object of these many bytes in parts. It appears when all are there. Stores without conditions replace
+    /// an object that appeared meanwhile.
+    async fn put_parts<R>(
+        &self,
+        key: &str,
+        byte_len: u64,
+        read: impl Fn(Range<u64>) -> R,
+    ) -> Result<Created, StoreError>
     where
         R: Future<Output = Result<Bytes, StoreError>>,
     {
@@ -153,25 +164,22 @@ impl Remote {
         let parts = stream::iter(ranges.enumerate()).map(put).buffered(PARTS_AT_ONCE);
         let completed = match parts.try_collect::<Vec<_>>().await {
             Ok(parts) => {
-                let complete = || self.parts.complete_multipart(&path, &upload, parts.clone());
-                self.patience.run(&name, "complete an upload", complete).await.map(|_| ())
+                let complete = || async { created(self.parts.complete_multipart(&path, &upload, parts.clone()).await) };
+                self.patience.run(&name, "complete an upload", complete).await
             }
             Err(error) => Err(error),
         };
-        match completed {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                // The answer to an attempt that completed it may have been lost: the upload is unknown then. What is
-                // there is compared with the source.
-                let found = self.find_object(key).await?;
-                if found.is_some_and(|object| object.byte_len == byte_len) {
-                    return Ok(());
-                }
-                // The store may keep parts of an upload that is neither completed nor aborted.
-                let _ = self.parts.abort_multipart(&path, &upload).await;
-                Err(error)
-            }
+        if let Ok(Created::New) = completed {
+            return completed;
         }
+        // The answer to an attempt that completed it may have been lost: the upload is unknown then. What is there is
+        // compared with the source.
+        if completed.is_err() && self.find_object(key).await?.is_some_and(|object| object.byte_len == byte_len) {
+            return Ok(Created::New);
+        }
+        // The store may keep parts of an upload that is neither completed nor aborted.
+        let _ = self.parts.abort_multipart(&path, &upload).await;
+        completed
     }
 
     /// Returns true if an object has the bytes of a source. A difference is looked at twice: it may have arisen on the
@@ -207,7 +215,7 @@ impl Remote {
     pub(super) async fn copy_object(&self, from: &str, to: &str) -> Result<(), StoreError> {
         let found = self.find_object(from).await?.ok_or_else(|| StoreError::Missing { object: self.name(from) })?;
         if found.byte_len > MAX_COPY_LEN {
-            return self.put_parts(to, found.byte_len, |range| self.read_range(from, range)).await;
+            return self.put_parts(to, found.byte_len, |range| self.read_range(from, range)).await.map(|_| ());
         }
         let (from, target, name) = (self.path(from), self.path(to), self.name(to));
         self.patience.run(&name, "copy an object to", || self.objects.copy(&from, &target)).await

@@ -23,6 +23,8 @@ pub struct Request {
     pub target: String,
     /// Requested range of bytes, as the header says it.
     pub range: Option<String>,
+    /// True if the request is to replace nothing (`If-None-Match: *`).
+    pub creates: bool,
     /// Status of the answer that the client got; 0 for none.
     pub status: u16,
     /// Bytes of the body of the request.
@@ -148,6 +150,7 @@ impl State {
             method: words.next().unwrap_or_default(),
             target: words.next().unwrap_or_default(),
             range: message.header("range"),
+            creates: message.header("if-none-match").as_deref() == Some("*"),
             sent: message.body.len() as u64,
             ..Request::default()
         };
