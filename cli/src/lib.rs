@@ -9,7 +9,8 @@
 //! | `exit` | [`Exit`], the exit codes, and [`HasExit`], errors with an exit code |
 //! | `failure` | [`Failure`], an error with its exit code |
 //! | `layout` | [`Layout`], the argument `--layout` |
-//! | `target` | [`existing`] and [`is_folder`], checks of output paths |
+//! | `target` | [`existing`], [`is_folder`] and others, checks of output paths and URLs |
+//! | `upload` | [`Upload`], outputs that go to an object store |
 //! | `command` | [`run`], arguments to exit code |
 //! | `pages` | completions and man pages |
 //! | `quiet` | [`Quiet`], the option `--quiet` |
@@ -65,6 +66,7 @@ mod quiet;
 pub mod style;
 mod target;
 mod thread;
+mod upload;
 
 pub use command::run;
 pub use download::show_downloads;
@@ -75,5 +77,6 @@ pub use layout::Layout;
 pub use message::Message;
 pub use output::{print, tell};
 pub use quiet::Quiet;
-pub use target::{existing, is_folder, refuse_url};
+pub use target::{existing, is_folder, is_folder_or_location, is_location, is_url};
 pub use thread::can_start_thread;
+pub use upload::Upload;

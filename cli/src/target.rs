@@ -1,13 +1,25 @@
-//! Paths of outputs.
+//! Paths and URLs of outputs.
 
 use std::io;
 use std::path::Path;
 
 use chronoxide_publish::{Existing, PublishError};
-use chronoxide_store::Location;
+use chronoxide_store::{BLOCK_SUFFIX, Location};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+
+/// Returns true for a URL.
+#[must_use]
+pub fn is_url(path: &Path) -> bool {
+    path.to_str().is_some_and(Location::is_url)
+}
+
+/// Returns true for the URL of a location: not of a single block.
+#[must_use]
+pub fn is_location(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| Location::is_url(text) && !text.ends_with(BLOCK_SUFFIX))
+}
 
 /// Returns true if the path of an output is a folder: it ends with a separator, or a folder has this name.
 #[must_use]
@@ -16,13 +28,16 @@ pub fn is_folder(path: &Path) -> bool {
         || path.is_dir()
 }
 
+/// Returns true if an output is a folder, or a location of an object store.
+#[must_use]
+pub fn is_folder_or_location(output: &Path) -> bool {
+    if is_url(output) { is_location(output) } else { is_folder(output) }
+}
+
 /// Refuses the URL of an object store as an output that must be on this machine: it would become a folder `s3:`.
-///
-/// # Errors
-/// `output` is a URL.
-pub fn refuse_url(output: &Path) -> Result<(), Failure> {
-    if output.to_str().is_some_and(Location::is_url) {
-        let reason = "only chronoxide-compact writes to object stores; write to a file or folder, and copy its blocks";
+fn refuse_url(output: &Path) -> Result<(), Failure> {
+    if is_url(output) {
+        let reason = "only blocks are written to object stores; write to a file of this machine, and copy it";
         return Err(Failure::new(Exit::Usage, format!("{}: {reason}", output.display())));
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chronoxide_cli::escape::TerminalSafe;
-use chronoxide_cli::{Exit, Failure, existing, tell};
+use chronoxide_cli::{Exit, Failure, Upload, existing, is_folder_or_location, is_url, tell};
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
@@ -15,7 +15,6 @@ use crate::blocks;
 use crate::deletion;
 use crate::failure::{Error, usage};
 use crate::progress::Bar;
-use crate::remote::{self, Upload, is_folder_or_location, is_url};
 use crate::report::{Report, Written};
 
 pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure> {
@@ -60,7 +59,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let mut lock = if is_folder && output.is_dir() { Some(lock(output)?) } else { None };
 
     let opened = (arguments.inputs.iter())
-        .map(|path| Ok((path.as_path(), blocks::map(&remote::fetch(path)?)?)))
+        .map(|path| Ok((path.as_path(), blocks::map(&blocks::fetch(path)?)?)))
         .collect::<Result<Vec<(&Path, Block)>, Error>>()?;
     let (chosen, others): (Vec<_>, Vec<_>) = opened.into_iter().partition(|(_, block)| is_between(arguments, block));
     for (path, _) in others.iter().filter(|_| !arguments.quiet.is_set()) {
@@ -101,6 +100,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         None => outputs,
         Some(upload) => {
             let uploaded = |written: Written| {
+                bar.show_upload(written.bytes);
                 let (path, is_new) = upload.create(&written.path)?;
                 Ok(Written { path, is_new, ..written })
             };

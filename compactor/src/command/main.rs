@@ -3,14 +3,13 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`arguments`] | arguments |
-//! | [`blocks`] | memory maps of blocks |
+//! | [`blocks`] | memory maps of blocks, and blocks of object stores |
 //! | [`deletion`] | deletion of named inputs |
 //! | [`files`] | merging named files |
 //! | [`folder`] | merging a folder in place |
 //! | [`failure`] | errors and exit codes |
 //! | [`plans`] | subcommands for plans |
 //! | [`progress`] | progress on a terminal |
-//! | [`remote`] | named blocks of object stores, and outputs that go there |
 //! | [`report`] | summary as text and JSON |
 
 mod arguments;
@@ -21,7 +20,6 @@ mod files;
 mod folder;
 mod plans;
 mod progress;
-mod remote;
 mod report;
 
 use std::io::IsTerminal;
@@ -29,7 +27,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use chronoxide_cli::{Exit, Failure, Interruption, print, run, tell};
+use chronoxide_cli::{Exit, Failure, Interruption, is_location, print, run, tell};
 use chronoxide_publish::{Disk, make_folder};
 use failure::Error;
 use progress::Bar;
@@ -64,7 +62,7 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
         make_folder(&Disk, folder).map_err(|error| Failure::new(Exit::Io, error))?;
     }
     let done = pool.install(|| match &arguments.inputs[..] {
-        [url] if remote::is_location(url) => plans::compact(&arguments, &url.display().to_string(), &interruption),
+        [url] if is_location(url) => plans::compact(&arguments, &url.display().to_string(), &interruption),
         [folder] if folder.is_dir() => folder::compact(&arguments, folder, &bar),
         _ => files::compact(&arguments, &bar),
     });

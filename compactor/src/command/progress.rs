@@ -30,6 +30,13 @@ impl Bar {
         self.interruption.is_set()
     }
 
+    /// Shows that a block of this length is uploaded.
+    pub(crate) fn show_upload(&self, byte_len: u64) {
+        let style = ProgressStyle::with_template("uploading {msg} {spinner}");
+        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        self.bar.set_message(human::bytes(byte_len));
+    }
+
     /// Hides the bar while `print` runs.
     pub(crate) fn pause<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)

@@ -24,8 +24,9 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "CAPTURE")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// Block to write, or folder for one or more blocks, each named by its id; end the path of a new folder with `/`
-    #[arg(short, long, value_name = "FILE|DIR/")]
+    /// Block to write, or folder for one or more blocks, each named by its id; end the path of a new folder with `/`.
+    /// URLs of object stores are supported: s3://BUCKET/BLOCK.cx or s3://BUCKET/PREFIX/, gs://, az://
+    #[arg(short, long, value_name = "FILE|DIR/|URL")]
     pub(crate) output: PathBuf,
 
     /// Replace existing outputs
@@ -164,6 +165,7 @@ Examples:
   chronoxide-ingest metrics.jsonl -o metrics.cx
   zstd -dc capture.zst | chronoxide-ingest - -o capture.cx
   chronoxide-ingest exports/ -o blocks/ --window 1h
+  chronoxide-ingest exports/ -o s3://metrics/blocks/ --window 1h
   chronoxide-ingest /var/lib/prometheus/data -o blocks/
   chronoxide-ingest 'spool/*.binpb*' -o blocks/ --memory-limit 512MiB --json
   curl -sG http://localhost:9090/api/v1/series --data-urlencode 'match[]={job=~\".+\"}' | chronoxide-ingest - -o series.cx";

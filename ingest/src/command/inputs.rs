@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::{Exit, Failure, tell};
+use chronoxide_cli::{Exit, Failure, is_url, tell};
 use chronoxide_ingest::prometheus::tsdb::is_block;
 use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
 use chronoxide_publish::names_in;
@@ -30,10 +30,14 @@ const DATA_FOLDER_NAMES: [&str; 3] = ["lock", "queries.active", WAL_FOLDER];
 ///
 /// # Errors
 ///
-/// A folder cannot be listed, or a pattern is invalid or matches no file.
+/// A folder cannot be listed, a pattern is invalid or matches no file, or an argument is a URL.
 pub(crate) fn expand(arguments: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for argument in arguments {
+        if is_url(argument) {
+            let reason = "captures are files of this machine; download it, or pipe it to `chronoxide-ingest -`";
+            return Err(Failure::new(Exit::Usage, format!("{}: {reason}", argument.display())));
+        }
         let pattern = argument.to_str().filter(|text| text.contains(['*', '?', '[']));
         match pattern {
             // Shells pass patterns without matches unchanged, and Windows passes all patterns unchanged.

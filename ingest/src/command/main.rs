@@ -27,7 +27,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{Arguments, FormatChoice};
-use chronoxide_cli::{Exit, Failure, Interruption, existing, human, is_folder, run};
+use chronoxide_cli::{Exit, Failure, HasExit, Interruption, existing, human, is_folder_or_location, run};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_ingest::columns::{ParquetError, silence_guarded_panics};
 use chronoxide_ingest::prometheus::tsdb::TsdbBlockError;
@@ -37,6 +37,7 @@ use chronoxide_ingest::{
     AssembleError, AssembleOptions, BrokenRecord, DecodeError, Ingest, IngestError, IngestOptions,
 };
 use chronoxide_labels::SealError;
+use chronoxide_store::StoreError;
 use inputs::Input;
 use memory::Memory;
 use output::{Output, WrittenBlocks};
@@ -80,7 +81,7 @@ fn ingest(arguments: Arguments) -> Result<Exit, Failure> {
     let counted = ingest.report().clone();
     let done = match read {
         // Ctrl-C is how a stream ends: with several blocks, the data so far is kept.
-        Err(IngestError::Interrupted) if is_folder(&arguments.output) => ingest.finish(),
+        Err(IngestError::Interrupted) if is_folder_or_location(&arguments.output) => ingest.finish(),
         read => read.and_then(|()| ingest.finish()),
     };
     let done = done.map_err(failure).and_then(|(report, mut output)| {
@@ -177,12 +178,12 @@ fn read_input(
 
 /// Returns the shares of the memory limit.
 fn memory(arguments: &Arguments) -> Result<Memory, Failure> {
-    Memory::new(arguments.memory_limit, arguments.max_record_size, is_folder(&arguments.output))
+    Memory::new(arguments.memory_limit, arguments.max_record_size, is_folder_or_location(&arguments.output))
 }
 
 /// Returns the options of the run.
 fn options(arguments: &Arguments, memory: Memory) -> Result<IngestOptions, Failure> {
-    let is_folder = is_folder(&arguments.output);
+    let is_folder = is_folder_or_location(&arguments.output);
     let many = [
         ("--window", arguments.window.is_some()),
         ("--max-series-per-block", arguments.max_series_per_block.is_some()),
@@ -295,7 +296,7 @@ fn failure(error: IngestError) -> Failure {
             AssembleError::Output(error) if matches!(error.downcast_ref(), Some(PieceError::Memory { .. })) => {
                 Exit::Usage
             }
-            AssembleError::Output(_) => Exit::Io,
+            AssembleError::Output(error) => error.downcast_ref().map_or(Exit::Io, StoreError::exit),
             // The builder checks external labels and annotations. Its other errors are counts.
             AssembleError::Seal(SealError::Build(MetaOrder { .. } | MetaLen { .. } | EmptyExternalLabel { .. })) => {
                 Exit::Usage

@@ -1,15 +1,16 @@
-//! Published blocks: one file, or the files of a folder.
+//! Published blocks: one file, the files of a folder, or objects of a store.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use chronoxide_cli::{Exit, Failure, Interruption, OrExit, existing, is_folder, refuse_url};
+use chronoxide_cli::{Exit, Failure, Interruption, OrExit, Upload, existing, is_folder};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::publish::Destination;
 use chronoxide_ingest::{BlockSink, SealedBlock};
 use chronoxide_publish::Existing;
+use chronoxide_store::StoreError;
 use serde::Serialize;
 
 use crate::pieces::Pieces;
@@ -36,6 +37,8 @@ pub(crate) type WrittenBlocks = Arc<Mutex<Vec<Written>>>;
 /// Publishes blocks: in a folder as they are sealed, as a file in the end.
 pub(crate) struct Output {
     place: Place,
+    /// Destination of published blocks if the output is the URL of an object store.
+    upload: Option<Upload>,
     interruption: Interruption,
     pub(crate) written: WrittenBlocks,
     /// Statistics for the report, if there is one.
@@ -60,11 +63,12 @@ struct OneFile {
 }
 
 impl Output {
-    /// Checks the output path before the work, creates the folder, and removes temporary files of killed runs.
+    /// Checks the output path or URL before the work, creates the folder, and removes temporary files of killed runs.
     ///
     /// # Errors
     ///
-    /// The path is standard output or an existing file, its folder does not exist, or the folder cannot be created.
+    /// The path is standard output or an existing file, its folder does not exist, or the folder cannot be created. As
+    /// [`Upload::begin`] for a URL.
     pub(crate) fn new(
         path: &Path,
         force: bool,
@@ -72,7 +76,9 @@ impl Output {
         statistics: Option<Statistics>,
         interruption: Interruption,
     ) -> Result<Self, Failure> {
-        refuse_url(path)?;
+        let upload = Upload::begin(path, force)?;
+        let local = upload.as_ref().map(Upload::path);
+        let path = local.as_deref().unwrap_or(path);
         let place = if is_folder(path) {
             let existing = if force { Existing::Replace } else { Existing::Refuse };
             Place::Folder(Destination::folder(path, existing).or_exit(Exit::Io)?)
@@ -86,7 +92,7 @@ impl Output {
             let (path, pieces) = (path.to_owned(), Pieces::beside(path, memory_limit));
             Place::File(Box::new(OneFile { path, existing, destination, only: None, pieces }))
         };
-        Ok(Self { place, interruption, written: WrittenBlocks::default(), statistics })
+        Ok(Self { place, upload, interruption, written: WrittenBlocks::default(), statistics })
     }
 
     /// Publishes the file, if the output is one; several blocks are merged with these options.
@@ -107,12 +113,20 @@ impl Output {
                 if let Some(statistics) = &mut self.statistics {
                     statistics.add(&sealed).map_err(|error| Failure::new(Exit::Io, error))?;
                 }
-                note(&self.written, &path, &view).or_exit(Exit::Io)
+                note(&self.written, &self.send(path)?, &view).or_exit(Exit::Io)
             }
             None => {
                 let block = pieces.merge(&path, existing, options, &self.interruption)?;
-                note(&self.written, &path, &block.view()).or_exit(Exit::Io)
+                note(&self.written, &self.send(path)?, &block.view()).or_exit(Exit::Io)
             }
+        }
+    }
+
+    /// Uploads a published block if the output is the URL of an object store. Returns the path or the URL of the block.
+    fn send(&self, path: PathBuf) -> Result<PathBuf, StoreError> {
+        match &self.upload {
+            Some(upload) => Ok(upload.create(&path)?.0),
+            None => Ok(path),
         }
     }
 
@@ -161,7 +175,7 @@ impl BlockSink for Output {
                 if let Some(statistics) = &mut self.statistics {
                     statistics.add(&sealed)?;
                 }
-                Ok(note(&self.written, &path, &view)?)
+                Ok(note(&self.written, &self.send(path)?, &view)?)
             }
             Place::File(file) => {
                 if self.interruption.is_set() {

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use chronoxide_cli::escape::TerminalSafe;
-use chronoxide_cli::{Exit, Failure, existing, human, print, tell};
+use chronoxide_cli::{Exit, Failure, existing, human, is_url, print, tell};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_compactor::plan::{Plan, PlanOptions, Sizing, abort, make, revive};
 use chronoxide_compactor::strategy::StrategyOptions;
@@ -15,7 +15,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use super::arguments::PlanArguments;
 use super::source;
 use crate::failure::Error;
-use crate::remote::is_url;
 
 pub(super) fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     if arguments.abort {
