@@ -88,6 +88,7 @@ Examples:
   chronoxide-inspect tables week.cx --kind shared
   chronoxide-inspect plan week.cx --first 20
   chronoxide-inspect verify *.cx remaps/*.cxr
+  chronoxide-inspect verify s3://metrics/blocks/
   chronoxide-inspect follow remaps/01ARZ3NDEKTSV4RRFFQ69G5FAV.cxr 17 4711
   chronoxide-inspect follow --remaps remaps --blocks blocks 01ARZ3NDEKTSV4RRFFQ69G5FAV 17
 
@@ -279,8 +280,8 @@ pub(crate) struct FollowArguments {
 
 #[derive(Args)]
 pub(crate) struct Many {
-    /// The blocks and remaps; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    /// The blocks and remaps, or folders of them, or locations of blocks (s3://BUCKET/PREFIX/); `-` is standard input
+    #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
     /// Print one JSON object per file
     #[arg(long)]

@@ -6,15 +6,16 @@ mod opened;
 mod remaps;
 mod remote;
 mod screen;
+mod verify;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, Either, Many, MetricsArguments, One, PlanArguments, Show, TablesArguments};
+use arguments::{Arguments, Command, Either, MetricsArguments, One, PlanArguments, Show, TablesArguments};
 use chronoxide_cli::escape::{Escaped, TerminalSafe};
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Exit, Failure, HasExit, Message, Quiet, print, run, tell};
+use chronoxide_cli::{Exit, Failure, HasExit, Quiet, print, run, tell};
 use chronoxide_format::view::BlockView;
 use chronoxide_inspect::dump::{dump, dump_entries};
 use chronoxide_inspect::metrics::write_metrics;
@@ -23,7 +24,7 @@ use chronoxide_inspect::summary::Summary;
 use chronoxide_inspect::tables::{Selection, table_entries};
 use chronoxide_inspect::{InspectError, section_name};
 use chronoxide_reader::{Checks, OpenError};
-use opened::{Opened, Verified, open_block};
+use opened::{Opened, open_block};
 
 /// Entries of each list that are shown without a subcommand.
 const DEFAULT_ENTRIES: u32 = 10;
@@ -51,7 +52,7 @@ fn inspect(arguments: Arguments) -> Result<Exit, Failure> {
         (Some(Command::Metrics(metrics)), _) => print_metrics(&metrics, quiet),
         (Some(Command::Tables(tables)), _) => print_tables(&tables),
         (Some(Command::Plan(plan)), _) => print_plan(&plan),
-        (Some(Command::Verify(many)), _) => verify(&many, quiet),
+        (Some(Command::Verify(many)), _) => verify::verify(&many, quiet),
         (None, Some(file)) if arguments.json => summary(&Either { file, json: true }),
         (None, Some(file)) => overview(&file, arguments.first.unwrap_or(DEFAULT_ENTRIES)),
         (None, None) => Err(Failure::new(Exit::Usage, "missing FILE: name a block or a remap (see --help)")),
@@ -116,7 +117,7 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
         })
     };
     if let Some(url) = remote::url(path) {
-        return show(&remote::look(url, Summary::from_view)?);
+        return show(&remote::summary(url, Summary::from_view)?);
     }
     match Opened::open(path, Checks::Eager)? {
         Opened::Block(block) => {
@@ -218,53 +219,6 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
         let mut screen = screen::plan::Screen::new(Style::stdout(), screen::most(terminal), out);
         plan_entries(view, &plan, first, &mut |entry| Ok(screen.write(&entry)?))
     })
-}
-
-/// Verifies all blocks and remaps. Returns the worst of their exit codes; see [`worse`].
-fn verify(many: &Many, quiet: Quiet) -> Result<Exit, Failure> {
-    let mut worst = Exit::Ok;
-    let style = Style::stdout();
-    for path in &many.files {
-        let found = Opened::open(path, Checks::Never).and_then(|opened| opened.verify(path));
-        let shown = path.display().to_string();
-        let safe = TerminalSafe(&shown);
-        print(|out| match (&found, many.json) {
-            (Ok(_), false) if quiet.is_set() => Ok(()),
-            (&Ok(Verified { series, unknown_ro_compat }), false) => {
-                let series = chronoxide_cli::human::count(series);
-                write!(out, "{safe}: {}, {series} series", style.good("sound"))?;
-                match unknown_ro_compat {
-                    0 => writeln!(out),
-                    bits => writeln!(out, "; unknown ro_compat bits {bits:#x}: only rules of class R were checked"),
-                }
-            }
-            (&Ok(Verified { series, unknown_ro_compat }), true) => {
-                let classes = if unknown_ro_compat == 0 { "RC" } else { "R" };
-                let json = serde_json::json!({ "block": shown, "sound": true, "classes": classes, "series": series });
-                writeln!(out, "{json}")
-            }
-            (Err(error), true) => {
-                let (rule, class) = match error {
-                    OpenError::Block { source, .. } => (Some(source.rule().id()), Some(source.rule().class().letter())),
-                    OpenError::Remap { source, .. } => (Some(source.rule().id()), None),
-                    _ => (None, None),
-                };
-                let error = Message(error).to_string();
-                let json =
-                    serde_json::json!({ "block": shown, "sound": false, "rule": rule, "class": class, "error": error });
-                writeln!(out, "{json}")
-            }
-            (Err(_), false) => Ok(()),
-        })?;
-        if let Err(error) = found {
-            if !many.json {
-                let prefix = Style::stderr().bad("error:");
-                tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {}", Message(&error)));
-            }
-            worst = worse(worst, error.exit());
-        }
-    }
-    Ok(worst)
 }
 
 /// Returns the worse of two exit codes: damage, then an unsupported version, then a file that cannot be read.

@@ -63,9 +63,9 @@ pub(crate) fn fetch_all(url: &str) -> Result<Fetched, OpenError> {
     fetch().map_err(located(Path::new(url)))
 }
 
-/// Reads the beginning and the end of a block, and the chunks that `look` needs.
-pub(crate) fn look<T>(url: &str, look: impl Fn(&BlockView<'_>) -> BlockResult<T>) -> Result<T, OpenError> {
-    SparseBlock::open_url(url).and_then(|mut block| block.query(look)).map_err(located(Path::new(url)))
+/// Summarizes a block. Reads its beginning and its end, and the chunks that `summarize` needs.
+pub(crate) fn summary<T>(url: &str, summarize: impl Fn(&BlockView<'_>) -> BlockResult<T>) -> Result<T, OpenError> {
+    SparseBlock::open_url_for_summary(url).and_then(|mut block| block.query(summarize)).map_err(located(Path::new(url)))
 }
 
 /// Error of a query that a read may mend.

@@ -8,7 +8,7 @@ use chronoxide_reader::lineage::{IncompleteJob, Reason, Standing, judge};
 
 use crate::facts::Facts;
 use crate::manifest::Manifest;
-use crate::sparse::{SparseBlock, opening_ranges};
+use crate::sparse::{Opening, SparseBlock};
 use crate::storage::{Object, RangedRead};
 use crate::{Location, StoreError};
 
@@ -198,7 +198,8 @@ fn read_facts(
             None => {}
         }
     }
-    let request = |object: &&Object| RangedRead { key: object.key.clone(), ranges: opening_ranges(object.byte_len) };
+    let request =
+        |object: &&Object| RangedRead { key: object.key.clone(), ranges: Opening::SHORT.ranges(object.byte_len) };
     let requests: Vec<RangedRead> = unknown.iter().map(request).collect();
     let (mut done, mut is_missing, mut failed) = (0, false, None);
     location.read_ranges(requests, &mut |place, read| {
@@ -218,7 +219,7 @@ fn read_facts(
 }
 
 fn facts_of(location: &Location, object: &Object, read: Vec<bytes::Bytes>) -> Result<Facts, StoreError> {
-    let from_reads = |read| SparseBlock::from_reads(location, object, read)?.facts();
+    let from_reads = |read| SparseBlock::from_reads(location, object, Opening::SHORT, read)?.facts();
     match from_reads(read) {
         // Perhaps it was damaged on the way, in its header.
         Err(StoreError::Block { .. }) => SparseBlock::open(location, object)?.facts(),

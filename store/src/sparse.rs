@@ -15,10 +15,37 @@ use zerocopy::FromBytes;
 use crate::storage::{Object, RangedRead};
 use crate::{Facts, Location, StoreError};
 
-/// Bytes of the first read: header, directory, meta section and catalogue of most blocks.
-const HEAD_LEN: u64 = 64 << 10;
-/// Bytes of the second read before the checks: the end of the last section.
-const TAIL_LEN: u64 = 16 << 10;
+/// Lengths of the two reads that open a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    /// Bytes from the beginning.
+    head_len: u64,
+    /// Bytes of the end of the last section, before the checks.
+    tail_len: u64,
+}
+
+impl Opening {
+    /// Has the header, the directory, the meta section and the catalogue of most blocks.
+    pub(crate) const SHORT: Self = Self { head_len: 64 << 10, tail_len: 16 << 10 };
+    /// Has the names of the labels too, of most blocks of up to a million series.
+    const LONG: Self = Self { head_len: 512 << 10, tail_len: 1 << 20 };
+
+    /// Returns the ranges of a block of this length. An object that is too long is looked at once.
+    pub(crate) fn ranges(self, byte_len: u64) -> Vec<Range<u64>> {
+        if byte_len > MAX_LEN {
+            return std::iter::once(0..self.head_len).collect();
+        }
+        let checks_len = 4 * (byte_len / CHUNK_LEN + 1);
+        // Ranges begin and end where chunks do, so that no chunk is read in part.
+        let tail = byte_len.saturating_sub(checks_len + self.tail_len) / CHUNK_LEN * CHUNK_LEN;
+        if tail <= self.head_len {
+            std::iter::once(0..byte_len).collect()
+        } else {
+            vec![0..self.head_len, tail..byte_len]
+        }
+    }
+}
+
 /// Length from which an object is not opened: its checks alone have 512 MiB. A block of a billion series has 2 GiB.
 const MAX_LEN: u64 = 1 << 40;
 /// Bytes that are read when a chunk is missing. The number doubles as long as a query reads on where it ended.
@@ -62,15 +89,16 @@ pub struct SparseBlock {
     last: Range<u64>,
 }
 
-/// Returns the two ranges that open a block of this length. An object that is too long is looked at once.
-pub(crate) fn opening_ranges(byte_len: u64) -> Vec<Range<u64>> {
-    if byte_len > MAX_LEN {
-        return std::iter::once(0..HEAD_LEN).collect();
+/// Error of [`SparseBlock::query`].
+enum Unanswered {
+    Store(StoreError),
+    Query(Error),
+}
+
+impl From<StoreError> for Unanswered {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
-    let checks_len = 4 * (byte_len / CHUNK_LEN + 1);
-    // Ranges begin and end where chunks do, so that no chunk is read in part.
-    let tail = byte_len.saturating_sub(checks_len + TAIL_LEN) / CHUNK_LEN * CHUNK_LEN;
-    if tail <= HEAD_LEN { std::iter::once(0..byte_len).collect() } else { vec![0..HEAD_LEN, tail..byte_len] }
 }
 
 impl SparseBlock {
@@ -80,7 +108,12 @@ impl SparseBlock {
     /// # Errors
     /// Errors of reading, and [`StoreError::Block`] if it is not a valid block.
     pub fn open(location: &Location, object: &Object) -> Result<Self, StoreError> {
-        Self::from_reads(location, object, read_ranges(location, object, opening_ranges(object.byte_len))?)
+        Self::open_with(location, object, Opening::SHORT)
+    }
+
+    fn open_with(location: &Location, object: &Object, opening: Opening) -> Result<Self, StoreError> {
+        let read = read_ranges(location, object, opening.ranges(object.byte_len))?;
+        Self::from_reads(location, object, opening, read)
     }
 
     /// Opens the block of a URL or path, as [`SparseBlock::open`].
@@ -88,13 +121,31 @@ impl SparseBlock {
     /// # Errors
     /// As [`Location::open_object`] and [`SparseBlock::open`], and [`StoreError::Missing`] if it does not exist.
     pub fn open_url(url: &str) -> Result<Self, StoreError> {
-        let (location, key) = Location::open_object(url)?;
-        let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
-        Self::open(&location, &object)
+        Self::open_url_with(url, Opening::SHORT)
     }
 
-    /// Opens a block whose [`opening_ranges`] were read.
-    pub(crate) fn from_reads(location: &Location, object: &Object, read: Vec<Bytes>) -> Result<Self, StoreError> {
+    /// Opens the block of a URL or path as [`SparseBlock::open_url`], by two reads of up to 512 KiB and 1 MiB. They
+    /// have all that a summary needs of most blocks of up to a million series.
+    ///
+    /// # Errors
+    /// As [`SparseBlock::open_url`].
+    pub fn open_url_for_summary(url: &str) -> Result<Self, StoreError> {
+        Self::open_url_with(url, Opening::LONG)
+    }
+
+    fn open_url_with(url: &str, opening: Opening) -> Result<Self, StoreError> {
+        let (location, key) = Location::open_object(url)?;
+        let object = location.find(&key)?.ok_or_else(|| StoreError::Missing { object: location.name(&key) })?;
+        Self::open_with(&location, &object, opening)
+    }
+
+    /// Opens a block after the ranges of `opening` were read.
+    pub(crate) fn from_reads(
+        location: &Location,
+        object: &Object,
+        opening: Opening,
+        read: Vec<Bytes>,
+    ) -> Result<Self, StoreError> {
         // Objects of any length may have the name of a block: look before memory is set aside.
         if read.first().is_some_and(|head| head.len() >= MAGIC.len() && !head.starts_with(&MAGIC)) {
             let source = Error::NotABlock;
@@ -136,7 +187,7 @@ impl SparseBlock {
             read_bytes: 0,
             last: 0..0,
         };
-        for (range, bytes) in opening_ranges(object.byte_len).into_iter().zip(read) {
+        for (range, bytes) in opening.ranges(object.byte_len).into_iter().zip(read) {
             block.store(range, &bytes);
         }
         block.open_frame()?;
@@ -166,20 +217,31 @@ impl SparseBlock {
     /// # Errors
     /// Errors of reading damaged chunks again, and [`StoreError::Block`] if it is not a valid block.
     pub fn facts(&mut self) -> Result<Facts, StoreError> {
-        self.query_read(Facts::from_view)
+        self.query_view(Facts::from_view)
     }
 
     /// Runs a query, and reads the chunks that it needs. The query is run again after each read, from its beginning.
     ///
     /// # Errors
     /// Errors of reading, and [`StoreError::Block`] with the error of the query.
-    pub fn query<T>(&mut self, query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
-        self.read_zeros()?;
-        self.query_read(query)
+    pub fn query<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
+        // A block, not a view: the arena of an archive is decoded.
+        let result = self.query_block(
+            |block| query(&block.view()).map_err(Unanswered::Query),
+            |error| match error {
+                Unanswered::Query(error) => Some(*error),
+                Unanswered::Store(_) => None,
+            },
+        );
+        result.map_err(|error| match error {
+            Unanswered::Query(source) => self.damaged(source),
+            Unanswered::Store(error) => error,
+        })
     }
 
-    /// Runs a query as [`SparseBlock::query`], but takes missing chunks of zeros as read.
-    fn query_read<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
+    /// Runs a query on a view as [`SparseBlock::query`], but takes missing chunks of zeros as read. The arena of an
+    /// archive is not decoded.
+    fn query_view<T>(&mut self, mut query: impl FnMut(&BlockView<'_>) -> Result<T, Error>) -> Result<T, StoreError> {
         loop {
             let frame = Frame::parse(&self.bytes).map_err(|source| self.damaged(source))?;
             let proofs = ChunkProofs::new(self.bytes.len());
