@@ -1,9 +1,11 @@
 #!/bin/sh
 # The main job on the captures beside this file: ingest, compact, inspect. Writes to a temporary folder only.
+#
+# CHRONOXIDE_BIN is the folder of the commands. Without it, they are built.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --quiet
-bin=${CARGO_TARGET_DIR:-target}/debug
+[ -n "${CHRONOXIDE_BIN:-}" ] || cargo build --quiet
+bin=${CHRONOXIDE_BIN:-${CARGO_TARGET_DIR:-target}/debug}
 blocks=$(mktemp -d)
 trap 'rm -rf "$blocks"' EXIT
 
