@@ -1,9 +1,18 @@
-//! [`show_downloads`]: progress of downloads on a terminal.
+//! Downloads into the cache, with progress on a terminal.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
-use chronoxide_store::Cache;
+use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, StoreError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+
+/// Returns the file of the block of a URL, downloaded into the cache of the environment.
+///
+/// # Errors
+/// As [`Cache::from_environment`] and [`Cache::fetch_url`].
+pub fn fetch_url(url: &str) -> Result<PathBuf, StoreError> {
+    show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)?).fetch_url(url)
+}
 
 /// Shows the downloads of a cache on standard error if it is a terminal, until the cache is dropped.
 #[must_use]

@@ -9,7 +9,7 @@
 //! | `exit` | [`Exit`], the exit codes, and [`HasExit`], errors with an exit code |
 //! | `failure` | [`Failure`], an error with its exit code |
 //! | `layout` | [`Layout`], the argument `--layout` |
-//! | `target` | [`existing`], [`is_folder`] and others, checks of output paths and URLs |
+//! | `target` | [`url`] of a path; [`existing`], [`is_folder`] and others, checks of output paths |
 //! | `upload` | [`Upload`], outputs that go to an object store |
 //! | `command` | [`run`], arguments to exit code |
 //! | `pages` | completions and man pages |
@@ -19,7 +19,7 @@
 //! | `output` | [`print()`] for standard output, with errors; [`tell`] for standard error |
 //! | [`escape`] | untrusted text on a terminal |
 //! | [`human`] | counts, sizes and ratios as text |
-//! | `download` | [`show_downloads`] |
+//! | `download` | [`fetch_url`], and progress of downloads ([`show_downloads`]) |
 //! | [`memory`] | memory that the process may use, and the default of `--memory-limit` |
 //! | `thread` | [`can_start_thread`], for optional threads |
 //! | [`style`] | colours |
@@ -69,7 +69,7 @@ mod thread;
 mod upload;
 
 pub use command::run;
-pub use download::show_downloads;
+pub use download::{fetch_url, show_downloads};
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};
 pub use interruption::Interruption;
@@ -77,6 +77,6 @@ pub use layout::Layout;
 pub use message::Message;
 pub use output::{print, tell};
 pub use quiet::Quiet;
-pub use target::{existing, is_folder, is_folder_or_location, is_location, is_url};
+pub use target::{existing, is_folder, is_folder_or_location, location_url, url};
 pub use thread::can_start_thread;
 pub use upload::Upload;

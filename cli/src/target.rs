@@ -1,4 +1,4 @@
-//! Paths and URLs of outputs.
+//! Paths and URLs of inputs and outputs.
 
 use std::io;
 use std::path::Path;
@@ -9,16 +9,16 @@ use chronoxide_store::{BLOCK_SUFFIX, Location};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Returns true for a URL.
+/// Returns the URL of a path that is one.
 #[must_use]
-pub fn is_url(path: &Path) -> bool {
-    path.to_str().is_some_and(Location::is_url)
+pub fn url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| Location::is_url(text))
 }
 
-/// Returns true for the URL of a location: not of a single block.
+/// Returns the URL of a path that is the URL of a location: not of a single block.
 #[must_use]
-pub fn is_location(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| Location::is_url(text) && !text.ends_with(BLOCK_SUFFIX))
+pub fn location_url(path: &Path) -> Option<&str> {
+    url(path).filter(|url| !url.ends_with(BLOCK_SUFFIX))
 }
 
 /// Returns true if the path of an output is a folder: it ends with a separator, or a folder has this name.
@@ -31,12 +31,12 @@ pub fn is_folder(path: &Path) -> bool {
 /// Returns true if an output is a folder, or a location of an object store.
 #[must_use]
 pub fn is_folder_or_location(output: &Path) -> bool {
-    if is_url(output) { is_location(output) } else { is_folder(output) }
+    if url(output).is_some() { location_url(output).is_some() } else { is_folder(output) }
 }
 
 /// Refuses the URL of an object store as an output that must be on this machine: it would become a folder `s3:`.
 fn refuse_url(output: &Path) -> Result<(), Failure> {
-    if is_url(output) {
+    if url(output).is_some() {
         let reason = "only blocks are written to object stores; write to a file of this machine, and copy it";
         return Err(Failure::new(Exit::Usage, format!("{}: {reason}", output.display())));
     }

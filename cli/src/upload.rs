@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_store::{BLOCK_SUFFIX, Cache, Created, DEFAULT_CACHE_LEN, Location, StoreError};
+use chronoxide_store::{Cache, Created, DEFAULT_CACHE_LEN, Location, StoreError};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::target::{location_url, url};
 
 /// An output that goes to an object store. Its blocks are written to a folder of this machine first.
 #[derive(Debug)]
@@ -22,18 +23,18 @@ impl Upload {
     /// # Errors
     /// `force` is true, the object exists, the store cannot be asked, or there is no folder for the blocks.
     pub fn begin(output: &Path, force: bool) -> Result<Option<Self>, Failure> {
-        let Some(url) = output.to_str().filter(|text| Location::is_url(text)) else { return Ok(None) };
+        let Some(url) = url(output) else { return Ok(None) };
         if force {
             return Err(Failure::new(Exit::Usage, "--force needs a file as output: objects are never replaced"));
         }
-        let (location, key) = if url.ends_with(BLOCK_SUFFIX) {
+        let (location, key) = if location_url(output).is_some() {
+            (Location::open(url)?, None)
+        } else {
             let (location, key) = Location::open_object(url)?;
             if location.find(&key)?.is_some() {
                 return Err(Failure::new(Exit::Usage, format!("{url}: already exists")));
             }
             (location, Some(key))
-        } else {
-            (Location::open(url)?, None)
         };
         let folder = Cache::from_environment(DEFAULT_CACHE_LEN)?.upload_folder()?;
         Ok(Some(Self { location, key, folder }))

@@ -116,7 +116,7 @@ fn summary(either: &Either) -> Result<Exit, Failure> {
             false => Ok(screen::summary::write(summary, Style::stdout(), out)?),
         })
     };
-    if let Some(url) = remote::url(path) {
+    if let Some(url) = chronoxide_cli::url(path) {
         return show(&remote::summary(url, Summary::from_view)?);
     }
     match Opened::open(path, Checks::Eager)? {

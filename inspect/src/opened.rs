@@ -22,7 +22,7 @@ impl Opened {
     /// Opens a file, or standard input if the path is `-`. A file that begins like neither a block nor a remap is
     /// opened as a block, so that the error names the missing magic.
     pub(crate) fn open(path: &Path, checks: Checks) -> Result<Self, OpenError> {
-        if let Some(url) = remote::url(path) {
+        if let Some(url) = chronoxide_cli::url(path) {
             return map_block(&remote::fetch(url)?, checks).map(Self::Block);
         }
         let is_remap = match stream(path)? {
@@ -67,7 +67,7 @@ pub(crate) struct Verified {
 
 /// Opens a block: a file is mapped, so that it may be larger than memory.
 pub(crate) fn open_block(path: &Path, checks: Checks) -> Result<Block, OpenError> {
-    if let Some(url) = remote::url(path) {
+    if let Some(url) = chronoxide_cli::url(path) {
         return map_block(&remote::fetch(url)?, checks);
     }
     match stream(path)? {

@@ -3,27 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::show_downloads;
+use chronoxide_cli::{fetch_url, show_downloads};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::{Error, Result as BlockResult};
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::Queried;
 use chronoxide_reader::{Block, Checks, OpenError};
 use chronoxide_select::Selector;
-use chronoxide_store::{BLOCK_SUFFIX, Cache, DEFAULT_CACHE_LEN, Location, SparseBlock, StoreError};
+use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Location, SparseBlock, StoreError};
 
 /// Blocks that are shorter are fetched whole: requests cost more than their bytes.
 const MIN_SPARSE_LEN: u64 = 1 << 20;
-
-/// Returns the URL of a path that is one.
-pub(crate) fn url(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| Location::is_url(text))
-}
-
-/// Returns the URL of a path that is the URL of a location: not of a single block.
-pub(crate) fn location_url(path: &Path) -> Option<&str> {
-    url(path).filter(|url| !url.ends_with(BLOCK_SUFFIX))
-}
 
 /// Names the path in an error of a store.
 fn located(path: &Path) -> impl Fn(StoreError) -> OpenError + '_ {
@@ -38,8 +28,7 @@ fn located(path: &Path) -> impl Fn(StoreError) -> OpenError + '_ {
 
 /// Returns the file of a block: fetched into the cache.
 pub(crate) fn fetch(url: &str) -> Result<PathBuf, OpenError> {
-    let fetched = Cache::from_environment(DEFAULT_CACHE_LEN).and_then(|cache| show_downloads(cache).fetch_url(url));
-    fetched.map_err(located(Path::new(url)))
+    fetch_url(url).map_err(located(Path::new(url)))
 }
 
 /// Live blocks of a location, each as its URL and its file, and objects that are not valid blocks. The last value is

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::style::Style;
-use chronoxide_cli::{Exit, Failure, HasExit, Message, Quiet, human, print, tell};
+use chronoxide_cli::{Exit, Failure, HasExit, Message, Quiet, human, location_url, print, tell};
 use chronoxide_publish::names_in;
 use chronoxide_reader::{Checks, OpenError, REMAP_EXTENSION};
 use chronoxide_store::{BLOCK_SUFFIX, Location};
 
 use crate::arguments::Many;
 use crate::opened::{Opened, Verified};
-use crate::remote::location_url;
 use crate::worse;
 
 /// Verifies all blocks and remaps of files, folders and locations. Returns the worst of their exit codes.

@@ -139,7 +139,6 @@ fn a_long_block_is_not_fetched_for_a_summary_or_a_few_series() {
     assert!(block.len() > (512 << 10) + (1 << 20) + (64 << 10), "{}", block.len());
     let scene = Scene::new(&[("long.cx", block.clone())]);
     scene.compare("summary blocks/long.cx", 0);
-    scene.proxy.forget();
     let url = format!("s3://{BUCKET}/blocks/long.cx");
     assert_exit(&scene.run(&["summary", &url]), 0, "");
     let gets = |requests: Vec<chronoxide_object_server::Request>| -> Vec<u64> {
@@ -150,7 +149,6 @@ fn a_long_block_is_not_fetched_for_a_summary_or_a_few_series() {
     assert!(fs::read_dir(scene.cache.path()).map_or(true, |mut names| names.next().is_none()), "nothing is cached");
 
     scene.compare("series blocks/long.cx --match {job=\"job-17\"} -q", 0);
-    scene.proxy.forget();
     scene.compare("series blocks/long.cx --match down -q", 0);
     assert_exit(&scene.run(&["series", &url, "--match", "down", "-q"]), 0, "");
     let read: u64 = gets(scene.proxy.take_requests()).iter().sum();

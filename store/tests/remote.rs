@@ -33,6 +33,14 @@ fn large() -> Vec<u8> {
     (0..LARGE).map(|place| (place * 7 + place / 251) as u8).collect()
 }
 
+/// Returns a file of [`large`], and the folder that holds it.
+fn large_file() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, large()).unwrap();
+    (folder, file)
+}
+
 fn keys(objects: &[Object]) -> Vec<&str> {
     objects.iter().map(|object| object.key.as_str()).collect()
 }
@@ -84,9 +92,7 @@ fn large_files_are_uploaded_in_parts_and_read_again() {
     for server in servers() {
         let proxy = Proxy::start(server.endpoint()).unwrap();
         let location = open(proxy.endpoint(), "");
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
-        std::fs::write(&file, large()).unwrap();
+        let (_folder, file) = large_file();
         assert_eq!(location.create("large", &file).unwrap(), Created::New);
         let requests = proxy.take_requests();
         let parts = requests.iter().filter(|request| request.target.contains("partNumber=")).count();
@@ -108,9 +114,7 @@ fn an_upload_in_parts_replaces_nothing() {
     let server = Server::s3s().unwrap();
     let proxy = Proxy::start(server.endpoint()).unwrap();
     let location = open(proxy.endpoint(), "race");
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("file");
-    std::fs::write(&file, large()).unwrap();
+    let (_folder, file) = large_file();
     let other: Vec<u8> = large().iter().map(|byte| byte ^ 1).collect();
     for (key, theirs, is_equal) in [("same", large(), true), ("other", other, false)] {
         let direct = open(server.endpoint(), "race");
@@ -157,9 +161,7 @@ fn faults_are_survived() {
         Fault::TruncateBody(3),
         Fault::Delay(Duration::from_millis(5)),
     ];
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("file");
-    std::fs::write(&file, large()).unwrap();
+    let (_folder, file) = large_file();
     for (number, fault) in faults.into_iter().enumerate() {
         for server in servers() {
             let proxy = Proxy::start(server.endpoint()).unwrap();

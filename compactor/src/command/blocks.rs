@@ -2,19 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::show_downloads;
+use chronoxide_cli::{fetch_url, url};
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, FolderError, OpenError};
-use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Location};
 
 use crate::failure::Error;
 
 /// Returns the file of an input: its path, or that of a copy in the cache if it is a URL.
 pub(crate) fn fetch(input: &Path) -> Result<PathBuf, Error> {
-    let Some(url) = input.to_str().filter(|text| Location::is_url(text)) else { return Ok(input.to_owned()) };
-    Ok(show_downloads(Cache::from_environment(DEFAULT_CACHE_LEN)?).fetch_url(url)?)
+    Ok(url(input).map_or_else(|| Ok(input.to_owned()), fetch_url)?)
 }
 
 /// Maps a block without checks: merging verifies it. The arena of an archive is not decoded; see [`unpack`].

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chronoxide_cli::escape::TerminalSafe;
-use chronoxide_cli::{Exit, Failure, Upload, existing, is_folder_or_location, is_url, tell};
+use chronoxide_cli::{Exit, Failure, Upload, existing, is_folder_or_location, tell, url};
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
@@ -34,7 +34,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
     let Some(output) = &arguments.output else {
         return Err(usage("missing --output: the block to write, or a folder for several"));
     };
-    if arguments.delete_inputs && arguments.inputs.iter().chain([output]).any(|path| is_url(path)) {
+    if arguments.delete_inputs && arguments.inputs.iter().chain([output]).any(|path| url(path).is_some()) {
         return Err(usage(
             "--delete-inputs needs files of this machine; compact a whole location instead (s3://BUCKET/PREFIX/)",
         ));

@@ -27,7 +27,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use chronoxide_cli::{Exit, Failure, Interruption, is_location, print, run, tell};
+use chronoxide_cli::{Exit, Failure, Interruption, location_url, print, run, tell};
 use chronoxide_publish::{Disk, make_folder};
 use failure::Error;
 use progress::Bar;
@@ -62,7 +62,7 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
         make_folder(&Disk, folder).map_err(|error| Failure::new(Exit::Io, error))?;
     }
     let done = pool.install(|| match &arguments.inputs[..] {
-        [url] if is_location(url) => plans::compact(&arguments, &url.display().to_string(), &interruption),
+        [url] if location_url(url).is_some() => plans::compact(&arguments, &url.display().to_string(), &interruption),
         [folder] if folder.is_dir() => folder::compact(&arguments, folder, &bar),
         _ => files::compact(&arguments, &bar),
     });

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::{Exit, Failure, is_url, tell};
+use chronoxide_cli::{Exit, Failure, tell, url};
 use chronoxide_ingest::prometheus::tsdb::is_block;
 use chronoxide_ingest::prometheus::wal::{CHUNKS_FOLDER, OUT_OF_ORDER_FOLDER, WAL_FOLDER, is_wal};
 use chronoxide_publish::names_in;
@@ -34,7 +34,7 @@ const DATA_FOLDER_NAMES: [&str; 3] = ["lock", "queries.active", WAL_FOLDER];
 pub(crate) fn expand(arguments: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for argument in arguments {
-        if is_url(argument) {
+        if url(argument).is_some() {
             let reason = "captures are files of this machine; download it, or pipe it to `chronoxide-ingest -`";
             return Err(Failure::new(Exit::Usage, format!("{}: {reason}", argument.display())));
         }

@@ -52,7 +52,7 @@ impl Inputs {
         };
         for path in paths {
             path_count += 1;
-            let location = remote::location_url(path);
+            let location = chronoxide_cli::location_url(path);
             let is_folder = location.is_some() || (path != Path::new("-") && path.is_dir());
             inputs.is_one_file = path_count == 1 && !is_folder;
             if let Some(url) = location {

@@ -13,13 +13,15 @@ use crate::remote;
 pub(crate) fn series(arguments: &SeriesArguments, quiet: Quiet) -> Result<Exit, Failure> {
     let selectors = &arguments.matching.selectors;
     let inputs = match &arguments.sources.paths[..] {
-        [path] if remote::location_url(path).is_none() && !selectors.is_empty() => match remote::url(path) {
-            Some(url) => {
-                let read = |queried: &[Queried<'_>]| write(arguments, queried, true, false, &mut std::io::sink());
-                Inputs::from_block(path, remote::open_for(url, selectors, read)?)
+        [path] if chronoxide_cli::location_url(path).is_none() && !selectors.is_empty() => {
+            match chronoxide_cli::url(path) {
+                Some(url) => {
+                    let read = |queried: &[Queried<'_>]| write(arguments, queried, true, false, &mut std::io::sink());
+                    Inputs::from_block(path, remote::open_for(url, selectors, read)?)
+                }
+                None => arguments.sources.open(quiet)?,
             }
-            None => arguments.sources.open(quiet)?,
-        },
+        }
         _ => arguments.sources.open(quiet)?,
     };
     arguments.matching.tell_wide(quiet);

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use chronoxide_cli::escape::TerminalSafe;
-use chronoxide_cli::{Exit, Failure, existing, human, is_url, print, tell};
+use chronoxide_cli::{Exit, Failure, existing, human, print, tell, url};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_compactor::plan::{Plan, PlanOptions, Sizing, abort, make, revive};
 use chronoxide_compactor::strategy::StrategyOptions;
@@ -21,7 +21,7 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
         return give_up(arguments);
     }
     let output = arguments.output.as_deref();
-    let is_remote = output.is_some_and(is_url);
+    let is_remote = output.and_then(url).is_some();
     let existing = output.filter(|_| !is_remote).map(|output| existing(output, arguments.force)).transpose()?;
     let location = source::open(&arguments.location)?;
     let is_shown = std::io::stderr().is_terminal() && !arguments.quiet.is_set();
