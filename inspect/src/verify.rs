@@ -7,8 +7,8 @@ use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, Quiet, human, location_url, print, tell};
 use chronoxide_publish::names_in;
-use chronoxide_reader::{Checks, OpenError, REMAP_EXTENSION};
-use chronoxide_store::{BLOCK_SUFFIX, Location};
+use chronoxide_reader::{Checks, OpenError, REMAP_EXTENSION, is_block_name};
+use chronoxide_store::Location;
 
 use crate::arguments::Many;
 use crate::opened::{Opened, Verified};
@@ -67,17 +67,22 @@ fn expand(arguments: &[PathBuf], quiet: Quiet) -> Result<Vec<PathBuf>, Failure> 
     for argument in arguments {
         let mut found: Vec<PathBuf> = if let Some(url) = location_url(argument) {
             let location = Location::open(url)?;
-            let keys = location.list("", false)?.into_iter().map(|object| object.key);
+            let objects = location.list("", false)?;
+            // A mistyped prefix.
+            if location.is_remote() && objects.is_empty() {
+                return Err(Failure::new(Exit::Io, format!("{url}: no objects")));
+            }
+            let keys = objects.into_iter().map(|object| object.key);
             // Remaps are read from files only.
-            keys.filter(|key| key.ends_with(BLOCK_SUFFIX)).map(|key| location.name(&key).into()).collect()
+            keys.filter(|key| is_block_name(key)).map(|key| location.name(&key).into()).collect()
         } else if argument.is_dir() {
             let names = names_in(argument).map_err(|source| OpenError::Io { path: argument.clone(), source })?;
-            names.iter().map(|name| argument.join(name)).collect()
+            let names = names.iter().filter(|name| is_block_name(name) || is_remap_name(name));
+            names.map(|name| argument.join(name)).collect()
         } else {
             files.push(argument.clone());
             continue;
         };
-        found.retain(|path| is_block_or_remap(path));
         found.sort();
         if found.is_empty() && !quiet.is_set() {
             let shown = argument.display().to_string();
@@ -88,8 +93,7 @@ fn expand(arguments: &[PathBuf], quiet: Quiet) -> Result<Vec<PathBuf>, Failure> 
     Ok(files)
 }
 
-fn is_block_or_remap(path: &Path) -> bool {
-    let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    let extension = path.extension().and_then(OsStr::to_str);
-    !is_hidden && extension.is_some_and(|extension| ["cx", REMAP_EXTENSION].contains(&extension))
+fn is_remap_name(name: &OsStr) -> bool {
+    let is_hidden = name.as_encoded_bytes().starts_with(b".");
+    !is_hidden && Path::new(name).extension() == Some(OsStr::new(REMAP_EXTENSION))
 }

@@ -296,11 +296,17 @@ fn keep_all_that_differ(files: &[Entry], standings: &mut [Standing]) {
     }
 }
 
+/// Returns true for names of blocks in a folder or a location: they end in `.cx` and do not begin with a dot.
+#[must_use]
+pub fn is_block_name(name: impl AsRef<OsStr>) -> bool {
+    let name = name.as_ref();
+    !name.as_encoded_bytes().starts_with(b".") && Path::new(name).extension() == Some(OsStr::new("cx"))
+}
+
 fn list(folder: &Path) -> io::Result<BTreeSet<OsString>> {
     let mut names = BTreeSet::new();
     for name in names_in(folder)? {
-        let hidden = name.as_encoded_bytes().starts_with(b".");
-        if !hidden && Path::new(&name).extension() == Some(OsStr::new("cx")) {
+        if is_block_name(&name) {
             names.insert(name);
         }
     }

@@ -93,7 +93,7 @@ pub use chronoxide_format::view::{
 };
 pub use chronoxide_format::{Corruption, Error, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
 pub use error::{FileError, OpenError};
-pub use folder::{Entry, Folder, FolderError, Hidden};
+pub use folder::{Entry, Folder, FolderError, Hidden, is_block_name};
 pub use forecast::{Forecast, NotAForecast, PLAN_KEY};
 pub use owned::OwnedLabels;
 pub use remap::Remap;

@@ -20,6 +20,28 @@ pub enum StoreError {
         /// The object.
         object: String,
     },
+    /// The bucket or the folder of a location does not exist.
+    #[error("{location}: no such bucket or folder")]
+    NoLocation {
+        /// The location.
+        location: String,
+    },
+    /// The environment has no credentials, and the machine has no role.
+    #[error(
+        "{object}: no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the variables of Google or Azure, or use a machine with a role"
+    )]
+    NoCredentials {
+        /// The object or folder.
+        object: String,
+        /// Error of the request for those of a role.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The store does not know the condition that an upload replaces no object.
+    #[error("{object}: the store does not support If-None-Match: set AWS_CONDITIONAL_PUT=disabled")]
+    NoConditions {
+        /// The object.
+        object: String,
+    },
     /// A request failed as often as it was tried, or it cannot succeed.
     #[error("{object}: cannot {operation} ({})", attempts_text(*attempts))]
     Request {
@@ -61,6 +83,14 @@ pub enum StoreError {
         object: String,
         /// The difference.
         reason: String,
+    },
+    /// The object is too long for the address space of this machine.
+    #[error("{object}: {byte_len} bytes are too many to open on this machine")]
+    TooLong {
+        /// The object.
+        object: String,
+        /// Its length.
+        byte_len: u64,
     },
     /// The object is not a valid block.
     #[error("{object}")]

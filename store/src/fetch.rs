@@ -31,6 +31,8 @@ const MAX_DOWNLOADS: usize = 8;
 const SCRATCH: &str = "scratch";
 /// Prefix of folders with blocks that are to be uploaded.
 const UPLOADS_PREFIX: &str = "uploads-";
+/// Name of the file in such a folder that its process locks.
+const OWNER: &str = ".owner";
 /// Extension of locks of downloads.
 const LOCK: &str = "lock";
 /// Age after which the writers of files, folders and locks count as dead.
@@ -225,13 +227,18 @@ impl Cache {
         self.folder.join(format!("{id}-{}-{since}-{number}.{SCRATCH}", std::process::id()))
     }
 
-    /// Makes a temporary folder for blocks that are to be uploaded. A folder left behind is deleted after a day.
+    /// Makes a temporary folder for blocks that are to be uploaded. Deletes those that dead processes left behind more
+    /// than a day ago.
     ///
     /// # Errors
     /// The folder cannot be made.
-    pub fn upload_folder(&self) -> Result<tempfile::TempDir, StoreError> {
-        let made = tempfile::Builder::new().prefix(UPLOADS_PREFIX).tempdir_in(&self.folder);
-        made.map_err(|source| StoreError::io(self.folder.display().to_string(), "make a folder", source))
+    pub fn upload_folder(&self) -> Result<UploadFolder, StoreError> {
+        self.delete_left_behind();
+        let failed = |source| StoreError::io(self.folder.display().to_string(), "make a folder", source);
+        let folder = tempfile::Builder::new().prefix(UPLOADS_PREFIX).tempdir_in(&self.folder).map_err(failed)?;
+        let owner = File::create(folder.path().join(OWNER)).map_err(failed)?;
+        owner.lock().map_err(failed)?;
+        Ok(UploadFolder { folder, _owner: owner })
     }
 
     /// Moves a verified file of this machine into the cache, as the file of this block.
@@ -278,24 +285,34 @@ impl Cache {
         self.folder.join(format!("{}-{:08x}{BLOCK_SUFFIX}", block.id, block.header_checksum))
     }
 
+    /// Deletes files and folders that dead processes left behind more than a day ago. Errors are ignored: another
+    /// process may delete the same files.
+    fn delete_left_behind(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            if !metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRATCH_AGE)) {
+                continue;
+            }
+            let path = entry.path();
+            let is_scratch = path.extension().is_some_and(|extension| extension == SCRATCH || extension == LOCK);
+            let is_upload = || entry.file_name().to_string_lossy().starts_with(UPLOADS_PREFIX) && !has_owner(&path);
+            if metadata.is_dir() && is_upload() {
+                let _ = fs::remove_dir_all(path);
+            } else if metadata.is_file() && is_scratch {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
     /// Deletes blocks, but none of `kept`, until `byte_len` more bytes fit. Errors are ignored: another process may
     /// delete the same files.
     fn make_room(&self, byte_len: u64, kept: &BTreeSet<PathBuf>) {
+        self.delete_left_behind();
         let mut files = BTreeSet::new();
         let mut total = byte_len;
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
-            let has_extension = |names: &[&str]| {
-                entry.path().extension().is_some_and(|extension| names.iter().any(|name| extension == *name))
-            };
-            let is_left = || metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRATCH_AGE));
-            if metadata.is_dir() && entry.file_name().to_string_lossy().starts_with(UPLOADS_PREFIX) && is_left() {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-            if has_extension(&[SCRATCH, LOCK]) && is_left() {
-                let _ = fs::remove_file(entry.path());
-            }
-            if metadata.is_file() && has_extension(&["cx"]) {
+            if metadata.is_file() && entry.path().extension().is_some_and(|extension| extension == "cx") {
                 total += metadata.len();
                 files.insert((metadata.modified().ok(), entry.path(), metadata.len()));
             }
@@ -309,6 +326,27 @@ impl Cache {
             }
         }
     }
+}
+
+/// A temporary folder for blocks that are to be uploaded. Dropping it deletes it.
+#[derive(Debug)]
+pub struct UploadFolder {
+    folder: tempfile::TempDir,
+    /// Locked as long as the process lives.
+    _owner: File,
+}
+
+impl UploadFolder {
+    /// Returns the folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Returns true if the process that made an upload folder lives.
+fn has_owner(folder: &Path) -> bool {
+    File::open(folder.join(OWNER)).is_ok_and(|owner| owner.try_lock().is_err())
 }
 
 /// A block that is wanted: where it is, and how to recognize it.

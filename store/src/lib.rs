@@ -59,7 +59,7 @@ pub use block_set::open_set;
 pub use document::{read_document, to_document};
 pub use error::StoreError;
 pub use facts::{Counts, Facts, JobFacts, header_checksum};
-pub use fetch::{Cache, DEFAULT_CACHE_LEN, Wanted};
+pub use fetch::{Cache, DEFAULT_CACHE_LEN, UploadFolder, Wanted};
 pub use listing::{BLOCK_SUFFIX, HiddenBlock, Listed, Listing};
 pub use location::Location;
 pub use manifest::{MANIFEST_KEY, Manifest};

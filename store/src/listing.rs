@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{IncompleteJob, Reason, Standing, judge};
+use chronoxide_reader::{BlockId, is_block_name};
 
 use crate::facts::Facts;
 use crate::manifest::Manifest;
@@ -178,8 +178,7 @@ impl Listing {
 
 /// Returns the objects of a location that may be blocks, by key.
 pub(crate) fn blocks(location: &Location) -> Result<Vec<Object>, StoreError> {
-    let is_block = |object: &Object| object.key.ends_with(BLOCK_SUFFIX) && !object.key.starts_with('.');
-    Ok(location.list("", false)?.into_iter().filter(is_block).collect())
+    Ok(location.list("", false)?.into_iter().filter(|object| is_block_name(&object.key)).collect())
 }
 
 /// Reads the facts of blocks that are not known. Returns true if one of them is missing.

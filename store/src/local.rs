@@ -167,6 +167,9 @@ impl Storage for Local {
         let mut found = Vec::new();
         match self.walk(prefix, deep, &mut found) {
             Err(StoreError::Missing { .. }) if !prefix.is_empty() => {}
+            Err(StoreError::Missing { .. }) => {
+                return Err(StoreError::NoLocation { location: self.folder.display().to_string() });
+            }
             walked => walked?,
         }
         found.sort();

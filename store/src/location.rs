@@ -87,7 +87,7 @@ impl Location {
             None => (".", text),
         };
         if key.is_empty() {
-            let reason = "ends in a slash: name an object, not a folder".to_owned();
+            let reason = "names a location: name one object in it".to_owned();
             return Err(StoreError::Location { location: text.to_owned(), reason });
         }
         let location = Self::open(if folder.is_empty() { "/" } else { folder })?;

@@ -18,8 +18,9 @@ const VERSION: u32 = 1;
 
 /// Facts of the blocks of a location, so that they are listed without reading each of them.
 ///
-/// A manifest is never trusted over the blocks: an entry counts only if the listing has the object with the same
-/// length and version. It may be old, lack blocks, or be missing.
+/// An entry counts if the listing has the object with the same length and version; its block is not read then. A
+/// manifest may be old, lack blocks, or be missing. Code that deletes or replaces blocks reads the blocks themselves
+/// ([`Listing::read_blocks`]).
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
     entries: BTreeMap<String, Entry>,

@@ -78,7 +78,7 @@ pub struct SparseBlock {
     bytes: Vec<u8>,
     /// True for each chunk of 8 KiB of the file that was read.
     is_read: Vec<bool>,
-    /// True if no chunk that was not read passes for one of zeros.
+    /// True if every unread chunk fails its checksum as zeros.
     are_zeros_read: bool,
     /// Chunks that were read twice, because they were damaged.
     read_twice: BTreeSet<u64>,
@@ -165,16 +165,13 @@ impl SparseBlock {
             return Err(StoreError::Block { object: location.name(&object.key), source });
         }
         let chunks = usize::try_from(object.byte_len.div_ceil(CHUNK_LEN)).unwrap_or(usize::MAX);
-        let too_large = || StoreError::Changed {
-            object: location.name(&object.key),
-            reason: "too large for this machine".to_owned(),
-        };
+        let too_long = || StoreError::TooLong { object: location.name(&object.key), byte_len: object.byte_len };
         // An allocation that fails would end the process.
         if object.byte_len > MAX_LEN {
-            return Err(too_large());
+            return Err(too_long());
         }
-        let byte_len = usize::try_from(object.byte_len).map_err(|_| too_large())?;
-        Vec::<u8>::new().try_reserve_exact(byte_len).map_err(|_| too_large())?;
+        let byte_len = usize::try_from(object.byte_len).map_err(|_| too_long())?;
+        Vec::<u8>::new().try_reserve_exact(byte_len).map_err(|_| too_long())?;
         let mut block = Self {
             location: location.clone(),
             object: object.clone(),
@@ -363,14 +360,21 @@ impl SparseBlock {
         let (grid, owner) = (frame.grid(), Owner::Block(BlockView::with_frame(&self.bytes, &frame, None).block_id()));
         let zeros = [0; CHUNK_LEN as usize];
         let checks = usize::try_from(grid.end).unwrap_or(usize::MAX);
-        let mut alike = Vec::new();
+        let mut alike: Vec<Range<u64>> = Vec::new();
         for chunk in (0..grid.chunk_count()).filter(|&chunk| !self.is_read[chunk as usize]) {
             let stored = self.bytes.get(checks..).and_then(|checks| checks.get(chunk as usize * 4..)?.first_chunk());
             let range = grid.chunk(chunk);
             let computed = owner.chunk_checksum(chunk, &zeros[..(range.end - range.start) as usize]);
             if stored.is_some_and(|stored| u32::from_le_bytes(*stored) == computed) {
-                alike.push(range);
+                match alike.last_mut() {
+                    Some(last) if last.end == range.start => last.end = range.end,
+                    _ => alike.push(range),
+                }
             }
+        }
+        // Chunks of zeros may lie anywhere.
+        if alike.len() as u64 > MAX_READS {
+            self.ensure(0..self.object.byte_len)?;
         }
         alike.into_iter().try_for_each(|range| self.ensure(range))?;
         self.are_zeros_read = true;

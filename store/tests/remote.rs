@@ -398,6 +398,54 @@ fn an_endpoint_that_is_no_url_is_named() {
 }
 
 #[test]
+fn an_endpoint_without_encryption_must_be_allowed() {
+    let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let account = || setting("AZURE_STORAGE_ACCOUNT_NAME", "account");
+    for (url, name, given, reason) in [
+        ("s3://bucket/", "AWS_ENDPOINT_URL", vec![], Some("AWS_ALLOW_HTTP=true")),
+        ("s3://bucket/", "AWS_ENDPOINT_URL_S3", vec![setting("AWS_ALLOW_HTTP", "no")], Some("AWS_ALLOW_HTTP=true")),
+        ("s3://bucket/", "AWS_ENDPOINT", vec![setting("AWS_ALLOW_HTTP", "1")], None),
+        ("s3://bucket/", "AWS_METADATA_ENDPOINT", vec![], None),
+        ("az://bucket/", "AZURE_STORAGE_ENDPOINT", vec![account()], Some("AZURE_ALLOW_HTTP=true")),
+        ("az://bucket/", "AZURE_ENDPOINT", vec![account(), setting("AZURE_STORAGE_USE_EMULATOR", "True")], None),
+        ("az://bucket/", "AZURE_MSI_ENDPOINT", vec![account()], None),
+    ] {
+        let settings: Vec<_> = given.into_iter().chain([setting(name, "http://127.0.0.1:9000")]).collect();
+        let opened = Location::open_with(url, &settings);
+        match reason {
+            None => assert!(opened.is_ok(), "{settings:?}: {opened:?}"),
+            Some(reason) => {
+                let error = opened.unwrap_err().to_string();
+                assert!(error.contains(reason) && error.contains(name), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn upload_folders_of_the_dead_are_deleted_after_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path(), 1 << 30).unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 3600);
+    let age = |path: &std::path::Path| std::fs::File::open(path).unwrap().set_modified(old).unwrap();
+    let alive = cache.upload_folder().unwrap();
+    let [dead, young] = ["uploads-dead", "uploads-young"].map(|name| folder.path().join(name));
+    for path in [&dead, &young] {
+        std::fs::create_dir(path).unwrap();
+        std::fs::write(path.join("block.cx"), b"left behind").unwrap();
+        std::fs::write(path.join(".owner"), b"").unwrap();
+    }
+    age(&dead);
+    age(alive.path());
+    let another = cache.upload_folder().unwrap();
+    assert!(!dead.exists(), "nobody owns it");
+    assert!(young.exists() && alive.path().exists() && another.path().exists());
+    let path = alive.path().to_owned();
+    drop(alive);
+    assert!(!path.exists());
+}
+
+#[test]
 fn the_live_blocks_of_a_location_are_a_set() {
     let server = Server::s3s().unwrap();
     let location = open(server.endpoint(), "set");

@@ -19,6 +19,16 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Variables with the URL of a store. Others, such as `AZURE_MSI_ENDPOINT`, have URLs of credentials.
+const ENDPOINTS: [&str; 6] = [
+    "AWS_ENDPOINT",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AZURE_ENDPOINT",
+    "AZURE_STORAGE_ENDPOINT",
+    "GOOGLE_BASE_URL",
+];
+
 /// A client, and the prefix of the location.
 pub(super) struct Connected {
     pub(super) objects: Arc<dyn ObjectStore>,
@@ -32,11 +42,11 @@ macro_rules! client {
     ($builder:ty, $url:expr, $settings:expr, $variables:literal, $finish:expr) => {{
         let mut builder = <$builder>::new().with_client_options(client_options()).with_retry(no_retries());
         let given = $settings.iter().map(|(name, value)| (name.clone(), value.clone()));
-        for (name, value) in environment().chain(given).filter(|(name, _)| name.starts_with($variables)) {
+        let all = environment().chain(given).filter(|(name, _)| name.starts_with($variables));
+        let all: Vec<(String, String)> = all.collect();
+        for (name, value) in &all {
             if let Ok(setting) = name.to_ascii_lowercase().parse() {
-                if name.contains("ENDPOINT") && !matches!(Url::parse(&value), Ok(url) if url.has_host()) {
-                    return Err(refused($url, &format!("{name}={value} is not a URL such as http://127.0.0.1:9000")));
-                }
+                check_endpoint(name, value, &all).map_err(|reason| refused($url, &reason))?;
                 builder = builder.with_config(setting, value);
             }
         }
@@ -52,6 +62,10 @@ pub(super) fn connect(text: &str, settings: &[(String, String)]) -> Result<Conne
     if url.query().is_some() || url.fragment().is_some() {
         return Err(refused(text, &"a location has no query and no fragment: write `?` as %3F and `#` as %23"));
     }
+    // The parser of URLs would resolve them.
+    if text.split('/').any(|part| part == "." || part == "..") {
+        return Err(refused(text, &"a location has no parts `.` and `..`"));
+    }
     let (scheme, prefix) = ObjectStoreScheme::parse(&url).map_err(|error| refused(text, &error))?;
     let (objects, parts) = match scheme {
         ObjectStoreScheme::AmazonS3 => client!(AmazonS3Builder, text, settings, "AWS_", create_only),
@@ -64,6 +78,26 @@ pub(super) fn connect(text: &str, settings: &[(String, String)]) -> Result<Conne
         _ => return Err(refused(text, &"unknown scheme: use s3://, gs://, az:// or file://")),
     };
     Ok(Connected { objects, parts, prefix })
+}
+
+/// Refuses an endpoint whose requests would all fail. Returns the reason.
+fn check_endpoint(name: &str, value: &str, settings: &[(String, String)]) -> Result<(), String> {
+    if !ENDPOINTS.contains(&name) {
+        return Ok(());
+    }
+    let Some(url) = Url::parse(value).ok().filter(Url::has_host) else {
+        return Err(format!("{name}={value} is not a URL such as http://127.0.0.1:9000"));
+    };
+    let allows_http = |(name, value): &(String, String)| {
+        // object_store's words for true; an emulator has no encryption.
+        let is_true = ["1", "true", "on", "yes", "y"].contains(&value.to_ascii_lowercase().as_str());
+        (name.ends_with("_ALLOW_HTTP") || name.ends_with("_USE_EMULATOR")) && is_true
+    };
+    if url.scheme() == "http" && !settings.iter().any(allows_http) {
+        let provider = name.split('_').next().unwrap_or_default();
+        return Err(format!("{name}={value} is not encrypted: set {provider}_ALLOW_HTTP=true to allow it"));
+    }
+    Ok(())
 }
 
 /// Lets uploads in parts replace no object, unless the store refuses conditions

@@ -26,6 +26,7 @@ impl Remote {
             Ok(found) => found,
             // A prefix without objects does not exist.
             Err(StoreError::Missing { .. }) if !prefix.is_empty() => Vec::new(),
+            Err(StoreError::Missing { .. }) => return Err(StoreError::NoLocation { location: self.url().to_owned() }),
             Err(error) => return Err(error),
         };
         let mut objects: Vec<Object> = found.iter().map(|meta| self.object(meta)).collect();

@@ -8,6 +8,9 @@ use object_store::Error;
 
 use crate::StoreError;
 
+/// Status of an answer to a request that the server does not know.
+const NOT_IMPLEMENTED: &str = "501";
+
 /// How often and for how long a request is tried again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
@@ -50,6 +53,9 @@ impl Patience {
         let attempts = attempts.into_inner();
         result.map_err(|error| match error {
             Error::NotFound { .. } => StoreError::Missing { object: object.to_owned() },
+            error if asks_for_role(&error) => {
+                StoreError::NoCredentials { object: object.to_owned(), source: Box::new(error) }
+            }
             error => StoreError::Request { object: object.to_owned(), operation, attempts, source: Box::new(error) },
         })
     }
@@ -58,24 +64,39 @@ impl Patience {
 /// Returns true for errors of connections and servers: not for missing objects, failed conditions or refused requests.
 fn may_succeed_later(error: &Error) -> bool {
     match error {
-        Error::Generic { source, .. } => !is_refused(&**source),
+        Error::Generic { source, .. } => !is_refused(&**source) && !asks_for_role(error),
         Error::JoinError { .. } => true,
         _ => false,
     }
 }
 
-/// Returns true if the server answered that the request is wrong. object_store has no type for its answer.
+/// Returns the causes of an error as texts: object_store has no types for them.
+fn causes(error: &(dyn std::error::Error + 'static)) -> impl Iterator<Item = String> {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string)
+}
+
+/// Returns the text after the status that a server answered with, from the status on.
+fn answer(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    causes(error).find_map(|text| Some(text.split_once("non-2xx status code: ")?.1.to_owned()))
+}
+
+/// Returns true if the server answered that the request is wrong, or that it cannot do it.
 fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if let Some((_, status)) = text.split_once("non-2xx status code: ") {
-            let is_passing = ["408", "409", "429"].iter().any(|passing| status.starts_with(passing));
-            return status.starts_with('4') && !is_passing && !text.contains("RequestTimeout");
-        }
-        cause = error.source();
-    }
-    false
+    answer(error).is_some_and(|answer| {
+        let is_passing = ["408", "409", "429"].iter().any(|passing| answer.starts_with(passing));
+        let is_wrong = answer.starts_with('4') && !is_passing && !answer.contains("RequestTimeout");
+        is_wrong || answer.starts_with(NOT_IMPLEMENTED)
+    })
+}
+
+/// Returns true if the server answered that it does not know the request, or a condition of it.
+pub(super) fn is_not_implemented(error: &(dyn std::error::Error + 'static)) -> bool {
+    answer(error).is_some_and(|answer| answer.starts_with(NOT_IMPLEMENTED))
+}
+
+/// Returns true for a failed request to the addresses where the machines of clouds find the credentials of their roles.
+fn asks_for_role(error: &Error) -> bool {
+    causes(error).any(|text| text.contains("://169.254.169.254/") || text.contains("://metadata.google.internal/"))
 }
 
 /// Makes an error of a body that is shorter than announced. It is tried again.

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult};
 
+use super::retry::is_not_implemented;
 use super::{MAX_COPY_LEN, PART_LEN, PARTS_AT_ONCE, Remote};
 use crate::StoreError;
 use crate::storage::{Created, Storage};
@@ -94,10 +95,14 @@ impl Remote {
                 Ok(false) => return Err(StoreError::Occupied { object: self.name(key) }),
                 // Another process deleted it, or a conflict was reported for an object that was not created.
                 Err(StoreError::Missing { .. }) => {}
+                Err(StoreError::Request { object, attempts, source, .. }) => {
+                    return Err(StoreError::Request { object, operation: "read what was written", attempts, source });
+                }
                 Err(error) => return Err(error),
             }
         }
-        Err(StoreError::Missing { object: self.name(key) })
+        let source = io::Error::other("each attempt ended in a conflict, and there is no object");
+        Err(StoreError::Io { object: self.name(key), operation: "create", source })
     }
 
     async fn create_object(&self, key: &str, source: &Source) -> Result<Created, StoreError> {
@@ -179,7 +184,10 @@ impl Remote {
         }
         // The store may keep parts of an upload that is neither completed nor aborted.
         let _ = self.parts.abort_multipart(&path, &upload).await;
-        completed
+        match completed {
+            Err(error) if is_not_implemented(&error) => Err(StoreError::NoConditions { object: name }),
+            completed => completed,
+        }
     }
 
     /// Returns true if an object has the bytes of a source. A difference is looked at twice: it may have arisen on the
