@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
+use crate::escape::Escaped;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::message::Message;
@@ -52,6 +54,8 @@ fn parse<A: Parser>(
     stderr: &mut Stream<impl Write>,
 ) -> Result<A, Exit> {
     let command = pages::with_options(A::command());
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let first = arguments.get(1).cloned().unwrap_or_default();
     let matches = command.clone().try_get_matches_from(arguments);
     let parsed = matches.and_then(|matches| match pages::requested(&command, &matches) {
         Ok(None) => A::from_arg_matches(&matches).map(Ok),
@@ -64,8 +68,28 @@ fn parse<A: Parser>(
             stdout.say(page);
             Err(Exit::Ok)
         }
+        // clap sees the options of an unknown subcommand first.
+        Err(error) if error.kind() == ErrorKind::UnknownArgument => match mistyped_subcommand::<A>(first.as_ref()) {
+            Some(failure) => Err(report(&name::<A>(), Err(failure), stderr)),
+            None => Err(refuse::<A>(&error, stdout, stderr)),
+        },
         Err(error) => Err(refuse::<A>(&error, stdout, stderr)),
     }
+}
+
+/// Returns the error of a first argument that is neither a file nor a URL, but similar to a subcommand: as similar as
+/// clap requires for a suggestion.
+#[must_use]
+pub fn mistyped_subcommand<A: CommandFactory>(first: &Path) -> Option<Failure> {
+    let shown = first.display().to_string();
+    if shown.starts_with('-') || shown.contains(['.', '/', '\\']) || first.symlink_metadata().is_ok() {
+        return None;
+    }
+    let names = A::command().get_subcommands().map(|command| command.get_name().to_owned()).collect::<Vec<_>>();
+    let near = names.into_iter().map(|name| (strsim::jaro(&shown, &name), name));
+    let near = near.filter(|(nearness, _)| *nearness > 0.7).max_by(|left, right| left.0.total_cmp(&right.0));
+    let message = |name| format!("unrecognized subcommand {}; did you mean `{name}`?", Escaped(&shown));
+    near.map(|(_, name)| Failure::new(Exit::Usage, message(name)))
 }
 
 /// Prints a usage error, help or version.
@@ -172,6 +196,35 @@ mod tests {
             assert_eq!(stdout, "");
             assert!(stderr.starts_with("chronoxide-count: error: "), "{stderr}");
         }
+    }
+
+    #[test]
+    fn a_mistyped_subcommand_is_suggested() {
+        #[derive(Debug, Parser)]
+        #[command(name = "chronoxide-count")]
+        struct Arguments {
+            #[command(subcommand)]
+            command: Option<Command>,
+            file: Option<String>,
+        }
+        #[derive(Debug, clap::Subcommand)]
+        enum Command {
+            Status {
+                #[arg(long)]
+                limit: u64,
+            },
+        }
+        let parsed = |arguments: &[&str]| {
+            let (mut stdout, mut stderr) = (stream(), stream());
+            let result = parse::<Arguments>(arguments.iter().map(OsString::from), &mut stdout, &mut stderr);
+            (result.map(|_| ()), text(stderr))
+        };
+        let (result, stderr) = parsed(&["x", "statsu", "--limit", "7"]);
+        assert_eq!(result, Err(Exit::Usage));
+        assert_eq!(stderr, "chronoxide-count: error: unrecognized subcommand \"statsu\"; did you mean `status`?\n");
+        let (result, stderr) = parsed(&["x", "week.cx", "--limit", "7"]);
+        assert!(result.is_err() && stderr.contains("--limit"), "{stderr}");
+        assert!(parsed(&["x", "week.cx"]).0.is_ok());
     }
 
     #[test]

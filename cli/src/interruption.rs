@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::tell;
 
 /// Flag that SIGINT or SIGTERM sets.
 #[derive(Clone, Debug)]
@@ -39,15 +40,16 @@ impl Interruption {
         self.has_begun.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the process if it has not ended some time after a signal: for work that may wait for others, and can be
-    /// stopped at any moment.
-    pub fn end_within(&self, limit: Duration) {
+    /// Ends the process with a message if it has not ended some time after a signal: for work that may wait for others,
+    /// and can be stopped at any moment.
+    pub fn end_within(&self, limit: Duration, message: &'static str) {
         let this = self.clone();
         let watch = move || {
             while !this.is_set() {
                 std::thread::sleep(Duration::from_millis(100));
             }
             std::thread::sleep(limit);
+            tell(|out| writeln!(out, "{message}"));
             std::process::exit(Exit::Interrupted.code().into());
         };
         // Without a thread, the work ends by itself.

@@ -1,4 +1,4 @@
-//! Exit codes, messages, escaping and number formats that the commands share.
+//! Exit codes, messages, escaping, number formats, and URLs as inputs and outputs: everything that the commands share.
 //!
 //! A command (`chronoxide-ingest`, `chronoxide-compact`, `chronoxide-inspect`) is a clap parser and a function from its
 //! arguments to an [`Exit`] or a [`Failure`]. [`run`] does the rest: help, usage errors, and errors with their causes
@@ -11,12 +11,13 @@
 //! | `layout` | [`Layout`], the argument `--layout` |
 //! | `target` | [`url`] of a path; [`existing`], [`is_folder`] and others, checks of output paths |
 //! | `upload` | [`Upload`], outputs that go to an object store |
-//! | `command` | [`run`], arguments to exit code |
+//! | `command` | [`run`], arguments to exit code; [`mistyped_subcommand`] |
 //! | `pages` | completions and man pages |
 //! | `quiet` | [`Quiet`], the option `--quiet` |
 //! | `message` | [`Message`], an error and its causes as one line |
 //! | `interruption` | [`Interruption`], SIGINT and SIGTERM |
 //! | `output` | [`print()`] for standard output, with errors; [`tell`] for standard error |
+//! | [`argument`] | parsers of arguments: sizes, times, durations |
 //! | [`escape`] | untrusted text on a terminal |
 //! | [`human`] | counts, sizes and ratios as text |
 //! | `download` | [`fetch_url`], and progress of downloads ([`show_downloads`]) |
@@ -68,7 +69,7 @@ mod target;
 mod thread;
 mod upload;
 
-pub use command::run;
+pub use command::{mistyped_subcommand, run};
 pub use download::{fetch_url, show_downloads};
 pub use exit::{Exit, HasExit};
 pub use failure::{Failure, OrExit};

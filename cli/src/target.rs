@@ -9,13 +9,13 @@ use chronoxide_store::{BLOCK_SUFFIX, Location};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Returns the URL of a path that is one.
+/// Returns the path as a URL, or `None` if it is not one.
 #[must_use]
 pub fn url(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| Location::is_url(text))
 }
 
-/// Returns the URL of a path that is the URL of a location: not of a single block.
+/// Returns the path as the URL of a location, or `None` if it is not a URL, or names a block.
 #[must_use]
 pub fn location_url(path: &Path) -> Option<&str> {
     url(path).filter(|url| !url.ends_with(BLOCK_SUFFIX))
@@ -34,10 +34,10 @@ pub fn is_folder_or_location(output: &Path) -> bool {
     if url(output).is_some() { location_url(output).is_some() } else { is_folder(output) }
 }
 
-/// Refuses the URL of an object store as an output that must be on this machine: it would become a folder `s3:`.
+/// Refuses a URL as an output that must be on this machine: it would become a folder `s3:`.
 fn refuse_url(output: &Path) -> Result<(), Failure> {
     if url(output).is_some() {
-        let reason = "only blocks are written to object stores; write to a file of this machine, and copy it";
+        let reason = "only blocks can be written to a URL: name a path, and copy the file";
         return Err(Failure::new(Exit::Usage, format!("{}: {reason}", output.display())));
     }
     Ok(())

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_store::{Cache, Created, DEFAULT_CACHE_LEN, Location, StoreError};
+use chronoxide_reader::is_block_name;
+use chronoxide_store::{Cache, Created, DEFAULT_CACHE_LEN, Location, StoreError, UploadFolder};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -14,25 +15,34 @@ pub struct Upload {
     location: Location,
     /// Key of the only output; `None` for a location, whose outputs are named after their ids.
     key: Option<String>,
-    folder: tempfile::TempDir,
+    folder: UploadFolder,
 }
 
 impl Upload {
     /// Begins an upload if the output is a URL: of a block if it ends in `.cx`, else of a location.
     ///
     /// # Errors
-    /// `force` is true, the object exists, the store cannot be asked, or there is no folder for the blocks.
+    /// `force` is true, the object exists or its name begins with a dot, the store cannot be asked, or there is no folder for the blocks.
     pub fn begin(output: &Path, force: bool) -> Result<Option<Self>, Failure> {
         let Some(url) = url(output) else { return Ok(None) };
         if force {
-            return Err(Failure::new(Exit::Usage, "--force needs a file as output: objects are never replaced"));
+            return Err(Failure::new(
+                Exit::Usage,
+                "--force needs a path as output: what a URL names is never replaced",
+            ));
         }
         let (location, key) = if location_url(output).is_some() {
             (Location::open(url)?, None)
         } else {
             let (location, key) = Location::open_object(url)?;
+            if !is_block_name(&key) {
+                return Err(Failure::new(Exit::Usage, format!("{url}: no reader lists names that begin with a dot")));
+            }
             if location.find(&key)?.is_some() {
-                return Err(Failure::new(Exit::Usage, format!("{url}: already exists")));
+                return Err(Failure::new(
+                    Exit::Io,
+                    format!("{url}: already exists and is never replaced: choose another name"),
+                ));
             }
             (location, Some(key))
         };

@@ -104,7 +104,7 @@ fn a_url_of_a_block_gets_one_block() {
     assert_exit(&scene.run(&["-o", &url]), 0, &format!("{url}: 3 series in"));
     assert!(scene.objects("") == BTreeMap::from([("one.cx".to_owned(), expected.clone())]));
 
-    assert_exit(&scene.run(&["-o", &url]), 2, "one.cx: already exists");
+    assert_exit(&scene.run(&["-o", &url]), 1, "one.cx: already exists");
     assert_exit(&scene.run(&["-o", &url, "--force"]), 2, "objects are never replaced");
     assert_exit(&scene.run(&["-o", &url, "--window", "1h"]), 2, "--window makes several blocks");
     assert!(scene.objects("") == BTreeMap::from([("one.cx".to_owned(), expected)]));

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::escape::Escaped;
-use chronoxide_cli::{Exit, Failure, Quiet};
+use chronoxide_cli::{Exit, Failure, Quiet, mistyped_subcommand};
 use chronoxide_inspect::tables::TableKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::commands::arguments::{
     CARDINALITY, CardinalityArguments, DIFF, DiffArguments, LABELS, LabelsArguments, SERIES, SeriesArguments, VALUES,
@@ -20,8 +19,9 @@ use crate::commands::top::arguments::{TOP, TopArguments};
 /// Without a subcommand, prints a summary and the first entries of each list of the dump. A remap, which
 /// `chronoxide-compact --remaps` writes, maps the series of a block to those of the outputs. `summary`, `dump` and
 /// `verify` take a block or a remap, `follow` takes a remap (with `--remaps` also a block or its id), and all others
-/// take a block. `series`, `labels`, `values`, `cardinality`, `top` and `diff` also take several blocks and folders: a
-/// folder stands for its live blocks.
+/// take a block. `series`, `labels`, `values`, `cardinality`, `top`, `report`, `diff` and `verify` also take several
+/// blocks, folders, and locations such as s3://bucket/prefix/: these stand for their live blocks, for `verify` for all
+/// their blocks. A block may be a URL that ends in .cx (s3, gs, az, file).
 #[derive(Parser)]
 #[command(name = "chronoxide-inspect", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -56,21 +56,15 @@ impl Arguments {
         if self.rest.is_empty() && (file == Path::new("-") || file.symlink_metadata().is_ok()) {
             return Ok(());
         }
-        let shown = file.display().to_string();
-        let message = match nearest_subcommand(&shown) {
-            Some(nearest) => format!("unrecognized subcommand {}; did you mean `{nearest}`?", Escaped(&shown)),
-            None if self.rest.is_empty() => return Ok(()),
-            None => format!("without a subcommand, one file is shown, not {}", 1 + self.rest.len()),
-        };
-        Err(Failure::new(Exit::Usage, message))
+        match mistyped_subcommand::<Self>(file) {
+            Some(failure) => Err(failure),
+            None if self.rest.is_empty() => Ok(()),
+            None => {
+                let message = format!("without a subcommand, one file is shown, not {}", 1 + self.rest.len());
+                Err(Failure::new(Exit::Usage, message))
+            }
+        }
     }
-}
-
-/// Returns the subcommand whose name is most similar to a word, if it is as similar as clap requires for a suggestion.
-fn nearest_subcommand(word: &str) -> Option<String> {
-    let names = Arguments::command().get_subcommands().map(|command| command.get_name().to_owned()).collect::<Vec<_>>();
-    let near = names.into_iter().map(|name| (strsim::jaro(word, &name), name)).filter(|(nearness, _)| *nearness > 0.7);
-    near.max_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, name)| name)
 }
 
 const EXAMPLES: &str = "\

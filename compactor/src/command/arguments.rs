@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use chronoxide_cli::argument::{external_label, instant, pair, positive, size};
 use chronoxide_cli::memory::default_limit;
-use chronoxide_cli::{Failure, Layout, Quiet};
+use chronoxide_cli::{Exit, Failure, Layout, Quiet, mistyped_subcommand, url};
 use chronoxide_compactor::plan::MAX_SHARDS;
 use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
 use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Rewrite, Shards};
 use chronoxide_format::shard::Shard;
+use chronoxide_publish::{Disk, make_folder};
 use chronoxide_select::Selector;
 use clap::{Parser, ValueEnum};
 
@@ -221,13 +222,27 @@ impl Arguments {
 
     /// Refuses options that would have no effect.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        if let Some(failure) = self.inputs.first().and_then(|first| mistyped_subcommand::<Self>(first)) {
+            return Err(failure);
+        }
         if self.shard_by.is_some() && self.shards.is_none() && self.shard.is_none() {
             return Err(usage("--shard-by needs --shards or --shard"));
         }
         if self.replan && self.layout != Layout::Factored {
             return Err(usage("--replan needs --layout factored"));
         }
+        if let Some(remaps) = self.remaps.as_ref().filter(|remaps| url(remaps).is_some()) {
+            return Err(usage(format!("{}: remaps are written to a folder of this machine", remaps.display())));
+        }
         Ok(())
+    }
+
+    /// Creates the folder of the remaps.
+    pub(crate) fn make_remaps_folder(&self) -> Result<(), Failure> {
+        match &self.remaps {
+            Some(folder) => make_folder(&Disk, folder).map_err(|error| Failure::new(Exit::Io, error)),
+            None => Ok(()),
+        }
     }
 
     /// Returns the options of the strategy.

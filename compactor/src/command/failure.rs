@@ -70,11 +70,11 @@ fn plan_exit(error: &PlanError) -> Exit {
     match error {
         PlanError::Document { .. } | PlanError::NoJob { .. } | PlanError::Memory { .. } => Exit::Usage,
         // A later run can succeed.
-        PlanError::NotDone { .. } => Exit::Io,
+        PlanError::NotDone { .. } | PlanError::OutputLost { .. } | PlanError::Record { .. } => Exit::Io,
         // No later run can succeed: a new plan is needed.
-        PlanError::Aborted | PlanError::CommitBegun | PlanError::Stale { .. } => Exit::Findings,
+        PlanError::Aborted | PlanError::CommitBegun | PlanError::Committed | PlanError::Stale { .. } => Exit::Findings,
         PlanError::Version { .. } => Exit::Unsupported,
-        PlanError::Unbalanced { .. } | PlanError::Record { .. } => Exit::Corrupt,
+        PlanError::Unbalanced { .. } => Exit::Corrupt,
         PlanError::Store(source) => source.exit(),
         PlanError::Open(source) => source.exit(),
         PlanError::Compact { error, .. } => compact_exit(error),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chronoxide_cli::escape::TerminalSafe;
-use chronoxide_cli::{Exit, Failure, Upload, existing, is_folder_or_location, tell, url};
+use chronoxide_cli::{Exit, Failure, Upload, existing, is_folder_or_location, location_url, tell, url};
 use chronoxide_compactor::job::JobFolder;
 use chronoxide_compactor::{CompactOptions, Compaction};
 use chronoxide_format::view::BlockView;
@@ -19,6 +19,11 @@ use crate::report::{Report, Written};
 
 pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure> {
     let names_folder = |input: &&PathBuf| input.as_os_str().as_encoded_bytes().ends_with(b"/") && !input.exists();
+    if let Some(location) = arguments.inputs.iter().find_map(|input| location_url(input)) {
+        return Err(usage(format!(
+            "{location}: only one location can be merged, in place; to merge several, name their blocks"
+        )));
+    }
     if let Some(folder) = arguments.inputs.iter().find(names_folder) {
         return Err(Failure::new(Exit::Io, format!("{}: no such folder", folder.display())));
     }
@@ -55,6 +60,7 @@ pub(crate) fn compact(arguments: &Arguments, bar: &Bar) -> Result<Exit, Failure>
         deletion::check(&arguments.inputs)?;
     }
     let existing = if is_folder { None } else { Some(existing(output, arguments.force)?) };
+    arguments.make_remaps_folder()?;
     // Locked before the inputs are opened, so that no other job deletes them meanwhile.
     let mut lock = if is_folder && output.is_dir() { Some(lock(output)?) } else { None };
 

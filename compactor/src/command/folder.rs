@@ -7,7 +7,7 @@ use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::style::Style;
 use chronoxide_cli::{Exit, Failure, HasExit, Message, human, print, tell};
 use chronoxide_compactor::job::{JobFolder, Kept, Leftovers, Proof, Unproven};
-use chronoxide_compactor::strategy::{self, Description, Group, choose};
+use chronoxide_compactor::strategy::{self, Description, Group, Strategy, choose};
 use chronoxide_compactor::{CompactError, Compaction, CompactionError};
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{Disk, FolderLock, recover};
@@ -41,6 +41,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     let lock = if arguments.dry_run { None } else { Some(FolderLock::try_lock(path).map_err(Error::from)?) };
     if lock.is_some() {
         recover(&Disk, path)?;
+        arguments.make_remaps_folder()?;
     }
     let folder = blocks::map_folder(path).map_err(Error::from)?;
     if folder.lineages().is_empty() && folder.unreadable().is_empty() {
@@ -76,11 +77,7 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
     let options = arguments.strategy_options();
     let strategy = choose(&described, &options);
     let Some(lock) = lock else {
-        if arguments.json {
-            print(|out| writeln!(out, "{}", serde_json::json!(strategy)))?;
-        } else {
-            print(|out| strategy::write(&strategy, Style::stdout(), out))?;
-        }
+        show_strategy(&strategy, arguments.json)?;
         return Ok(exit);
     };
     let jobs = JobFolder { system: &Disk, lock: &lock, verify: &blocks::verify, survey: &blocks::map_folder };
@@ -111,6 +108,16 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         tell(|out| strategy::write(&strategy, Style::stderr(), out));
     }
     Ok(exit)
+}
+
+/// Prints which blocks are to be merged, and why.
+pub(crate) fn show_strategy(strategy: &Strategy<'_>, is_json: bool) -> Result<(), Failure> {
+    if is_json {
+        print(|out| writeln!(out, "{}", serde_json::json!(strategy)))?;
+    } else {
+        print(|out| strategy::write(strategy, Style::stdout(), out))?;
+    }
+    Ok(())
 }
 
 /// Prints the inputs of earlier runs that were deleted, and those that were kept without proof. Returns the exit code

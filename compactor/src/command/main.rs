@@ -25,10 +25,10 @@ mod report;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use arguments::Arguments;
-use chronoxide_cli::{Exit, Failure, Interruption, location_url, print, run, tell};
-use chronoxide_publish::{Disk, make_folder};
+use chronoxide_cli::{Exit, Failure, Interruption, location_url, print, run, tell, url};
 use failure::Error;
 use progress::Bar;
 
@@ -36,13 +36,23 @@ fn main() -> ExitCode {
     run(compact)
 }
 
+const INTERRUPTED: &str =
+    "chronoxide-compact: interrupted; published outputs are kept, and the same command finishes the job";
+
+/// Time that work on a location has to end after an interruption: it may wait for a store.
+const END_AFTER: Duration = Duration::from_secs(5);
+
+/// Ends work on a location soon after an interruption.
+fn end_soon_after(interruption: &Interruption) {
+    interruption.end_within(END_AFTER, INTERRUPTED);
+}
+
 /// Prints that the run was interrupted. Completed merges were reported before.
 fn tell_interrupted(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         print(|out| writeln!(out, "{}", serde_json::json!({ "interrupted": true })))?;
     }
-    let what = "interrupted; published outputs are kept, and the same command finishes the job";
-    tell(|out| writeln!(out, "chronoxide-compact: {what}"));
+    tell(|out| writeln!(out, "{INTERRUPTED}"));
     Ok(())
 }
 
@@ -58,8 +68,8 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
         return plans::dispatch(command, &interruption);
     }
     arguments.check()?;
-    if let Some(folder) = arguments.remaps.as_ref().filter(|_| !arguments.dry_run) {
-        make_folder(&Disk, folder).map_err(|error| Failure::new(Exit::Io, error))?;
+    if arguments.inputs.iter().chain(&arguments.output).any(|path| url(path).is_some()) {
+        end_soon_after(&interruption);
     }
     let done = pool.install(|| match &arguments.inputs[..] {
         [url] if location_url(url).is_some() => plans::compact(&arguments, &url.display().to_string(), &interruption),
@@ -67,7 +77,7 @@ fn compact(arguments: Arguments) -> Result<Exit, Failure> {
         _ => files::compact(&arguments, &bar),
     });
     match done {
-        Err(_) if interruption.is_set() => {
+        Err(_) | Ok(Exit::Interrupted) if interruption.is_set() => {
             tell_interrupted(&arguments)?;
             Ok(Exit::Interrupted)
         }

@@ -33,7 +33,7 @@ Locations are folders, or URLs such as s3://bucket/prefix/, gs://bucket/prefix/ 
 from the environment (AWS_*, GOOGLE_*, AZURE_*). Equal blocks and options give equal plans. Writes the plan. If an equal plan was aborted, its abort mark is deleted.
 
 Exit codes: 0 done; 1 the location cannot be read; 2 invalid arguments; 3 or 4 an object is not a valid block: the plan is written \
-without it.
+without it; 5 --abort of a plan whose commit has begun.
 
 Examples:
   chronoxide-compact plan s3://metrics/blocks/ -o plan.json
@@ -228,8 +228,17 @@ pub(crate) struct CommitArguments {
     pub(crate) quiet: Quiet,
 }
 
+const STATUS_HELP: &str = "\
+Plans are open (jobs are not done), ready (all jobs are done), committing, committed or aborted. `clean` deletes finished plans: they are \
+shown as open then.
+
+Examples:
+  chronoxide-compact status --plan plan.json
+  chronoxide-compact status --plan plan.json --json | jq -r '.jobs[] | select(.state == \"ready\").id'";
+
 /// Arguments of `status`.
 #[derive(Debug, Args)]
+#[command(after_long_help = STATUS_HELP)]
 pub(crate) struct StatusArguments {
     /// The plan: a file, a URL, or `-` for standard input
     #[arg(long, value_name = "FILE")]
@@ -240,14 +249,26 @@ pub(crate) struct StatusArguments {
     pub(crate) json: bool,
 }
 
+const CLEAN_HELP: &str = "\
+Deletes the inputs of committed plans whose grace period is over, finishes commits that were stopped, and deletes what aborted and \
+unfinished plans left behind. Outputs are read again and verified before their inputs are deleted.
+
+Exit codes: 0 done; otherwise that of the first plan that could not be cleaned: 1 an object cannot be read or deleted; 3 it is damaged; \
+5 blocks have changed.
+
+Examples:
+  chronoxide-compact clean s3://metrics/blocks/
+  chronoxide-compact clean s3://metrics/blocks/ --grace 2d --json";
+
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
+#[command(after_long_help = CLEAN_HELP)]
 pub(crate) struct CleanArguments {
     /// Folder or URL of the blocks
     #[arg(value_name = "LOCATION")]
     pub(crate) location: String,
 
-    /// Keep what is younger than this, such as 12h or 2d
+    /// Age of unfinished plans that are deleted, such as 12h or 2d; inputs have the grace period of their commit
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1d")]
     pub(crate) grace: Duration,
 
@@ -261,8 +282,17 @@ pub(crate) struct CleanArguments {
     pub(crate) quiet: Quiet,
 }
 
+const INDEX_HELP: &str = "\
+Reads two ranges of each block that the last manifest does not describe.
+
+Exit codes: 0 done; 1 the location cannot be read or written; 3 or 4 an object is not a valid block: the manifest is written without it.
+
+Examples:
+  chronoxide-compact index s3://metrics/blocks/";
+
 /// Arguments of `index`.
 #[derive(Debug, Args)]
+#[command(after_long_help = INDEX_HELP)]
 pub(crate) struct IndexArguments {
     /// Folder or URL of the blocks
     #[arg(value_name = "LOCATION")]

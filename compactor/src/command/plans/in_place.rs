@@ -1,15 +1,19 @@
 //! A location that is compacted at once: a plan, its jobs, and its commit.
 
+use chronoxide_cli::escape::TerminalSafe;
 use chronoxide_cli::{Exit, Failure, Interruption, human, print, tell};
 use chronoxide_compactor::plan::{
-    CommitOptions, PLANS_PREFIX, PlanOptions, Sizing, commit, finish_commits, forget, make, revive,
+    CommitOptions, PLANS_PREFIX, PlanOptions, Sizing, commit, describe, finish_commits, forget, make, revive,
 };
+use chronoxide_compactor::strategy::choose;
+use chronoxide_reader::lineage::Reason;
 use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing, Location};
 
 use super::run::Runner;
 use super::{publish, source};
 use crate::arguments::Arguments;
 use crate::failure::{Error, usage};
+use crate::folder::show_strategy;
 
 /// Finishes what an earlier run was killed in.
 fn finish_stopped(arguments: &Arguments, location: &Location) -> Result<(), Failure> {
@@ -21,14 +25,18 @@ fn finish_stopped(arguments: &Arguments, location: &Location) -> Result<(), Fail
     for committed in finish_commits(location, &cache).map_err(Error::from)? {
         if !arguments.quiet.is_set() {
             let blocks = human::count_of(committed.outputs.len() as u64, "block");
-            tell(|out| writeln!(out, "{}: finished an earlier run: {blocks} published", location.text()));
+            let inputs = human::count_of(committed.deleted.len() as u64, "input");
+            tell(|out| {
+                let name = TerminalSafe(location.text());
+                writeln!(out, "{name}: finished an earlier run: {blocks} published, {inputs} deleted")
+            });
         }
     }
     Ok(())
 }
 
 /// Compacts the blocks of a URL as those of a folder.
-pub(super) fn compact(arguments: &Arguments, url: &str, interruption: &Interruption) -> Result<Exit, Failure> {
+pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interruption) -> Result<Exit, Failure> {
     let options = arguments.options();
     if arguments.output.is_some() || arguments.force || arguments.remaps.is_some() || options.leaves_out() {
         return Err(usage(
@@ -44,15 +52,23 @@ pub(super) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
     }
     let listing = Listing::read(&location)?;
     let exit = source::warn_of_unreadable(&listing, "");
+    let merged = listing.hidden.iter().filter(|hidden| matches!(hidden.reason, Reason::Merged { .. })).count() as u64;
+    if merged > 0 && !arguments.json && !arguments.quiet.is_set() {
+        let blocks = human::count_of(merged, "block");
+        tell(|out| writeln!(out, "{blocks} hidden: other blocks claim to hold their series"));
+    }
     let plan_options = PlanOptions::new(&options, "__name__");
-    let plan = make(location.text(), &listing, &plan_options, &arguments.strategy_options(), &Sizing::default());
-    let plan = plan.map_err(Error::from)?;
+    let strategy_options = arguments.strategy_options();
     if arguments.dry_run {
-        print(|out| out.write_all(plan.to_json().as_bytes()))?;
+        show_strategy(&choose(&describe(&listing, &plan_options), &strategy_options), arguments.json)?;
         return Ok(exit);
     }
+    let plan = make(location.text(), &listing, &plan_options, &strategy_options, &Sizing::default());
+    let plan = plan.map_err(Error::from)?;
     if plan.jobs.is_empty() {
-        if !arguments.quiet.is_set() {
+        if arguments.json {
+            print(|out| writeln!(out, "{}", serde_json::json!({ "plan": plan.id, "merges": 0 })))?;
+        } else if !arguments.quiet.is_set() {
             tell(|out| writeln!(out, "{url}: nothing to do: no blocks are due for a merge"));
         }
         return Ok(exit);

@@ -18,19 +18,13 @@ mod run;
 mod source;
 mod tidy;
 
-use std::time::Duration;
-
 pub(crate) use arguments::Command;
 use chronoxide_cli::{Exit, Failure, Interruption};
-
-use crate::arguments::Arguments;
-
-/// Time that work on a location has to end after an interruption: it may wait for a store.
-const END_AFTER: Duration = Duration::from_secs(5);
+pub(crate) use in_place::compact;
 
 /// Runs a subcommand.
 pub(crate) fn dispatch(command: &Command, interruption: &Interruption) -> Result<Exit, Failure> {
-    interruption.end_within(END_AFTER);
+    crate::end_soon_after(interruption);
     match command {
         Command::Plan(arguments) => plan::plan(arguments),
         Command::Run(arguments) => run::run(arguments, interruption),
@@ -39,10 +33,4 @@ pub(crate) fn dispatch(command: &Command, interruption: &Interruption) -> Result
         Command::Clean(arguments) => tidy::clean(arguments),
         Command::Index(arguments) => tidy::index(arguments),
     }
-}
-
-/// Compacts a location at once, as a folder.
-pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interruption) -> Result<Exit, Failure> {
-    interruption.end_within(END_AFTER);
-    in_place::compact(arguments, url, interruption)
 }

@@ -8,8 +8,8 @@ use chronoxide_cli::{Exit, Failure, existing, human, print, tell, url};
 use chronoxide_compactor::CompactOptions;
 use chronoxide_compactor::plan::{Plan, PlanOptions, Sizing, abort, make, revive};
 use chronoxide_compactor::strategy::StrategyOptions;
-use chronoxide_publish::{Candidate, Disk, publish};
-use chronoxide_store::{Listing, Location, Manifest};
+use chronoxide_publish::{Candidate, Disk, PublishError, publish};
+use chronoxide_store::{Listing, Location, Manifest, StoreError};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use super::arguments::PlanArguments;
@@ -20,7 +20,7 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     if arguments.abort {
         return give_up(arguments);
     }
-    let output = arguments.output.as_deref();
+    let output = arguments.output.as_deref().filter(|output| *output != Path::new("-"));
     let is_remote = output.and_then(url).is_some();
     let existing = output.filter(|_| !is_remote).map(|output| existing(output, arguments.force)).transpose()?;
     let location = source::open(&arguments.location)?;
@@ -54,7 +54,7 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
             if arguments.force {
                 location.replace(&key, json.as_bytes())?;
             } else {
-                location.create_bytes(&key, json.as_bytes())?;
+                location.create_bytes(&key, json.as_bytes()).map_err(|error| occupied(error, url))?;
             }
         }
         (None, _) => print(|out| out.write_all(json.as_bytes()))?,
@@ -65,17 +65,30 @@ pub(super) fn plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Names the remedy if another plan is in the way.
+fn occupied(error: StoreError, output: &Path) -> Failure {
+    match error {
+        StoreError::Occupied { .. } => PublishError::<std::io::Error>::Exists { path: output.to_owned() }.into(),
+        error => error.into(),
+    }
+}
+
 fn summarize(plan: &Plan, listing: &Listing, output: Option<&Path>) {
     let (merges, jobs) =
         (human::count_of(plan.merges.len() as u64, "merge"), human::count_of(plan.jobs.len() as u64, "job"));
     let (blocks, memory) = (plan.input_blocks().count() as u64, plan.jobs.iter().map(|job| job.memory).max());
-    let live = human::count_of(listing.live.len() as u64, "live block");
+    let mut live = human::count_of(listing.live.len() as u64, "live block");
+    if !listing.hidden.is_empty() {
+        live.push_str(&format!(" ({} hidden)", human::count(listing.hidden.len() as u64)));
+    }
+    let is_empty = listing.all().is_empty();
     tell(|out| {
         if let Some(output) = output {
             let output = output.display().to_string();
             write!(out, "{}: ", TerminalSafe(&output))?;
         }
         match memory {
+            None if is_empty => writeln!(out, "nothing to do: {} has no blocks (*.cx)", TerminalSafe(&plan.location)),
             None => writeln!(out, "nothing to do: none of {live} is due for a merge"),
             Some(memory) => {
                 let memory = human::bytes(memory);

@@ -43,10 +43,7 @@ pub(super) fn open(text: &str) -> Result<Location, Failure> {
     let failed = |error| Failure::new(Exit::Io, format!("{text}: {error}"));
     let path = Path::new(text).canonicalize().map_err(failed)?;
     if !path.is_dir() {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!("{text}: not a folder: a plan compacts all blocks of a folder or URL"),
-        ));
+        return Err(Failure::new(Exit::Usage, format!("{text}: not a folder, and not the URL of a location")));
     }
     Ok(Location::open(&path.display().to_string())?)
 }
