@@ -16,7 +16,15 @@ SCHEMA = json.loads((DEPLOY.parent / "spec/plan.schema.json").read_text())
 
 
 @pytest.fixture(
-    scope="module", params=[["--shards", "3"], ["--job-memory", "128MiB"], ["--archive"], ["--ranges", "2h,4h"]]
+    scope="module",
+    params=[
+        ["--shards", "3"],
+        ["--job-memory", "128MiB"],
+        ["--archive"],
+        ["--ranges", "2h,4h"],
+        ["--layout", "bitpacked"],
+        ["--layout", "fixed"],
+    ],
 )
 def plan(request: pytest.FixtureRequest, blocks: Path) -> dict[str, Any]:
     made = compact("plan", blocks, *request.param)

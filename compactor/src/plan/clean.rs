@@ -30,13 +30,13 @@ pub struct Cleaned {
 /// still run stop.
 ///
 /// # Errors
-/// [`PlanError::CommitBegun`] if a commit has begun, and errors of the location.
+/// [`PlanError::CommitBegun`] or [`PlanError::Committed`] if a commit has begun or ended, and errors of the location.
 pub fn abort(plan: &Plan, location: &Location) -> Result<Vec<String>, PlanError> {
     location.create_bytes(&plan.key(ABORT), format!("{{\"plan\":\"{}\"}}\n", plan.id).as_bytes())?;
-    for mark in [COMMIT, COMMITTED] {
+    for mark in [COMMITTED, COMMIT] {
         if location.find(&plan.key(mark))?.is_some() {
             location.delete(&[plan.key(ABORT)], &mut |_| {})?;
-            return Err(PlanError::CommitBegun);
+            return Err(if mark == COMMITTED { PlanError::Committed } else { PlanError::CommitBegun });
         }
     }
     let objects = location.list(&plan.prefix(), true)?;

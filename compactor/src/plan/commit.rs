@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use chronoxide_reader::BlockId;
 use chronoxide_reader::lineage::{Lineage, Reason, ancestors};
-use chronoxide_store::{BLOCK_SUFFIX, Cache, Listed, Listing, Location, StoreError, read_document};
+use chronoxide_store::{BLOCK_SUFFIX, Cache, Facts, Listed, Listing, Location, StoreError, read_document};
 use serde::{Deserialize, Serialize};
 
 use super::delete::{delete_inputs, heirs};
 use super::record::{Record, balance};
-use super::run::{facts_of, is_there};
+use super::run::{is_there, stated_facts};
 use super::staging::{ABORT, COMMIT, COMMITTED, document};
-use super::{Merge, Plan, PlanError, StoredBlock, Totals};
+use super::{Merge, Plan, PlanError, PlannedJob, StoredBlock, Totals};
 
 /// Looks at a published output before it counts as another block.
 const PUBLISHED_CHECKS: usize = 5;
@@ -87,7 +87,9 @@ pub fn commit(plan: &Plan, location: &Location, cache: &Cache, options: CommitOp
 pub(super) fn resume(plan: &Plan, location: &Location, cache: &Cache) -> Result<Option<Committed>, PlanError> {
     match commit(plan, location, cache, marked_options(plan, location)?) {
         Ok(committed) => Ok(Some(committed)),
-        Err(PlanError::Stale { .. } | PlanError::NotDone { .. } | PlanError::Aborted) => Ok(None),
+        Err(
+            PlanError::Stale { .. } | PlanError::NotDone { .. } | PlanError::OutputLost { .. } | PlanError::Aborted,
+        ) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -158,10 +160,30 @@ fn publish_all(
 impl CommittedRecord {
     pub(super) fn read(plan: &Plan, location: &Location) -> Result<Option<Self>, PlanError> {
         match read_document(location, &plan.key(COMMITTED)) {
-            Ok(record) => Ok(Some(record)),
+            Ok(record) => Self::check(record, plan, location).map(Some),
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Refuses a record that does not belong to the plan, or does not balance with it.
+    fn check(self, plan: &Plan, location: &Location) -> Result<Self, PlanError> {
+        let outputs: usize = plan.merges.iter().map(|merge| merge.outputs.get() as usize).sum();
+        let read = plan.merges.iter().map(|merge| merge.totals).fold(Totals::ZERO, Totals::and);
+        let is_own = self.plan == plan.id
+            && self.outputs.len() == outputs
+            && self.outputs.iter().all(|output| *output == published(output))
+            && self.read == read
+            && read == self.written().and(self.duplicates);
+        if is_own {
+            return Ok(self);
+        }
+        let (object, reason) = (location.name(&plan.key(COMMITTED)), "it is not the record of this plan".to_owned());
+        Err(StoreError::Json { object, reason }.into())
+    }
+
+    fn written(&self) -> Totals {
+        self.outputs.iter().map(|output| output.totals).fold(Totals::ZERO, Totals::and)
     }
 }
 
@@ -180,8 +202,8 @@ fn finish(
     let jobs = location.list(&plan.key("jobs/"), true)?;
     let keys: Vec<String> = jobs.into_iter().map(|object| object.key).collect();
     location.delete(&keys, &mut |_| {})?;
+    let written = record.written();
     let CommittedRecord { read, duplicates, outputs, .. } = record;
-    let written = outputs.iter().map(|output| output.totals).fold(Totals::ZERO, Totals::and);
     Ok(Committed { outputs, read, written, duplicates, deleted, was_committed })
 }
 
@@ -192,12 +214,14 @@ fn records(plan: &Plan, location: &Location) -> Result<BTreeMap<String, Record>,
         let not_done = || PlanError::NotDone { job: job.id.clone() };
         let record = Record::read(location, plan, job)?.ok_or_else(not_done)?;
         if let Some(merge) = plan.merge_of(job).filter(|merge| plan.last_jobs(merge).any(|last| last.id == job.id)) {
-            let lineage_job = plan.lineage_job(merge)?;
             for output in &record.outputs {
-                let facts = facts_of(location, output)?.ok_or_else(not_done)?;
-                if facts.parents != merge.parents || facts.job.is_none_or(|named| named.id != lineage_job) {
-                    let object = location.name(&output.key);
-                    return Err(PlanError::Record { object, reason: "it does not replace the inputs".to_owned() });
+                let object = || location.name(&output.key);
+                let lost = || PlanError::OutputLost { job: job.id.clone(), object: object() };
+                let facts = stated_facts(location, output)?.ok_or_else(lost)?;
+                if !plan.is_output(merge, &facts)? {
+                    discard(plan, location, job, output)?;
+                    let reason = "it does not replace the inputs".to_owned();
+                    return Err(PlanError::Record { object: object(), reason });
                 }
             }
         }
@@ -256,8 +280,7 @@ fn check_inputs(plan: &Plan, location: &Location) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Reads the outputs whole and verifies them. The record of a job whose output is damaged is deleted, so that the job
-/// can run again.
+/// Reads the outputs whole and verifies them. A damaged output is deleted with the record of its job.
 fn prove_outputs(
     plan: &Plan,
     location: &Location,
@@ -268,7 +291,7 @@ fn prove_outputs(
         for output in records.get(&job.id).into_iter().flat_map(|record| &record.outputs) {
             match cache.prove(location, &output.wanted()) {
                 Err(error @ (StoreError::Block { .. } | StoreError::Changed { .. })) => {
-                    location.delete(&[output.key.clone(), plan.record_key(job)], &mut |_| {})?;
+                    discard(plan, location, job, output)?;
                     let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
                     return Err(PlanError::Record { object: location.name(&output.key), reason });
                 }
@@ -277,6 +300,11 @@ fn prove_outputs(
         }
     }
     Ok(())
+}
+
+/// Deletes an output and the record of its job, so that the job can run again.
+fn discard(plan: &Plan, location: &Location, job: &PlannedJob, output: &StoredBlock) -> Result<(), PlanError> {
+    Ok(location.delete(&[output.key.clone(), plan.record_key(job)], &mut |_| {})?)
 }
 
 /// Returns an output of a job as the block of the location that it becomes.
@@ -303,6 +331,12 @@ fn publish(location: &Location, output: &StoredBlock) -> Result<StoredBlock, Pla
 }
 
 impl Plan {
+    /// Returns true if a block says that it is an output of a merge.
+    pub(super) fn is_output(&self, merge: &Merge, block: &Facts) -> Result<bool, PlanError> {
+        let job = self.lineage_job(merge)?;
+        Ok(block.parents == merge.parents && block.job.is_some_and(|named| named.id == job))
+    }
+
     /// Returns the id of the job that the outputs of a merge name.
     fn lineage_job(&self, merge: &Merge) -> Result<[u8; 16], PlanError> {
         let job = self.last_jobs(merge).next().ok_or_else(|| PlanError::NoJob { job: merge.id.clone() })?;

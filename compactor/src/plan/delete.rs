@@ -30,13 +30,22 @@ pub(super) fn delete_inputs(
     if delete.is_disjoint(&there) {
         return Ok(Vec::new());
     }
-    for output in outputs {
-        let heirs = heirs(&listing, output);
-        if heirs.is_empty() {
-            return Err(StoreError::Missing { object: location.name(&output.key) }.into());
-        }
-        for block in heirs {
-            cache.prove(location, &block)?;
+    let mut outputs = outputs.iter();
+    for merge in &plan.merges {
+        for output in outputs.by_ref().take(merge.outputs.get() as usize) {
+            if let Some(block) = listing.all().into_iter().find(|block| block.object.key == output.key)
+                && !plan.is_output(merge, &block.facts)?
+            {
+                let reason = "it does not replace the inputs of the plan".to_owned();
+                return Err(PlanError::Stale { object: location.name(&output.key), reason });
+            }
+            let heirs = heirs(&listing, output);
+            if heirs.is_empty() {
+                return Err(StoreError::Missing { object: location.name(&output.key) }.into());
+            }
+            for block in heirs {
+                cache.prove(location, &block)?;
+            }
         }
     }
     let order = in_order(&blocks, &delete).map_err(|StillNeeded { path, .. }| PlanError::Stale {

@@ -38,7 +38,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanOptions {
-    /// Layout of the outputs: `factored`, `bitpacked` or `fixedwidth`.
+    /// Layout of the outputs: `factored`, `bitpacked` or `fixed`.
     pub layout: String,
     /// True if the outputs are archives.
     pub archive: bool,
@@ -182,10 +182,10 @@ impl Plan {
     pub fn parse(json: &[u8]) -> Result<Self, PlanError> {
         let refused = |reason: String| PlanError::Document { reason };
         #[derive(Deserialize)]
-        struct Begun {
+        struct VersionOnly {
             chronoxide_plan: u32,
         }
-        let begun: Begun = serde_json::from_slice(json).map_err(|error| refused(error.to_string()))?;
+        let begun: VersionOnly = serde_json::from_slice(json).map_err(|error| refused(error.to_string()))?;
         if begun.chronoxide_plan != VERSION {
             return Err(PlanError::Version { version: begun.chronoxide_plan });
         }

@@ -33,12 +33,23 @@ pub enum PlanError {
         /// Name of the job.
         job: String,
     },
+    /// A job was done, but one of its outputs is missing, or is not the block that it wrote.
+    #[error("{object}: missing or damaged: run job {job} again")]
+    OutputLost {
+        /// Name of the job.
+        job: String,
+        /// The output.
+        object: String,
+    },
     /// The plan was aborted.
     #[error("the plan was aborted: make a new one")]
     Aborted,
     /// The commit of the plan has begun, so that it cannot be aborted.
     #[error("the commit of the plan has begun: run `commit` again to finish it")]
     CommitBegun,
+    /// The plan was committed, so that it cannot be aborted.
+    #[error("the plan was committed: its outputs have replaced its inputs")]
+    Committed,
     /// A block of the location is not as the plan expects it.
     #[error("{object}: {reason}; make a new plan")]
     Stale {
@@ -71,7 +82,7 @@ pub enum PlanError {
         reason: String,
     },
     /// A merge needs more memory than a job may have, however it is split.
-    #[error("a job of merge {merge} needs {needed} bytes of memory, more than {limit}")]
+    #[error("merge {merge}: a job needs {} of memory or more, not {}: raise its limit", mib(*needed), mib(*limit))]
     Memory {
         /// Name of the merge.
         merge: String,
@@ -102,6 +113,10 @@ pub enum PlanError {
         /// Cause.
         error: CompactError,
     },
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
 impl From<CompactError> for PlanError {

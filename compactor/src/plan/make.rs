@@ -50,6 +50,17 @@ impl Description {
     }
 }
 
+/// Describes the live blocks of a listing that a plan may merge, for [`choose`].
+#[must_use]
+pub fn describe(listing: &Listing, options: &PlanOptions) -> Vec<Description> {
+    let disputed: Vec<[u8; 16]> =
+        listing.incomplete.iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
+    // A merged block would inherit the claim.
+    let is_believed = |block: &&Listed| !block.facts.job.is_some_and(|job| disputed.contains(&job.id));
+    let description = |block| Description::from_facts(block).with_external_labels(&options.external_labels);
+    listing.live.iter().filter(is_believed).map(description).collect()
+}
+
 /// Makes a plan that merges the live blocks of a listing as a compaction of a folder would. The plan has no jobs if
 /// nothing is due.
 ///
@@ -62,16 +73,7 @@ pub fn make(
     strategy: &StrategyOptions,
     sizing: &Sizing,
 ) -> Result<Plan, PlanError> {
-    let disputed: Vec<[u8; 16]> =
-        listing.incomplete.iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
-    // A merged block would inherit the claim.
-    let is_believed = |block: &&Listed| !block.facts.job.is_some_and(|job| disputed.contains(&job.id));
-    let live: Vec<&Listed> = listing.live.iter().filter(is_believed).collect();
-    let described: Vec<Description> = live
-        .iter()
-        .map(|block| Description::from_facts(block).with_external_labels(&options.external_labels))
-        .collect();
-    let by_id: BTreeMap<BlockId, &Listed> = live.iter().map(|block| (block.facts.id, *block)).collect();
+    let by_id: BTreeMap<BlockId, &Listed> = listing.live.iter().map(|block| (block.facts.id, block)).collect();
     let mut plan = Plan {
         chronoxide_plan: VERSION,
         id: String::new(),
@@ -80,7 +82,7 @@ pub fn make(
         merges: Vec::new(),
         jobs: Vec::new(),
     };
-    for (number, group) in (1..).zip(&choose(&described, strategy).groups) {
+    for (number, group) in (1..).zip(&choose(&describe(listing, options), strategy).groups) {
         let mut blocks: Vec<&Listed> = group.blocks.iter().filter_map(|block| by_id.get(&block.id).copied()).collect();
         blocks.sort_by_key(|block| block.facts.id);
         plan.add(&Splitter { merge: format!("m{number}"), blocks, options, sizing })?;

@@ -52,7 +52,7 @@ pub use clean::{Cleaned, abort, clean, finish_commits, forget, revive};
 pub use commit::{CommitOptions, Committed, commit};
 pub use document::{JobInput, Merge, Plan, PlanOptions, PlannedJob, StoredBlock, Totals};
 pub use error::PlanError;
-pub use make::{MAX_SHARDS, Sizing, make};
+pub use make::{MAX_SHARDS, Sizing, describe, make};
 pub use record::Record;
 pub use run::{JobRun, Workplace, run};
 pub use staging::PLANS_PREFIX;

@@ -104,11 +104,11 @@ pub(super) fn are_there(location: &Location, record: &Record) -> Result<bool, Pl
 
 /// Returns true if a block exists under its key: two ranged reads.
 pub(super) fn is_there(location: &Location, block: &StoredBlock) -> Result<bool, PlanError> {
-    Ok(facts_of(location, block)?.is_some())
+    Ok(stated_facts(location, block)?.is_some())
 }
 
 /// Returns what a block states, if it exists under its key: two ranged reads.
-pub(super) fn facts_of(location: &Location, block: &StoredBlock) -> Result<Option<Facts>, PlanError> {
+pub(super) fn stated_facts(location: &Location, block: &StoredBlock) -> Result<Option<Facts>, PlanError> {
     let Some(object) = location.find(&block.key)? else { return Ok(None) };
     if object.byte_len != block.bytes {
         return Ok(None);

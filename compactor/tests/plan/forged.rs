@@ -149,7 +149,7 @@ fn a_record_that_names_another_block_is_not_committed() {
     let refused = |forged: &Record, what: &str| {
         scene.location.replace(&record_key(&plan, job), &to_document(forged).unwrap()).unwrap();
         let refused = scene.commit(&plan, true);
-        assert!(matches!(refused, Err(PlanError::Record { .. } | PlanError::NotDone { .. })), "{what}: {refused:?}");
+        assert!(matches!(refused, Err(PlanError::Record { .. } | PlanError::OutputLost { .. })), "{what}: {refused:?}");
         scene.assert_seen(what);
     };
     // The key of a sound block elsewhere.
@@ -178,6 +178,10 @@ fn a_record_that_names_another_block_is_not_committed() {
     forged.outputs[0].bytes = bytes.len() as u64;
     forged.outputs[0].header_checksum = header_checksum(&bytes);
     refused(&forged, "a block without parents");
+    // The job can run again after it.
+    assert!(!scene.run(&plan, job).unwrap().was_done);
+    scene.commit(&plan, true).unwrap();
+    scene.assert_seen("after the commit");
 }
 
 /// Each record balances by itself.
@@ -216,6 +220,17 @@ fn an_output_that_is_damaged_after_its_job_is_made_again_before_the_commit() {
     assert_eq!(keys(), before, "nothing is published");
     assert!(!scene.run(&plan, &plan.jobs[0]).unwrap().was_done);
     assert_eq!(scene.location.read(output).unwrap(), sound);
+    // Damage that the listing sees, and a lost output.
+    damaged.truncate(sound.len() - 1);
+    for change in [Some(&damaged), None] {
+        match change {
+            Some(bytes) => scene.location.replace(output, bytes).unwrap(),
+            None => scene.location.delete(std::slice::from_ref(output), &mut |_| {}).unwrap(),
+        }
+        let refused = scene.commit(&plan, true).unwrap_err();
+        assert!(refused.to_string().ends_with("missing or damaged: run job m1 again"), "{refused}");
+        assert!(!scene.run(&plan, &plan.jobs[0]).unwrap().was_done);
+    }
     scene.commit(&plan, true).unwrap();
     scene.assert_seen("after the second commit");
 }

@@ -3,6 +3,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod command;
+mod deletion;
 mod faults;
 mod forged;
 mod kills;

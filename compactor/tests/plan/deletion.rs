@@ -1,0 +1,182 @@
+//! Which inputs are deleted after a commit, when, and which are kept.
+
+use std::num::NonZeroU32;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use chronoxide_compactor::plan::{
+    CommitOptions, Committed, Plan, PlanError, PlanOptions, Sizing, abort, clean, commit, finish_commits, make,
+};
+use chronoxide_compactor::strategy::StrategyOptions;
+use chronoxide_compactor::{CompactOptions, plan::JobInput};
+use chronoxide_store::{Listing, to_document};
+use chronoxide_testdata::random::Random;
+use serde_json::{Value, json};
+
+use crate::scene::Scene;
+
+const HOUR: u64 = 3600;
+
+/// A location with a plan whose jobs are done.
+fn done(blocks: usize, seed: u64) -> (Scene, Plan) {
+    let scene = Scene::local(blocks, &mut Random::new(seed));
+    let sizing = Sizing { shards: NonZeroU32::new(2), ..Sizing::default() };
+    let plan = scene.plan_ranges("4h", &sizing).unwrap();
+    assert!(plan.merges.len() > 1);
+    scene.run_jobs(&plan);
+    (scene, plan)
+}
+
+fn commit_to_delete(scene: &Scene, plan: &Plan) -> Committed {
+    let options = CommitOptions { delete_inputs: true, grace_seconds: HOUR };
+    commit(plan, &scene.location, &scene.cache, options).unwrap()
+}
+
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().try_into().unwrap()
+}
+
+/// Inputs of a plan that are in the location.
+fn inputs(scene: &Scene, plan: &Plan) -> usize {
+    let keys = scene.keys();
+    plan.input_blocks().filter(|input| keys.contains(&input.key)).count()
+}
+
+#[test]
+fn inputs_wait_for_the_grace_period_of_their_commit() {
+    let (scene, plan) = done(9, 103);
+    let all = inputs(&scene, &plan);
+    let before = now();
+    assert!(commit_to_delete(&scene, &plan).deleted.is_empty());
+    assert!(finish_commits(&scene.location, &scene.cache).unwrap().is_empty(), "it is left to `clean`");
+    for (time, count) in [(now(), all), (before + 3599, all), (now() + 3601, 0)] {
+        let cleaned = clean(&scene.location, &scene.cache, time, 0).unwrap();
+        assert!(cleaned.failed.is_empty(), "{cleaned:?}");
+        assert_eq!((inputs(&scene, &plan), cleaned.kept.len()), (count, usize::from(count > 0)));
+        scene.assert_seen("after clean");
+    }
+}
+
+#[test]
+fn inputs_are_kept_if_an_output_is_lost_or_damaged() {
+    for is_lost in [true, false] {
+        let (scene, plan) = done(9, 107);
+        let all = inputs(&scene, &plan);
+        let output = commit_to_delete(&scene, &plan).outputs.remove(1);
+        let sound = scene.location.read(&output.key).unwrap();
+        if is_lost {
+            scene.location.delete(std::slice::from_ref(&output.key), &mut |_| {}).unwrap();
+        } else {
+            let mut damaged = sound.clone();
+            let middle = damaged.len() / 2;
+            damaged[middle] ^= 1;
+            scene.location.replace(&output.key, &damaged).unwrap();
+        }
+        let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        assert_eq!((cleaned.failed.len(), cleaned.inputs.len()), (1, 0), "{cleaned:?}");
+        assert_eq!(inputs(&scene, &plan), all);
+        scene.location.replace(&output.key, &sound).unwrap();
+        assert_eq!(clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap().inputs.len(), all);
+        scene.assert_seen("after the second clean");
+    }
+}
+
+#[test]
+fn a_forged_record_of_a_commit_deletes_nothing() {
+    let (scene, plan) = done(9, 109);
+    let all = inputs(&scene, &plan);
+    // Published, so that the inputs are hidden.
+    commit_to_delete(&scene, &plan);
+    let key = format!("{}committed.json", plan.prefix());
+    let record: Value = serde_json::from_slice(&scene.location.read(&key).unwrap()).unwrap();
+    let record = &record["content"];
+    let outputs = record["outputs"].as_array().unwrap();
+    let listing = Listing::read(&scene.location).unwrap();
+    let is_output = |key: &str| outputs.iter().any(|output| output["key"] == key);
+    let other = listing.live.iter().find(|block| !is_output(&block.object.key)).expect("a block stays");
+    let mut foreign = outputs.clone();
+    foreign[0]["key"] = json!(other.object.key);
+    foreign[0]["id"] = json!(other.facts.id.to_string());
+    let forgeries = [
+        ("no outputs", json!({ "outputs": [] })),
+        ("too few outputs", json!({ "outputs": outputs[1..] })),
+        ("another block", json!({ "outputs": foreign })),
+        ("nothing read", json!({ "read": { "series": 0, "fingerprint": "0".repeat(32) } })),
+        ("another plan", json!({ "plan": "0".repeat(32) })),
+    ];
+    for (what, changes) in forgeries {
+        let mut forged = record.clone();
+        for (name, value) in changes.as_object().unwrap() {
+            forged[name] = value.clone();
+        }
+        scene.location.replace(&key, &to_document(&forged).unwrap()).unwrap();
+        let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        assert_eq!((cleaned.failed.len(), cleaned.inputs.len()), (1, 0), "{what}: {cleaned:?}");
+        assert!(scene.commit(&plan, true).is_err(), "{what}");
+        assert_eq!(inputs(&scene, &plan), all, "{what}");
+    }
+    scene.location.replace(&key, &to_document(record).unwrap()).unwrap();
+    assert_eq!(clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap().inputs.len(), all);
+    scene.assert_seen("after clean");
+}
+
+#[test]
+fn an_aborted_commit_is_not_finished() {
+    let (scene, plan) = done(9, 113);
+    let all = inputs(&scene, &plan);
+    for name in ["commit.json", "abort.json"] {
+        let mark = to_document(&CommitOptions { delete_inputs: true, grace_seconds: 0 }).unwrap();
+        scene.location.create_bytes(&format!("{}{name}", plan.prefix()), &mark).unwrap();
+    }
+    assert!(finish_commits(&scene.location, &scene.cache).unwrap().is_empty());
+    let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+    assert!(cleaned.failed.is_empty() && cleaned.inputs.is_empty(), "{cleaned:?}");
+    assert_eq!(scene.keys().len(), 9, "nothing was published");
+    assert_eq!(inputs(&scene, &plan), all);
+    scene.assert_seen("after clean");
+}
+
+#[test]
+fn a_commit_that_has_begun_cannot_be_aborted() {
+    let (scene, plan) = done(9, 127);
+    let mark = format!("{}commit.json", plan.prefix());
+    scene.location.create_bytes(&mark, &to_document(&CommitOptions::default()).unwrap()).unwrap();
+    assert!(matches!(abort(&plan, &scene.location), Err(PlanError::CommitBegun)));
+    assert_eq!(finish_commits(&scene.location, &scene.cache).unwrap().len(), 1);
+    scene.assert_seen("after the commit");
+}
+
+#[test]
+fn no_job_needs_more_memory_than_it_may() {
+    let scene = Scene::local(8, &mut Random::new(131));
+    let mut listing = Listing::read(&scene.location).unwrap();
+    for (number, block) in (1..).zip(&mut listing.live) {
+        block.facts.counts.inner_rows = number * 1_000_000;
+        block.facts.series = 10_000_000;
+    }
+    let options = PlanOptions::new(&CompactOptions::default(), "__name__");
+    let strategy = StrategyOptions { ranges: "8h".parse().unwrap(), ..StrategyOptions::default() };
+    let plan = |job_memory| {
+        let sizing = Sizing { job_memory, ..Sizing::default() };
+        make(scene.location.text(), &listing, &options, &strategy, &sizing)
+    };
+    let whole = plan(None).unwrap();
+    let [job] = &whole.jobs[..] else { panic!("one job: {whole:?}") };
+    let (mut made, mut stages) = (0, 0);
+    for part in 1..=40 {
+        let limit = job.memory / 40 * part + 64;
+        match plan(Some(limit)) {
+            Ok(plan) => {
+                made += 1;
+                stages = stages.max(plan.jobs.iter().map(|job| job.stage).max().unwrap_or(0));
+                let most = plan.jobs.iter().map(|job| job.memory).max().unwrap_or(0);
+                assert!(most <= limit, "{most} of {limit}");
+                let read = plan.jobs.iter().flat_map(|job| &job.inputs);
+                assert_eq!(read.filter(|input| matches!(input, JobInput::Block(_))).count(), 8);
+            }
+            Err(PlanError::Memory { needed, .. }) => assert!(needed > limit && made == 0, "{needed} of {limit}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    // The largest block alone needs less than a third of the whole.
+    assert!(made > 25 && stages == 2, "{made} plans, {stages} stages");
+}
