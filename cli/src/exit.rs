@@ -98,7 +98,7 @@ impl HasExit for OpenError {
         match self {
             OpenError::Block { source, .. } => source.exit(),
             OpenError::Remap { source, .. } => source.exit(),
-            // Of a block that is named by a URL.
+            // A block that is named by a URL.
             OpenError::Io { source, .. } => match source.get_ref().and_then(|error| error.downcast_ref()) {
                 Some(StoreError::Location { .. }) => Exit::Usage,
                 _ => Exit::Io,

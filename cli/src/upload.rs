@@ -22,13 +22,14 @@ impl Upload {
     /// Begins an upload if the output is a URL: of a block if it ends in `.cx`, else of a location.
     ///
     /// # Errors
-    /// `force` is true, the object exists or its name begins with a dot, the store cannot be asked, or there is no folder for the blocks.
+    /// `force` is true, the object exists or its name begins with a dot, the store cannot be asked, or there is no
+    /// folder for the blocks.
     pub fn begin(output: &Path, force: bool) -> Result<Option<Self>, Failure> {
         let Some(url) = url(output) else { return Ok(None) };
         if force {
             return Err(Failure::new(
                 Exit::Usage,
-                "--force needs a path as output: what a URL names is never replaced",
+                "--force needs a path as output: objects of URLs are never replaced",
             ));
         }
         let (location, key) = if location_url(output).is_some() {

@@ -206,7 +206,7 @@ fn usage_errors_end_with_2() {
         (&[][..], "required"),
         (&[capture], "--output"),
         (&[capture, "-o", "-"], "standard output is not supported"),
-        (&[capture, "-o", "gs://bucket/c.cx", "--force"], "objects are never replaced"),
+        (&[capture, "-o", "gs://bucket/c.cx", "--force"], "objects of URLs are never replaced"),
         (&[capture, "-o", "ftp://bucket/in/"], "unknown scheme ftp"),
         (&[capture, "-o", output, "--report", "s3://bucket/report.md"], "only blocks are written to object stores"),
         (&["s3://bucket/capture.zst", "-o", output], "captures are files of this machine"),

@@ -105,7 +105,7 @@ fn a_url_of_a_block_gets_one_block() {
     assert!(scene.objects("") == BTreeMap::from([("one.cx".to_owned(), expected.clone())]));
 
     assert_exit(&scene.run(&["-o", &url]), 1, "one.cx: already exists");
-    assert_exit(&scene.run(&["-o", &url, "--force"]), 2, "objects are never replaced");
+    assert_exit(&scene.run(&["-o", &url, "--force"]), 2, "objects of URLs are never replaced");
     assert_exit(&scene.run(&["-o", &url, "--window", "1h"]), 2, "--window makes several blocks");
     assert!(scene.objects("") == BTreeMap::from([("one.cx".to_owned(), expected)]));
     scene.assert_nothing_stays();

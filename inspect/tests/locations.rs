@@ -5,9 +5,12 @@ mod support;
 use std::fs;
 use std::process::Output;
 
+use chronoxide_format::layout::CHUNK_LEN;
+use chronoxide_format::view::BlockView;
 use chronoxide_ingest::{Ingest, IngestOptions};
 use chronoxide_object_server::{BUCKET, Proxy, Server};
 use chronoxide_store::Location;
+use chronoxide_testdata::editor::BlockEditor;
 use support::{Folder, assert_exit, broken, command, golden, random_block};
 
 /// A folder, and a location with the same blocks.
@@ -117,7 +120,7 @@ fn damage_is_found_in_a_location() {
     assert_eq!(String::from_utf8(found.stdout).unwrap(), format!("s3://{BUCKET}/blocks/a.cx: sound, 10 series\n"));
     assert_exit(&scene.run(&["verify", "blocks"]), 3, "blocks/b.cx");
     let empty = scene.run(&["verify", &format!("s3://{BUCKET}/none/")]);
-    assert_exit(&empty, 0, "no blocks and no remaps");
+    assert_exit(&empty, 1, "none/: no objects");
     assert_exit(&scene.run(&["summary", &format!("s3://{BUCKET}/blocks/x.cx")]), 1, "blocks/x.cx");
 }
 
@@ -153,4 +156,22 @@ fn a_long_block_is_not_fetched_for_a_summary_or_a_few_series() {
     assert_exit(&scene.run(&["series", &url, "--match", "down", "-q"]), 0, "");
     let read: u64 = gets(scene.proxy.take_requests()).iter().sum();
     assert!(read < block.len() as u64 / 2, "{read} of {}", block.len());
+
+    // Chunks of zeros look like chunks that were not read: they are read together.
+    let view = BlockView::open(&block).unwrap();
+    let section = view.sections().max_by_key(|section| section.length).unwrap();
+    let kind = section.known().unwrap();
+    let chunks = section.offset.div_ceil(CHUNK_LEN)..(section.offset + section.length) / CHUNK_LEN;
+    for step in [1, 2] {
+        let mut editor = BlockEditor::open(&block);
+        for chunk in chunks.clone().step_by(step) {
+            let start = (chunk * CHUNK_LEN - section.offset) as usize;
+            editor.section(kind)[start..][..CHUNK_LEN as usize].fill(0);
+        }
+        let scene = Scene::new(&[("zeros.cx", editor.close())]);
+        scene.compare("summary blocks/zeros.cx", 0);
+        assert_exit(&scene.run(&["summary", &format!("s3://{BUCKET}/blocks/zeros.cx")]), 0, "");
+        let read = gets(scene.proxy.take_requests());
+        assert!(chunks.end - chunks.start > 50 && read.len() < 8, "{chunks:?}, {step}: {read:?}");
+    }
 }

@@ -367,12 +367,12 @@ impl SparseBlock {
             let computed = owner.chunk_checksum(chunk, &zeros[..(range.end - range.start) as usize]);
             if stored.is_some_and(|stored| u32::from_le_bytes(*stored) == computed) {
                 match alike.last_mut() {
-                    Some(last) if last.end == range.start => last.end = range.end,
+                    // One longer read is faster than two.
+                    Some(last) if range.start - last.end < FIRST_READ => last.end = range.end,
                     _ => alike.push(range),
                 }
             }
         }
-        // Chunks of zeros may lie anywhere.
         if alike.len() as u64 > MAX_READS {
             self.ensure(0..self.object.byte_len)?;
         }

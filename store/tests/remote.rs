@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, every, nth};
+use chronoxide_object_server::{BUCKET, Fault, Proxy, Request, Server, every, nth};
 use chronoxide_store::{
     Cache, Created, Listing, Location, Manifest, Object, RangedRead, SparseBlock, StoreError, open_set,
 };
@@ -147,6 +147,33 @@ fn an_upload_in_parts_replaces_nothing() {
     assert_eq!(location.create("large", &file).unwrap(), Created::New);
     assert_eq!(location.create_bytes("small", b"small").unwrap(), Created::New);
     assert!(proxy.take_requests().iter().all(|request| !request.creates));
+}
+
+/// Errors that no later attempt can mend say what to do, at once.
+#[test]
+fn refused_uploads_are_explained() {
+    let server = Server::s3s().unwrap();
+    let proxy = Proxy::start(server.endpoint()).unwrap();
+    let location = open(proxy.endpoint(), "refused");
+    let (_folder, file) = large_file();
+    let is_completion = |request: &Request| request.method == "POST" && request.target.contains("uploadId=");
+    proxy.inject(Box::new(move |_, request| is_completion(request).then_some(Fault::Status(501))));
+    let refused = location.create("large", &file).unwrap_err();
+    assert!(matches!(refused, StoreError::NoConditions { .. }), "{refused}");
+    let requests = proxy.take_requests();
+    assert_eq!(requests.iter().filter(|request| is_completion(request)).count(), 1);
+    assert!(requests.iter().any(|request| request.method == "DELETE"), "no parts are left");
+
+    proxy.inject(Box::new(|_, request| (request.method == "PUT").then_some(Fault::Status(409))));
+    let refused = location.create_bytes("small", b"small").unwrap_err();
+    assert!(matches!(refused, StoreError::Io { .. }), "{refused}");
+    assert!(refused.to_string().ends_with("refused/small: cannot create"), "{refused}");
+
+    proxy.inject(Box::new(|_, request| (request.method == "GET").then_some(Fault::Status(403))));
+    let refused = location.create_bytes("secret", b"written, not read").unwrap_err();
+    assert!(refused.to_string().contains("cannot read what was written (1 attempt)"), "{refused}");
+    proxy.calm();
+    assert_eq!(location.read("secret").unwrap(), b"written, not read");
 }
 
 /// Every operation succeeds although every second request fails, and gives what it gives without faults.
@@ -438,7 +465,7 @@ fn upload_folders_of_the_dead_are_deleted_after_a_day() {
     age(&dead);
     age(alive.path());
     let another = cache.upload_folder().unwrap();
-    assert!(!dead.exists(), "nobody owns it");
+    assert!(!dead.exists(), "its process is dead");
     assert!(young.exists() && alive.path().exists() && another.path().exists());
     let path = alive.path().to_owned();
     drop(alive);

@@ -76,7 +76,7 @@ fn arguments_that_cannot_work_are_refused_before_anything_is_written() {
         (&[&block, "-o", "out.cx", "--remaps", "s3://bucket/remaps/"], 2, "a folder of this machine"),
         (&[&url, "--remaps", "remaps"], 2, "merged in place, without --output, --force, --remaps"),
         (&[&block, "--remaps", "remaps"], 2, "missing --output"),
-        (&[&block, "-o", &format!("{url}0001.cx"), "--force"], 2, "what a URL names is never replaced"),
+        (&[&block, "-o", &format!("{url}0001.cx"), "--force"], 2, "objects of URLs are never replaced"),
         (&[&block, "-o", &format!("{url}.cx")], 2, "names that begin with a dot"),
         (&[&block, "-o", "s3://bucket/a/../../b.cx"], 2, "no parts `.` and `..`"),
         (&[&block, "-o", &format!("{url}0001.cx")], 1, "0001.cx: already exists and is never replaced"),
