@@ -18,7 +18,11 @@ const HOUR: u64 = 3600;
 
 /// A location with a plan whose jobs are done.
 fn done(blocks: usize, seed: u64) -> (Scene, Plan) {
-    let scene = Scene::local(blocks, &mut Random::new(seed));
+    let mut scene = Scene::local(blocks, &mut Random::new(seed));
+    // Outputs that are too long to be read whole by a listing.
+    let labelset = |number| [("__name__", "up".to_owned()), ("pod", format!("a value that takes room: {number:060}"))];
+    let owned = |labels: [(&str, String); 2]| labels.map(|(name, value)| (name.to_owned(), value)).into();
+    scene.add(0, (0..4000).map(labelset).map(owned).collect());
     let sizing = Sizing { shards: NonZeroU32::new(2), ..Sizing::default() };
     let plan = scene.plan_ranges("4h", &sizing).unwrap();
     assert!(plan.merges.len() > 1);
@@ -61,8 +65,10 @@ fn inputs_are_kept_if_an_output_is_lost_or_damaged() {
     for is_lost in [true, false] {
         let (scene, plan) = done(9, 107);
         let all = inputs(&scene, &plan);
-        let output = commit_to_delete(&scene, &plan).outputs.remove(1);
+        let outputs = commit_to_delete(&scene, &plan).outputs;
+        let output = outputs.iter().max_by_key(|output| output.bytes).unwrap();
         let sound = scene.location.read(&output.key).unwrap();
+        assert!(sound.len() > 200_000, "{}", sound.len());
         if is_lost {
             scene.location.delete(std::slice::from_ref(&output.key), &mut |_| {}).unwrap();
         } else {
@@ -130,19 +136,27 @@ fn an_aborted_commit_is_not_finished() {
     assert!(finish_commits(&scene.location, &scene.cache).unwrap().is_empty());
     let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
     assert!(cleaned.failed.is_empty() && cleaned.inputs.is_empty(), "{cleaned:?}");
-    assert_eq!(scene.keys().len(), 9, "nothing was published");
+    assert_eq!(scene.keys().len(), 10, "nothing was published");
     assert_eq!(inputs(&scene, &plan), all);
     scene.assert_seen("after clean");
 }
 
 #[test]
 fn a_commit_that_has_begun_cannot_be_aborted() {
-    let (scene, plan) = done(9, 127);
-    let mark = format!("{}commit.json", plan.prefix());
-    scene.location.create_bytes(&mark, &to_document(&CommitOptions::default()).unwrap()).unwrap();
-    assert!(matches!(abort(&plan, &scene.location), Err(PlanError::CommitBegun)));
-    assert_eq!(finish_commits(&scene.location, &scene.cache).unwrap().len(), 1);
-    scene.assert_seen("after the commit");
+    for grace_seconds in [0, HOUR] {
+        let (scene, plan) = done(9, 127);
+        let all = inputs(&scene, &plan);
+        let mark = to_document(&CommitOptions { delete_inputs: true, grace_seconds }).unwrap();
+        scene.location.create_bytes(&format!("{}commit.json", plan.prefix()), &mark).unwrap();
+        assert!(matches!(abort(&plan, &scene.location), Err(PlanError::CommitBegun)));
+        assert_eq!(finish_commits(&scene.location, &scene.cache).unwrap().len(), 1);
+        scene.assert_seen("after the commit");
+        // The next compaction deletes the inputs, or `clean` after the grace period.
+        assert_eq!(inputs(&scene, &plan), if grace_seconds == 0 { 0 } else { all });
+        let cleaned = clean(&scene.location, &scene.cache, i64::MAX, 0).unwrap();
+        assert!(cleaned.failed.is_empty() && inputs(&scene, &plan) == 0, "{cleaned:?}");
+        scene.assert_seen("after clean");
+    }
 }
 
 #[test]

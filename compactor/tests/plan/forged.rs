@@ -7,13 +7,15 @@ use chronoxide_compactor::plan::{
     CommitOptions, JobInput, PLANS_PREFIX, Plan, PlanError, PlannedJob, Record, Sizing, clean, commit,
 };
 use chronoxide_format::identity::job_id;
-use chronoxide_format::view::BlockView;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::{BlockView, Job};
+use chronoxide_format::write::BlockMeta;
 use chronoxide_store::{Listing, Manifest, header_checksum, to_document};
-use chronoxide_testdata::plan::{Labelset, Plan as BlockPlan};
+use chronoxide_testdata::plan::{Labelset, Plan as BlockPlan, build};
 use chronoxide_testdata::random::Random;
 use serde_json::Value;
 
-use crate::scene::{Scene, block};
+use crate::scene::Scene;
 
 fn shards(count: u32) -> Sizing {
     Sizing { shards: NonZeroU32::new(count), ..Sizing::default() }
@@ -169,15 +171,25 @@ fn a_record_that_names_another_block_is_not_committed() {
     (forged.outputs[0].id, forged.outputs[0].bytes) = (wanted.id, wanted.byte_len);
     forged.outputs[0].header_checksum = wanted.header_checksum;
     refused(&forged, "another block");
-    // A block with the same series, which replaces nothing.
+    // Blocks with the same series, which replace nothing or something else.
     let series = crate::support::series(&sound).into_iter().collect();
-    let bytes = block(0, &series, &BlockPlan::default());
-    scene.location.replace(&record.outputs[0].key, &bytes).unwrap();
-    let mut forged = record.clone();
-    forged.outputs[0].id = BlockView::open(&bytes).unwrap().block_id();
-    forged.outputs[0].bytes = bytes.len() as u64;
-    forged.outputs[0].header_checksum = header_checksum(&bytes);
-    refused(&forged, "a block without parents");
+    let meta = BlockView::open(&sound).unwrap().to_owned_meta().unwrap();
+    let named = meta.meta().unwrap().job();
+    let parents = plan.merges[0].parents.clone();
+    for (what, job, parents) in [
+        ("a block without parents", None, vec![]),
+        ("an output of another job", named.map(|job| Job { id: [7; 16], ..job }), parents.clone()),
+        ("an output of other inputs", named, parents[1..].to_vec()),
+    ] {
+        let meta = BlockMeta { job, parents, ..BlockMeta::default() };
+        let bytes = build(&series, &BlockPlan::default(), RowForm::BitPacked, &meta).unwrap();
+        scene.location.replace(&record.outputs[0].key, &bytes).unwrap();
+        let mut forged = record.clone();
+        forged.outputs[0].id = BlockView::open(&bytes).unwrap().block_id();
+        forged.outputs[0].bytes = bytes.len() as u64;
+        forged.outputs[0].header_checksum = header_checksum(&bytes);
+        refused(&forged, what);
+    }
     // The job can run again after it.
     assert!(!scene.run(&plan, job).unwrap().was_done);
     scene.commit(&plan, true).unwrap();
