@@ -221,8 +221,10 @@ fn print_plan(arguments: &PlanArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns the worse of two exit codes: damage, then an unsupported version, then a file that cannot be read.
+/// Returns the worse of two exit codes: damage, then an unsupported version, then a file that cannot be read, then a
+/// URL that cannot be opened.
 fn worse(a: Exit, b: Exit) -> Exit {
-    let rank = |exit| [Exit::Ok, Exit::Io, Exit::Unsupported, Exit::Corrupt].iter().position(|&other| other == exit);
+    let ranks = [Exit::Ok, Exit::Usage, Exit::Io, Exit::Unsupported, Exit::Corrupt];
+    let rank = |exit| ranks.iter().position(|&other| other == exit);
     if rank(b) > rank(a) { b } else { a }
 }

@@ -121,6 +121,22 @@ fn damage_is_found_in_a_location() {
     assert_exit(&scene.run(&["verify", "blocks"]), 3, "blocks/b.cx");
     let empty = scene.run(&["verify", &format!("s3://{BUCKET}/none/")]);
     assert_exit(&empty, 1, "none/: no objects");
+    let empty = scene.run(&["labels", &format!("s3://{BUCKET}/none/")]);
+    assert_exit(&empty, 0, "none/: the location has no block");
+    // An endpoint without encryption, which was not allowed.
+    let (block, location) = (format!("s3://{BUCKET}/blocks/a.cx"), format!("s3://{BUCKET}/blocks/"));
+    for arguments in [
+        &["summary", &block][..],
+        &["series", &block],
+        &["labels", &location],
+        &["diff", &location, &location],
+        &["verify", &location],
+        &["verify", &block],
+    ] {
+        let mut command = command();
+        command.env("AWS_ENDPOINT_URL", scene.proxy.endpoint()).env_remove("AWS_ALLOW_HTTP");
+        assert_exit(&command.args(arguments).output().unwrap(), 2, "AWS_ALLOW_HTTP=true");
+    }
     assert_exit(&scene.run(&["summary", &format!("s3://{BUCKET}/blocks/x.cx")]), 1, "blocks/x.cx");
 }
 

@@ -149,6 +149,18 @@ fn an_upload_in_parts_replaces_nothing() {
     assert!(proxy.take_requests().iter().all(|request| !request.creates));
 }
 
+#[test]
+fn a_missing_bucket_or_folder_is_no_empty_location() {
+    let server = Server::s3s().unwrap();
+    let bucket = Location::open_with("s3://no-such-bucket/blocks/", &Server::settings(server.endpoint())).unwrap();
+    let folder = Location::open("file:///no/such/folder/").unwrap();
+    for location in [bucket, folder] {
+        let refused = location.list("", false).unwrap_err();
+        assert!(matches!(refused, StoreError::NoLocation { .. }), "{refused}");
+    }
+    assert!(open(server.endpoint(), "nothing/yet").list("", false).unwrap().is_empty(), "a prefix needs no object");
+}
+
 /// Errors that no later attempt can mend say what to do, at once.
 #[test]
 fn refused_uploads_are_explained() {

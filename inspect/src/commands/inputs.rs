@@ -56,7 +56,7 @@ impl Inputs {
             let is_folder = location.is_some() || (path != Path::new("-") && path.is_dir());
             inputs.is_one_file = path_count == 1 && !is_folder;
             if let Some(url) = location {
-                inputs.open_location(url);
+                inputs.open_location(url, quiet);
                 continue;
             }
             if is_folder {
@@ -92,11 +92,15 @@ impl Inputs {
         }
     }
 
-    fn open_location(&mut self, url: &str) {
+    fn open_location(&mut self, url: &str, quiet: Quiet) {
         let (files, unreadable, has_replaced) = match remote::fetch_all(url) {
             Ok(fetched) => fetched,
             Err(error) => return self.report(error.exit(), &error),
         };
+        if files.is_empty() && unreadable.is_empty() && !has_replaced && !quiet.is_set() {
+            let shown = TerminalSafe(url);
+            tell(|out| writeln!(out, "chronoxide-inspect: note: {shown}: the location has no block (*.cx)"));
+        }
         for (path, error) in unreadable {
             self.report(error.exit(), &error);
             self.unreadable.push(path);

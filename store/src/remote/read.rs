@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{ListResult, ObjectStore, ObjectStoreExt};
 
-use super::retry::short_body;
+use super::retry::{is_not_found, short_body};
 use super::{PART_LEN, PARTS_AT_ONCE, READS_AT_ONCE, Remote, runtime};
 use crate::StoreError;
 use crate::storage::{Object, RangedRead, ReadSink, Storage};
@@ -27,6 +27,9 @@ impl Remote {
             // A prefix without objects does not exist.
             Err(StoreError::Missing { .. }) if !prefix.is_empty() => Vec::new(),
             Err(StoreError::Missing { .. }) => return Err(StoreError::NoLocation { location: self.url().to_owned() }),
+            Err(StoreError::Request { source, .. }) if is_not_found(&*source) => {
+                return Err(StoreError::NoLocation { location: self.url().to_owned() });
+            }
             Err(error) => return Err(error),
         };
         let mut objects: Vec<Object> = found.iter().map(|meta| self.object(meta)).collect();

@@ -94,6 +94,11 @@ pub(super) fn is_not_implemented(error: &(dyn std::error::Error + 'static)) -> b
     answer(error).is_some_and(|answer| answer.starts_with(NOT_IMPLEMENTED))
 }
 
+/// Returns true if the server answered that there is no such thing: of a listing, the bucket.
+pub(super) fn is_not_found(error: &(dyn std::error::Error + 'static)) -> bool {
+    answer(error).is_some_and(|answer| answer.starts_with("404"))
+}
+
 /// Returns true for a failed request to the addresses where the machines of clouds find the credentials of their roles.
 fn asks_for_role(error: &Error) -> bool {
     causes(error).any(|text| text.contains("://169.254.169.254/") || text.contains("://metadata.google.internal/"))

@@ -43,7 +43,7 @@ pub(super) fn clean(arguments: &CleanArguments) -> Result<Exit, Failure> {
         let name = location.text().to_owned();
         tell(|out| {
             let name = TerminalSafe(&name);
-            writeln!(out, "{name}: deleted {inputs}, {outputs} and {objects} of plans; {kept} kept")
+            writeln!(out, "{name}: deleted {inputs}, {outputs} and {objects} of plans; {kept} not yet due")
         });
     }
     Ok(exit)
