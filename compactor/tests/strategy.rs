@@ -1,5 +1,6 @@
 //! What a plan merges, and what it leaves.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use chronoxide_compactor::strategy::{
@@ -29,6 +30,7 @@ fn block(number: u8, time: Option<TimeRange>) -> Description {
         series: 1_000,
         time,
         window: None,
+        job: None,
         external_labels: Vec::new(),
         policy: LabelPolicy::NONE,
         unknown_ro_compat: 0,
@@ -205,6 +207,34 @@ fn neighbours_are_merged_as_far_as_the_limit_allows() {
     assert_eq!(groups(&choose(&blocks, &options)), [[0, 1], [3, 4]]);
 }
 
+/// A merge that was split is not done again, until there are other blocks to merge with.
+#[test]
+fn outputs_of_one_job_are_merged_only_with_others() {
+    let mut blocks = blocks(&[hours(0, 2), hours(0, 2), hours(0, 2), hours(0, 2), hours(2, 4)]);
+    for block in &mut blocks[..4] {
+        block.job = Some([7; 16]);
+    }
+    let ranges = |ranges: &str| StrategyOptions { ranges: ranges.parse().unwrap(), ..StrategyOptions::default() };
+    let short = ranges("2h");
+    let strategy = choose(&blocks, &short);
+    assert!(strategy.groups.is_empty(), "{strategy:?}");
+    assert_eq!(alone(&strategy)[..4], [0, 1, 2, 3].map(|number| (number, UnmergedReason::Siblings)));
+    let two_hours = ranges("2h,4h");
+    assert!(choose(&blocks, &two_hours).groups.is_empty(), "the longer range is not complete");
+    // Neither in a range that is not complete, nor without times.
+    for time in [None, hours(2, 4)] {
+        let mut alike = blocks.clone();
+        alike.iter_mut().for_each(|block| block.time = time);
+        alike.pop();
+        assert!(choose(&alike, &two_hours).groups.is_empty(), "{time:?}");
+    }
+    blocks[3].job = Some([8; 16]);
+    assert_eq!(groups(&choose(&blocks, &two_hours)), [[0, 1, 2, 3]]);
+    blocks[3].job = blocks[2].job;
+    blocks.push(block(5, hours(4, 6)));
+    assert_eq!(groups(&choose(&blocks, &two_hours)), [[0, 1, 2, 3, 4]]);
+}
+
 /// Returns a description of the merged group: times as the compactor merges them, arbitrary values for the rest.
 fn merged(blocks: &[&Description], number: usize, share: u64) -> Description {
     let union = |times: Vec<Option<TimeRange>>| {
@@ -225,6 +255,7 @@ fn merged(blocks: &[&Description], number: usize, share: u64) -> Description {
         series: between(blocks.iter().map(|block| block.series).collect()),
         time: union(blocks.iter().map(|block| block.time).collect()),
         window: union(blocks.iter().map(|block| block.window).collect()),
+        job: None,
         ..blocks[0].clone()
     }
 }
@@ -244,12 +275,14 @@ prop_compose! {
         series in 0_u64..100,
         replica in 0_usize..2,
         is_cut in prop::bool::weighted(0.1),
+        job in prop::option::weighted(0.4, 0_u8..4),
     ) -> Description {
         Description {
             time,
             window,
             bytes,
             series,
+            job: job.map(|job| [job; 16]),
             external_labels: vec![("replica".to_owned(), ["a", "b"][replica].to_owned())],
             policy: if is_cut { LabelPolicy::INGEST } else { LabelPolicy::NONE },
             ..block(0, None)
@@ -315,6 +348,8 @@ fn check_groups(
     prop_assert_eq!(files, expected, "each block is in one place");
     for group in &strategy.groups {
         prop_assert!(group.blocks.len() >= 2);
+        let jobs: BTreeSet<_> = group.blocks.iter().map(|block| block.job).collect();
+        prop_assert!(jobs.len() > 1 || jobs.contains(&None), "outputs of one job");
         let first = group.blocks[0];
         prop_assert!(group.blocks.iter().all(|block| goes_with(first, block)));
         let series = group.blocks.iter().map(|block| block.series).sum::<u64>();
@@ -384,7 +419,8 @@ proptest! {
         if options.max_series.is_some() || options.min_time.or(options.max_time).is_some() {
             return Ok(());
         }
-        // Nothing that could be merged is left: a complete range has one block of a kind, besides copies.
+        // Nothing that could be merged is left: a complete range has one block of a kind, besides copies, or outputs of
+        // one job.
         for length in [HOUR, 4 * HOUR, 8 * HOUR] {
             for (at, block) in blocks.iter().enumerate() {
                 let Some(extent) = block.extent().filter(|extent| is_within(*extent, length)) else { continue };
@@ -394,7 +430,8 @@ proptest! {
                 });
                 let together = blocks[at + 1..].iter().filter(|other| {
                     let is_copy = other.file.starts_with("copy") || other.id == block.id;
-                    goes_with(block, other) && !is_copy && other.extent().is_some_and(|other| {
+                    let are_siblings = block.job.is_some() && block.job == other.job;
+                    goes_with(block, other) && !is_copy && !are_siblings && other.extent().is_some_and(|other| {
                         is_within(TimeRange { start: other.start.min(extent.start), end: other.end.max(extent.end) }, length)
                     })
                 });

@@ -20,6 +20,7 @@ fn block(number: u8, file: &str, hours: Option<(i64, i64)>) -> Description {
         series: 1_500,
         time: hours.map(|(start, end)| TimeRange { start: WEEK + start * HOUR, end: WEEK + end * HOUR }),
         window: None,
+        job: None,
         external_labels: vec![("cluster".to_owned(), "eu\n1".to_owned())],
         policy: LabelPolicy::NONE,
         unknown_ro_compat: 0,

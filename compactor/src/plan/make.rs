@@ -38,6 +38,7 @@ impl Description {
             series: facts.series,
             time: facts.time_range(),
             window: facts.window_range(),
+            job: facts.job.filter(|job| job.output_count > 1).map(|job| job.id),
             external_labels: facts.external_labels.clone(),
             policy: facts.policy(),
             unknown_ro_compat: facts.unknown_ro_compat,

@@ -17,7 +17,7 @@ pub(super) fn groups<'a>(blocks: &[&'a Description], options: &StrategyOptions) 
         let alike = rest.partition_point(|block| size(block) <= largest);
         let fitting = options.run(&rest[..alike]);
         let taken = if fitting >= options.min_alike.max(2) { fitting } else { 1 };
-        if taken > 1 {
+        if taken > 1 && !Description::are_siblings(&rest[..taken]) {
             groups.push(rest[..taken].to_vec());
         }
         rest = &rest[taken..];

@@ -26,7 +26,7 @@ fn within<'a>(blocks: &[&'a Description], lengths: &[i64], newest: i64, options:
     let Some((&length, shorter)) = lengths.split_last() else { return Vec::new() };
     let mut groups = Vec::new();
     for (range, blocks) in by_range(blocks, length) {
-        if blocks.len() < 2 {
+        if blocks.len() < 2 || Description::are_siblings(&blocks) {
             continue;
         }
         let is_complete = range.end <= newest;
@@ -40,7 +40,7 @@ fn within<'a>(blocks: &[&'a Description], lengths: &[i64], newest: i64, options:
             let mut rest = &blocks[..];
             while !rest.is_empty() {
                 let (run, after) = rest.split_at(options.run(rest));
-                if run.len() > 1 {
+                if run.len() > 1 && !Description::are_siblings(run) {
                     groups.push(InRange { blocks: run.to_vec(), range, length });
                 }
                 rest = after;

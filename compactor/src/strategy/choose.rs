@@ -92,6 +92,8 @@ pub enum UnmergedReason<'a> {
     NoTimes,
     /// No other block with equal external labels and label policy lies in the same range.
     Only,
+    /// The other blocks in its range are outputs of the same job.
+    Siblings,
     /// Other blocks lie in the same range, but no newer block shows that the range is complete.
     Open {
         /// The shortest range with other blocks.
@@ -209,27 +211,26 @@ impl<'a> Strategy<'a> {
     }
 }
 
-/// Number of blocks in each range, by length.
-struct Neighbours {
-    counts: Vec<(i64, BTreeMap<TimeRange, usize>)>,
+/// Blocks in each range, by length.
+struct Neighbours<'a> {
+    ranges: Vec<(i64, BTreeMap<TimeRange, Vec<&'a Description>>)>,
 }
 
-impl Neighbours {
-    fn from_blocks(timed: &[&Description], options: &StrategyOptions) -> Self {
-        let counts = options.ranges.lengths().iter().map(|&length| {
-            let blocks = by_time::by_range(timed, length);
-            (length, blocks.into_iter().map(|(range, blocks)| (range, blocks.len())).collect())
-        });
-        Self { counts: counts.collect() }
+impl<'a> Neighbours<'a> {
+    fn from_blocks(timed: &[&'a Description], options: &StrategyOptions) -> Self {
+        let lengths = options.ranges.lengths().iter();
+        Self { ranges: lengths.map(|&length| (length, by_time::by_range(timed, length))).collect() }
     }
 
     /// Returns the reason why a block is in no group.
-    fn reason<'a>(&self, block: &Description, newest: i64) -> UnmergedReason<'a> {
+    fn reason<'b>(&self, block: &Description, newest: i64) -> UnmergedReason<'b> {
         let Some(extent) = block.extent() else { return UnmergedReason::FewAlike };
         let mut reason = UnmergedReason::OverBoundary;
-        for (length, counts) in &self.counts {
+        for (length, blocks) in &self.ranges {
             let Some(range) = range_of(extent, *length) else { continue };
-            if counts.get(&range).is_some_and(|count| *count > 1) {
+            let blocks = blocks.get(&range).map_or(&[][..], Vec::as_slice);
+            let has_others = blocks.len() > 1;
+            if has_others && !Description::are_siblings(blocks) {
                 let length = Length(*length);
                 return if range.end > newest {
                     UnmergedReason::Open { range, length }
@@ -237,7 +238,7 @@ impl Neighbours {
                     UnmergedReason::TooManySeries { range, length }
                 };
             }
-            reason = UnmergedReason::Only;
+            reason = if has_others { UnmergedReason::Siblings } else { UnmergedReason::Only };
         }
         reason
     }

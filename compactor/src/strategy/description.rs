@@ -25,6 +25,8 @@ pub struct Description {
     pub time: Option<TimeRange>,
     /// Window that the block was cut for, if any.
     pub window: Option<TimeRange>,
+    /// Job that wrote the block, if it has several outputs.
+    pub job: Option<[u8; 16]>,
     /// External labels, sorted by name.
     pub external_labels: Vec<(String, String)>,
     /// Label policy.
@@ -54,6 +56,7 @@ impl Description {
             series: meta.series_count(),
             time: meta.time(),
             window: meta.window(),
+            job: meta.job().filter(|job| job.output_count > 1).map(|job| job.id),
             external_labels,
             policy: meta.policy(),
             unknown_ro_compat: block.unknown_ro_compat(),
@@ -76,6 +79,13 @@ impl Description {
     #[must_use]
     pub fn extent(&self) -> Option<TimeRange> {
         self.window.or(self.time)
+    }
+
+    /// Returns true if all blocks are outputs of one job: no series is in two of them, and a merge would undo their
+    /// split.
+    pub(super) fn are_siblings(blocks: &[&Self]) -> bool {
+        let job = blocks.first().and_then(|block| block.job);
+        job.is_some() && blocks.iter().all(|block| block.job == job)
     }
 
     /// Returns the sort key of blocks in groups and lists: by time, blocks without a time last.

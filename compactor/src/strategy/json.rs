@@ -45,6 +45,7 @@ fn unmerged(unmerged: &Unmerged<'_>) -> Value {
         UnmergedReason::OutsideTimes => json!({"kind": "outside-times"}),
         UnmergedReason::NoTimes => json!({"kind": "no-times"}),
         UnmergedReason::Only => json!({"kind": "only"}),
+        UnmergedReason::Siblings => json!({"kind": "siblings"}),
         UnmergedReason::Open { range, length } => {
             json!({"kind": "open", "length": length.to_string(), "range": times(range)})
         }

@@ -12,6 +12,7 @@
 //! | in the incomplete shortest range | four or more of similar size | few files, and few rewrites |
 //! | with unknown time | four or more of similar size | there is no range |
 //! | that cross a boundary of every range | never | a merged block would belong to two weeks |
+//! | that are all outputs of one job | never | no series is in two of them |
 //! | copies: another file has the same block id | never | the block exists already |
 //! | read-only: with an unknown bit in `ro_compat` | never | a merge would lose what this version does not know |
 //!
@@ -34,8 +35,8 @@
 //! [`min_time`](StrategyOptions::min_time) and [`max_time`](StrategyOptions::max_time) select blocks that lie entirely
 //! between them. Other blocks still count as newer blocks.
 //!
-//! Each merge reduces the number of blocks, so that choosing and merging repeatedly ends with a strategy without
-//! groups.
+//! Each merge into one block reduces the number of blocks, so that choosing and merging repeatedly ends with a strategy
+//! without groups. A merge into several leaves outputs of one job, which are merged with others only.
 //!
 //! | module | what it is for |
 //! |---|---|

@@ -72,6 +72,7 @@ fn unmerged_reason(reason: UnmergedReason<'_>) -> String {
         UnmergedReason::OutsideTimes => "not between --min-time and --max-time".to_owned(),
         UnmergedReason::NoTimes => "times unknown".to_owned(),
         UnmergedReason::Only => "no other block to merge in its range".to_owned(),
+        UnmergedReason::Siblings => "the other blocks in its range are outputs of the same merge".to_owned(),
         UnmergedReason::Open { range, length } => format!("range of {length}, {}, is not complete", times(range)),
         UnmergedReason::TooManySeries { range, length } => {
             format!("too many series together with other blocks in range of {length}, {}", times(range))

@@ -170,6 +170,19 @@ fn a_changed_plan_is_refused() {
 }
 
 #[test]
+fn a_merge_that_was_split_is_not_planned_again() {
+    let scene = Scene::local(9, &mut Random::new(137));
+    let plan = scene.plan_ranges("4h", &shards(2)).unwrap();
+    assert!(!plan.jobs.is_empty());
+    scene.run_jobs(&plan);
+    scene.commit(&plan, true).unwrap();
+    for sizing in [shards(2), shards(1)] {
+        assert_eq!(scene.plan_ranges("4h", &sizing).unwrap().jobs, [], "{sizing:?}");
+    }
+    assert!(!scene.plan_ranges("8h", &shards(2)).unwrap().jobs.is_empty(), "longer ranges have other blocks");
+}
+
+#[test]
 fn inputs_can_be_deleted_after_the_commit() {
     let random = &mut Random::new(29);
     let scene = Scene::local(9, random);
