@@ -26,7 +26,7 @@ pub enum StoreError {
         /// The location.
         location: String,
     },
-    /// The environment has no credentials, and the machine has no role.
+    /// The environment has no credentials, and those of the machine's role cannot be read.
     #[error(
         "{object}: no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the variables of Google or Azure, or use a machine with a role"
     )]
@@ -124,7 +124,14 @@ impl StoreError {
     /// Returns true for an error of reading or writing, which says nothing about the object and may pass.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Request { .. } | Self::Io { .. } | Self::Changing { .. })
+        matches!(
+            self,
+            Self::Request { .. }
+                | Self::Io { .. }
+                | Self::Changing { .. }
+                | Self::NoCredentials { .. }
+                | Self::NoLocation { .. }
+        )
     }
 
     pub(crate) fn io(object: impl Into<String>, operation: &'static str, source: io::Error) -> Self {

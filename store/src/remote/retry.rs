@@ -64,7 +64,7 @@ impl Patience {
 /// Returns true for errors of connections and servers: not for missing objects, failed conditions or refused requests.
 fn may_succeed_later(error: &Error) -> bool {
     match error {
-        Error::Generic { source, .. } => !is_refused(&**source) && !asks_for_role(error),
+        Error::Generic { source, .. } => !is_refused(&**source),
         Error::JoinError { .. } => true,
         _ => false,
     }
@@ -107,4 +107,30 @@ fn asks_for_role(error: &Error) -> bool {
 /// Makes an error of a body that is shorter than announced. It is tried again.
 pub(super) fn short_body(found: usize, expected: u64) -> Error {
     Error::Generic { store: "store", source: format!("the answer has {found} bytes, not {expected}").into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A role whose credentials cannot be read says nothing about the object: a listing fails, and leaves nothing out.
+    #[test]
+    fn missing_credentials_are_no_property_of_an_object() {
+        for (status, attempts) in [("403 Forbidden", 1), ("500 Internal Server Error", 3)] {
+            let patience = Patience { retries: 2, pause: [Duration::ZERO; 2] };
+            let asked = AtomicUsize::new(0);
+            let request = || {
+                asked.fetch_add(1, Ordering::Relaxed);
+                let url = "http://169.254.169.254/latest/api/token";
+                let text = format!("Error performing PUT {url} - Server returned non-2xx status code: {status}: ");
+                async { Err::<(), Error>(Error::Generic { store: "S3", source: text.into() }) }
+            };
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            let error = runtime.block_on(patience.run("s3://bucket/key", "read", request)).unwrap_err();
+            assert!(matches!(error, StoreError::NoCredentials { .. }) && error.is_temporary(), "{error}");
+            assert_eq!(asked.into_inner(), attempts, "{status}");
+        }
+    }
 }
