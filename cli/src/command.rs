@@ -86,6 +86,9 @@ pub fn mistyped_subcommand<A: CommandFactory>(first: &Path) -> Option<Failure> {
         return None;
     }
     let names = A::command().get_subcommands().map(|command| command.get_name().to_owned()).collect::<Vec<_>>();
+    if names.contains(&shown) {
+        return None;
+    }
     let near = names.into_iter().map(|name| (strsim::jaro(&shown, &name), name));
     let near = near.filter(|(nearness, _)| *nearness > 0.7).max_by(|left, right| left.0.total_cmp(&right.0));
     let message = |name| format!("unrecognized subcommand {}; did you mean `{name}`?", Escaped(&shown));
@@ -225,6 +228,8 @@ mod tests {
         let (result, stderr) = parsed(&["x", "week.cx", "--limit", "7"]);
         assert!(result.is_err() && stderr.contains("--limit"), "{stderr}");
         assert!(parsed(&["x", "week.cx"]).0.is_ok());
+        let (result, stderr) = parsed(&["x", "status", "--limit", "7", "--unknown"]);
+        assert!(result.is_err() && stderr.contains("--unknown"), "{stderr}");
     }
 
     #[test]
