@@ -167,6 +167,13 @@ impl Listing {
         Ok(())
     }
 
+    /// Returns the readable block under a key.
+    #[must_use]
+    pub fn find(&self, key: &str) -> Option<&Listed> {
+        let mut blocks = self.live.iter().chain(self.hidden.iter().map(|hidden| &hidden.block));
+        blocks.find(|block| block.object.key == key)
+    }
+
     /// Returns all readable blocks, live and hidden, by id.
     #[must_use]
     pub fn all(&self) -> Vec<&Listed> {

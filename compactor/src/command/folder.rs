@@ -56,7 +56,8 @@ pub(crate) fn compact(arguments: &Arguments, path: &Path, bar: &Bar) -> Result<E
         note_read_only(&folder);
     }
     if !arguments.delete_inputs && !arguments.json && !arguments.quiet.is_set() {
-        note_merged(&folder);
+        let remedy = " (--delete-inputs verifies this and deletes them)";
+        note_merged(folder.hidden().iter().map(|hidden| hidden.reason), remedy);
     }
     let disputed: Vec<[u8; 16]> =
         folder.incomplete().iter().filter(|job| job.disputed.is_some()).map(|job| job.id).collect();
@@ -163,17 +164,12 @@ fn warn_of_unreadable(unreadable: &[(PathBuf, OpenError)], told: &mut BTreeSet<P
     exit
 }
 
-/// Prints the number of blocks that are hidden because other blocks claim to hold their series.
-fn note_merged(folder: &Folder) {
-    let count = folder.hidden().iter().filter(|hidden| matches!(hidden.reason, Reason::Merged { .. })).count() as u64;
+/// Prints how many of the hidden blocks are hidden because other blocks claim to hold their series.
+pub(crate) fn note_merged(hidden: impl Iterator<Item = Reason>, remedy: &str) {
+    let count = hidden.filter(|reason| matches!(reason, Reason::Merged { .. })).count() as u64;
     if count > 0 {
         let blocks = human::count_of(count, "block");
-        tell(|out| {
-            writeln!(
-                out,
-                "{blocks} hidden: other blocks claim to hold their series (--delete-inputs verifies this and deletes them)"
-            )
-        });
+        tell(|out| writeln!(out, "{blocks} hidden: other blocks claim to hold their series{remedy}"));
     }
 }
 

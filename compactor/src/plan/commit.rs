@@ -214,11 +214,12 @@ fn records(plan: &Plan, location: &Location) -> Result<BTreeMap<String, Record>,
         let not_done = || PlanError::NotDone { job: job.id.clone() };
         let record = Record::read(location, plan, job)?.ok_or_else(not_done)?;
         if let Some(merge) = plan.merge_of(job).filter(|merge| plan.last_jobs(merge).any(|last| last.id == job.id)) {
+            let lineage_job = plan.lineage_job(merge)?;
             for output in &record.outputs {
                 let object = || location.name(&output.key);
                 let lost = || PlanError::OutputLost { job: job.id.clone(), object: object() };
                 let facts = stated_facts(location, output)?.ok_or_else(lost)?;
-                if !plan.is_output(merge, &facts)? {
+                if !merge.is_replaced_by(&facts, lineage_job) {
                     discard(plan, location, job, output)?;
                     let reason = "it does not replace the inputs".to_owned();
                     return Err(PlanError::Record { object: object(), reason });
@@ -330,15 +331,16 @@ fn publish(location: &Location, output: &StoredBlock) -> Result<StoredBlock, Pla
     Err(StoreError::Occupied { object: location.name(&published.key) }.into())
 }
 
-impl Plan {
-    /// Returns true if a block says that it is an output of a merge.
-    pub(super) fn is_output(&self, merge: &Merge, block: &Facts) -> Result<bool, PlanError> {
-        let job = self.lineage_job(merge)?;
-        Ok(block.parents == merge.parents && block.job.is_some_and(|named| named.id == job))
+impl Merge {
+    /// Returns true if a block says that it is an output of the merge, whose outputs name this job.
+    pub(super) fn is_replaced_by(&self, block: &Facts, job: [u8; 16]) -> bool {
+        block.parents == self.parents && block.job.is_some_and(|named| named.id == job)
     }
+}
 
+impl Plan {
     /// Returns the id of the job that the outputs of a merge name.
-    fn lineage_job(&self, merge: &Merge) -> Result<[u8; 16], PlanError> {
+    pub(super) fn lineage_job(&self, merge: &Merge) -> Result<[u8; 16], PlanError> {
         let job = self.last_jobs(merge).next().ok_or_else(|| PlanError::NoJob { job: merge.id.clone() })?;
         let options = self.compact_options(job)?;
         Ok(match options.origin {

@@ -32,10 +32,9 @@ pub(super) fn delete_inputs(
     }
     let mut outputs = outputs.iter();
     for merge in &plan.merges {
+        let job = plan.lineage_job(merge)?;
         for output in outputs.by_ref().take(merge.outputs.get() as usize) {
-            if let Some(block) = listing.all().into_iter().find(|block| block.object.key == output.key)
-                && !plan.is_output(merge, &block.facts)?
-            {
+            if listing.find(&output.key).is_some_and(|block| !merge.is_replaced_by(&block.facts, job)) {
                 let reason = "it does not replace the inputs of the plan".to_owned();
                 return Err(PlanError::Stale { object: location.name(&output.key), reason });
             }
@@ -61,7 +60,7 @@ pub(super) fn delete_inputs(
 /// Returns the blocks that hold the series of an output: itself, or the live blocks that name it if it was merged since
 /// and deleted.
 pub(super) fn heirs<'a>(listing: &'a Listing, output: &'a StoredBlock) -> Vec<Wanted<'a>> {
-    if listing.all().iter().any(|block| block.object.key == output.key) {
+    if listing.find(&output.key).is_some() {
         return vec![output.wanted()];
     }
     let names_it = |lineage: &Lineage| lineage.parents.contains(&output.id) || lineage.ancestors.contains(&output.id);

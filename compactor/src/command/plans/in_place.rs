@@ -6,14 +6,13 @@ use chronoxide_compactor::plan::{
     CommitOptions, PLANS_PREFIX, PlanOptions, Sizing, commit, describe, finish_commits, forget, make, revive,
 };
 use chronoxide_compactor::strategy::choose;
-use chronoxide_reader::lineage::Reason;
 use chronoxide_store::{Cache, DEFAULT_CACHE_LEN, Listing, Location};
 
 use super::run::Runner;
 use super::{publish, source};
 use crate::arguments::Arguments;
 use crate::failure::{Error, usage};
-use crate::folder::show_strategy;
+use crate::folder::{note_merged, show_strategy};
 
 /// Finishes what an earlier run was killed in.
 fn finish_stopped(arguments: &Arguments, location: &Location) -> Result<(), Failure> {
@@ -52,10 +51,8 @@ pub(crate) fn compact(arguments: &Arguments, url: &str, interruption: &Interrupt
     }
     let listing = Listing::read(&location)?;
     let exit = source::warn_of_unreadable(&listing, "");
-    let merged = listing.hidden.iter().filter(|hidden| matches!(hidden.reason, Reason::Merged { .. })).count() as u64;
-    if merged > 0 && !arguments.json && !arguments.quiet.is_set() {
-        let blocks = human::count_of(merged, "block");
-        tell(|out| writeln!(out, "{blocks} hidden: other blocks claim to hold their series"));
+    if !arguments.json && !arguments.quiet.is_set() {
+        note_merged(listing.hidden.iter().map(|hidden| hidden.reason), "");
     }
     let plan_options = PlanOptions::new(&options, "__name__");
     let strategy_options = arguments.strategy_options();
