@@ -64,4 +64,4 @@ pub use listing::{BLOCK_SUFFIX, HiddenBlock, Listed, Listing};
 pub use location::Location;
 pub use manifest::{MANIFEST_KEY, Manifest};
 pub use sparse::SparseBlock;
-pub use storage::{Created, Object, RangedRead, ReadSink, Storage};
+pub use storage::{Created, MAX_READ_LEN, Object, RangedRead, ReadSink, Storage};

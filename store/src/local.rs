@@ -11,7 +11,7 @@ use chronoxide_publish::{
 };
 
 use crate::StoreError;
-use crate::storage::{Created, Object, RangedRead, ReadSink, Storage};
+use crate::storage::{Created, Object, RangedRead, ReadSink, Storage, check_read_len};
 
 /// Bytes that are copied or compared at a time.
 const BUFFER_LEN: usize = 1 << 20;
@@ -186,7 +186,12 @@ impl Storage for Local {
     }
 
     fn read(&self, key: &str) -> Result<Vec<u8>, StoreError> {
-        fs::read(self.file(key)).map_err(|source| StoreError::io(self.name(key), "read", source))
+        let failed = |source| StoreError::io(self.name(key), "read", source);
+        let mut file = File::open(self.file(key)).map_err(failed)?;
+        check_read_len(file.metadata().map_err(failed)?.len(), || self.name(key))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
     }
 
     fn read_ranges(&self, reads: Vec<RangedRead>, sink: ReadSink<'_>) {

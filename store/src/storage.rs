@@ -39,6 +39,18 @@ pub struct RangedRead {
     pub ranges: Vec<Range<u64>>,
 }
 
+/// Maximum length in bytes of an object that is read whole: a manifest or a record. A manifest of half a million blocks
+/// is shorter.
+pub const MAX_READ_LEN: u64 = 256 << 20;
+
+/// Refuses to read an object of this length whole.
+pub(crate) fn check_read_len(byte_len: u64, name: impl FnOnce() -> String) -> Result<(), StoreError> {
+    if byte_len <= MAX_READ_LEN {
+        return Ok(());
+    }
+    Err(StoreError::Json { object: name(), reason: format!("{byte_len} bytes, more than {MAX_READ_LEN}") })
+}
+
 /// Receives the result of each [`RangedRead`] by its position. Returns false to stop.
 pub type ReadSink<'a> = &'a mut dyn FnMut(usize, Result<Vec<Bytes>, StoreError>) -> bool;
 
@@ -67,7 +79,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Reads a whole object into memory: for manifests and records, not for blocks.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if it does not exist, and errors of reading.
+    /// [`StoreError::Missing`] if it does not exist, [`StoreError::Json`] if it is longer than [`MAX_READ_LEN`], and
+    /// errors of reading.
     fn read(&self, key: &str) -> Result<Vec<u8>, StoreError>;
 
     /// Reads ranges of many objects, several at a time, and hands each object's ranges to `sink` in the order in which

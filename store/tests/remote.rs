@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_object_server::{BUCKET, Fault, Proxy, Request, Server, every, nth};
+use chronoxide_object_server::{BUCKET, Fault, Proxy, Request, Server, at_once, every, nth};
 use chronoxide_store::{
-    Cache, Created, Listing, Location, Manifest, Object, RangedRead, SparseBlock, StoreError, open_set,
+    Cache, Created, Listing, Location, MANIFEST_KEY, MAX_READ_LEN, Manifest, Object, RangedRead, SparseBlock,
+    StoreError, open_set,
 };
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
@@ -201,26 +202,26 @@ fn faults_are_survived() {
         Fault::Delay(Duration::from_millis(5)),
     ];
     let (_folder, file) = large_file();
-    for (number, fault) in faults.into_iter().enumerate() {
-        for server in servers() {
-            let proxy = Proxy::start(server.endpoint()).unwrap();
-            let location = open(proxy.endpoint(), &format!("fault-{number}"));
-            proxy.inject(every(2, fault));
-            location.create_bytes("small", b"some bytes").unwrap();
-            location.create("large", &file).unwrap();
-            location.copy("small", "copy").unwrap();
-            assert_eq!(location.read("copy").unwrap(), b"some bytes", "{fault:?}");
-            assert_eq!(read_ranges(&location, "small", vec![0..4, 5..10]).unwrap(), [&b"some"[..], b"bytes"]);
-            assert_eq!(keys(&location.list("", true).unwrap()), ["copy", "large", "small"], "{fault:?}");
-            location.delete(&["copy".to_owned()], &mut |_| {}).unwrap();
-            proxy.calm();
-            assert_eq!(keys(&location.list("", true).unwrap()), ["large", "small"], "{fault:?}");
-            let mut found = Vec::new();
-            location.download("large", LARGE as u64, &mut found).unwrap();
-            assert!(found == large(), "{fault:?}");
-            assert!(proxy.take_requests().iter().any(|request| request.fault == Some(fault)));
-        }
-    }
+    let servers = servers();
+    let cases = faults.into_iter().enumerate().flat_map(|case| servers.iter().map(move |server| (case, server)));
+    at_once(cases, |((number, fault), server)| {
+        let proxy = Proxy::start(server.endpoint()).unwrap();
+        let location = open(proxy.endpoint(), &format!("fault-{number}"));
+        proxy.inject(every(2, fault));
+        location.create_bytes("small", b"some bytes").unwrap();
+        location.create("large", &file).unwrap();
+        location.copy("small", "copy").unwrap();
+        assert_eq!(location.read("copy").unwrap(), b"some bytes", "{fault:?}");
+        assert_eq!(read_ranges(&location, "small", vec![0..4, 5..10]).unwrap(), [&b"some"[..], b"bytes"]);
+        assert_eq!(keys(&location.list("", true).unwrap()), ["copy", "large", "small"], "{fault:?}");
+        location.delete(&["copy".to_owned()], &mut |_| {}).unwrap();
+        proxy.calm();
+        assert_eq!(keys(&location.list("", true).unwrap()), ["large", "small"], "{fault:?}");
+        let mut found = Vec::new();
+        location.download("large", LARGE as u64, &mut found).unwrap();
+        assert!(found == large(), "{fault:?}");
+        assert!(proxy.take_requests().iter().any(|request| request.fault == Some(fault)));
+    });
 }
 
 #[test]
@@ -280,6 +281,23 @@ fn a_listing_reads_two_ranges_per_block_and_equals_that_of_a_folder() {
         assert_eq!((again.from_manifest, again.live), (count, listing.live));
         let requests = proxy.take_requests();
         assert_eq!(requests.iter().filter(|request| request.target.contains(".cx")).count(), 0, "{requests:?}");
+    }
+}
+
+#[test]
+fn a_manifest_of_any_length_is_not_read_into_memory() {
+    let server = Server::s3s().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let remote = open(server.endpoint(), "huge");
+    let local = Location::open(&folder.path().display().to_string()).unwrap();
+    for (location, files) in [(remote, server.objects().unwrap().join("huge")), (local, folder.path().to_owned())] {
+        let count = put_goldens(&location);
+        let file = std::fs::File::create(files.join(MANIFEST_KEY)).unwrap();
+        file.set_len(MAX_READ_LEN + 1).unwrap();
+        let refused = location.read(MANIFEST_KEY).unwrap_err().to_string();
+        assert!(refused.ends_with(": not valid: 268435457 bytes, more than 268435456"), "{refused}");
+        let listing = Listing::read(&location).unwrap();
+        assert_eq!((listing.from_manifest, listing.all().len()), (0, count));
     }
 }
 

@@ -10,7 +10,7 @@ use object_store::{ListResult, ObjectStore, ObjectStoreExt};
 use super::retry::{is_not_found, short_body};
 use super::{PART_LEN, PARTS_AT_ONCE, READS_AT_ONCE, Remote, runtime};
 use crate::StoreError;
-use crate::storage::{Object, RangedRead, ReadSink, Storage};
+use crate::storage::{Object, RangedRead, ReadSink, Storage, check_read_len};
 
 impl Remote {
     pub(super) async fn list_objects(&self, prefix: &str, deep: bool) -> Result<Vec<Object>, StoreError> {
@@ -49,6 +49,7 @@ impl Remote {
     pub(super) async fn read_whole(&self, key: &str) -> Result<Vec<u8>, StoreError> {
         // A server that breaks off may announce fewer bytes than there are.
         let found = self.find_object(key).await?.ok_or_else(|| StoreError::Missing { object: self.name(key) })?;
+        check_read_len(found.byte_len, || self.name(key))?;
         Ok(self.read_range(key, 0..found.byte_len).await?.into())
     }
 

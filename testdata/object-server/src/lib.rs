@@ -9,13 +9,16 @@
 //! | `server` | [`Server`]: s3s-fs in this process, or moto as a child process |
 //! | `proxy` | [`Proxy`]: forwards requests, counts them, and injects faults |
 //! | `fault` | [`Fault`]: what can happen to a request, and when |
+//! | `at_once` | [`at_once`]: cases that wait for servers most of the time |
 //! | `message` | HTTP messages, as far as the proxy must know them |
 
+mod at_once;
 mod fault;
 mod message;
 mod proxy;
 mod server;
 
+pub use at_once::at_once;
 pub use fault::{Fault, FaultPlan, every, nth, random};
 pub use proxy::{Proxy, Request};
 pub use server::{BUCKET, Server};

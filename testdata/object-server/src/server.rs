@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -35,7 +36,7 @@ enum Running {
     Thread {
         stop: Option<oneshot::Sender<()>>,
         thread: Option<JoinHandle<()>>,
-        _folder: tempfile::TempDir,
+        folder: tempfile::TempDir,
     },
     Process(Child),
 }
@@ -75,8 +76,17 @@ impl Server {
             }
         };
         let thread = std::thread::Builder::new().spawn(move || runtime.block_on(serve))?;
-        let running = Running::Thread { stop: Some(stop), thread: Some(thread), _folder: folder };
+        let running = Running::Thread { stop: Some(stop), thread: Some(thread), folder };
         Ok(Self { endpoint, running })
+    }
+
+    /// Returns the folder that has the objects of the bucket as files, if the server is s3s-fs.
+    #[must_use]
+    pub fn objects(&self) -> Option<PathBuf> {
+        match &self.running {
+            Running::Thread { folder, .. } => Some(folder.path().join(BUCKET)),
+            Running::Process(_) => None,
+        }
     }
 
     /// Starts moto, a Python package, as a child process.
