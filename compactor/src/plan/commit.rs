@@ -169,7 +169,7 @@ impl CommittedRecord {
     /// Refuses a record that does not belong to the plan, or does not balance with it.
     fn check(self, plan: &Plan, location: &Location) -> Result<Self, PlanError> {
         let outputs: usize = plan.merges.iter().map(|merge| merge.outputs.get() as usize).sum();
-        let read = plan.merges.iter().map(|merge| merge.totals).fold(Totals::ZERO, Totals::and);
+        let read: Totals = plan.merges.iter().map(|merge| merge.totals).sum();
         let is_own = self.plan == plan.id
             && self.outputs.len() == outputs
             && self.outputs.iter().all(|output| *output == published(output))
@@ -183,7 +183,7 @@ impl CommittedRecord {
     }
 
     fn written(&self) -> Totals {
-        self.outputs.iter().map(|output| output.totals).fold(Totals::ZERO, Totals::and)
+        self.outputs.iter().map(|output| output.totals).sum()
     }
 }
 
@@ -237,9 +237,9 @@ fn check_balance(plan: &Plan, records: &BTreeMap<String, Record>) -> Result<[Tot
     for merge in &plan.merges {
         let of_merge = || plan.jobs.iter().filter(|job| job.merge == merge.id);
         let equal = of_merge().filter_map(|job| records.get(&job.id)).map(|record| record.duplicates);
-        let equal = equal.fold(Totals::ZERO, Totals::and);
+        let equal: Totals = equal.sum();
         let last = plan.last_jobs(merge).filter_map(|job| records.get(&job.id)).map(Record::written);
-        let last = last.fold(Totals::ZERO, Totals::and);
+        let last: Totals = last.sum();
         balance(&format!("merge {}", merge.id), merge.totals, last, equal)?;
         read = read.and(merge.totals);
         duplicates = duplicates.and(equal);

@@ -1,6 +1,7 @@
 //! [`Plan`]: the document.
 
 use std::collections::BTreeSet;
+use std::iter::Sum;
 use std::num::NonZeroU32;
 
 use chronoxide_format::identity::{Fingerprint, job_id};
@@ -89,6 +90,12 @@ impl Totals {
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { series: self.series.saturating_add(other.series), fingerprint: self.fingerprint + other.fingerprint }
+    }
+}
+
+impl Sum for Totals {
+    fn sum<I: Iterator<Item = Self>>(totals: I) -> Self {
+        totals.fold(Self::ZERO, Self::and)
     }
 }
 
@@ -255,7 +262,7 @@ impl Plan {
         let read = || first.iter().flat_map(|job| &job.inputs);
         let blocks: Vec<&StoredBlock> = read().filter_map(JobInput::block).collect();
         let ids: BTreeSet<BlockId> = blocks.iter().map(|block| block.id).collect();
-        let totals = blocks.iter().map(|block| block.totals).fold(Totals::ZERO, Totals::and);
+        let totals: Totals = blocks.iter().map(|block| block.totals).sum();
         let outputs = merge.outputs.get() as usize;
         let reads_output = |(number, job): (u32, &&PlannedJob)| {
             let expected = first.iter().map(|split| JobInput::Output { job: split.id.clone(), output: number });

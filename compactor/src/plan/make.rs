@@ -10,7 +10,7 @@ use chronoxide_store::{Facts, Listed, Listing};
 
 use super::document::VERSION;
 use super::estimate::InputMemory;
-use super::{JobInput, Merge, Plan, PlanError, PlanOptions, PlannedJob, StoredBlock, Totals};
+use super::{JobInput, Merge, Plan, PlanError, PlanOptions, PlannedJob, StoredBlock};
 use crate::strategy::{Description, StrategyOptions, choose};
 
 /// Maximum number of shards of a merge.
@@ -183,7 +183,7 @@ impl Plan {
             id: merge.clone(),
             parents: lineages.iter().map(|lineage| lineage.id).collect(),
             ancestors: ancestors(&lineages).into_iter().collect(),
-            totals: totals.fold(Totals::ZERO, Totals::and),
+            totals: totals.sum(),
             outputs: shards,
         });
         let job = |id: String, stage, inputs, outputs: u32, series, memory| PlannedJob {

@@ -57,7 +57,7 @@ impl Record {
     /// Returns the series of all outputs.
     #[must_use]
     pub fn written(&self) -> Totals {
-        self.outputs.iter().map(|output| output.totals).fold(Totals::ZERO, Totals::and)
+        self.outputs.iter().map(|output| output.totals).sum()
     }
 
     /// Checks that series and fingerprints of the inputs equal those of outputs and duplicates together.

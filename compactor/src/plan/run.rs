@@ -198,7 +198,7 @@ fn merge(plan: &Plan, job: &PlannedJob, place: &Workplace<'_>, inputs: &[Fetched
         plan: plan.id.clone(),
         job: job.id.clone(),
         inputs: inputs.iter().map(|input| input.id).collect(),
-        read: inputs.iter().map(|input| input.totals).fold(Totals::ZERO, Totals::and),
+        read: inputs.iter().map(|input| input.totals).sum(),
         duplicates: Totals { series: summary.duplicates, fingerprint: summary.duplicates_sum },
         outputs,
     };
