@@ -1,7 +1,5 @@
 //! Blocks that claim to hold others: a claim hides little, and deletes nothing without proof.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
@@ -17,7 +15,8 @@ use chronoxide_reader::PLAN_KEY;
 use chronoxide_reader::lineage::REWRITTEN_KEY;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testdata::plan::{Labelset, Plan, build};
-use support::{assert_exit, content};
+
+use crate::support::{assert_exit, content};
 
 fn series(numbers: Range<u32>) -> BTreeSet<Labelset> {
     numbers.map(|number| [("__name__", "up".to_owned()), ("host", number.to_string())]).map(owned).collect()

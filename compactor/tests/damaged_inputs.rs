@@ -1,8 +1,6 @@
 //! Damage of every kind in one of several inputs: either the compaction refuses and names it, or the block is sound all
 //! the same and its series come out, each once.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::num::NonZeroU32;
@@ -29,7 +27,8 @@ use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use rayon::prelude::*;
-use support::{content, random_options};
+
+use crate::support::{content, random_options};
 
 /// A damaged block, and what was done to it.
 struct Case {

@@ -1,7 +1,5 @@
 //! External labels: set where inputs lack them, and made labels of series, against labelsets as plain maps.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
@@ -15,7 +13,8 @@ use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
-use support::{content, random_options};
+
+use crate::support::{content, random_options};
 
 /// Names that random series have, and some that they do not; with values that they have and that they do not.
 const EXTERNAL: [(&str, &str); 6] =

@@ -1,7 +1,5 @@
 //! Series followed through a chain of compactions, against their labels in the last block.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Random blocks merged, against sets of labelsets as plain maps.
 
-mod support;
-
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{AnnotationPolicy, CompactError, CompactOptions, Compacted, Compaction};
@@ -14,7 +12,8 @@ use chronoxide_planner::Layout;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
-use support::content;
+
+use crate::support::content;
 
 /// A random block and what is in it: plain or factored, in either form.
 struct Input {

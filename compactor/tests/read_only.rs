@@ -1,8 +1,6 @@
 //! Blocks that share their content or their id, and blocks with a feature that forbids rewriting: a compaction of a
 //! folder neither merges, hides nor deletes what it does not know.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +13,8 @@ use chronoxide_reader::lineage::Reason;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
-use support::{assert_exit, content, pods};
+
+use crate::support::{assert_exit, content, pods};
 
 const HOUR: i64 = 3_600_000_000_000;
 

@@ -20,9 +20,8 @@ use chronoxide_testdata::merging::{Merged, expected_here, merge_in_memory};
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
-use support::{pods, random_options, series};
 
-mod support;
+use crate::support::{pods, random_options, series};
 
 fn merge(blocks: &[Vec<u8>], options: &CompactOptions) -> Merged {
     let views: Vec<BlockView<'_>> = blocks.iter().map(|block| BlockView::open(block).unwrap()).collect();

@@ -1,7 +1,5 @@
 //! Series left out by selectors, labels dropped and renamed, against labelsets as plain maps.
 
-mod support;
-
 use std::collections::BTreeSet;
 
 use chronoxide_compactor::{CompactOptions, Compaction, Rewrite};
@@ -12,7 +10,8 @@ use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{Labelset, build};
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
-use support::{content, pods, random_options};
+
+use crate::support::{content, pods, random_options};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() })]

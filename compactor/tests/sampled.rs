@@ -1,7 +1,5 @@
 //! Plans that are learned from a sample of the rows, against those that are learned from all.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::num::NonZeroU32;
@@ -15,7 +13,8 @@ use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::{Forecast, PLAN_KEY};
 use chronoxide_testdata::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
-use support::{content, pods};
+
+use crate::support::{content, pods};
 
 /// Pods and points of each pod: 40,000 series, ten times as many as are planned as a whole.
 const PODS: usize = 800;

@@ -1,7 +1,5 @@
 //! Outputs spread by a label and cut at a number of series, against sets of labelsets as plain maps.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::num::NonZeroU32;
@@ -21,7 +19,8 @@ use chronoxide_testdata::merging::expected;
 use chronoxide_testdata::plan::{KeysetPlan, Labelset, Plan, build, key};
 use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
-use support::{content, random_options};
+
+use crate::support::{content, random_options};
 
 /// Labels to spread by: of all series or most, of some keysets, in tables and lists as plans have it, and of none.
 const LABELS: [&str; 9] = ["__name__", "a", "a.b", "code", "le", "node", "pod", "größe", "absent"];

@@ -1,17 +1,16 @@
 //! Streams are cut into blocks by time, count and memory, without loss.
 
-mod canonical;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use std::num::NonZeroU64;
 
-use canonical::Labels;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions, Report};
 use chronoxide_labels::Layout;
 use chronoxide_workload::{Options, Workload, encode};
+
+use crate::canonical::{self, Labels};
 
 const HOUR: u64 = 3_600_000_000_000;
 

@@ -2,18 +2,17 @@
 //!
 //! The real captures are not part of the repository. If they are absent, the tests that need them report it and pass.
 
-mod canonical;
-
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use canonical::Labels;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_labels::Layout;
 use chronoxide_testdata::captures::real;
+
+use crate::canonical::{self, Labels};
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)

@@ -3,15 +3,14 @@
 //! The captures and lists are part of the repository. Programs in `testdata/captures/tools` wrote both. Each list comes
 //! from the client's model or the server's API, not from its output or the code of this project.
 
-mod canonical;
-
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-use canonical::Labels;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_testdata::captures::{committed, text};
+
+use crate::canonical::{self, Labels};
 
 fn listed(name: &str) -> BTreeSet<Labels> {
     let text = text(&committed(name));

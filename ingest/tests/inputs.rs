@@ -1,16 +1,14 @@
 //! Inputs of every framing and compression: complete, truncated, malformed and malicious.
 
-mod canonical;
-mod compressed;
-
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read};
 
-use canonical::Labels;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report, Warning};
-use compressed::{gzip, zstd};
 use proptest::prelude::*;
+
+use crate::canonical::{self, Labels};
+use crate::compressed::{gzip, zstd};
 
 const LINES: &str = "{\"a\":\"1\"}\n{\"a\":\"2\",\"b\":\"x\"}\n{\"a\":\"1\"}\n";
 

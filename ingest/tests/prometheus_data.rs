@@ -1,16 +1,15 @@
 //! The command on data folders of Prometheus, and on folders with files that are not captures.
 
-mod canonical;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use canonical::Labels;
 use chronoxide_format::view::BlockView;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use serde_json::Value;
+
+use crate::canonical::{self, Labels};
 
 fn run(arguments: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-ingest"));

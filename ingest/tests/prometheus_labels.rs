@@ -2,14 +2,13 @@
 //!
 //! Prometheus's translator made the lists (`testdata/captures/tools/otlp`).
 
-mod canonical;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use canonical::Labels;
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
+
+use crate::canonical::{self, Labels};
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name)

@@ -2,8 +2,6 @@
 //!
 //! Prometheus's client library for Go wrote both captures (`testdata/captures/tools/exposition`).
 
-mod taken;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +10,8 @@ use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::prometheus::proto::{decode_metric_family, looks_like_metric_families};
 use chronoxide_ingest::prometheus::text::{TextDecoder, TimestampUnit};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestError, IngestOptions};
-use taken::{Metadata, Series, Taken};
+
+use crate::taken::{Metadata, Series, Taken};
 
 fn capture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures/exposition").join(name)

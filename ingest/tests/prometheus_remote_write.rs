@@ -1,14 +1,13 @@
 //! Remote-write requests give the series that were written into them, in both versions.
 
-mod taken;
-
 use std::collections::BTreeMap;
 
 use chronoxide_format::metadata::MetricType;
 use chronoxide_ingest::prometheus::remote_write::{decode_remote_write, looks_like_remote_write};
 use proptest::prelude::*;
 use prost::Message;
-use taken::Taken;
+
+use crate::taken::Taken;
 
 /// The protocol as its documents have it, with fields that the decoder does not look at.
 mod v1 {

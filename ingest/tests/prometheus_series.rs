@@ -1,11 +1,11 @@
 //! Points of OTLP become the classic series of Prometheus.
 
-mod canonical;
-
 use std::io::Cursor;
 
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
+
+use crate::canonical;
 
 fn ingested(content: &str, assemble: AssembleOptions) -> (Report, Vec<String>) {
     let mut ingest = Ingest::new(IngestOptions { assemble, ..IngestOptions::default() }, Vec::new());

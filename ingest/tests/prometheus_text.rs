@@ -2,15 +2,14 @@
 //!
 //! The real captures are not part of the repository. If they are absent, the tests that need them report it and pass.
 
-mod taken;
-
 use std::collections::BTreeSet;
 use std::io::Read;
 
 use chronoxide_format::metadata::{MetricType, Temporality};
 use chronoxide_ingest::prometheus::text::{LineError, TextDecoder, TextError, TimestampUnit, looks_like_text};
 use proptest::prelude::*;
-use taken::{Metadata, Taken};
+
+use crate::taken::{Metadata, Taken};
 
 fn line(text: &[u8]) -> Result<Taken, LineError> {
     let mut taken = Taken::default();

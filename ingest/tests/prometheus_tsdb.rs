@@ -2,17 +2,15 @@
 //!
 //! The writer of this test follows the description of the format, and shares no code with the reader.
 
-mod taken;
-mod tsdb_numbers;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use std::path::Path;
 
 use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, TsdbBlockError, TsdbError, TsdbIndex, is_block};
 use proptest::prelude::*;
-use taken::{Series, Taken};
-use tsdb_numbers::{crc, uvarint, varint};
+
+use crate::taken::{Series, Taken};
+use crate::tsdb_numbers::{crc, uvarint, varint};
 
 type Labels = Vec<(String, String)>;
 

@@ -3,9 +3,6 @@
 //! The writer of this test follows the description of the format, and shares no code with the reader. Prometheus's own
 //! TSDB wrote the captures, and listed their series (`testdata/captures/tools/tsdb`).
 
-mod taken;
-mod tsdb_numbers;
-
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::num::NonZeroU64;
@@ -16,8 +13,9 @@ use chronoxide_ingest::prometheus::tsdb::{TsdbBlock, is_block};
 use chronoxide_ingest::prometheus::wal::{
     Head, HeadChunk, HeadChunks, HeadCounts, HeadFiles, Segment, WalError, WalFileError, is_wal,
 };
-use taken::{Series, Taken};
-use tsdb_numbers::{crc, uvarint, varint};
+
+use crate::taken::{Series, Taken};
+use crate::tsdb_numbers::{crc, uvarint, varint};
 
 const MAX_RECORD_LEN: usize = 1 << 20;
 const PAGE_LEN: usize = 32 * 1024;

@@ -1,15 +1,13 @@
 //! Captures that are truncated at any byte are never read without a warning about the loss.
 
-mod canonical;
-mod compressed;
-
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-use canonical::Labels;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{BrokenRecord, Ingest, IngestError, IngestOptions, Report};
-use compressed::{gzip, zstd};
+
+use crate::canonical::{self, Labels};
+use crate::compressed::{gzip, zstd};
 
 /// Series of each capture.
 const COUNT: usize = 3;

@@ -1,14 +1,13 @@
 //! Counts of series and labels, beside counts of plain labelsets.
 
-mod support;
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::Labelset;
 use serde_json::{Value, json};
-use support::{Folder, assert_exit, broken, labelsets, plain_block, random_block, run, stdout};
+
+use crate::support::{self, Folder, assert_exit, broken, labelsets, plain_block, random_block, run, stdout};
 
 /// Sorts counts as the command does: the largest first, then by name.
 fn sorted<T: Ord>(counts: impl IntoIterator<Item = (T, u64)>) -> Vec<(T, u64)> {

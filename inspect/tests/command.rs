@@ -1,7 +1,5 @@
 //! Output of the built command for sound blocks.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -13,7 +11,8 @@ use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions};
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use serde_json::Value;
-use support::{Folder, golden, golden_names, stdout};
+
+use crate::support::{self, Folder, golden, golden_names, stdout};
 
 #[test]
 fn the_summary_shows_counts_times_and_annotations() {

@@ -1,7 +1,5 @@
 //! Differences of blocks and folders, with expected lines by hand.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -10,7 +8,8 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use serde_json::{Value, json};
-use support::{Folder, assert_exit, broken, golden, labelsets, plain_block, random_block, run, stdout};
+
+use crate::support::{Folder, assert_exit, broken, golden, labelsets, plain_block, random_block, run, stdout};
 
 fn monday() -> BTreeSet<Labelset> {
     labelsets(&[

@@ -1,7 +1,5 @@
 //! Exports, read by other readers, beside the labelsets of the block.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Cursor;
@@ -21,7 +19,10 @@ use chronoxide_testdata::plan::Labelset;
 use chronoxide_testdata::requirement::skip_or_fail;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value};
-use support::{Folder, assert_exit, broken, command, golden, labelsets, plain_block, random_block, run, stdout};
+
+use crate::support::{
+    self, Folder, assert_exit, broken, command, golden, labelsets, plain_block, random_block, run, stdout,
+};
 
 /// Labels of exported series by ref.
 type Series = BTreeMap<u64, Labelset>;

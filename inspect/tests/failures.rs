@@ -1,7 +1,5 @@
 //! Exit codes and messages of the built command for failures.
 
-mod support;
-
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -16,7 +14,8 @@ use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::requirement::skip_or_fail;
 use serde_json::Value;
-use support::{Folder, assert_exit, broken, command, golden, run};
+
+use crate::support::{self, Folder, assert_exit, broken, command, golden, run};
 
 const SUBCOMMANDS: [&[&str]; 12] = [
     &[],

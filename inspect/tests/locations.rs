@@ -1,7 +1,5 @@
 //! Blocks of an object store: commands give what they give for files.
 
-mod support;
-
 use std::fs;
 use std::process::Output;
 
@@ -11,7 +9,8 @@ use chronoxide_ingest::{Ingest, IngestOptions};
 use chronoxide_object_server::{BUCKET, Proxy, Server};
 use chronoxide_store::Location;
 use chronoxide_testdata::editor::BlockEditor;
-use support::{Folder, assert_exit, broken, command, golden, random_block};
+
+use crate::support::{Folder, assert_exit, broken, command, golden, random_block};
 
 /// A folder, and a location with the same blocks.
 struct Scene {

@@ -1,7 +1,5 @@
 //! Pages of reports in a browser: figures, search, sorting, keyboard, accessibility and hostile text.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +10,8 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::random::Random;
 use chronoxide_testdata::requirement::skip_or_fail;
-use support::{Folder, labelsets, plain_block, stdout};
+
+use crate::support::{Folder, labelsets, plain_block, stdout};
 
 const HOUR: i64 = 3_600_000_000_000;
 

@@ -1,14 +1,13 @@
 //! Blocks larger than memory, and inputs that are not regular files.
 #![cfg(unix)]
 
-mod support;
-
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
-use support::{Folder, assert_exit, command, golden, run};
+
+use crate::support::{Folder, assert_exit, command, golden, run};
 
 const SUBCOMMANDS: [&[&str]; 12] = [
     &[],

@@ -1,7 +1,5 @@
 //! Output of `plan`, compared with labelsets as plain maps and the spec's arithmetic.
 
-mod support;
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +12,9 @@ use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{self, Labelset, build};
 use chronoxide_testdata::random::{Random, by_keyset, random_series};
 use serde_json::{Value, json};
-use support::model::{Model, bytes};
-use support::{Folder, block_of, golden, json_lines, random_block, stdout};
+
+use crate::support::model::{Model, bytes};
+use crate::support::{Folder, block_of, golden, json_lines, random_block, stdout};
 
 /// Returns the size of each keyset's series as rows of value codes. A value's code is its rank among the values of its
 /// name.

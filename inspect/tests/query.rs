@@ -1,7 +1,5 @@
 //! Series, label names and values of blocks and folders, beside a plain filter over the labelsets.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Stdio;
@@ -11,8 +9,9 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan, build};
-use support::{
-    Folder, assert_exit, broken, command, golden, labelsets, plain_block, random_block, run, series_of, stdout,
+
+use crate::support::{
+    self, Folder, assert_exit, broken, command, golden, labelsets, plain_block, random_block, run, series_of, stdout,
 };
 
 /// Selectors with a filter for each, written by hand.

@@ -1,7 +1,5 @@
 //! Output of the built command for remaps.
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -11,7 +9,8 @@ use chronoxide_format::remap::{KeysetTargets, RemapBuilder, RemapOutput, RemapRu
 use chronoxide_format::view::BlockView;
 use chronoxide_testdata::remap::golden::golden_remaps;
 use serde_json::{Value, json};
-use support::{Folder, assert_exit, command, json_lines, run, stdout};
+
+use crate::support::{self, Folder, assert_exit, command, json_lines, run, stdout};
 
 fn remap(name: &str) -> String {
     format!("{}/../testdata/remaps/{name}.cxr", env!("CARGO_MANIFEST_DIR"))

@@ -1,7 +1,5 @@
 //! The command `report`: inputs, outputs, messages and exit codes.
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -14,7 +12,8 @@ use chronoxide_inspect::report::{Block, Input, Options, Page};
 use chronoxide_testdata::plan::{Plan, build};
 use chronoxide_testdata::requirement::skip_or_fail;
 use serde_json::Value;
-use support::{Folder, assert_exit, broken, command, golden, labelsets, plain_block, random_block, run, stdout};
+
+use crate::support::{Folder, assert_exit, broken, command, golden, labelsets, plain_block, random_block, run, stdout};
 
 /// Returns the figures of the command.
 #[track_caller]

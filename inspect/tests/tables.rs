@@ -1,7 +1,5 @@
 //! Output of `tables`, compared with the spec's arithmetic on the dump.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
@@ -12,8 +10,9 @@ use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::{Labelset, Plan};
 use chronoxide_testdata::requirement::skip_or_fail;
 use serde_json::{Value, json};
-use support::model::Model;
-use support::{Folder, block_of, golden, json_lines, random_block, stdout};
+
+use crate::support::model::Model;
+use crate::support::{Folder, block_of, golden, json_lines, random_block, stdout};
 
 /// Returns the expected lines for a block, in order.
 fn expected(block: &[u8]) -> Vec<Value> {

@@ -1,8 +1,6 @@
 //! The command `top`: its lists beside counts of plain labelsets and beside other commands, and its screen through a
 //! pseudo-terminal.
 
-mod support;
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,8 +8,11 @@ use std::process::Command;
 
 use chronoxide_testdata::plan::Labelset;
 use serde_json::{Value, json};
-use support::terminal::Terminal;
-use support::{Folder, assert_exit, broken, golden, json_lines, labelsets, plain_block, random_block, run, stdout};
+
+use crate::support::terminal::Terminal;
+use crate::support::{
+    Folder, assert_exit, broken, golden, json_lines, labelsets, plain_block, random_block, run, stdout,
+};
 
 const NAME: &str = "__name__";
 

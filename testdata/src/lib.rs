@@ -21,6 +21,7 @@
 //! | [`remap`] | golden and broken remaps |
 //! | [`requirement`] | whether a test may be skipped when a tool or data is missing |
 //! | [`selecting`] | queries of blocks beside a plain filter |
+//! | [`sweep`] | how many cases a test tries that could try very many |
 //! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
 //! | [`editor`] | blocks taken apart and put together again |
 
@@ -45,3 +46,4 @@ pub mod random;
 pub mod remap;
 pub mod requirement;
 pub mod selecting;
+pub mod sweep;

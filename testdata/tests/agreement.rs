@@ -16,10 +16,13 @@ use chronoxide_testdata::editor::BlockEditor;
 use chronoxide_testdata::fuzzing::mutated_block;
 use chronoxide_testdata::random::Random;
 use chronoxide_testdata::requirement::skip_or_fail;
+use chronoxide_testdata::sweep;
 use rayon::prelude::*;
 
 /// Mutants that are judged: goldens and small blocks that were changed in a few places, with right checksums and ids.
-const MUTANTS: u64 = 20_000;
+fn mutants() -> u64 {
+    sweep::cases(6_000, 20_000)
+}
 
 /// Archives with changed frames that are judged.
 const ARCHIVE_MUTANTS: u64 = 1_000;
@@ -123,7 +126,7 @@ fn three_readers_agree_on_every_mutant() {
     let Some(go) = go_reader() else { return };
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let path = |number: u64| folder.path().join(number.to_string());
-    let own: Vec<&str> = (0..MUTANTS)
+    let own: Vec<&str> = (0..mutants())
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(seed);
@@ -135,7 +138,7 @@ fn three_readers_agree_on_every_mutant() {
         .collect();
     let count = |wanted: &str| own.iter().filter(|found| **found == wanted).count();
     println!("{} sound, {} corrupt, {} unsupported", count("sound"), count("corrupt"), count("unsupported"));
-    assert!(count("sound") >= 1_000 && count("corrupt") >= 10_000 && count("unsupported") >= 100);
+    assert!(count("sound") >= 300 && count("corrupt") >= 3_000 && count("unsupported") >= 30);
 
     if !assert_that_readers_agree(&own, &path, go) {
         return;

@@ -1,6 +1,7 @@
 //! Selection agrees with a plain filter over labelsets, on blocks of every kind.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::policy::LabelPolicy;
@@ -15,10 +16,15 @@ use chronoxide_testdata::plan::{Labelset, Plan, build};
 use chronoxide_testdata::product::product;
 use chronoxide_testdata::random::{Random, random_plan, random_series};
 use chronoxide_testdata::selecting::{check_answers, random_matchers};
+use chronoxide_testdata::sweep;
 use rayon::prelude::*;
 
-/// Random blocks, and selectors of each.
-const BLOCKS: u64 = 400;
+/// Seeds of random blocks.
+fn seeds() -> Range<u64> {
+    0..sweep::cases(120, 400)
+}
+
+/// Selectors of each block.
 const SELECTORS: usize = 12;
 
 /// Returns the generator after it made series and their block, with any plan and form of rows.
@@ -33,7 +39,7 @@ fn random_block(seed: u64) -> (Random, BTreeSet<Labelset>, Vec<u8>) {
 
 #[test]
 fn random_selectors_agree_with_the_filter_on_random_plans() {
-    (0..BLOCKS).into_par_iter().for_each(|seed| {
+    seeds().into_par_iter().for_each(|seed| {
         let (mut random, _, block) = random_block(seed);
         let view = BlockView::open(&block).expect("sound");
         let series = series_in_order(&view);
@@ -47,7 +53,7 @@ fn random_selectors_agree_with_the_filter_on_random_plans() {
 
 #[test]
 fn counted_groups_are_those_of_a_set_of_labelsets() {
-    (0..BLOCKS).into_par_iter().for_each(|seed| {
+    seeds().into_par_iter().for_each(|seed| {
         let (mut random, series, block) = random_block(seed);
         let view = BlockView::open(&block).expect("sound");
         let index = Index::new(&view).expect("sound");
@@ -72,7 +78,7 @@ fn counted_groups_are_those_of_a_set_of_labelsets() {
 
 #[test]
 fn bytes_of_labels_are_those_of_their_names_and_values() {
-    (0..BLOCKS).into_par_iter().for_each(|seed| {
+    seeds().into_par_iter().for_each(|seed| {
         let (_, series, block) = random_block(seed);
         let view = BlockView::open(&block).expect("sound");
         let index = Index::new(&view).expect("sound");
@@ -98,13 +104,9 @@ fn bytes_of_labels_are_those_of_their_names_and_values() {
     });
 }
 
-/// Executions of the fuzz target with random programs; `CHRONOXIDE_SELECT_EXECUTIONS` asks for more.
-const EXECUTIONS: u64 = 2_000;
-
 #[test]
 fn random_programs_break_no_promise_of_the_fuzz_target() {
-    let asked = std::env::var("CHRONOXIDE_SELECT_EXECUTIONS").ok().and_then(|count| count.parse().ok());
-    (0..asked.unwrap_or(EXECUTIONS)).into_par_iter().for_each(|seed| {
+    (0..sweep::cases(600, 20_000_u64)).into_par_iter().for_each(|seed| {
         let mut random = Random::new(seed);
         let program: Vec<u8> = (0..8 + random.below(60)).map(|_| random.below(256) as u8).collect();
         let result = std::panic::catch_unwind(|| select(&program));

@@ -1,11 +1,10 @@
 //! Holds churn to its share: how much of a window the next one does not have.
 
-mod oracle;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_workload::{Options, Set, Workload};
-use oracle::{Labels, resource};
+
+use crate::oracle::{Labels, resource};
 
 type Labelset = Vec<(String, String)>;
 

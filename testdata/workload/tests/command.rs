@@ -1,12 +1,11 @@
 //! Runs the command.
 
-mod oracle;
-
 use std::io::Read;
 use std::process::{Command, Output, Stdio};
 
 use chronoxide_workload::{Format, Options, Set, Statistics, Workload};
-use oracle::bytes;
+
+use crate::oracle::bytes;
 
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-workload"));

@@ -1,12 +1,11 @@
 //! Holds the formats to each other, and their points to their windows.
 
-mod oracle;
-
 use std::collections::BTreeSet;
 
 use chronoxide_workload::{ExportMetricsServiceRequest, Format, Options, Set, Workload};
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
-use oracle::{Labels, bytes, decode_proto, json_labels, points, proto_labels};
+
+use crate::oracle::{Labels, bytes, decode_proto, json_labels, points, proto_labels};
 
 fn small(set: Set) -> Options {
     let series = if set == Set::Wide { 60 } else { 3_000 };

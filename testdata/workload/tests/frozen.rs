@@ -3,10 +3,9 @@
 //! Figures that were measured on the workload can be compared only while it stays the same. These numbers change when
 //! it does, and are then changed in a commit of their own, which measures all figures again.
 
-mod oracle;
-
 use chronoxide_workload::{Format, Options, Set};
-use oracle::bytes;
+
+use crate::oracle::bytes;
 
 fn length_and_crc(bytes: &[u8]) -> (usize, u32) {
     (bytes.len(), crc32fast::hash(bytes))

@@ -1,11 +1,10 @@
 //! Holds the workload to what its documentation says of it.
 
-mod oracle;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_workload::{Format, Options, Set, Statistics, Workload};
-use oracle::{Labels, bytes, json_labels};
+
+use crate::oracle::{Labels, bytes, json_labels};
 
 fn statistics(series: u64, seed: u64, set: Set) -> Statistics {
     Statistics::from_workload(&Workload::new(Options { series, seed, set, ..Options::default() }).unwrap())

@@ -1,11 +1,10 @@
 //! Holds a workload to the size that was asked for.
 
-mod oracle;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_workload::{Options, Set, Statistics, Workload};
-use oracle::points;
+
+use crate::oracle::points;
 
 #[test]
 fn every_window_has_as_many_series_as_were_asked_for() {

@@ -1,0 +1,27 @@
+//! Tests that share a program: see CONTRIBUTING.md.
+
+mod blocks;
+mod caches;
+mod canonical;
+mod captures;
+mod clients;
+mod command;
+mod compare;
+mod compressed;
+mod hostile;
+mod inputs;
+mod locations;
+mod memory;
+mod messages;
+mod prometheus_data;
+mod prometheus_labels;
+mod prometheus_proto;
+mod prometheus_remote_write;
+mod prometheus_series;
+mod prometheus_text;
+mod prometheus_tsdb;
+mod prometheus_wal;
+mod taken;
+mod threads;
+mod truncation;
+mod tsdb_numbers;

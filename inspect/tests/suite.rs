@@ -1,0 +1,18 @@
+//! Tests that share a program: see CONTRIBUTING.md.
+
+mod cardinality;
+mod command;
+mod damage;
+mod diff;
+mod export;
+mod failures;
+mod locations;
+mod page;
+mod places;
+mod plan;
+mod query;
+mod remap;
+mod report_command;
+mod support;
+mod tables;
+mod top;

@@ -1,0 +1,4 @@
+//! Tests that share a program: see CONTRIBUTING.md.
+
+mod conformance;
+mod limits;

@@ -1,0 +1,14 @@
+//! Decides how many cases a test tries that could try very many.
+//!
+//! Like `requirement`, this file depends on nothing.
+
+/// Environment variable: if `full`, tests try all their cases. That takes three times as long.
+pub const SWEEPS: &str = "CHRONOXIDE_SWEEPS";
+
+/// Returns `full` if `CHRONOXIDE_SWEEPS` is `full`, and `usual` otherwise.
+pub fn cases<T>(usual: T, full: T) -> T {
+    match std::env::var(SWEEPS) {
+        Ok(asked) if asked == "full" => full,
+        _ => usual,
+    }
+}
