@@ -1,23 +1,45 @@
 #!/bin/sh
 # Builds the wheel of the Python package, in engines/python/dist/.
 #
-# Usage: sh engines/python/build.sh [PROFILE]
+# Usage: sh engines/python/build.sh [--dev]
 #
-# PROFILE is a profile of cargo, release by default. Needs python3 (3.10 or newer) and Rust; maturin is installed in a
-# folder of its own.
+# --dev packs the module that cargo builds together with the tests of all crates: much faster where these are built, slow
+# when used. Linux only.
+#
+# Needs python3 (3.10 or newer) and Rust; maturin is installed in a folder of its own.
 set -eu
 
-profile=${1:-release}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
+target=${CARGO_TARGET_DIR:-$root/target}
 tools=$root/target/python-tools
 maturin=$(sed -n 's/^requires = \["\(maturin==[^"]*\)"\]$/\1/p' "$here/pyproject.toml")
 
-if ! "$tools/bin/python" -c "import importlib.metadata as m; assert '$maturin' == 'maturin==' + m.version('maturin')" \
+if ! "$tools/bin/python" -c "import wheel, importlib.metadata as m; assert '$maturin' == 'maturin==' + m.version('maturin')" \
     2>/dev/null; then
     python3 -m venv --clear "$tools"
-    "$tools/bin/python" -m pip install --quiet "$maturin"
+    "$tools/bin/python" -m pip install --quiet "$maturin" wheel==0.48.0
 fi
 # Wheels of earlier versions would be installed together with the new one.
 rm -rf "$here/dist"
-"$tools/bin/maturin" build --manifest-path "$here/Cargo.toml" --locked --profile "$profile" --out "$here/dist"
+case ${1:-} in
+'')
+    "$tools/bin/maturin" build --manifest-path "$here/Cargo.toml" --locked --release --out "$here/dist"
+    ;;
+--dev)
+    cd "$here"
+    # With the features that the tests of all crates have, or DataFusion would be built again.
+    PYO3_BUILD_EXTENSION_MODULE=1 cargo build --locked --workspace --lib --tests
+    wheel=$(mktemp -d)
+    trap 'rm -rf "$wheel"' EXIT
+    "$tools/bin/maturin" pep517 write-dist-info --metadata-directory "$wheel"
+    mkdir "$wheel/chronoxide" dist
+    cp python/chronoxide/*.py python/chronoxide/*.pyi python/chronoxide/py.typed "$wheel/chronoxide"
+    cp "$target/debug/lib_chronoxide.so" "$wheel/chronoxide/_chronoxide.abi3.so"
+    "$tools/bin/python" -m wheel pack "$wheel" --dest-dir dist
+    ;;
+*)
+    echo "usage: sh engines/python/build.sh [--dev]" >&2
+    exit 2
+    ;;
+esac
