@@ -6,6 +6,7 @@ use chronoxide_testdata::fuzzing::sound::series_in_order;
 use chronoxide_testdata::golden::goldens;
 use chronoxide_testdata::plan::build;
 use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_testdata::sweep;
 use datafusion::prelude::SessionContext;
 
 use crate::rows::{agree, plan, session_of_block};
@@ -166,12 +167,12 @@ async fn conditions_agree_on_goldens() {
 #[tokio::test]
 async fn conditions_agree_on_random_blocks() {
     let mut some = 0;
-    for seed in 0..12 {
+    for seed in 0..sweep::cases(4, 12) {
         let mut random = Random::new(seed);
         let series = random_series(20 + random.below(100), &mut random);
         let block = build(&series, &random_plan(&series, &mut random), RowForm::BitPacked, &BlockMeta::default());
         let context = session_of_block(&block.expect("the plan is valid"));
-        for _ in 0..30 {
+        for _ in 0..sweep::cases(12, 30) {
             let labels: Vec<_> = series.iter().collect();
             let (name, value) = labels[random.below(labels.len())].iter().next().expect("a label");
             for condition in ["l = 'v'", "l <> 'v'", "l IS NULL", "l LIKE 'v%'", "l IN ('v')", "l > 'v'", "NOT l = 'v'"]
@@ -187,7 +188,7 @@ async fn conditions_agree_on_random_blocks() {
             }
         }
     }
-    assert!(some > 1000, "{some} rows");
+    assert!(some > sweep::cases(100, 1000), "{some} rows");
 }
 
 #[tokio::test]
