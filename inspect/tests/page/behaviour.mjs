@@ -1,4 +1,5 @@
 // Checks search, order, selection, keyboard and clipboard.
+import { untilDrawn } from "./browser.mjs";
 import { readRows, showAll } from "./figures.mjs";
 
 const MAX_CELLS = 200;
@@ -92,7 +93,7 @@ async function checkSelection(page, check, report) {
   await cells(page).first().click({ position: { x: 8, y: 8 } });
   await checkSelected(page, check, large[0], "click in the treemap");
   await page.reload();
-  await page.waitForSelector("html[data-ready]");
+  await untilDrawn(page);
   await checkSelected(page, check, large[0], "reload with the fragment");
   await page.keyboard.press("Escape");
   await checkCleared(page, check, "Escape");
@@ -115,7 +116,7 @@ async function checkKeyboard(page, check, report) {
     return;
   }
   await page.reload();
-  await page.waitForSelector("html[data-ready]");
+  await untilDrawn(page);
   await page.evaluate(() => document.activeElement.blur());
   const focused = () => page.evaluate(() => ({
     cell: document.activeElement.matches(".area .stop"), label: document.activeElement.getAttribute("aria-label"),

@@ -27,6 +27,14 @@ export function startBrowser() {
   return chromium.launch({ executablePath: executable(), args: FLAGS });
 }
 
+// Waits until the page is built, and its treemap is drawn, which waits until its size is known.
+export async function untilDrawn(page) {
+  await page.waitForSelector("html[data-ready]", { state: "attached" });
+  if (await page.locator(".area").count() > 0) {
+    await page.locator(".area > .cell").first().waitFor({ state: "attached" });
+  }
+}
+
 // Opens the page. `problems` collects console messages, page errors, dialogs, policy violations and requests.
 export async function openPage(browser, address, options, problems) {
   const context = await browser.newContext(options);
@@ -62,7 +70,7 @@ export async function openPage(browser, address, options, problems) {
     });
   });
   await page.goto(address);
-  await page.waitForSelector("html[data-ready]", { state: "attached" });
+  await untilDrawn(page);
   return page;
 }
 
