@@ -2,7 +2,7 @@
 //!
 //! Like `requirement`, this file depends on nothing.
 
-/// Environment variable: if `full`, tests try all their cases. That takes three times as long.
+/// Environment variable: if `full`, tests try all their cases. That takes much longer.
 pub const SWEEPS: &str = "CHRONOXIDE_SWEEPS";
 
 /// Returns `full` if `CHRONOXIDE_SWEEPS` is `full`, and `usual` otherwise.
