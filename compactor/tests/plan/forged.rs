@@ -8,7 +8,7 @@ use chronoxide_compactor::plan::{
 };
 use chronoxide_format::identity::job_id;
 use chronoxide_format::layout::RowForm;
-use chronoxide_format::view::{BlockView, Job};
+use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_store::{Listing, Manifest, header_checksum, to_document};
 use chronoxide_testdata::plan::{Labelset, Plan as BlockPlan, build};
@@ -334,4 +334,27 @@ fn the_mark_of_a_commit_that_an_abort_stopped_is_taken_back() {
     let keys = scene.keys();
     assert!(keys.iter().all(|key| !key.ends_with("/commit.json") && !key.ends_with("/abort.json")), "{keys:?}");
     scene.assert_seen("after the abort");
+}
+
+/// Readers reject the claim of a block to hold others with more series. A merge would inherit it.
+#[test]
+fn a_block_whose_claim_is_rejected_is_not_merged() {
+    let scene = Scene::local(6, &mut Random::new(17));
+    let mut parents: Vec<_> = Listing::read(&scene.location).unwrap().live.iter().map(|block| block.facts.id).collect();
+    parents.sort_unstable();
+    let time = Some(TimeRange { start: 0, end: 3_600_000_000_000 });
+    let job = Some(Job { id: [7; 16], output: 0, output_count: 1 });
+    let meta = BlockMeta { job, parents, time, window: time, ..BlockMeta::default() };
+    let few = scene.expected.iter().take(2).cloned().collect();
+    let block = build(&few, &BlockPlan::default(), RowForm::BitPacked, &meta).unwrap();
+    scene.location.create_bytes("claim.cx", &block).unwrap();
+    scene.assert_seen("the claim hides nothing");
+
+    let plan = scene.plan(&shards(2)).unwrap();
+    let keys: Vec<&str> = plan.input_blocks().map(|input| input.key.as_str()).collect();
+    assert!(keys.contains(&"0000.cx") && !keys.contains(&"claim.cx"), "{keys:?}");
+    scene.run_jobs(&plan);
+    scene.commit(&plan, true).unwrap();
+    scene.assert_seen("after the commit");
+    assert!(scene.keys().contains(&"claim.cx".to_owned()));
 }
