@@ -1,6 +1,4 @@
 //! Decides how many cases a test tries that could try very many.
-//!
-//! Like `requirement`, this file depends on nothing.
 
 /// Environment variable: if `full`, tests try all their cases. That takes much longer.
 pub const SWEEPS: &str = "CHRONOXIDE_SWEEPS";

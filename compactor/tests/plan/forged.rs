@@ -15,7 +15,7 @@ use chronoxide_testdata::plan::{Labelset, Plan as BlockPlan, build};
 use chronoxide_testdata::random::Random;
 use serde_json::Value;
 
-use crate::scene::Scene;
+use crate::scene::{HOUR, Scene};
 
 fn shards(count: u32) -> Sizing {
     Sizing { shards: NonZeroU32::new(count), ..Sizing::default() }
@@ -342,7 +342,7 @@ fn a_block_whose_claim_is_rejected_is_not_merged() {
     let scene = Scene::local(6, &mut Random::new(17));
     let mut parents: Vec<_> = Listing::read(&scene.location).unwrap().live.iter().map(|block| block.facts.id).collect();
     parents.sort_unstable();
-    let time = Some(TimeRange { start: 0, end: 3_600_000_000_000 });
+    let time = Some(TimeRange { start: 0, end: HOUR });
     let job = Some(Job { id: [7; 16], output: 0, output_count: 1 });
     let meta = BlockMeta { job, parents, time, window: time, ..BlockMeta::default() };
     let few = scene.expected.iter().take(2).cloned().collect();

@@ -20,7 +20,8 @@ use chronoxide_testdata::random::{Random, random_plan, random_series};
 
 use crate::support::series;
 
-const HOUR: i64 = 3_600_000_000_000;
+/// Nanoseconds.
+pub const HOUR: i64 = 3_600_000_000_000;
 
 fn block(hour: usize, series: &BTreeSet<Labelset>, plan: &BlockPlan) -> Vec<u8> {
     let start = hour as i64 * HOUR;
