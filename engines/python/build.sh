@@ -9,6 +9,13 @@
 # Needs python3 (3.10 or newer) and Rust; maturin is installed in a folder of its own.
 set -eu
 
+case ${1:-} in
+'' | --dev) ;;
+*)
+    echo "usage: sh engines/python/build.sh [--dev]" >&2
+    exit 2
+    ;;
+esac
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
@@ -22,11 +29,7 @@ if ! "$tools/bin/python" -c "import wheel, importlib.metadata as m; assert '$mat
 fi
 # Wheels of earlier versions would be installed together with the new one.
 rm -rf "$here/dist"
-case ${1:-} in
-'')
-    "$tools/bin/maturin" build --manifest-path "$here/Cargo.toml" --locked --release --out "$here/dist"
-    ;;
---dev)
+if [ "${1:-}" = --dev ]; then
     cd "$here"
     # With the features that the tests of all crates have, or DataFusion would be built again.
     PYO3_BUILD_EXTENSION_MODULE=1 cargo build --locked --workspace --lib --tests
@@ -37,9 +40,6 @@ case ${1:-} in
     cp python/chronoxide/*.py python/chronoxide/*.pyi python/chronoxide/py.typed "$wheel/chronoxide"
     cp "$target/debug/lib_chronoxide.so" "$wheel/chronoxide/_chronoxide.abi3.so"
     "$tools/bin/python" -m wheel pack "$wheel" --dest-dir dist
-    ;;
-*)
-    echo "usage: sh engines/python/build.sh [--dev]" >&2
-    exit 2
-    ;;
-esac
+else
+    "$tools/bin/maturin" build --manifest-path "$here/Cargo.toml" --locked --release --out "$here/dist"
+fi
