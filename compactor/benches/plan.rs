@@ -16,7 +16,7 @@ use chronoxide_format::view::TimeRange;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_object_server::{BUCKET, Server};
 use chronoxide_store::{Listing, Location, Manifest};
-use chronoxide_testdata::plan::{Labelset, Plan as BlockPlan, build};
+use chronoxide_testkit::plan::{Labelset, Plan as BlockPlan, build};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const HOUR: i64 = 3_600_000_000_000;

@@ -1,10 +1,10 @@
 //! Errors of merging.
 
-use chronoxide_cli::human;
 use chronoxide_format::Error;
 use chronoxide_format::remap::RemapBuildError;
 use chronoxide_format::write::BuildError;
 use chronoxide_publish::SpoolError;
+use chronoxide_text::human;
 
 /// Error of merging blocks. Fields count inputs from 0, messages from 1.
 #[derive(Debug, thiserror::Error)]

@@ -13,9 +13,9 @@ use chronoxide_format::write::{BlockMeta, BuildError};
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::{Block, Checks, OpenError};
-use chronoxide_testdata::allocation::{Counting, measure_process};
-use chronoxide_testdata::archive::undecodable;
-use chronoxide_testdata::product::{product, product_of};
+use chronoxide_testkit::allocation::{Counting, measure_process};
+use chronoxide_testkit::archive::undecodable;
+use chronoxide_testkit::product::{product, product_of};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

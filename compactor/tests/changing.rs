@@ -11,8 +11,8 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::{Block, Checks};
-use chronoxide_testdata::plan::{Plan, build};
-use chronoxide_testdata::random::{Random, random_series};
+use chronoxide_testkit::plan::{Plan, build};
+use chronoxide_testkit::random::{Random, random_series};
 
 /// More than are verified at once on one thread.
 const INPUTS: usize = 5;

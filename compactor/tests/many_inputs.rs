@@ -6,7 +6,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_format::{KeyId, SymbolId};
 use chronoxide_planner::Layout;
-use chronoxide_testdata::allocation::{Counting, measure_process};
+use chronoxide_testkit::allocation::{Counting, measure_process};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

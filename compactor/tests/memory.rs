@@ -8,7 +8,7 @@ use chronoxide_format::view::{BlockView, Domain};
 use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_format::{SymbolId, TableId};
 use chronoxide_publish::{Disk, Spool};
-use chronoxide_testdata::allocation::{Counting, measure_process};
+use chronoxide_testkit::allocation::{Counting, measure_process};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -9,8 +9,8 @@ use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
-use chronoxide_testdata::plan::{Labelset, Plan, build};
-use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
+use chronoxide_testkit::plan::{Labelset, Plan, build};
+use chronoxide_testkit::random::{Random, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
 
 use crate::support::content;

@@ -12,13 +12,13 @@ use chronoxide_format::remap::RemapView;
 use chronoxide_format::shard::Shard;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
+use chronoxide_merge_model::{Merged, expected_here, merge_in_memory};
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FolderLock, Spool};
 use chronoxide_reader::lineage::Lineage;
 use chronoxide_reader::{Block, Checks, Folder, OpenError, Remap};
-use chronoxide_testdata::merging::{Merged, expected_here, merge_in_memory};
-use chronoxide_testdata::plan::{Labelset, build};
-use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_testkit::plan::{Labelset, build};
+use chronoxide_testkit::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
 
 use crate::support::{pods, random_options, series};

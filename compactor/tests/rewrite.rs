@@ -6,9 +6,9 @@ use chronoxide_compactor::{CompactOptions, Compaction, Rewrite};
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_testdata::merging::expected;
-use chronoxide_testdata::plan::{Labelset, build};
-use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_merge_model::expected;
+use chronoxide_testkit::plan::{Labelset, build};
+use chronoxide_testkit::random::{Random, random_plan, random_series};
 use proptest::prelude::*;
 
 use crate::support::{content, pods, random_options};

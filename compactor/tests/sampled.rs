@@ -12,7 +12,7 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::{Forecast, PLAN_KEY};
-use chronoxide_testdata::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
+use chronoxide_testkit::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
 
 use crate::support::{content, pods};
 

@@ -12,12 +12,12 @@ use chronoxide_format::metadata::{MetricSet, OwnedMetricMetadata};
 use chronoxide_format::shard::{Shard, shard_of};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
+use chronoxide_merge_model::expected;
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
 use chronoxide_reader::BlockId;
-use chronoxide_testdata::merging::expected;
-use chronoxide_testdata::plan::{KeysetPlan, Labelset, Plan, build, key};
-use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
+use chronoxide_testkit::plan::{KeysetPlan, Labelset, Plan, build, key};
+use chronoxide_testkit::random::{Random, random_metrics, random_plan, random_series};
 use proptest::prelude::*;
 
 use crate::support::{content, random_options};

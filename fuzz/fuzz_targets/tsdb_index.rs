@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(init: chronoxide_fuzz::start(), |data: &[u8]| chronoxide_testdata::fuzzing::tsdb_index(data));
+libfuzzer_sys::fuzz_target!(init: chronoxide_fuzz::start(), |data: &[u8]| chronoxide_fuzz_targets::tsdb_index(data));

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::str::Utf8Error;
 
-use chronoxide_cli::human::size;
+use chronoxide_text::human::size;
 
 use crate::assemble::AssembleError;
 use crate::columns::{ColumnsError, ParquetError};

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use chronoxide_cli::{Exit, HasExit};
 use chronoxide_format::identity::BlockId;
 use chronoxide_format::view::BlockView;
 use chronoxide_publish::{
@@ -24,13 +23,6 @@ pub enum VerifyError {
     /// The block breaks a rule of the format: an error of this program.
     #[error(transparent)]
     Block(#[from] chronoxide_format::Error),
-}
-
-impl HasExit for VerifyError {
-    /// No input is at fault.
-    fn exit(&self) -> Exit {
-        Exit::Io
-    }
 }
 
 /// Place of the blocks of a run: one file, or a folder.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chronoxide_cli::human::{count_of, size};
+use chronoxide_text::human::{count_of, size};
 use serde::Serialize;
 
 use crate::columns::found;

@@ -12,7 +12,7 @@ use chronoxide_ingest::input::Source;
 use chronoxide_ingest::otlp::decode_otlp_json;
 use chronoxide_ingest::{AssembleOptions, Assembler, Ingest, IngestOptions, Report};
 use chronoxide_labels::Layout;
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 
 type Pairs = Vec<(String, String)>;
 

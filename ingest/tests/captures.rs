@@ -10,7 +10,7 @@ use chronoxide_format::view::BlockView;
 use chronoxide_ingest::input::{Format, Source};
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
 use chronoxide_labels::Layout;
-use chronoxide_testdata::captures::real;
+use chronoxide_testkit::captures::real;
 
 use crate::canonical::{self, Labels};
 

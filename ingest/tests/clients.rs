@@ -8,7 +8,7 @@ use std::io::Cursor;
 
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{AssembleOptions, Ingest, IngestOptions, Report};
-use chronoxide_testdata::captures::{committed, text};
+use chronoxide_testkit::captures::{committed, text};
 
 use crate::canonical::{self, Labels};
 

@@ -31,7 +31,7 @@ fn ingested(capture: &Path, options: AssembleOptions) -> BTreeSet<Labels> {
 }
 
 fn assert_listed(capture: &Path, list: &Path, promoted: &[&str]) -> usize {
-    let text = chronoxide_testdata::captures::text(list);
+    let text = chronoxide_testkit::captures::text(list);
     let expected: BTreeSet<Labels> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let found = ingested(capture, options(promoted));
     let missing: Vec<&Labels> = expected.difference(&found).take(3).collect();

@@ -190,7 +190,7 @@ fn nothing_but_blank_lines_follows_the_end() {
 
 /// The text of a real capture, if it is there.
 fn real(name: &str) -> Option<String> {
-    let path = chronoxide_testdata::captures::real(name)?;
+    let path = chronoxide_testkit::captures::real(name)?;
     let file = std::fs::File::open(&path).unwrap();
     let mut text = String::new();
     match path.extension().and_then(|extension| extension.to_str()) {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use chronoxide_cli::{Exit, HasExit};
+use chronoxide_dump::DumpError;
 use chronoxide_select::SelectError;
 
 /// Reason why showing a block or a remap failed.
@@ -23,24 +23,21 @@ pub enum InspectError {
     Write(#[from] io::Error),
 }
 
+impl From<DumpError> for InspectError {
+    fn from(error: DumpError) -> Self {
+        match error {
+            DumpError::Block(error) => Self::Block(error),
+            DumpError::Remap(error) => Self::Remap(error),
+            DumpError::Write(error) => Self::Write(error),
+        }
+    }
+}
+
 impl From<SelectError> for InspectError {
     fn from(error: SelectError) -> Self {
         match error {
             SelectError::Block(error) => Self::Block(error),
             other => Self::Select(other),
-        }
-    }
-}
-
-impl HasExit for InspectError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Block(error) => error.exit(),
-            Self::Remap(error) => error.exit(),
-            // Without limits on a query, the only other error is that of a catalogue with more labels than its file
-            // can have.
-            Self::Select(_) => Exit::Corrupt,
-            Self::Write(error) => error.exit(),
         }
     }
 }

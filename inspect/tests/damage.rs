@@ -6,8 +6,8 @@ use chronoxide_format::view::BlockView;
 use chronoxide_inspect::InspectError;
 use chronoxide_inspect::query::{Cardinality, Difference, Queried, each_distinct, label_names, label_values};
 use chronoxide_select::Selector;
-use chronoxide_testdata::editor::BlockEditor;
-use chronoxide_testdata::golden::goldens;
+use chronoxide_testkit::editor::BlockEditor;
+use chronoxide_testkit::golden::goldens;
 
 /// Flips bits in the bytes that queries read. Each query ends, and damage is reported for the right block.
 #[test]

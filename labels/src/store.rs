@@ -21,7 +21,7 @@ impl StoreRef {
 /// empty name or value, within the limits of [`labelset::check`](crate::labelset::check). The caller sorts labels: it
 /// often has sorted ones, or, like ingest, faster ways to sort than comparing strings.
 ///
-/// Every implementation that only reads must pass `chronoxide_testdata::conformance::check_labelsets`.
+/// Every implementation that only reads must pass `chronoxide_testkit::conformance::check_labelsets`.
 pub trait LabelSets {
     /// Returns the ref of a labelset, or `None` if it is not in the set.
     ///
@@ -55,7 +55,7 @@ pub trait LabelSets {
 
 /// Set of numbered labelsets that grows.
 ///
-/// Every implementation must pass `chronoxide_testdata::conformance::check_labelset_store`.
+/// Every implementation must pass `chronoxide_testkit::conformance::check_labelset_store`.
 pub trait LabelSetStore: LabelSets {
     /// Inserts a labelset. Returns its ref, and true if it is new.
     ///

@@ -17,7 +17,7 @@ impl StoreSymbolId {
 
 /// Set of numbered strings. Numbers are dense and count from 0 in order of arrival.
 ///
-/// Every implementation must pass `chronoxide_testdata::conformance::check_symbol_table`.
+/// Every implementation must pass `chronoxide_testkit::conformance::check_symbol_table`.
 pub trait SymbolTable {
     /// Returns the id of a string, and adds it if it is new. Any string is valid, including the empty one. After an
     /// error the table is unchanged.

@@ -1,7 +1,7 @@
 //! Every implementation, and the model itself, passes the conformance suite.
 
 use chronoxide_labels::{ArenaSymbolTable, KeysetStore};
-use chronoxide_testdata::conformance::{ModelStore, ModelSymbolTable, check_labelset_store, check_symbol_table};
+use chronoxide_testkit::conformance::{ModelStore, ModelSymbolTable, check_labelset_store, check_symbol_table};
 
 const SEEDS: std::ops::Range<u64> = 1..9;
 

@@ -3,7 +3,7 @@
 use chronoxide_labels::{
     Counted, KeysetStore, LabelError, LabelId, LabelSetStore, LabelSets, RowShape, StoreKeyId, StoreRef, ValueCode,
 };
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 use proptest::prelude::*;
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use chronoxide_format::write::BlockMeta;
 use chronoxide_labels::{KeysetStore, LabelSetStore, Layout};
-use chronoxide_testdata::sweep;
+use chronoxide_testkit::sweep;
 
 /// Counts the bytes that are allocated, each allocation with what its bookkeeping takes.
 struct Counting;

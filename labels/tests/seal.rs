@@ -6,7 +6,7 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::{BlockMeta, BuildError};
 use chronoxide_labels::Layout;
 use chronoxide_labels::{KeysetStore, LabelSetStore, LabelSets, SealError, StoreRef};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 
 const LAYOUTS: [Layout; 3] = Layout::ALL;
 

@@ -4,9 +4,6 @@
 //! This checks that no call bypasses `FileSystem`. It needs strace; see `requirement`.
 #![cfg(target_os = "linux")]
 
-// The crate is before `chronoxide-testdata`, so its tests do not wait for that to be built.
-#[path = "../../testdata/src/requirement.rs"]
-mod requirement;
 mod support;
 
 use std::env;
@@ -15,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use chronoxide_publish::{Disk, Existing, recover};
-use requirement::skip_or_fail;
+use chronoxide_testkit::requirement::skip_or_fail;
 use support::{content, content_of, publish_bytes, temporaries};
 
 /// Set for the traced process: the folder to publish in.

@@ -10,8 +10,8 @@ use chronoxide_format::write::{BlockBuilder, BlockMeta};
 use chronoxide_reader::{
     Block, Checks, Error, Label, MetricMetadata, OpenError, OwnedLabels, Rule, SeriesRef, TextLabel,
 };
-use chronoxide_testdata::golden::{Golden, goldens};
-use chronoxide_testdata::plan::{Labelset, Plan, build};
+use chronoxide_testkit::golden::{Golden, goldens};
+use chronoxide_testkit::plan::{Labelset, Plan, build};
 
 const CHECKS: [Checks; 3] = [Checks::Lazy, Checks::Eager, Checks::Never];
 const CHUNK: usize = 8192;

@@ -10,10 +10,10 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::lineage::Reason;
 use chronoxide_reader::{Block, BlockId, Checks, Folder, FolderError, Job, TextLabel};
-use chronoxide_testdata::archive::archives;
-use chronoxide_testdata::editor::BlockEditor;
-use chronoxide_testdata::golden::goldens;
-use chronoxide_testdata::plan::{Labelset, Plan, build};
+use chronoxide_testkit::archive::archives;
+use chronoxide_testkit::editor::BlockEditor;
+use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::plan::{Labelset, Plan, build};
 
 fn labels(number: u32) -> Labelset {
     Labelset::from([("__name__".to_owned(), "up".to_owned()), ("pod".to_owned(), format!("pod-{number}"))])

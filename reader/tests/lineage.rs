@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_reader::lineage::{Judgement, Lineage, Reason, Standing, ancestors, judge};
 use chronoxide_reader::{BlockId, Job};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 use proptest::prelude::*;
 
 const LIVE: Standing = Standing::Live;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chronoxide_reader::{Checks, OpenError, Remap, RemapError, RemapRule, SeriesRef, Target};
-use chronoxide_testdata::remap::golden::golden_remaps;
+use chronoxide_testkit::remap::golden::golden_remaps;
 
 const CHECKS: [Checks; 3] = [Checks::Lazy, Checks::Eager, Checks::Never];
 const HEADER: usize = 108;

@@ -9,9 +9,9 @@ use chronoxide_store::{
     Cache, Created, Listing, Location, MANIFEST_KEY, MAX_READ_LEN, Manifest, Object, RangedRead, SparseBlock,
     StoreError, open_set,
 };
-use chronoxide_testdata::golden::goldens;
-use chronoxide_testdata::plan::{Labelset, Plan, build};
-use chronoxide_testdata::requirement::skip_or_fail;
+use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::plan::{Labelset, Plan, build};
+use chronoxide_testkit::requirement::skip_or_fail;
 
 /// Longer than a part of an upload.
 const LARGE: usize = (8 << 20) * 2 + 12_345;

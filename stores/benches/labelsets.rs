@@ -14,9 +14,9 @@ use chronoxide_stores::{
     ExactBits, FlatInternedLabelSetStore, KeySetDictEncodedLabelSetStore, NaiveLabelSetStore, RowWidth,
     SealedLabelSets, WholeBytes,
 };
-use chronoxide_testdata::articles;
-use chronoxide_testdata::flat::touch;
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::articles;
+use chronoxide_testkit::flat::touch;
+use chronoxide_testkit::random::Random;
 use chronoxide_workload::{Options, Workload, visit_labelsets};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 

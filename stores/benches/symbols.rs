@@ -16,8 +16,8 @@ use chronoxide_stores::{
     ArcSymbolTable, ByteViewSymbolTable, GermanSymbolTable, LassoSymbolTable, PackedArenaSymbolTable,
     SmolStrSymbolTable, UnpackedArenaSymbolTable,
 };
-use chronoxide_testdata::articles::{SEED, Symbols};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::articles::{SEED, Symbols};
+use chronoxide_testkit::random::Random;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use foldhash::fast::RandomState;
 

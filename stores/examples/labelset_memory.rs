@@ -11,7 +11,7 @@ use chronoxide_stores::{
     Allocations, BitPackedKeySetLabelSetStore, FixedWidthPackedKeySetLabelSetStore, FlatInternedLabelSetStore,
     KeySetDictEncodedLabelSetStore, NaiveLabelSetStore, SealedLabelSets, TrackingAllocator, hash_collisions,
 };
-use chronoxide_testdata::articles;
+use chronoxide_testkit::articles;
 use support::{numbers, print_head, print_row};
 
 #[global_allocator]

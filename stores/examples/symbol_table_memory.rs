@@ -13,7 +13,7 @@ use chronoxide_stores::{
     ArcSymbolTable, ByteViewSymbolTable, GermanSymbolTable, LassoSymbolTable, PackedArenaSymbolTable,
     SmolStrSymbolTable, TrackingAllocator, UnpackedArenaSymbolTable, hash_collisions,
 };
-use chronoxide_testdata::articles::{SEED, Symbols};
+use chronoxide_testkit::articles::{SEED, Symbols};
 use foldhash::fast::RandomState;
 use support::{numbers, print_head, print_row};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 /// Global allocator that counts calls and bytes of all threads. The system's allocator does the work.
 ///
 /// Counting costs a few atomic additions per call: measure memory with it, and time without it. For tests that run in
-/// parallel, `chronoxide_testdata::allocation::Counting` counts per thread.
+/// parallel, `chronoxide_testkit::allocation::Counting` counts per thread.
 ///
 /// ```
 /// use chronoxide_stores::{Allocations, TrackingAllocator};

@@ -9,7 +9,7 @@ use chronoxide_stores::{
     LassoSymbolTable, NaiveLabelSetStore, PackedArenaSymbolTable, SmolStrSymbolTable, TrackingAllocator,
     UnpackedArenaSymbolTable,
 };
-use chronoxide_testdata::articles::{self, Symbols};
+use chronoxide_testkit::articles::{self, Symbols};
 use foldhash::fast::RandomState;
 
 #[global_allocator]

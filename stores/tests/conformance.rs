@@ -8,7 +8,7 @@ use chronoxide_stores::{
     FlatInternedLabelSetStore, GermanSymbolTable, KeySetDictEncodedLabelSetStore, LassoSymbolTable, NaiveLabelSetStore,
     PackedArenaSymbolTable, RowWidth, SealedLabelSets, SmolStrSymbolTable, UnpackedArenaSymbolTable,
 };
-use chronoxide_testdata::conformance::{check_labelset_store, check_labelsets, check_symbol_table};
+use chronoxide_testkit::conformance::{check_labelset_store, check_labelsets, check_symbol_table};
 
 const SEEDS: std::ops::Range<u64> = 1..5;
 
@@ -118,7 +118,7 @@ fn agree(left: &mut impl SymbolTable, right: &mut impl SymbolTable, texts: &[&st
 
 #[test]
 fn tables_agree_on_the_articles_strings() {
-    let symbols = chronoxide_testdata::articles::Symbols::new(513, 2_500, 7_500, 7);
+    let symbols = chronoxide_testkit::articles::Symbols::new(513, 2_500, 7_500, 7);
     let mixed = symbols.mixed(15_000);
     let mut arena: ArenaSymbolTable = ArenaSymbolTable::new();
     agree(&mut arena, &mut PackedArenaSymbolTable::<foldhash::fast::RandomState>::new(), &mixed);

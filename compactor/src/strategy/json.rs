@@ -1,6 +1,7 @@
 //! Serializes a strategy as JSON.
 
 use chronoxide_format::view::TimeRange;
+use chronoxide_text::human::time;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -79,12 +80,4 @@ fn block(block: &Description) -> Value {
 #[must_use]
 pub fn times(range: TimeRange) -> Value {
     json!({"start": time(range.start), "end": time(range.end)})
-}
-
-/// Formats nanoseconds since 1970 as RFC 3339.
-pub(super) fn time(nanos: i64) -> String {
-    match jiff::Timestamp::from_nanosecond(nanos.into()) {
-        Ok(time) => time.to_string(),
-        Err(_) => format!("{nanos} ns"),
-    }
 }

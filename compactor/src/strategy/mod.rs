@@ -47,7 +47,6 @@
 //! | `by_time` | groups by time range |
 //! | `by_size` | groups by size |
 //! | `json` | JSON form |
-//! | `screen` | text form |
 //!
 //! ```
 //! use chronoxide_compactor::strategy::{Description, StrategyOptions, choose};
@@ -71,11 +70,9 @@ mod description;
 mod json;
 mod options;
 mod ranges;
-mod screen;
 
 pub use choose::{Group, GroupReason, Strategy, Unmerged, UnmergedReason, choose};
 pub use description::Description;
 pub use json::times;
 pub use options::StrategyOptions;
 pub use ranges::{Length, Ranges, RangesError};
-pub use screen::write;

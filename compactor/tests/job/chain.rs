@@ -12,7 +12,7 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_publish::{FileSystem, FolderLock, recover};
 use chronoxide_reader::lineage::{Lineage, ancestors};
 use chronoxide_reader::{BlockId, Checks, Folder, Job, OpenError};
-use chronoxide_testdata::plan::{Labelset, Plan, build};
+use chronoxide_testkit::plan::{Labelset, Plan, build};
 
 use super::support::empty_folder;
 

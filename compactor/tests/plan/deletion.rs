@@ -9,7 +9,7 @@ use chronoxide_compactor::plan::{
 use chronoxide_compactor::strategy::StrategyOptions;
 use chronoxide_compactor::{CompactOptions, plan::JobInput};
 use chronoxide_store::{Listing, to_document};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 use serde_json::{Value, json};
 
 use crate::scene::Scene;

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use chronoxide_compactor::plan::{Cleaned, Merge, Plan, PlanError, Sizing, clean, finish_commits};
 use chronoxide_object_server::{BUCKET, Fault, Proxy, Server, at_once, every, nth, random};
 use chronoxide_store::{Cache, Listing, Location};
-use chronoxide_testdata::random::Random;
-use chronoxide_testdata::requirement::skip_or_fail;
-use chronoxide_testdata::sweep;
+use chronoxide_testkit::random::Random;
+use chronoxide_testkit::requirement::skip_or_fail;
+use chronoxide_testkit::sweep;
 
 use crate::scene::Scene;
 

@@ -11,8 +11,8 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_store::{Listing, Manifest, header_checksum, to_document};
-use chronoxide_testdata::plan::{Labelset, Plan as BlockPlan, build};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::plan::{Labelset, Plan as BlockPlan, build};
+use chronoxide_testkit::random::Random;
 use serde_json::Value;
 
 use crate::scene::{HOUR, Scene};

@@ -3,11 +3,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod command;
 mod deletion;
 mod faults;
 mod forged;
-mod kills;
 mod reading;
 mod scene;
 mod whole;

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use chronoxide_compactor::plan::{Plan, Sizing};
 use chronoxide_object_server::{BUCKET, Proxy, Server};
 use chronoxide_store::{Cache, Location};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 
 use crate::scene::Scene;
 

@@ -15,8 +15,8 @@ use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::Layout;
 use chronoxide_reader::{Block, Checks};
 use chronoxide_store::{Cache, Listing, Location};
-use chronoxide_testdata::plan::{Labelset, Plan as BlockPlan, build};
-use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_testkit::plan::{Labelset, Plan as BlockPlan, build};
+use chronoxide_testkit::random::{Random, random_plan, random_series};
 
 use crate::support::series;
 

@@ -7,7 +7,7 @@ use chronoxide_compactor::plan::{
     CommitOptions, JobState, PLANS_PREFIX, Plan, PlanError, PlanState, Sizing, abort, clean, commit, revive, status,
 };
 use chronoxide_store::{Listing, Manifest};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 use proptest::prelude::*;
 
 use crate::scene::Scene;

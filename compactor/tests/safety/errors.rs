@@ -6,7 +6,7 @@ use std::path::Path;
 
 use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, ERRORS, Effect, Fault, Outcome};
-use chronoxide_testdata::sweep;
+use chronoxide_testkit::sweep;
 
 use super::scene::{Done, EFFECTS, Scene, scenes, wide, wide_as};
 

@@ -6,13 +6,10 @@
 mod cancellation;
 mod deaths;
 mod errors;
-mod failing_calls;
 mod full_disk;
-mod kills;
 mod leftovers;
 mod one_file;
 mod scene;
 mod scratch;
-mod strace;
 #[path = "../support/mod.rs"]
 mod support;

@@ -15,13 +15,13 @@ use chronoxide_format::metadata::OwnedMetricMetadata;
 use chronoxide_format::shard::Shard;
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
+use chronoxide_merge_model::expected;
 use chronoxide_planner::Layout;
 use chronoxide_publish::faults::{Call, Effect, Fault, Faults};
 use chronoxide_publish::{Disk, FileSystem, FolderLock, is_temporary_name, recover};
 use chronoxide_reader::{Block, BlockId, Checks, Folder, OpenError};
-use chronoxide_testdata::merging::expected;
-use chronoxide_testdata::plan::{Labelset, Plan, build};
-use chronoxide_testdata::random::{Random, random_metrics, random_plan, random_series};
+use chronoxide_testkit::plan::{Labelset, Plan, build};
+use chronoxide_testkit::random::{Random, random_metrics, random_plan, random_series};
 
 use crate::support::{content, empty_folder};
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, FileSystem};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 
 use super::scene::wide_as;
 

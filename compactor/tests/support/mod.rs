@@ -9,11 +9,11 @@ use std::process::Output;
 
 use chronoxide_compactor::{CompactOptions, Rewrite};
 use chronoxide_format::view::BlockView;
+use chronoxide_merge_model::{NAMES, RENAMES, SELECTORS};
 use chronoxide_planner::Layout;
 use chronoxide_select::Selector;
-use chronoxide_testdata::merging::{NAMES, RENAMES, SELECTORS};
-use chronoxide_testdata::plan::Labelset;
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::plan::Labelset;
+use chronoxide_testkit::random::Random;
 
 fn some<T: Clone>(all: &[T], percent: usize, random: &mut Random) -> Vec<T> {
     let mut some: Vec<T> = all.iter().filter(|_| random.percent(percent)).cloned().collect();

@@ -10,10 +10,10 @@ use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_reader::{Block, Checks};
 use chronoxide_select::{Selection, Selector};
-use chronoxide_testdata::fuzzing::sound::series_in_order;
-use chronoxide_testdata::golden::goldens;
-use chronoxide_testdata::plan::{Labelset, build};
-use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_testkit::fuzzing::sound::series_in_order;
+use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::plan::{Labelset, build};
+use chronoxide_testkit::random::{Random, random_plan, random_series};
 
 /// Refs and labels of the rows of a batch, read from its columns.
 fn rows(scan: &Scan, batch: &RecordBatch) -> Vec<(u64, Labelset)> {

@@ -3,10 +3,10 @@
 use arrow::array::{Array, RecordBatch};
 use chronoxide_arrow::{BlockTable, Column, Strings, TableError};
 use chronoxide_reader::{Block, Checks, Rule};
-use chronoxide_testdata::broken::broken;
-use chronoxide_testdata::fuzzing::mutated_block;
-use chronoxide_testdata::golden::goldens;
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::broken::broken;
+use chronoxide_testkit::fuzzing::mutated_block;
+use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::random::Random;
 
 /// Reads everything. Every batch is valid by Arrow's own full check, UTF-8 included.
 fn read_all(bytes: Vec<u8>, checks: Checks) -> Result<usize, String> {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use chronoxide_arrow::BlockTable;
-use chronoxide_cli::human;
 use chronoxide_datafusion::SeriesTable;
 use chronoxide_reader::{Block, SeriesRef};
 use chronoxide_select::{Searcher, SelectError, Selection};
+use chronoxide_text::human;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use chronoxide_cli::human;
 use chronoxide_datafusion::SeriesTable;
 use chronoxide_reader::{Block, FileError};
 use chronoxide_select::{BlockSet, Partial, SelectError, Selection};
+use chronoxide_text::human;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow::array::{Array, StringViewArray};
 use chronoxide_arrow::BlockTable;
-use chronoxide_cli::human;
 use chronoxide_reader::KeyId;
+use chronoxide_text::human;
 use pyo3::prelude::*;
 
 use crate::errors::Raise;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use chronoxide_cli::human;
 use chronoxide_reader::{Block, SeriesRef};
 use chronoxide_select::Selection;
+use chronoxide_text::human;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

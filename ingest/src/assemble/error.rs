@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-use chronoxide_cli::human::size;
 use chronoxide_labels::{LabelError, SealError};
+use chronoxide_text::human::{size, time};
 
 /// Error of assembling series into blocks.
 #[derive(Debug, thiserror::Error)]
@@ -53,9 +53,4 @@ pub enum AssembleError {
         /// Series so far.
         series: usize,
     },
-}
-
-/// Formats a time as RFC 3339.
-fn time(nanoseconds: i64) -> String {
-    jiff::Timestamp::from_nanosecond(nanoseconds.into()).map_or(nanoseconds.to_string(), |time| time.to_string())
 }

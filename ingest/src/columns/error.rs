@@ -2,7 +2,7 @@
 
 use std::io;
 
-use chronoxide_cli::human::size;
+use chronoxide_text::human::size;
 
 /// Error of a schema whose columns cannot be labels.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

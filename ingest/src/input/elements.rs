@@ -3,7 +3,7 @@
 //! A response can be larger than memory, so its elements are read one by one. The JSON around them, the envelope, is
 //! kept and parsed at its end.
 
-use chronoxide_cli::human::size;
+use chronoxide_text::human::size;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 

@@ -78,7 +78,7 @@ mod tests {
     use std::convert::Infallible;
 
     use chronoxide_format::metadata::MetricMetadata;
-    use chronoxide_testdata::random::Random;
+    use chronoxide_testkit::random::Random;
     use chronoxide_workload::{Options, Workload};
 
     use super::*;

@@ -7,8 +7,8 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::IpcWriteOptions;
 use chronoxide_ingest::input::Format;
 use chronoxide_ingest::{IngestError, IngestOptions, columns};
-use chronoxide_testdata::random::Random;
-use chronoxide_testdata::sweep;
+use chronoxide_testkit::random::Random;
+use chronoxide_testkit::sweep;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 

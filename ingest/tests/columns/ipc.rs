@@ -9,7 +9,7 @@ use arrow_ipc::writer::{DictionaryHandling, IpcWriteOptions};
 use arrow_schema::{Field, Schema};
 use chronoxide_ingest::input::Format;
 use chronoxide_ingest::{IngestOptions, Report};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 
 use crate::canonical::Labels;
 use crate::tables::{self, SHAPES, batch, distinct, read, read_file, read_with, whole};

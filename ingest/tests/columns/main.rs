@@ -2,7 +2,6 @@
 
 #[path = "../canonical/mod.rs"]
 mod canonical;
-mod command;
 mod damage;
 mod ipc;
 mod oracle;

@@ -5,8 +5,8 @@ use std::fs;
 use std::process::Command;
 
 use chronoxide_ingest::IngestOptions;
-use chronoxide_testdata::random::Random;
-use chronoxide_testdata::requirement::skip_or_fail;
+use chronoxide_testkit::random::Random;
+use chronoxide_testkit::requirement::skip_or_fail;
 
 use crate::canonical::Labels;
 use crate::tables::{self, distinct, read_file, whole};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use chronoxide_ingest::IngestOptions;
 use chronoxide_ingest::input::Format;
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
 

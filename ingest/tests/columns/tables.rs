@@ -13,7 +13,7 @@ use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field, Schema};
 use chronoxide_ingest::input::Source;
 use chronoxide_ingest::{Ingest, IngestError, IngestOptions, Report};
-use chronoxide_testdata::random::Random;
+use chronoxide_testkit::random::Random;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use chronoxide_arrow::Strings;
 
 /// Format of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
     /// Parquet: zstd, dictionary pages, strings
@@ -13,12 +13,10 @@ pub enum Format {
     /// Arrow IPC file: zstd, one dictionary per label; on standard output a stream
     Arrow,
     /// Arrow IPC stream.
-    #[value(skip)]
     ArrowStream,
     /// Comma-separated values with a header; an absent label is an empty field
     Csv,
     /// One JSON object per line; absent labels are left out
-    #[value(alias = "ndjson")]
     Jsonl,
 }
 

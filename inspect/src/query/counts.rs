@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use chronoxide_dump::name::key_name;
 use chronoxide_format::view::Series;
 use chronoxide_format::{KeyId, SymbolId, TableId};
 
 use super::Queried;
 use super::distinct::distinct_of_block;
 use crate::InspectError;
-use crate::name::key_name;
 
 /// Number of series of each keyset, name and value of several blocks. Names and values borrow the blocks.
 #[derive(Debug, Default)]

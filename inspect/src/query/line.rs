@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chronoxide_cli::escape::{Escaped, TerminalSafe};
+use chronoxide_text::escape::{Escaped, TerminalSafe};
 
 /// Text in a line of its own, as it is. Text that begins with a double quote or has a character that could end the line
 /// or steer a terminal is written as a JSON string, like [`Escaped`].

@@ -1,6 +1,5 @@
 //! Errors of reports.
 
-use chronoxide_cli::{Exit, HasExit};
 use chronoxide_compactor::CompactError;
 use chronoxide_format::remap::RemapError;
 use chronoxide_publish::SpoolError;
@@ -46,21 +45,5 @@ impl From<chronoxide_format::Error> for ReportError {
 impl From<SelectError> for ReportError {
     fn from(error: SelectError) -> Self {
         Self::Inspect(error.into())
-    }
-}
-
-impl HasExit for ReportError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Inspect(error) => error.exit(),
-            Self::Merge(error) | Self::Input { error, .. } => match error {
-                CompactError::Input { source, .. } => source.exit(),
-                CompactError::UnknownFeatures { .. } => Exit::Unsupported,
-                CompactError::Spool(_) | CompactError::Write(_) => Exit::Io,
-                _ => Exit::Usage,
-            },
-            Self::Write(_) | Self::Spool(_) => Exit::Io,
-            Self::Remap(error) => error.exit(),
-        }
     }
 }

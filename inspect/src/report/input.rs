@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use chronoxide_dump::summary::{self, Summary};
 use chronoxide_format::view::{BlockView, TimeRange};
 
 use super::figures::{BlockFigures, Kind, Part};
 use super::union::Union;
 use super::{Options, ReportError};
-use crate::summary::{self, Summary};
 
 /// A block, or the live blocks of a folder.
 #[derive(Clone, Debug)]

@@ -20,7 +20,6 @@
 //! | `windows` | series that come and go with time |
 //! | `comparison` | what changed between two inputs |
 //! | `explorer` | [`Explorer`], counts that are asked for one by one |
-//! | `page` | [`Page`], a report as one HTML file |
 //! | `error` | [`ReportError`] |
 //!
 //! ```
@@ -46,7 +45,6 @@ mod looks;
 mod make;
 mod metrics;
 mod options;
-mod page;
 mod subject;
 mod suggestions;
 mod union;
@@ -63,4 +61,3 @@ pub use input::{Block, Input};
 pub use make::{compare, report};
 pub use metrics::MetricCount;
 pub use options::Options;
-pub use page::Page;

@@ -1,11 +1,11 @@
 //! [`Subject`]: the one block that a report counts.
 
+use chronoxide_dump::name::key_name;
 use chronoxide_format::view::{BlockView, Text};
 use chronoxide_format::{KeyId, SeriesRef, SymbolId};
 use chronoxide_select::{CodeCounts, ColumnReader, Index, Searcher, Selection, Tally};
 
 use super::ReportError;
-use crate::name::key_name;
 
 /// Name of the label that has the name of the metric.
 pub(super) const METRIC: &str = "__name__";

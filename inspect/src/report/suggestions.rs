@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use chronoxide_cli::human;
 use chronoxide_select::{Labels as Kept, Matcher, Operator, Selector};
+use chronoxide_text::human;
 use rayon::prelude::*;
 
 use super::ReportError;

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use chronoxide_dump::summary;
 use chronoxide_format::view::TimeRange;
 use chronoxide_select::Selection;
 
 use super::ReportError;
 use super::figures::{BlockFigures, Growth, Window};
 use super::subject::{MetricCounts, Subject};
-use crate::summary;
 
 /// Metrics whose growth is listed.
 const MAX_GROWTH: usize = 20;

@@ -1,8 +1,6 @@
 //! Figures of reports, beside counts over plain labelsets.
 
 mod model;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +11,10 @@ use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_format::write::BlockMeta;
 use chronoxide_inspect::report::{Block, Input, Options, Report, compare, report};
 use chronoxide_select::Selector;
-use chronoxide_testdata::plan::{Labelset, Plan, build};
-use chronoxide_testdata::random::{Random, random_plan, random_series};
+use chronoxide_testkit::plan::{Labelset, Plan, build, labelsets};
+use chronoxide_testkit::random::{Random, random_block, random_plan, random_series};
 use model::Series;
 use serde_json::{Value, json};
-use support::{labelsets, random_block};
 
 const SEEDS: u64 = 60;
 

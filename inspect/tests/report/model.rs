@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoxide_testdata::plan::Labelset;
+use chronoxide_testkit::plan::Labelset;
 use serde_json::{Value, json};
 
 pub type Series = BTreeSet<Labelset>;

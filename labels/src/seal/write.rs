@@ -63,7 +63,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::convert::Infallible;
 
-    use chronoxide_testdata::random::Random;
+    use chronoxide_testkit::random::Random;
 
     use super::*;
     use crate::store::{LabelSetStore, LabelSets, StoreRef};

@@ -12,7 +12,7 @@ use std::hint::black_box;
 
 use chronoxide_format::view::BlockView;
 use chronoxide_reader::{Block, Checks, Label, SeriesRef};
-use chronoxide_testdata::flat::{FlatPairs, touch};
+use chronoxide_testkit::flat::{FlatPairs, touch};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use workload::{SERIES, blocks, scatter};
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use chronoxide_format::view::BlockView;
 use chronoxide_reader::{Block, Checks, Label, SeriesRef};
-use chronoxide_testdata::flat::{FlatPairs, touch};
+use chronoxide_testkit::flat::{FlatPairs, touch};
 use criterion::Criterion;
 
 use crate::workload::{SERIES, blocks, scatter};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chronoxide_datafusion::SeriesTable;
 use chronoxide_reader::{Block, Checks};
-use chronoxide_testdata::broken::broken;
+use chronoxide_testkit::broken::broken;
 use datafusion::prelude::SessionContext;
 
 use crate::rows::{agree, rows, session_of_block};

@@ -2,11 +2,11 @@
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_testdata::fuzzing::sound::series_in_order;
-use chronoxide_testdata::golden::goldens;
-use chronoxide_testdata::plan::build;
-use chronoxide_testdata::random::{Random, random_plan, random_series};
-use chronoxide_testdata::sweep;
+use chronoxide_testkit::fuzzing::sound::series_in_order;
+use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::plan::build;
+use chronoxide_testkit::random::{Random, random_plan, random_series};
+use chronoxide_testkit::sweep;
 use datafusion::prelude::SessionContext;
 
 use crate::rows::{agree, plan, session_of_block};
@@ -124,7 +124,7 @@ fn words_are_not_placeholders() {
 }
 
 /// Compares conditions on random labels and values of a block.
-async fn check(context: &SessionContext, series: &[chronoxide_testdata::plan::Labelset], random: &mut Random) -> usize {
+async fn check(context: &SessionContext, series: &[chronoxide_testkit::plan::Labelset], random: &mut Random) -> usize {
     let pick = |random: &mut Random| {
         let labels = &series[random.below(series.len())];
         let place = random.below(labels.len());
@@ -151,7 +151,7 @@ async fn conditions_agree_on_goldens() {
         let block = chronoxide_reader::Block::from_vec(golden.bytes.clone(), chronoxide_reader::Checks::Lazy);
         let series = series_in_order(&block.expect("sound").view());
         // Texts of PostgreSQL's regular expressions would need escapes.
-        let is_plain = |labels: &chronoxide_testdata::plan::Labelset| {
+        let is_plain = |labels: &chronoxide_testkit::plan::Labelset| {
             labels.iter().all(|(name, value)| {
                 (name.clone() + value).bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-. ".contains(&byte))
             })

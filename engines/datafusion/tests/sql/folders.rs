@@ -1,7 +1,7 @@
 //! Tables that SQL opens: blocks, folders, functions and their errors.
 
 use chronoxide_reader::{Block, Checks};
-use chronoxide_testdata::fuzzing::sound::series_in_order;
+use chronoxide_testkit::fuzzing::sound::series_in_order;
 use datafusion::prelude::SessionContext;
 
 use crate::rows::{agree, rows, session, write_goldens};
@@ -111,7 +111,7 @@ async fn errors_say_what_to_do() {
 async fn labels_keep_their_names() {
     use chronoxide_format::layout::RowForm;
     use chronoxide_format::write::BlockMeta;
-    use chronoxide_testdata::plan::{Labelset, Plan, build};
+    use chronoxide_testkit::plan::{Labelset, Plan, build};
 
     let labels = ["series_ref", "block", "Job", "k8s.pod"].map(|name| (name.to_owned(), format!("{name} 1")));
     let series = [Labelset::from(labels)].into_iter().collect();

@@ -2,8 +2,8 @@
 
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_testdata::golden::goldens;
-use chronoxide_testdata::plan::{Labelset, Plan, build};
+use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::plan::{Labelset, Plan, build};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::rows::{agree, plan, rows, session_of_block};

@@ -8,8 +8,8 @@ use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow::util::display::array_value_to_string;
 use chronoxide_datafusion::SeriesTable;
 use chronoxide_reader::{Block, Checks};
-use chronoxide_testdata::fuzzing::sound::series_in_order;
-use chronoxide_testdata::plan::Labelset;
+use chronoxide_testkit::fuzzing::sound::series_in_order;
+use chronoxide_testkit::plan::Labelset;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
@@ -87,7 +87,7 @@ pub async fn plan(context: &SessionContext, query: &str) -> String {
 
 /// Writes golden blocks with these names to a folder.
 pub fn write_goldens(folder: &Path, names: &[&str]) {
-    for golden in chronoxide_testdata::golden::goldens() {
+    for golden in chronoxide_testkit::golden::goldens() {
         if names.contains(&golden.name) {
             std::fs::write(folder.join(format!("{}.cx", golden.name)), golden.bytes).expect("written");
         }

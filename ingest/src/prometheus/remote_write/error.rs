@@ -1,6 +1,6 @@
 //! Errors of malformed requests.
 
-use chronoxide_cli::human::size;
+use chronoxide_text::human::size;
 
 use crate::protobuf::ProtoError;
 

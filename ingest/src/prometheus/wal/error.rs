@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use chronoxide_cli::human::size;
 use chronoxide_labels::LabelError;
+use chronoxide_text::human::size;
 
 /// Error of reading the head of a TSDB.
 #[derive(Debug, thiserror::Error)]

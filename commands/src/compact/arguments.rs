@@ -1,0 +1,290 @@
+//! Arguments of the command.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use chronoxide_compactor::plan::MAX_SHARDS;
+use chronoxide_compactor::strategy::{Ranges, StrategyOptions};
+use chronoxide_compactor::{AnnotationPolicy, CompactOptions, Rewrite, Shards};
+use chronoxide_format::shard::Shard;
+use chronoxide_publish::{Disk, make_folder};
+use chronoxide_select::Selector;
+use clap::{Parser, ValueEnum};
+
+use crate::argument::{external_label, instant, pair, positive, size};
+use crate::compact::failure::usage;
+use crate::compact::plans::Command;
+use crate::memory::default_limit;
+use crate::{Exit, Failure, Layout, Quiet, mistyped_subcommand, url};
+
+/// Merges blocks into fewer files, with each series once
+///
+/// Given files, writes one block, or several into a folder. Given a folder, chooses blocks by time and size, and merges
+/// them in place.
+///
+/// Inputs are verified while they are merged, and never changed. Outputs are read again and verified, and appear whole
+/// or not at all. Their bytes do not depend on the order of inputs or the number of threads.
+#[derive(Debug, Parser)]
+#[command(name = "chronoxide-compact", version, after_long_help = AFTER_HELP)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// Blocks to merge, or one folder; files or URLs (s3://, gs://, az://)
+    #[arg(required = true, value_name = "BLOCK|FOLDER")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Block to write, or a folder for blocks named after their ids; end a new folder with `/`. May be a URL
+    #[arg(short, long, value_name = "FILE|DIR/")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Replace the output if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Layout of the outputs
+    #[arg(long, value_enum, default_value_t = Layout::Factored)]
+    pub(crate) layout: Layout,
+
+    /// Write archive blocks, whose strings are stored as one zstd frame. Writing takes about 0.1 s more per MB of
+    /// strings; opening a block decodes them, at about 1 ms per MB, and holds them in memory
+    #[arg(long)]
+    pub(crate) archive: bool,
+
+    /// Plan factored outputs afresh instead of adopting the plan of the largest input. Takes about twice the
+    /// time. If the inputs have more than 4 million series, the plan is learned from a sample of 1 million
+    #[arg(long)]
+    pub(crate) replan: bool,
+
+    /// Write a remap per input into this folder, named after the input's id: where its series are in the outputs
+    #[arg(long = "remaps", alias = "remap", value_name = "DIR")]
+    pub(crate) remaps: Option<PathBuf>,
+
+    /// Delete inputs, the oldest first, once all outputs are published and verified
+    #[arg(long)]
+    pub(crate) delete_inputs: bool,
+
+    /// Show which blocks would be merged, and why, without merging
+    #[arg(long, help_heading = "Folders")]
+    pub(crate) dry_run: bool,
+
+    /// Lengths of time windows in which blocks are merged, each a multiple of the one before
+    #[arg(long, value_name = "LENGTHS", default_value = "2h,6h,1d,7d", help_heading = "Folders")]
+    pub(crate) ranges: Ranges,
+
+    /// Merge only blocks that begin at this time or later, such as 2025-11-11T09:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub(crate) min_time: Option<i64>,
+
+    /// Merge only blocks that end at this time or earlier
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub(crate) max_time: Option<i64>,
+
+    /// Maximum number of series per output
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>, help_heading = "Several outputs")]
+    pub(crate) max_series_per_block: Option<NonZeroU32>,
+
+    /// Spread series over N outputs by the value of a label
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = shard_count,
+        conflicts_with = "shard",
+        help_heading = "Several outputs"
+    )]
+    pub(crate) shards: Option<NonZeroU32>,
+
+    /// Write only shard I of N, such as 1/4; other machines can write the others
+    #[arg(long, value_name = "I/N", help_heading = "Several outputs")]
+    pub(crate) shard: Option<Shard>,
+
+    /// Label to spread series by [default: __name__]
+    ///
+    /// All series with one value are in one shard. Blocks are smallest with a label of the target, such as a namespace
+    /// or pod: with the metric name, each shard holds the labels of all targets.
+    #[arg(long, value_name = "LABEL", help_heading = "Several outputs")]
+    pub(crate) shard_by: Option<String>,
+
+    /// Keep only series that match this PromQL selector, such as '{namespace="prod"}', or another --keep
+    #[arg(long, value_name = "SELECTOR", help_heading = "Rewriting")]
+    pub(crate) keep: Vec<Selector>,
+
+    /// Drop series that match this PromQL selector; may be repeated
+    #[arg(long, value_name = "SELECTOR", help_heading = "Rewriting")]
+    pub(crate) drop: Vec<Selector>,
+
+    /// Drop a label from all series; may be repeated. Series that become equal are merged
+    #[arg(long = "drop-label", value_name = "LABEL", help_heading = "Rewriting")]
+    pub(crate) drop_labels: Vec<String>,
+
+    /// Rename a label, replacing a label that already has the new name; may be repeated
+    #[arg(long = "rename-label", value_name = "OLD=NEW", value_parser = rename, help_heading = "Rewriting")]
+    pub(crate) rename_labels: Vec<(String, String)>,
+
+    /// Set an external label for inputs that lack it; may be repeated
+    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label, help_heading = "Rewriting")]
+    pub(crate) external_labels: Vec<(String, String)>,
+
+    /// Turn external labels into labels of the series, so that blocks of several clusters can be merged; existing
+    /// labels win
+    #[arg(long, help_heading = "Rewriting")]
+    pub(crate) lift_external_labels: bool,
+
+    /// How to merge annotations of inputs that differ
+    #[arg(long, value_enum, default_value_t = Annotations::Error, help_heading = "Rewriting")]
+    pub(crate) annotations: Annotations,
+
+    /// Maximum number of threads [default: number of cores]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Refuse a merge that could need more memory than this, such as 512MiB [default: half of the memory that the
+    /// process may use]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory_limit: Option<usize>,
+
+    /// Print the summary, or the result of --dry-run, as JSON to standard output: one object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+}
+
+const AFTER_HELP: &str = "\
+Selectors are PromQL selectors. They need named files, and see the labels of the inputs, before any is dropped or renamed. A folder is \
+locked while a job runs in it. A killed job can be run again. Blocks are merged only if they have equal external labels and the same label policy.
+
+Exit codes: 0 done; 1 a file cannot be read or written, or another job is running in the folder; 2 invalid arguments, inputs that cannot be \
+merged, or a merge that could exceed --memory-limit; 3 an input is damaged (in a folder, other blocks are still merged); 4 an input has an \
+unsupported version or feature; 5 inputs of an earlier run were kept without proof, or a block's claim about its inputs cannot be true; \
+130 interrupted.
+
+Examples:
+  chronoxide-compact monday.cx tuesday.cx -o week.cx
+  chronoxide-compact blocks/ --dry-run
+  chronoxide-compact blocks/ --delete-inputs --memory-limit 1GiB --json
+  chronoxide-compact hours/*.cx -o day/ --max-series-per-block 10000000
+  chronoxide-compact hours/*.cx -o shards/ --shard 2/4
+  chronoxide-compact blocks/ --delete-inputs --remaps remaps/
+  chronoxide-compact eu.cx us.cx -o all.cx --lift-external-labels
+  chronoxide-compact s3://metrics/blocks/ --delete-inputs
+  chronoxide-compact plan s3://metrics/blocks/ --job-memory 2GiB -o plan.json
+  chronoxide-compact week.cx -o small.cx --drop '{namespace=\"test\",pod=~\"canary-.*\"}' --drop-label pod_uid";
+
+/// Policy for annotations that differ between inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Annotations {
+    /// Refuse to merge inputs with different values for a key
+    Error,
+    /// Keep the value of the oldest block that has the key
+    First,
+    /// Drop all annotations except chronoxide.rewritten
+    Drop,
+}
+
+impl From<Annotations> for AnnotationPolicy {
+    fn from(annotations: Annotations) -> Self {
+        match annotations {
+            Annotations::Error => Self::MustAgree,
+            Annotations::First => Self::First,
+            Annotations::Drop => Self::Drop,
+        }
+    }
+}
+
+impl Arguments {
+    /// Returns the options of the merge.
+    pub(crate) fn options(&self) -> CompactOptions {
+        let shards = self.shards.map(|count| (count, None)).or(self.shard.map(|shard| (shard.count(), Some(shard))));
+        CompactOptions {
+            layout: self.layout.into(),
+            archive: self.archive,
+            replan: self.replan,
+            max_series_per_block: self.max_series_per_block,
+            shards: shards.map(|(count, only)| Shards {
+                count,
+                by: self.shard_by.clone().unwrap_or_else(|| "__name__".to_owned()),
+                only,
+            }),
+            keep: self.keep.clone(),
+            drop: self.drop.clone(),
+            rewrite: Rewrite { drop_labels: self.drop_labels.clone(), rename_labels: self.rename_labels.clone() },
+            annotations: self.annotations.into(),
+            keeps_inputs: false,
+            external_labels: self.external_labels.clone(),
+            lift_external_labels: self.lift_external_labels,
+            drop_external_labels: false,
+            origin: None,
+            memory_limit: Some(self.memory_limit.unwrap_or_else(default_limit)),
+        }
+    }
+
+    /// Refuses options that would have no effect.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if let Some(failure) = self.inputs.first().and_then(|first| mistyped_subcommand::<Self>(first)) {
+            return Err(failure);
+        }
+        if self.shard_by.is_some() && self.shards.is_none() && self.shard.is_none() {
+            return Err(usage("--shard-by needs --shards or --shard"));
+        }
+        if self.replan && self.layout != Layout::Factored {
+            return Err(usage("--replan needs --layout factored"));
+        }
+        if let Some(remaps) = self.remaps.as_ref().filter(|remaps| url(remaps).is_some()) {
+            return Err(usage(format!("{}: remaps are written to a folder of this machine", remaps.display())));
+        }
+        Ok(())
+    }
+
+    /// Creates the folder of the remaps.
+    pub(crate) fn make_remaps_folder(&self) -> Result<(), Failure> {
+        match &self.remaps {
+            Some(folder) => make_folder(&Disk, folder).map_err(|error| Failure::new(Exit::Io, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the options of the strategy.
+    pub(crate) fn strategy_options(&self) -> StrategyOptions {
+        StrategyOptions {
+            ranges: self.ranges.clone(),
+            min_time: self.min_time,
+            max_time: self.max_time,
+            max_series: self.max_series_per_block.map(|most| most.get().into()),
+            ..StrategyOptions::default()
+        }
+    }
+}
+
+/// Parses `old=new`.
+fn rename(text: &str) -> Result<(String, String), String> {
+    match pair(text) {
+        Ok((old, new)) if !new.is_empty() => Ok((old, new)),
+        _ => Err("expected OLD=NEW, such as pod=instance".to_owned()),
+    }
+}
+
+/// Parses a number of shards: each needs memory of its own.
+pub(crate) fn shard_count(text: &str) -> Result<NonZeroU32, String> {
+    let count: NonZeroU32 = positive(text)?;
+    if count.get() > MAX_SHARDS { Err(format!("more than {MAX_SHARDS} shards")) } else { Ok(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parser_is_consistent() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_label_is_renamed_to_something() {
+        assert_eq!(rename("a=b"), Ok(("a".to_owned(), "b".to_owned())));
+        for text in ["a", "a=", "=b", ""] {
+            assert!(rename(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `chronoxide-compact`: merges blocks.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`arguments`] | arguments |
+//! | [`blocks`] | memory maps of blocks, and blocks of object stores |
+//! | [`deletion`] | deletion of named inputs |
+//! | [`files`] | merging named files |
+//! | [`folder`] | merging a folder in place |
+//! | [`failure`] | errors and exit codes |
+//! | [`plans`] | subcommands for plans |
+//! | [`progress`] | progress on a terminal |
+//! | [`report`] | summary as text and JSON |
+//! | [`strategy_text`] | strategy as text |
+
+mod arguments;
+mod blocks;
+mod deletion;
+mod failure;
+mod files;
+mod folder;
+mod plans;
+mod progress;
+mod report;
+mod strategy_text;
+
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use arguments::Arguments;
+use failure::Error;
+use progress::Bar;
+
+use crate::{Exit, Failure, Interruption, location_url, print, run, tell, url};
+
+/// Runs the command with the arguments of the process.
+pub fn main() -> ExitCode {
+    run(compact)
+}
+
+const INTERRUPTED: &str =
+    "chronoxide-compact: interrupted; published outputs are kept, and the same command finishes the job";
+
+/// Time that work on a location has to end after an interruption: it may wait for a store.
+const END_AFTER: Duration = Duration::from_secs(5);
+
+/// Ends work on a location soon after an interruption.
+fn end_soon_after(interruption: &Interruption) {
+    interruption.end_within(END_AFTER, INTERRUPTED);
+}
+
+/// Prints that the run was interrupted. Completed merges were reported before.
+fn tell_interrupted(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.json {
+        print(|out| writeln!(out, "{}", serde_json::json!({ "interrupted": true })))?;
+    }
+    tell(|out| writeln!(out, "{INTERRUPTED}"));
+    Ok(())
+}
+
+fn compact(arguments: Arguments) -> Result<Exit, Failure> {
+    let threads = arguments.threads.map_or(0, NonZeroUsize::get);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|source| Error::Threads { threads, source })?;
+    let interruption = Interruption::watch()?;
+    let is_quiet = arguments.json || arguments.quiet.is_set();
+    let bar = Bar::new(std::io::stderr().is_terminal() && !is_quiet, interruption.clone());
+    interruption.begin();
+    if let Some(command) = &arguments.command {
+        return plans::dispatch(command, &interruption);
+    }
+    arguments.check()?;
+    if arguments.inputs.iter().chain(&arguments.output).any(|path| url(path).is_some()) {
+        end_soon_after(&interruption);
+    }
+    let done = pool.install(|| match &arguments.inputs[..] {
+        [url] if location_url(url).is_some() => plans::compact(&arguments, &url.display().to_string(), &interruption),
+        [folder] if folder.is_dir() => folder::compact(&arguments, folder, &bar),
+        _ => files::compact(&arguments, &bar),
+    });
+    match done {
+        Err(_) | Ok(Exit::Interrupted) if interruption.is_set() => {
+            tell_interrupted(&arguments)?;
+            Ok(Exit::Interrupted)
+        }
+        done => done,
+    }
+}

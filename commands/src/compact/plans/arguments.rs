@@ -1,0 +1,306 @@
+//! Arguments of the subcommands.
+
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chronoxide_compactor::strategy::Ranges;
+use clap::{ArgGroup, Args, Subcommand};
+
+use crate::argument::{duration, external_label, instant, positive, size};
+use crate::compact::arguments::{Annotations, shard_count};
+use crate::{Layout, Quiet};
+
+/// Subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Plan the compaction of a folder or bucket as jobs that many machines can run
+    Plan(PlanArguments),
+    /// Run one job of a plan, or all of them
+    Run(RunArguments),
+    /// Check a finished plan and publish its outputs
+    Commit(CommitArguments),
+    /// Show which jobs of a plan are done
+    Status(StatusArguments),
+    /// Remove what old plans left behind, and inputs whose grace period is over
+    Clean(CleanArguments),
+    /// Write a manifest of all blocks, so that they are listed without reading each of them
+    Index(IndexArguments),
+}
+
+const PLAN_HELP: &str = "\
+Locations are folders, or URLs such as s3://bucket/prefix/, gs://bucket/prefix/ or az://container/prefix/. Credentials and endpoints come \
+from the environment (AWS_*, GOOGLE_*, AZURE_*). Equal blocks and options give equal plans. Writes the plan. If an equal plan was aborted, its abort mark is deleted.
+
+Exit codes: 0 done; 1 the location cannot be read; 2 invalid arguments; 3 or 4 an object is not a valid block: the plan is written \
+without it; 5 --abort of a plan whose commit has begun.
+
+Examples:
+  chronoxide-compact plan s3://metrics/blocks/ -o plan.json
+  chronoxide-compact plan s3://metrics/blocks/ --job-memory 2GiB -o plan.json
+  chronoxide-compact plan blocks/ --shards 4 | jq '.jobs[].id'
+  chronoxide-compact plan --abort plan.json";
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+#[command(after_long_help = PLAN_HELP)]
+pub(crate) struct PlanArguments {
+    /// Folder or URL of the blocks; with --abort, the plan
+    #[arg(value_name = "LOCATION")]
+    pub(crate) location: String,
+
+    /// File or URL to write the plan to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Give up a plan, and delete what its jobs wrote
+    #[arg(long, conflicts_with_all = ["output", "shards", "job_memory", "job_series"])]
+    pub(crate) abort: bool,
+
+    /// Split merges so that a job needs at most this memory, such as 2GiB, by an estimate
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Jobs")]
+    pub(crate) job_memory: Option<usize>,
+
+    /// Split merges into blocks of about N series
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU64>, help_heading = "Jobs")]
+    pub(crate) job_series: Option<NonZeroU64>,
+
+    /// Split each merge into N shards
+    #[arg(long, value_name = "N", value_parser = shard_count, conflicts_with = "job_series", help_heading = "Jobs")]
+    pub(crate) shards: Option<NonZeroU32>,
+
+    /// Label to spread series by
+    ///
+    /// All series with one value are in one shard. Blocks are smallest with a label of the target, such as a namespace
+    /// or pod: with the metric name, each shard holds the labels of all targets.
+    #[arg(long, value_name = "LABEL", default_value = "__name__", help_heading = "Jobs")]
+    pub(crate) shard_by: String,
+
+    /// Lengths of time windows in which blocks are merged, each a multiple of the one before
+    #[arg(long, value_name = "LENGTHS", default_value = "2h,6h,1d,7d", help_heading = "Blocks")]
+    pub(crate) ranges: Ranges,
+
+    /// Merge only blocks that begin at this time or later, such as 2025-11-11T09:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = instant, help_heading = "Blocks")]
+    pub(crate) min_time: Option<i64>,
+
+    /// Merge only blocks that end at this time or earlier
+    #[arg(long, value_name = "TIME", value_parser = instant, help_heading = "Blocks")]
+    pub(crate) max_time: Option<i64>,
+
+    /// Maximum number of series of the blocks that are merged together
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU64>, help_heading = "Blocks")]
+    pub(crate) max_series: Option<NonZeroU64>,
+
+    /// Layout of the outputs
+    #[arg(long, value_enum, default_value_t = Layout::Factored, help_heading = "Outputs")]
+    pub(crate) layout: Layout,
+
+    /// Write archive blocks, whose strings are stored as one zstd frame
+    #[arg(long, help_heading = "Outputs")]
+    pub(crate) archive: bool,
+
+    /// Plan factored outputs afresh instead of adopting the plan of the largest input
+    #[arg(long, help_heading = "Outputs")]
+    pub(crate) replan: bool,
+
+    /// Set an external label for inputs that lack it; may be repeated
+    #[arg(long = "external-label", value_name = "NAME=VALUE", value_parser = external_label, help_heading = "Outputs")]
+    pub(crate) external_labels: Vec<(String, String)>,
+
+    /// How to merge annotations of inputs that differ
+    #[arg(long, value_enum, default_value_t = Annotations::Error, help_heading = "Outputs")]
+    pub(crate) annotations: Annotations,
+
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+}
+
+/// Folder of fetched blocks.
+#[derive(Debug, Args)]
+pub(crate) struct CacheArguments {
+    /// Folder for fetched blocks [default: $CHRONOXIDE_CACHE, or chronoxide in the user's cache folder]
+    #[arg(long, value_name = "DIR", help_heading = "Cache")]
+    pub(crate) cache: Option<PathBuf>,
+
+    /// Maximum size of the cache, such as 100GiB
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16GiB", help_heading = "Cache")]
+    pub(crate) cache_size: usize,
+}
+
+const RUN_HELP: &str = "\
+A job can run again, and on several machines at once: its outputs follow from the plan alone, and appear whole or not at all. A job that \
+is done is not done again. Jobs of stage 2 need those of stage 1.
+
+Exit codes: 0 done; 1 a file or object cannot be read or written, or a job that must come first is not done (run it again later); \
+2 invalid arguments or plan, or a merge that could exceed --memory-limit; 3 an input is damaged; 4 an input has an unsupported version or \
+feature; 5 the blocks have changed since the plan was made, or the plan was aborted; 130 interrupted.
+
+Examples:
+  chronoxide-compact run --plan plan.json --all --parallel 2
+  chronoxide-compact run --plan plan.json --job m1-split-2
+  chronoxide-compact run --plan s3://metrics/plan.json --stage 1 --index 3";
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_long_help = RUN_HELP, group(ArgGroup::new("jobs").args(["job", "index", "all"]).required(true)))]
+pub(crate) struct RunArguments {
+    /// The plan: a file, a URL, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: String,
+
+    /// Name of the job
+    #[arg(long, value_name = "ID")]
+    pub(crate) job: Option<String>,
+
+    /// Number of the job, from 0; with --stage, its number among the jobs of the stage
+    #[arg(long, value_name = "N")]
+    pub(crate) index: Option<u32>,
+
+    /// Stage of the job: 1 or 2; with --all, the only stage to run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2), conflicts_with = "job")]
+    pub(crate) stage: Option<u32>,
+
+    /// Run all jobs that are not done, in order of their stages
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// With --all, jobs at a time [default: 1]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>, requires = "all")]
+    pub(crate) parallel: Option<NonZeroUsize>,
+
+    /// Maximum number of threads of all jobs together [default: number of cores]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Refuse a merge that could need more memory than this [default: half of the memory that the process may use]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory_limit: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
+
+    /// Print each finished job as JSON to standard output: one object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+}
+
+const COMMIT_HELP: &str = "\
+The outputs of one merge become visible together, and hide their inputs. With --delete-inputs, `clean` deletes the inputs when the grace \
+period is over; with --grace 0s they are deleted at once. Each output is read again and verified before. A commit that was stopped is \
+finished by the same command.
+
+Exit codes: as for `run`; 3 series or fingerprints do not balance.
+
+Examples:
+  chronoxide-compact commit --plan plan.json
+  chronoxide-compact commit --plan plan.json --delete-inputs --grace 1h";
+
+/// Arguments of `commit`.
+#[derive(Debug, Args)]
+#[command(after_long_help = COMMIT_HELP)]
+pub(crate) struct CommitArguments {
+    /// The plan: a file, a URL, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: String,
+
+    /// Delete the inputs when the grace period is over
+    #[arg(long)]
+    pub(crate) delete_inputs: bool,
+
+    /// Time that readers of the inputs have to open the location again
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1h", requires = "delete_inputs")]
+    pub(crate) grace: Duration,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
+
+    /// Print the result as JSON to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+}
+
+const STATUS_HELP: &str = "\
+Plans are open (jobs are not done), ready (all jobs are done), committing, committed or aborted. `clean` deletes finished plans: they are \
+shown as open then.
+
+Examples:
+  chronoxide-compact status --plan plan.json
+  chronoxide-compact status --plan plan.json --json | jq -r '.jobs[] | select(.state == \"ready\").id'";
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+#[command(after_long_help = STATUS_HELP)]
+pub(crate) struct StatusArguments {
+    /// The plan: a file, a URL, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: String,
+
+    /// Print the state as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CLEAN_HELP: &str = "\
+Deletes the inputs of committed plans whose grace period is over, finishes commits that were stopped, and deletes what aborted and \
+unfinished plans left behind. Outputs are read again and verified before their inputs are deleted.
+
+Exit codes: 0 done; otherwise that of the first plan that could not be cleaned: 1 an object cannot be read or deleted; 3 it is damaged; \
+5 blocks have changed.
+
+Examples:
+  chronoxide-compact clean s3://metrics/blocks/
+  chronoxide-compact clean s3://metrics/blocks/ --grace 2d --json";
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+#[command(after_long_help = CLEAN_HELP)]
+pub(crate) struct CleanArguments {
+    /// Folder or URL of the blocks
+    #[arg(value_name = "LOCATION")]
+    pub(crate) location: String,
+
+    /// Age of unfinished plans that are deleted, such as 12h or 2d; inputs have the grace period of their commit
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1d")]
+    pub(crate) grace: Duration,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
+
+    /// Print what was removed as JSON to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+}
+
+const INDEX_HELP: &str = "\
+Reads two ranges of each block that the last manifest does not describe.
+
+Exit codes: 0 done; 1 the location cannot be read or written; 3 or 4 an object is not a valid block: the manifest is written without it.
+
+Examples:
+  chronoxide-compact index s3://metrics/blocks/";
+
+/// Arguments of `index`.
+#[derive(Debug, Args)]
+#[command(after_long_help = INDEX_HELP)]
+pub(crate) struct IndexArguments {
+    /// Folder or URL of the blocks
+    #[arg(value_name = "LOCATION")]
+    pub(crate) location: String,
+
+    /// Print the result as JSON to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+}

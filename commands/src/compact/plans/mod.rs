@@ -1,0 +1,36 @@
+//! Subcommands for plans: compactions as jobs for many machines.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `arguments` | arguments |
+//! | `source` | reads plans, and opens the location and the cache |
+//! | `plan` | `plan` and `plan --abort` |
+//! | `run` | `run`: one job, or all of them |
+//! | `in_place` | a location that is compacted at once |
+//! | `publish` | `commit` and `status` |
+//! | `tidy` | `clean` and `index` |
+
+mod arguments;
+mod in_place;
+mod plan;
+mod publish;
+mod run;
+mod source;
+mod tidy;
+
+use crate::{Exit, Failure, Interruption};
+pub(crate) use arguments::Command;
+pub(crate) use in_place::compact;
+
+/// Runs a subcommand.
+pub(crate) fn dispatch(command: &Command, interruption: &Interruption) -> Result<Exit, Failure> {
+    crate::compact::end_soon_after(interruption);
+    match command {
+        Command::Plan(arguments) => plan::plan(arguments),
+        Command::Run(arguments) => run::run(arguments, interruption),
+        Command::Commit(arguments) => publish::commit(arguments),
+        Command::Status(arguments) => publish::status(arguments),
+        Command::Clean(arguments) => tidy::clean(arguments),
+        Command::Index(arguments) => tidy::index(arguments),
+    }
+}

@@ -1,0 +1,129 @@
+//! `commit` and `status`.
+
+use chronoxide_compactor::plan::{self, CommitOptions, Committed, JobState, Plan, PlanState};
+use chronoxide_text::escape::TerminalSafe;
+use chronoxide_text::human;
+
+use super::arguments::{CommitArguments, StatusArguments};
+use super::source;
+use crate::compact::failure::Error;
+use crate::style::Style;
+use crate::{Exit, Failure, Quiet, print, tell};
+
+pub(super) fn commit(arguments: &CommitArguments) -> Result<Exit, Failure> {
+    let plan = source::read_plan(&arguments.plan)?;
+    let location = source::location_of(&plan)?;
+    let cache = arguments.cache.open()?;
+    let options = CommitOptions { delete_inputs: arguments.delete_inputs, grace_seconds: arguments.grace.as_secs() };
+    let _lock = source::lock(&location)?;
+    let committed = plan::commit(&plan, &location, &cache, options).map_err(Error::from)?;
+    show(&plan, &committed, arguments.json, arguments.quiet)?;
+    Ok(Exit::Ok)
+}
+
+/// Prints the result of a commit.
+pub(super) fn show(plan: &Plan, committed: &Committed, is_json: bool, quiet: Quiet) -> Result<(), Failure> {
+    let [read, written, duplicates] =
+        [committed.read, committed.written, committed.duplicates].map(|totals| totals.series);
+    if is_json {
+        let json = serde_json::json!({
+            "plan": plan.id,
+            "was_committed": committed.was_committed,
+            "series_in": read,
+            "duplicates": duplicates,
+            "series_out": written,
+            "outputs": committed.outputs,
+            "deleted": committed.deleted,
+        });
+        print(|out| writeln!(out, "{json}"))?;
+    } else if !quiet.is_set() {
+        let how = if committed.was_committed { "was committed before" } else { "committed" };
+        let outputs = human::count_of(committed.outputs.len() as u64, "block");
+        let bytes = human::bytes(committed.outputs.iter().map(|output| output.bytes).sum());
+        let [read, duplicates, written] = [read, duplicates, written].map(human::count);
+        tell(|out| {
+            writeln!(out, "plan {}: {how}", plan.id)?;
+            writeln!(out, "  series in    {read}")?;
+            writeln!(out, "  duplicates   {duplicates}")?;
+            writeln!(out, "  series out   {written}")?;
+            writeln!(out, "  published    {outputs}, {bytes}")?;
+            match committed.deleted.len() as u64 {
+                0 => Ok(()),
+                deleted => writeln!(out, "  deleted      {}", human::count_of(deleted, "input")),
+            }
+        });
+    }
+    Ok(())
+}
+
+pub(super) fn status(arguments: &StatusArguments) -> Result<Exit, Failure> {
+    let plan = source::read_plan(&arguments.plan)?;
+    let location = source::location_of(&plan)?;
+    let status = plan::status(&plan, &location).map_err(Error::from)?;
+    let is_published = status.plan == PlanState::Committed;
+    let word = |state: &JobState| match state {
+        JobState::Done(_) => "done",
+        // The records of a committed plan are deleted.
+        _ if is_published => "done",
+        JobState::Ready => "ready",
+        JobState::Waiting => "waiting",
+    };
+    if arguments.json {
+        let jobs = plan.jobs.iter().zip(&status.jobs).map(|(job, state)| {
+            serde_json::json!({
+                "id": job.id,
+                "index": job.index,
+                "stage": job.stage,
+                "state": word(state),
+                "inputs": job.inputs.len(),
+                "outputs": job.outputs.len(),
+                "memory": job.memory,
+            })
+        });
+        let jobs: Vec<_> = jobs.collect();
+        let json = serde_json::json!({ "plan": plan.id, "state": status.plan.name(), "jobs": jobs });
+        print(|out| writeln!(out, "{json}"))?;
+        return Ok(Exit::Ok);
+    }
+    let style = Style::stdout();
+    let widest = plan.jobs.iter().map(|job| job.id.len()).max().unwrap_or(0).max(3);
+    print(|out| {
+        let location = TerminalSafe(&plan.location);
+        let done = if is_published { plan.jobs.len() } else { status.done() };
+        writeln!(
+            out,
+            "plan {} of {location}: {}, {done} of {} jobs done",
+            plan.id,
+            status.plan.name(),
+            plan.jobs.len()
+        )?;
+        if !plan.jobs.is_empty() {
+            writeln!(
+                out,
+                "{:<widest$}  {:>6} {:>8} {:>12} {:>8} {:>10}  state",
+                "job", "inputs", "outputs", "series", "bytes", "memory"
+            )?;
+        }
+        for (job, state) in plan.jobs.iter().zip(&status.jobs) {
+            let (series, bytes) = match state {
+                JobState::Done(record) => {
+                    let bytes = record.outputs.iter().map(|output| output.bytes).sum();
+                    (human::count(record.written().series), human::size(bytes))
+                }
+                _ => ("-".to_owned(), "-".to_owned()),
+            };
+            let (inputs, outputs, memory) = (job.inputs.len(), job.outputs.len(), human::size(job.memory));
+            let word = match word(state) {
+                "done" => style.good("done").to_string(),
+                other => other.to_owned(),
+            };
+            writeln!(
+                out,
+                "{:<widest$}  {inputs:>6} {outputs:>8} {series:>12} {bytes:>8} {memory:>10}  {word}",
+                job.id
+            )?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Ok)
+}

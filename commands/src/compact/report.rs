@@ -1,0 +1,185 @@
+//! Summary of a compaction, as text and JSON.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chronoxide_compactor::job::PublishedOutput;
+use chronoxide_compactor::strategy::times;
+use chronoxide_compactor::{Phase, Summary};
+use chronoxide_format::view::{Job, TimeRange};
+use chronoxide_text::escape::{Escaped, TerminalSafe};
+use chronoxide_text::human;
+
+use crate::compact::arguments::Arguments;
+use crate::compact::blocks;
+use crate::{print, tell};
+
+/// A published output.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    /// True if this run wrote it; false if it existed already.
+    pub(crate) is_new: bool,
+}
+
+/// Metadata of an output.
+#[derive(Debug)]
+struct Stated {
+    id: String,
+    series: u64,
+    time: Option<TimeRange>,
+    window: Option<TimeRange>,
+    job: Option<Job>,
+}
+
+impl Stated {
+    fn read(path: &Path) -> Option<Self> {
+        let block = blocks::map(path).ok()?;
+        let view = block.view();
+        let meta = view.meta().ok()?;
+        Some(Self {
+            id: view.block_id().to_string(),
+            series: meta.series_count(),
+            time: meta.time(),
+            window: meta.window(),
+            job: meta.job(),
+        })
+    }
+}
+
+impl From<PublishedOutput> for Written {
+    fn from(output: PublishedOutput) -> Self {
+        Self { path: output.path, bytes: output.byte_len, is_new: !output.found }
+    }
+}
+
+/// Summary of a compaction.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) inputs: usize,
+    pub(crate) bytes_in: u64,
+    pub(crate) summary: Summary,
+    pub(crate) outputs: Vec<Written>,
+    pub(crate) deleted: Vec<PathBuf>,
+}
+
+impl Report {
+    pub(crate) fn show(&self, arguments: &Arguments) -> io::Result<()> {
+        if arguments.json {
+            let report = self.json(arguments);
+            return print(|out| writeln!(out, "{report}"));
+        }
+        if !arguments.quiet.is_set() {
+            tell(|out| self.write(out));
+        }
+        Ok(())
+    }
+
+    fn bytes_out(&self) -> u64 {
+        self.outputs.iter().map(|output| output.bytes).sum()
+    }
+
+    fn per(bytes: u64, series: u64) -> Option<f64> {
+        (series > 0).then(|| bytes as f64 / series as f64)
+    }
+
+    fn json(&self, arguments: &Arguments) -> serde_json::Value {
+        let Summary { series_in, duplicates, dropped, other_shards, series_out, .. } = self.summary;
+        let outputs = self.outputs.iter().map(|output| {
+            // Unknown if the output cannot be opened again.
+            let stated = Stated::read(&output.path);
+            let stated = stated.as_ref();
+            serde_json::json!({
+                "path": output.path.display().to_string(),
+                "bytes": output.bytes,
+                "was_there": !output.is_new,
+                "id": stated.map(|stated| &stated.id),
+                "series": stated.map(|stated| stated.series),
+                "time": stated.and_then(|stated| stated.time).map(times),
+                "window": stated.and_then(|stated| stated.window).map(times),
+                "output": stated.and_then(|stated| stated.job).map(|job| format!("{}/{}", u64::from(job.output) + 1, job.output_count)),
+            })
+        });
+        let seconds: serde_json::Map<_, _> = (Phase::ALL.iter())
+            .map(|&phase| (phase.name().to_owned(), self.summary.timings.duration(phase).as_secs_f64().into()))
+            .collect();
+        serde_json::json!({
+            "inputs": self.inputs,
+            "outputs": outputs.collect::<Vec<_>>(),
+            "deleted": self.deleted.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+            "series_in": series_in,
+            "duplicates": duplicates,
+            "dropped": dropped,
+            "other_shards": other_shards,
+            "series_out": series_out,
+            "bytes_in": self.bytes_in,
+            "bytes_out": self.bytes_out(),
+            "bytes_per_series_in": Self::per(self.bytes_in, series_in),
+            "bytes_per_series_out": Self::per(self.bytes_out(), series_out),
+            "seconds": seconds,
+            "peak_memory_bytes": peak_memory(),
+            "optional_sections_left_out": self.summary.optional_sections_left_out,
+            "shard": arguments.shard.map(|shard| shard.to_string()),
+            "shards": arguments.shards,
+            "unmatched": self.summary.unmatched,
+        })
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let Summary { series_in, duplicates, dropped, other_shards, series_out, .. } = self.summary;
+        let inputs = human::count_of(self.inputs as u64, "block");
+        match &self.outputs[..] {
+            [output] => writeln!(out, "{}: {inputs} merged", TerminalSafe(&output.path.display().to_string()))?,
+            outputs => {
+                writeln!(out, "{inputs} merged into {}", outputs.len())?;
+                for output in outputs {
+                    let path = output.path.display().to_string();
+                    writeln!(out, "  {}: {}", TerminalSafe(&path), human::bytes(output.bytes))?;
+                }
+            }
+        }
+        writeln!(out, "  series in    {}", human::count(series_in))?;
+        writeln!(out, "  duplicates   {}", human::count(duplicates))?;
+        for (what, count) in [("dropped", dropped), ("other shards", other_shards)] {
+            if count > 0 {
+                writeln!(out, "  {what:<12} {}", human::count(count))?;
+            }
+        }
+        writeln!(out, "  series out   {}", human::count(series_out))?;
+        for (what, bytes, series) in
+            [("bytes in", self.bytes_in, series_in), ("bytes out", self.bytes_out(), series_out)]
+        {
+            match Self::per(bytes, series).map(human::per) {
+                Some(per) => writeln!(out, "  {what:<12} {}, {per} per series", human::bytes(bytes))?,
+                None => writeln!(out, "  {what:<12} {}", human::bytes(bytes))?,
+            }
+        }
+        let seconds = |phase: &Phase| format!("{phase} {:.2}", self.summary.timings.duration(*phase).as_secs_f64());
+        writeln!(out, "  seconds      {}", Phase::ALL.iter().map(seconds).collect::<Vec<_>>().join(", "))?;
+        if let Some(peak) = peak_memory() {
+            writeln!(out, "  peak memory  {}", human::bytes(peak))?;
+        }
+        if !self.deleted.is_empty() {
+            writeln!(out, "  deleted      {}", human::count_of(self.deleted.len() as u64, "input"))?;
+        }
+        for unmatched in &self.summary.unmatched {
+            writeln!(out, "  note         no match: {}", Escaped(unmatched))?;
+        }
+        match self.summary.optional_sections_left_out {
+            0 => Ok(()),
+            sections => {
+                let sections = human::count_of(sections as u64, "optional section");
+                writeln!(out, "  not copied   {sections} of unknown kind")
+            }
+        }
+    }
+}
+
+/// Returns the peak resident memory of the process, including mapped inputs, if the system reports it.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,204 @@
+//! Summary of a run, as text and as JSON.
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+use chronoxide_ingest::Report;
+use chronoxide_text::escape::Escaped;
+use chronoxide_text::human;
+use serde::Serialize;
+
+use crate::ingest::arguments::Arguments;
+use crate::ingest::output::Written;
+use crate::style::Style;
+use crate::{Failure, print};
+
+/// Summary of a run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary {
+    output: String,
+    /// True if the run was interrupted, so that later data is missing.
+    interrupted: bool,
+    layout: &'static str,
+    bytes: u64,
+    series: u64,
+    /// Bytes of the files per series, or `None` without series.
+    bytes_per_series: Option<f64>,
+    blocks: Vec<Written>,
+    #[serde(rename = "input")]
+    report: Report,
+}
+
+impl Summary {
+    /// Creates the summary of the blocks and the report of a run.
+    pub(crate) fn new(arguments: &Arguments, blocks: Vec<Written>, report: Report) -> Self {
+        let bytes = blocks.iter().map(|block| block.bytes).sum();
+        let series = blocks.iter().map(|block| block.series).sum();
+        Self {
+            output: arguments.output.display().to_string(),
+            interrupted: false,
+            layout: chronoxide_labels::Layout::from(arguments.layout).name(),
+            bytes,
+            series,
+            bytes_per_series: (series > 0).then(|| bytes as f64 / series as f64),
+            blocks,
+            report,
+        }
+    }
+
+    /// Returns the summary of a run that was interrupted.
+    pub(crate) fn interrupted(self) -> Self {
+        Self { interrupted: true, ..self }
+    }
+
+    /// Returns the number of blocks that were written.
+    pub(crate) fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Prints the summary as one JSON object on standard output.
+    pub(crate) fn print_json(&self) -> Result<(), Failure> {
+        print(|out| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            writeln!(out)
+        })?;
+        Ok(())
+    }
+
+    /// Prints the summary as text on standard error. Errors are ignored.
+    pub(crate) fn tell(&self) {
+        let _ = write!(io::stderr().lock(), "{}", TextSummary { summary: self, style: Style::stderr() });
+    }
+
+    /// Prints the warnings on standard error.
+    pub(crate) fn warn(&self) {
+        let mut out = io::stderr().lock();
+        for warning in &self.report.warnings {
+            let _ = writeln!(out, "chronoxide-ingest: warning: {}", shown(&warning.to_string()));
+        }
+        if self.report.more_warnings > 0 {
+            let _ =
+                writeln!(out, "chronoxide-ingest: warning: {} more warnings", human::count(self.report.more_warnings));
+        }
+    }
+}
+
+struct TextSummary<'a> {
+    summary: &'a Summary,
+    style: Style,
+}
+
+impl Display for TextSummary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Summary { report, .. } = self.summary;
+        let summary = self.summary;
+        let mut heading = format!("{}: {}", shown(&summary.output), counted(summary.series, "series", "series"));
+        let blocks = match &*summary.blocks {
+            [block] => [
+                (block.keysets, "keyset", "keysets"),
+                (block.keys, "key", "keys"),
+                (block.symbols, "symbol", "symbols"),
+            ],
+            blocks => {
+                heading += &format!(" in {}", counted(blocks.len() as u64, "block", "blocks"));
+                [(0, "", ""); 3]
+            }
+        };
+        let labels = summary.blocks.iter().map(|block| block.labels).sum();
+        let per_series = summary.bytes_per_series.map(|bytes| format!(", {} per series", human::per(bytes)));
+        let size = human::bytes(summary.bytes) + per_series.as_deref().unwrap_or_default();
+        writeln!(f, "{} in {size}", self.style.heading(heading))?;
+        let line = |f: &mut fmt::Formatter<'_>, name: &str, text: String| {
+            if text.is_empty() { Ok(()) } else { writeln!(f, "  {} {text}", self.style.faint(format!("{name:<9}"))) }
+        };
+        line(
+            f,
+            "read",
+            [
+                list([
+                    (report.records, "record", "records"),
+                    (report.rows, "row", "rows"),
+                    (report.points, "data point", "data points"),
+                    (report.samples, "sample", "samples"),
+                    (report.blank_lines, "blank line", "blank lines"),
+                ]),
+                human::bytes(report.content_bytes),
+            ]
+            .iter()
+            .filter(|text| !text.is_empty())
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", "),
+        )?;
+        line(f, "time", report.time.map_or(String::new(), |(start, end)| human::times(start, end)))?;
+        line(f, "kept", list([blocks[0], blocks[1], blocks[2], (labels, "label", "labels")]))?;
+        let shadowed = report.shadowed;
+        line(
+            f,
+            "shadowed",
+            list([
+                (shadowed.by_scope, "by a scope attribute", "by scope attributes"),
+                (shadowed.by_point, "by a point attribute", "by point attributes"),
+                (shadowed.by_metric_name, "by a metric name", "by metric names"),
+                (report.duplicate_keys.total(), "by a duplicate key", "by duplicate keys"),
+            ]),
+        )?;
+        line(
+            f,
+            "dropped",
+            list([
+                (report.empty_values.total(), "empty value", "empty values"),
+                (report.empty_keys, "attribute without a key", "attributes without a key"),
+            ]),
+        )?;
+        line(f, "cut", list([(report.names_cut, "name", "names"), (report.values_cut, "value", "values")]))?;
+        line(
+            f,
+            "noticed",
+            list([
+                (report.points_without_recorded_value, "point without a value", "points without a value"),
+                (report.points_without_time, "point without a time", "points without a time"),
+                (report.metrics_without_points, "metric without points", "metrics without points"),
+                (report.series_without_samples, "series without samples", "series without samples"),
+                (report.unknown_series_refs, "sample of an unknown series", "samples of unknown series"),
+                (report.unknown_files, "file with an unrecognized format", "files with unrecognized formats"),
+            ]),
+        )?;
+        let skipped = report.skipped;
+        line(
+            f,
+            "skipped",
+            list([
+                (skipped.broken_records, "malformed record", "malformed records"),
+                (report.torn_records, "record cut off at the end", "records cut off at the end"),
+                (skipped.points_without_name, "point of a metric without a name", "points of metrics without a name"),
+                (skipped.too_many_labels, "series with too many labels", "series with too many labels"),
+                (skipped.series_without_labels, "series without labels", "series without labels"),
+            ]),
+        )
+    }
+}
+
+/// Escapes characters that a terminal could interpret. Other characters, quotes included, are unchanged.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        let escaped = Escaped(char.encode_utf8(&mut [0; 4])).to_string();
+        match escaped.strip_prefix('"').and_then(|escaped| escaped.strip_suffix('"')) {
+            Some(escaped) if escaped.starts_with("\\u") => shown.push_str(escaped),
+            _ => shown.push(char),
+        }
+    }
+    shown
+}
+
+/// Formats a count with its noun.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", human::count(count), if count == 1 { one } else { many })
+}
+
+/// Formats the counts that are not zero.
+fn list<const N: usize>(counts: [(u64, &str, &str); N]) -> String {
+    let counts = counts.iter().filter(|count| count.0 > 0);
+    counts.map(|&(count, one, many)| counted(count, one, many)).collect::<Vec<_>>().join(", ")
+}

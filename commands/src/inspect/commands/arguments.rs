@@ -1,0 +1,193 @@
+//! Arguments of the commands that query labels.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use chronoxide_select::{Matcher, Selector};
+use chronoxide_text::escape::{Escaped, TerminalSafe};
+use clap::Args;
+
+use super::inputs::{Inputs, Queries};
+use crate::inspect::choices::SeriesFormat;
+use crate::{Failure, Quiet, tell};
+
+pub(crate) const SERIES: &str = "\
+Examples:
+  chronoxide-inspect series week.cx --format prometheus
+  chronoxide-inspect series week.cx --match '{job=\"api\",pod=~\"web-.*\"}'
+  chronoxide-inspect series blocks --match up --match '{__name__=~\"node_.*\"}' --json | jq -r .instance";
+
+pub(crate) const LABELS: &str = "\
+Examples:
+  chronoxide-inspect labels week.cx
+  chronoxide-inspect labels blocks --match '{job=\"api\"}'";
+
+pub(crate) const VALUES: &str = "\
+Examples:
+  chronoxide-inspect values job week.cx
+  chronoxide-inspect values pod blocks --match '{job=\"api\"}' --prefix web- --limit 20
+  chronoxide-inspect values __name__ monday.cx tuesday.cx --json | jq -r .";
+
+pub(crate) const CARDINALITY: &str = "\
+Examples:
+  chronoxide-inspect cardinality week.cx
+  chronoxide-inspect cardinality blocks --match '{namespace=\"prod\"}' --first 20
+  chronoxide-inspect cardinality week.cx --json | jq '.names_by_values[0]'";
+
+pub(crate) const DIFF: &str = "\
+Examples:
+  chronoxide-inspect diff monday.cx tuesday.cx
+  chronoxide-inspect diff old-blocks new-blocks --match '{job=\"api\"}' --series | grep '^+'
+  chronoxide-inspect diff week.cx blocks --quiet > /dev/null && echo equal
+
+Exit codes: 0 the series are equal; 5 they differ; others as for all commands. If a block cannot be read, its series \
+are missing from the comparison, and the exit code is that of the damage.";
+
+/// Blocks whose labels are queried.
+#[derive(Args)]
+pub(crate) struct Sources {
+    /// Blocks, and folders, which stand for their live blocks; `-` is standard input. May be URLs (s3://, gs://, az://)
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+impl Sources {
+    /// Opens the blocks, and the live blocks of the folders.
+    pub(super) fn open(&self, quiet: Quiet) -> Result<Inputs, Failure> {
+        let paths = || self.paths.iter().map(PathBuf::as_path);
+        Inputs::check(paths())?;
+        Ok(Inputs::open(paths(), quiet))
+    }
+}
+
+/// Selectors of series.
+#[derive(Args)]
+pub(crate) struct Matching {
+    /// Select series that match this PromQL selector, such as '{job="api",pod=~"web-.*"}', or another --match
+    ///
+    /// Without --match, all series are selected. A selector that matches every series, such as '{}', is allowed.
+    /// Selectors see the labels of series, and not the external labels of blocks.
+    #[arg(long = "match", value_name = "SELECTOR", value_parser = Selector::parse_any)]
+    pub(crate) selectors: Vec<Selector>,
+}
+
+impl Matching {
+    /// Tells which selectors match more series than the caller may expect.
+    pub(crate) fn tell_wide(&self, quiet: Quiet) {
+        if quiet.is_set() {
+            return;
+        }
+        for selector in self.selectors.iter().filter(|selector| selector.matches_empty()) {
+            let shown = selector.to_string();
+            let matched = match selector.matchers() {
+                [] => "every series",
+                _ => "series without these labels, too",
+            };
+            tell(|out| writeln!(out, "chronoxide-inspect: note: {} matches {matched}", TerminalSafe(&shown)));
+        }
+    }
+
+    /// Tells which labels of the selectors no block has: the name may be a typing error. Selectors that match series
+    /// without their labels are left to [`Matching::tell_wide`].
+    pub(super) fn tell_unknown(&self, queries: &[&Queries<'_>], quiet: Quiet) {
+        for name in self.narrow_names() {
+            tell_unknown_label(name, queries, quiet);
+        }
+    }
+
+    /// Returns the names of labels of the selectors that match only series with a label.
+    pub(super) fn narrow_names(&self) -> BTreeSet<&str> {
+        let narrow = self.selectors.iter().filter(|selector| !selector.matches_empty());
+        narrow.flat_map(Selector::matchers).map(Matcher::name).collect()
+    }
+}
+
+/// Tells if no block has a label, unless blocks are missing. Returns true if so.
+pub(super) fn tell_unknown_label(name: &str, queries: &[&Queries<'_>], quiet: Quiet) -> bool {
+    let is_known = |queries: &&Queries<'_>| {
+        queries.blocks.is_empty() || queries.has_failed() || queries.blocks.iter().any(|block| block.has_label(name))
+    };
+    let is_unknown = !queries.iter().any(is_known);
+    if is_unknown && !quiet.is_set() {
+        tell(|out| writeln!(out, "chronoxide-inspect: note: no block has a label {}", Escaped(name)));
+    }
+    is_unknown
+}
+
+#[derive(Args)]
+pub(crate) struct SeriesArguments {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+    /// Format of a series; --json is short for series-json
+    #[arg(long, value_enum, default_value_t = SeriesFormat::Table)]
+    pub(crate) format: SeriesFormat,
+    /// Series to show; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) first: usize,
+    /// Print JSON: one object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct LabelsArguments {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+    /// Print JSON: one string per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ValuesArguments {
+    /// Name of the label
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) labels: LabelsArguments,
+    /// Show only values that begin with this text
+    #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
+    pub(crate) prefix: String,
+    /// Values to show; 0 for all
+    #[arg(long, visible_alias = "first", value_name = "N", default_value_t = 0)]
+    pub(crate) limit: usize,
+}
+
+#[derive(Args)]
+pub(crate) struct CardinalityArguments {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+    /// Entries of each list to show; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) first: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DiffArguments {
+    /// Block or folder before; `-` is standard input
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// Block or folder after
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+    /// Metrics to show; 0 for all. Does not limit --series
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) first: usize,
+    /// Show each series after the metrics: `-` and a series of A only, `+` and a series of B only
+    #[arg(long)]
+    pub(crate) series: bool,
+    /// Print JSON: the totals, each metric and each series as an object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}

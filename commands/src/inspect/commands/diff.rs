@@ -1,0 +1,80 @@
+//! The command `diff`.
+
+use std::io::{self, IsTerminal, Write};
+
+use chronoxide_dump::series::{Format, SeriesWriter};
+use chronoxide_inspect::query::{Difference, Labels};
+use serde_json::{Map, json};
+
+use super::arguments::DiffArguments;
+use super::inputs::{Inputs, Queries};
+use crate::inspect::{screen, shown_json_line, worse};
+use crate::{Exit, Failure, Quiet, print};
+
+pub(crate) fn diff(arguments: &DiffArguments, quiet: Quiet) -> Result<Exit, Failure> {
+    let paths = [arguments.a.as_path(), arguments.b.as_path()];
+    Inputs::check(paths)?;
+    let [a, b] = paths.map(|path| Inputs::open([path], quiet));
+    arguments.matching.tell_wide(quiet);
+    let [a, b] = [&a, &b].map(|inputs| inputs.query(&arguments.matching.selectors));
+    arguments.matching.tell_unknown(&[&a, &b], quiet);
+    let mut differs = false;
+    // A side that cannot be read at all would look as if all of its series were gone.
+    if !a.has_failed() && !b.has_failed() {
+        let difference = Difference::new(&a.blocks, &b.blocks);
+        differs = !difference.is_empty();
+        print(|out| match arguments.json {
+            true => write_json(arguments, &difference, &a, &b, out),
+            false => write_text(arguments, &difference, &a, &b, out),
+        })?;
+    }
+    Ok(match worse(a.finish(), b.finish()) {
+        Exit::Ok if differs => Exit::Findings,
+        exit => exit,
+    })
+}
+
+fn write_text(
+    arguments: &DiffArguments,
+    difference: &Difference<'_>,
+    a: &Queries<'_>,
+    b: &Queries<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    screen::difference::write(difference, most(arguments), out)?;
+    if arguments.series {
+        let mut writer = SeriesWriter::new(Format::Prometheus, io::stdout().is_terminal());
+        difference.each_gone(&a.blocks, |labels| writer.write("- ", None, labels, out))?;
+        difference.each_came(&b.blocks, |labels| writer.write("+ ", None, labels, out))?;
+    }
+    Ok(())
+}
+
+fn write_json(
+    arguments: &DiffArguments,
+    difference: &Difference<'_>,
+    a: &Queries<'_>,
+    b: &Queries<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let terminal = io::stdout().is_terminal();
+    let Difference { same, gone, came, .. } = difference;
+    shown_json_line(out, &json!({ "type": "total", "same": same, "gone": gone, "came": came }), terminal)?;
+    for (metric, changes) in difference.metrics().into_iter().take(most(arguments)) {
+        let line = json!({ "type": "metric", "metric": metric, "gone": changes.gone, "came": changes.came });
+        shown_json_line(out, &line, terminal)?;
+    }
+    if arguments.series {
+        let mut write = |kind, labels: &Labels<'_>| {
+            let labels: Map<_, _> = labels.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect();
+            shown_json_line(out, &json!({ "type": kind, "labels": labels }), terminal)
+        };
+        difference.each_gone(&a.blocks, |labels| write("gone", labels))?;
+        difference.each_came(&b.blocks, |labels| write("came", labels))?;
+    }
+    Ok(())
+}
+
+fn most(arguments: &DiffArguments) -> usize {
+    if arguments.first > 0 { arguments.first } else { usize::MAX }
+}

@@ -1,0 +1,90 @@
+//! Arguments of the command `export`.
+
+use std::path::{Path, PathBuf};
+
+use chronoxide_inspect::export::Format;
+use chronoxide_text::escape::Escaped;
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::inspect::choices::ExportFormat;
+use crate::inspect::commands::arguments::Matching;
+use crate::{Exit, Failure};
+
+pub(crate) const EXPORT: &str = "\
+Examples:
+  chronoxide-inspect export week.cx -o week.parquet
+  chronoxide-inspect export week.cx -o pods.csv --match '{job=\"api\"}' --columns __name__,pod,zone
+  chronoxide-inspect export week.cx --format jsonl | jq -r .instance
+  chronoxide-inspect export week.cx -o week.arrow --map
+  duckdb -c \"SELECT job, count(*) FROM 'week.parquet' GROUP BY job\"
+
+`series_ref` is the number of the series in the block. If a label has this name, the column of refs is named \
+`_series_ref`.";
+
+#[derive(Args)]
+pub(crate) struct ExportArguments {
+    /// The block; `-` is standard input
+    #[arg(value_name = "BLOCK")]
+    pub(crate) block: PathBuf,
+    /// File to write; `-`, the default, is standard output (csv, jsonl, and arrow as a stream)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Format; by default, that of the extension of FILE: .parquet, .arrow, .csv or .jsonl
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<ExportFormat>,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+    /// Columns in this order: names of labels, and `series_ref`; by default all, `series_ref` first
+    ///
+    /// Names are separated by commas, or the option is repeated. A label that the block does not have is an empty
+    /// column, with a note.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) columns: Vec<String>,
+    /// Write all labels as a map in the column `labels`, after `series_ref`; not for csv
+    #[arg(long, conflicts_with = "columns")]
+    pub(crate) map: bool,
+    /// Sort series by their labels; takes 20 bytes of memory per series
+    #[arg(long)]
+    pub(crate) sort: bool,
+    /// Replace FILE if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+impl ExportArguments {
+    /// Returns the file to write, or `None` for standard output.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
+    /// Returns the format, and checks that it can be written to the output.
+    pub(super) fn checked_format(&self, is_terminal: bool) -> Result<Format, Failure> {
+        let usage = |message: String| Err(Failure::new(Exit::Usage, message));
+        let Some(format) = self.format.map(Format::from).or_else(|| Format::from_path(self.file()?)) else {
+            return usage("name a format: --format parquet, arrow, csv or jsonl".to_owned());
+        };
+        if let Some(twice) = first_repeated(&self.columns) {
+            return usage(format!("--columns has {} more than once", Escaped(twice)));
+        }
+        if self.map && format == Format::Csv {
+            return usage("csv has no maps: leave out --map, or use jsonl, arrow or parquet".to_owned());
+        }
+        match (self.file(), format) {
+            (Some(file), _) if crate::is_folder(file) => {
+                usage(format!("{}: the output must be a file, not a folder", file.display()))
+            }
+            (Some(_), format) => Ok(format),
+            (None, Format::Parquet) => usage("parquet needs a file: name it with -o".to_owned()),
+            (None, Format::Arrow) if is_terminal => {
+                usage("arrow is not text: name a file with -o, or redirect standard output".to_owned())
+            }
+            (None, Format::Arrow) => Ok(Format::ArrowStream),
+            (None, format) => Ok(format),
+        }
+    }
+}
+
+fn first_repeated(names: &[String]) -> Option<&str> {
+    names.iter().enumerate().find(|(position, name)| names[..*position].contains(name)).map(|(_, name)| name.as_str())
+}

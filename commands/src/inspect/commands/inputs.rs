@@ -1,0 +1,213 @@
+//! Blocks and folders that a command queries.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use chronoxide_inspect::InspectError;
+use chronoxide_inspect::query::Queried;
+use chronoxide_inspect::report::{self, Input};
+use chronoxide_reader::{Block, Checks, Folder, FolderError};
+use chronoxide_select::Selector;
+use chronoxide_text::escape::TerminalSafe;
+
+use crate::inspect::opened::open_block;
+use crate::inspect::remote;
+use crate::inspect::{in_file, worse};
+use crate::style::Style;
+use crate::{Exit, Failure, HasExit, Message, Quiet, tell};
+
+/// Open blocks in the order of the arguments; those of a folder are in the order of their ids.
+pub(super) struct Inputs {
+    blocks: Vec<(PathBuf, Block)>,
+    /// Files of folders that cannot be read.
+    unreadable: Vec<PathBuf>,
+    /// True if a folder has blocks that were replaced by a compaction.
+    has_replaced: bool,
+    /// True if the only argument is a file.
+    is_one_file: bool,
+    /// Worst exit code of the errors so far.
+    exit: Cell<Exit>,
+}
+
+impl Inputs {
+    /// Checks that standard input is named once at most.
+    pub(super) fn check<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<(), Failure> {
+        if paths.into_iter().filter(|path| *path == Path::new("-")).count() > 1 {
+            return Err(Failure::new(Exit::Usage, "standard input can be read only once: name `-` once"));
+        }
+        Ok(())
+    }
+
+    /// Opens blocks and the live blocks of folders. Reports files that cannot be read; [`Queries::finish`] returns
+    /// their exit code.
+    pub(super) fn open<'p>(paths: impl IntoIterator<Item = &'p Path>, quiet: Quiet) -> Self {
+        let mut path_count = 0;
+        let mut inputs = Self {
+            blocks: Vec::new(),
+            unreadable: Vec::new(),
+            has_replaced: false,
+            is_one_file: false,
+            exit: Cell::new(Exit::Ok),
+        };
+        for path in paths {
+            path_count += 1;
+            let location = crate::location_url(path);
+            let is_folder = location.is_some() || (path != Path::new("-") && path.is_dir());
+            inputs.is_one_file = path_count == 1 && !is_folder;
+            if let Some(url) = location {
+                inputs.open_location(url, quiet);
+                continue;
+            }
+            if is_folder {
+                inputs.open_folder(path, quiet);
+                continue;
+            }
+            // The checksums are right, so that the output shows what was written.
+            match open_block(path, Checks::Eager) {
+                Ok(block) => inputs.blocks.push((path.to_owned(), block)),
+                Err(error) => inputs.report(error.exit(), &error),
+            }
+        }
+        inputs
+    }
+
+    fn open_folder(&mut self, path: &Path, quiet: Quiet) {
+        match map_folder(path) {
+            Ok(folder) => {
+                for (path, error) in folder.unreadable() {
+                    self.report(error.exit(), error);
+                    self.unreadable.push(path.clone());
+                }
+                if folder.lineages().is_empty() && folder.unreadable().is_empty() && !quiet.is_set() {
+                    let shown = path.display().to_string();
+                    let shown = TerminalSafe(&shown);
+                    tell(|out| writeln!(out, "chronoxide-inspect: note: {shown}: the folder has no block (*.cx)"));
+                }
+                self.has_replaced |= !folder.hidden().is_empty();
+                let live = folder.into_live().into_iter();
+                self.blocks.extend(live.map(|entry| (entry.path().to_owned(), entry.into_block())));
+            }
+            Err(error) => self.report(Exit::Io, &error),
+        }
+    }
+
+    fn open_location(&mut self, url: &str, quiet: Quiet) {
+        let (files, unreadable, has_replaced) = match remote::fetch_all(url) {
+            Ok(fetched) => fetched,
+            Err(error) => return self.report(error.exit(), &error),
+        };
+        if files.is_empty() && unreadable.is_empty() && !has_replaced && !quiet.is_set() {
+            let shown = TerminalSafe(url);
+            tell(|out| writeln!(out, "chronoxide-inspect: note: {shown}: the location has no block (*.cx)"));
+        }
+        for (path, error) in unreadable {
+            self.report(error.exit(), &error);
+            self.unreadable.push(path);
+        }
+        self.has_replaced |= has_replaced;
+        for (name, file) in files {
+            match open_block(&file, Checks::Eager) {
+                Ok(block) => self.blocks.push((name, block)),
+                Err(error) => self.report(error.exit(), &error),
+            }
+        }
+    }
+
+    /// Takes one open block as the only input.
+    pub(super) fn from_block(path: &Path, block: Block) -> Self {
+        Self {
+            blocks: vec![(path.to_owned(), block)],
+            unreadable: Vec::new(),
+            has_replaced: false,
+            is_one_file: true,
+            exit: Cell::new(Exit::Ok),
+        }
+    }
+
+    /// Prepares the blocks for queries. Leaves out and reports blocks whose text is damaged.
+    pub(super) fn query(&self, selectors: &[Selector]) -> Queries<'_> {
+        let mut queries = Queries { inputs: self, blocks: Vec::new(), paths: Vec::new() };
+        for (path, block) in &self.blocks {
+            match Queried::new(*block.view(), selectors) {
+                Ok(block) => {
+                    queries.blocks.push(block);
+                    queries.paths.push(path);
+                }
+                Err(error) => self.report_damage(path, error),
+            }
+        }
+        queries
+    }
+
+    /// Returns the blocks as one input of a report.
+    pub(super) fn reported(&self, name: impl Into<String>) -> Input<'_> {
+        let blocks = self.blocks.iter();
+        let blocks =
+            blocks.map(|(path, block)| report::Block { name: path.display().to_string(), view: *block.view() });
+        let skipped = self.unreadable.iter().map(|path| path.display().to_string()).collect();
+        Input {
+            name: name.into(),
+            is_folder: !self.is_one_file,
+            skipped,
+            is_whole: self.unreadable.is_empty() && !self.has_replaced,
+            blocks: blocks.collect(),
+        }
+    }
+
+    /// Returns the paths of the blocks.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.blocks.iter().map(|(path, _)| path.as_path())
+    }
+
+    /// Returns the worst exit code of the errors so far.
+    pub(super) fn exit(&self) -> Exit {
+        self.exit.get()
+    }
+
+    /// Returns true if the only argument is a file, so that refs of series have a meaning.
+    pub(super) fn is_one_file(&self) -> bool {
+        self.is_one_file
+    }
+
+    fn report_damage(&self, path: &Path, error: InspectError) {
+        let failure = in_file(path)(error);
+        self.report(failure.exit(), failure.error());
+    }
+
+    fn report(&self, exit: Exit, error: &(dyn Error + 'static)) {
+        let prefix = Style::stderr().bad("error:");
+        tell(|out| writeln!(out, "chronoxide-inspect: {prefix} {}", Message(error)));
+        self.exit.set(worse(self.exit.get(), exit));
+    }
+}
+
+/// Blocks that are ready for queries.
+pub(super) struct Queries<'a> {
+    inputs: &'a Inputs,
+    pub(super) blocks: Vec<Queried<'a>>,
+    paths: Vec<&'a PathBuf>,
+}
+
+impl Queries<'_> {
+    /// Returns true if no block could be read, because of errors.
+    pub(super) fn has_failed(&self) -> bool {
+        self.blocks.is_empty() && self.inputs.exit.get() != Exit::Ok
+    }
+
+    /// Reports the damage that queries met. Returns the worst exit code of all errors.
+    pub(super) fn finish(self) -> Exit {
+        for (block, path) in self.blocks.into_iter().zip(self.paths) {
+            if let Some(damage) = block.into_damage() {
+                self.inputs.report_damage(path, damage);
+            }
+        }
+        self.inputs.exit.get()
+    }
+}
+
+fn map_folder(path: &Path) -> Result<Folder, FolderError> {
+    // SAFETY: published blocks are never changed, only deleted or replaced by renaming, which does not affect a map.
+    // The documentation of the format forbids changing a block in place.
+    unsafe { Folder::map(path, Checks::Eager) }
+}

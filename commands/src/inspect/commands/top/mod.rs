@@ -1,0 +1,81 @@
+//! The command `top`: metrics, labels and values by their number of series, on a full screen or as a plain table.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `arguments` | arguments of the command |
+//! | `view` | views, and the series that they count |
+//! | `list` | rows of a view: names, numbers, orders |
+//! | `level` | a list with a filter, an order and a selected row |
+//! | `browser` | the state of the screen: levels from the top to the current one |
+//! | `start` | the list to begin with |
+//! | `keys` | keys to actions |
+//! | `table` | columns of a list on the screen |
+//! | `draw` | the state to cells of the screen |
+//! | `screen` | the terminal: events, and what it looked like before |
+//! | `plain` | table and JSON for pipes and files |
+
+pub(crate) mod arguments;
+mod browser;
+mod draw;
+#[cfg(test)]
+mod fixture;
+mod keys;
+mod level;
+mod list;
+mod plain;
+mod screen;
+mod start;
+mod table;
+mod view;
+
+use std::io::{self, IsTerminal};
+
+use chronoxide_inspect::report::{Options, explore};
+
+use self::arguments::TopArguments;
+use self::browser::Browser;
+use super::counting::Counting;
+use crate::memory::default_limit;
+use crate::style::Style;
+use crate::{Exit, Failure, Quiet, tell};
+
+pub(crate) fn top(arguments: &TopArguments, quiet: Quiet) -> Result<Exit, Failure> {
+    let inputs = arguments.sources.open(quiet)?;
+    arguments.matching.tell_wide(quiet);
+    let name = arguments.sources.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let input = inputs.reported(&name);
+    if input.blocks.is_empty() {
+        // The reasons are reported already.
+        return Ok(inputs.exit());
+    }
+    let options = Options {
+        selectors: &arguments.matching.selectors,
+        memory_limit: Some(arguments.memory_limit.unwrap_or_else(default_limit)),
+        ..Options::default()
+    };
+    let is_screen = !arguments.json && screen::is_possible();
+    let counting = is_screen.then(|| Counting::show(quiet));
+    let exit = explore(&input, &options, |explorer| {
+        let mut browser = Browser::new(&name, arguments.start(), explorer)?;
+        drop(counting);
+        if is_screen { screen::run(&mut browser, explorer, Style::stdout()) } else { print(arguments, &browser, quiet) }
+    })??;
+    Ok(if exit == Exit::Ok { inputs.exit() } else { exit })
+}
+
+/// Prints the list to begin with, or a note if it does not exist.
+fn print(arguments: &TopArguments, browser: &Browser, quiet: Quiet) -> Result<Exit, Failure> {
+    if let Some(notice) = browser.notice() {
+        if !quiet.is_set() {
+            tell(|out| writeln!(out, "chronoxide-inspect: note: {notice}"));
+        }
+        return Ok(Exit::Ok);
+    }
+    let first = if arguments.first > 0 { arguments.first } else { usize::MAX };
+    let is_terminal = io::stdout().is_terminal();
+    crate::print(|out| match arguments.json {
+        true => plain::write_json(browser.level(), first, is_terminal, out),
+        false => plain::write(browser.level(), first, Style::stdout(), out),
+    })?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,60 @@
+//! Table and JSON for pipes and files.
+
+use std::io::{self, Write};
+
+use chronoxide_text::human;
+use serde::Serialize;
+
+use super::level::Level;
+use super::list::List;
+use crate::inspect::shown_json_line;
+use crate::style::Style;
+
+/// Writes at most `first` rows as a table. Names are last, since their width varies.
+pub(super) fn write(level: &Level, first: usize, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let columns = level.list.columns();
+    let mut headings: String =
+        columns.iter().map(|column| format!("{:>width$}  ", column.heading, width = column.width)).collect();
+    headings.push_str(level.view.noun());
+    writeln!(out, "{}", style.heading(headings))?;
+    for row in 0..level.list.len().min(first) {
+        for (number, column) in level.list.numbers(row, level.total).iter().zip(columns) {
+            write!(out, "{number:>width$}  ", width = column.width)?;
+        }
+        writeln!(out, "{}", level.list.name_text(row))?;
+    }
+    match level.list.len().checked_sub(first) {
+        Some(more @ 1..) => {
+            writeln!(out, "... {}", human::count_of(more as u64, &format!("more {}", level.view.noun())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Row as JSON.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Row<'a> {
+    Metric { metric: Option<&'a str>, series: u64, text_bytes: u64 },
+    Label { name: &'a str, values: u64, series: u64 },
+    Value { value: &'a str, series: u64 },
+}
+
+/// Writes at most `first` rows as JSON, one object per line.
+pub(super) fn write_json(level: &Level, first: usize, is_terminal: bool, out: &mut dyn Write) -> io::Result<()> {
+    for row in 0..level.list.len().min(first) {
+        let row = match &level.list {
+            List::Metrics(rows) => {
+                let row = &rows[row];
+                Row::Metric { metric: row.metric.as_deref(), series: row.series, text_bytes: row.text_bytes }
+            }
+            List::Labels(rows) => {
+                let row = &rows[row].count;
+                Row::Label { name: &row.name, values: row.values, series: row.series }
+            }
+            List::Values(rows) => Row::Value { value: &rows[row].value, series: rows[row].series },
+        };
+        shown_json_line(out, &row, is_terminal)?;
+    }
+    Ok(())
+}

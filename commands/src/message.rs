@@ -1,0 +1,73 @@
+//! Errors and their causes as one line.
+
+use std::error::Error;
+use std::fmt::{self, Display, Write};
+
+use chronoxide_text::escape::is_unsafe;
+
+/// Error with its causes, each after a colon, unless the text before already ends with it.
+///
+/// Errors quote paths and contents of files: characters that a terminal could interpret are escaped, and text after a
+/// line break is indented, so that it does not look like another message.
+pub struct Message<'a>(pub &'a (dyn Error + 'static));
+
+impl Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.0.to_string();
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            let cause_text = error.to_string();
+            if !text.ends_with(&cause_text) {
+                text.push_str(": ");
+                text.push_str(&cause_text);
+            }
+            cause = error.source();
+        }
+        for char in text.trim_end().chars() {
+            match char {
+                '\n' => f.write_str("\n    ")?,
+                _ if is_unsafe(char) => write!(f, "\\u{:04x}", u32::from(char))?,
+                _ => f.write_char(char)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Layer {
+        text: &'static str,
+        source: Option<Box<Layer>>,
+    }
+
+    fn said(texts: &[&'static str]) -> String {
+        let error = texts
+            .iter()
+            .rev()
+            .fold(None, |source, text| Some(Box::new(Layer { text, source })))
+            .expect("at least one text");
+        Message(&*error).to_string()
+    }
+
+    #[test]
+    fn causes_follow_their_effects() {
+        assert_eq!(said(&["week.cx: cannot write", "disk is full"]), "week.cx: cannot write: disk is full");
+        assert_eq!(said(&["a", "b", "c"]), "a: b: c");
+    }
+
+    #[test]
+    fn a_cause_is_not_repeated() {
+        assert_eq!(said(&["cannot write: full", "full"]), "cannot write: full");
+    }
+
+    #[test]
+    fn control_characters_in_a_message_are_escaped() {
+        assert_eq!(said(&["a\u{1b}[2Jb\u{202e}\r."]), "a\\u001b[2Jb\\u202e\\u000d.");
+        assert_eq!(said(&["a\nchronoxide: error: b\n"]), "a\n    chronoxide: error: b");
+    }
+}

@@ -1,0 +1,10 @@
+//! The command `chronoxide-compact`, on files and folders.
+
+mod claims;
+mod command;
+mod external_labels;
+mod folder;
+mod follow;
+mod read_only;
+#[path = "../../../compactor/tests/support/mod.rs"]
+mod support;

@@ -1,0 +1,15 @@
+//! The command `chronoxide-ingest`.
+
+#[path = "../../../ingest/tests/canonical/mod.rs"]
+mod canonical;
+mod columns;
+mod command;
+mod compare;
+mod hostile;
+mod locations;
+mod memory;
+mod messages;
+mod prometheus_data;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "../../../ingest/tests/columns/tables.rs"]
+mod tables;

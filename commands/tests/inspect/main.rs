@@ -1,0 +1,17 @@
+//! The command `chronoxide-inspect`.
+
+mod cardinality;
+mod command;
+mod diff;
+mod export;
+mod failures;
+mod locations;
+mod page;
+mod places;
+mod plan;
+mod query;
+mod remap;
+mod report_command;
+mod support;
+mod tables;
+mod top;

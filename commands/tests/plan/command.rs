@@ -1,0 +1,162 @@
+//! The command on locations and plans: what it refuses, and what it prints.
+
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+
+use chronoxide_compactor::plan::Plan;
+use chronoxide_testkit::random::Random;
+
+use crate::scene::Scene;
+
+/// A location of this machine, and a folder where the command runs.
+struct Desk {
+    scene: Scene,
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { scene: Scene::local(9, &mut Random::new(83)), folder: crate::support::empty_folder() }
+    }
+
+    fn blocks(&self) -> &str {
+        self.scene.location.text()
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}/", self.blocks())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chronoxide-compact"));
+        command.current_dir(self.folder.path()).env("CHRONOXIDE_CACHE", self.folder.path().join("cache"));
+        command.stdin(Stdio::null()).args(arguments);
+        command
+    }
+
+    /// Runs the command, and returns standard output and standard error.
+    #[track_caller]
+    fn run(&self, arguments: &[&str], code: i32) -> (String, String) {
+        let Output { status, stdout, stderr } = self.command(arguments).output().unwrap();
+        let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(status.code(), Some(code), "{arguments:?}: {stderr}");
+        (stdout, stderr)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.folder.path().join(name).exists()
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_location_shows_what_one_of_the_folder_does() {
+    let desk = Desk::new();
+    for format in [&[][..], &["--json"]] {
+        let arguments = |place| [&[place, "--dry-run", "--ranges", "4h,12h"][..], format].concat();
+        let (folder, _) = desk.run(&arguments(desk.blocks()), 0);
+        let (location, _) = desk.run(&arguments(&desk.url()), 0);
+        assert_eq!(location, folder.replace(&format!("{}/", desk.blocks()), ""));
+        assert!(location.contains("merge") || location.contains("groups"), "{location}");
+    }
+    let (nothing, _) = desk.run(&[&desk.url(), "--json", "--ranges", "1h"], 0);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&nothing).unwrap()["merges"], 0);
+}
+
+#[test]
+fn arguments_that_cannot_work_are_refused_before_anything_is_written() {
+    let desk = Desk::new();
+    let (url, block) = (desk.url(), format!("{}/0000.cx", desk.blocks()));
+    for (arguments, code, message) in [
+        (&["statsu", "--plan", "plan.json"][..], 2, "unrecognized subcommand \"statsu\"; did you mean `status`?"),
+        (&["claen"], 2, "did you mean `clean`?"),
+        (&["clean.cx", "-o", "out.cx"], 1, "clean.cx"),
+        (&[&url, &url, "-o", "out.cx"], 2, "only one location can be merged"),
+        (&["plan", "file:///there/is/none/"], 1, "none/: no such bucket or folder"),
+        (&["plan", &url, "--ranges", "4h", "--job-memory", "1MiB"], 2, "MiB of memory or more, not 1 MiB"),
+        (&[&block, "-o", "out.cx", "--remaps", "s3://bucket/remaps/"], 2, "a folder of this machine"),
+        (&[&url, "--remaps", "remaps"], 2, "merged in place, without --output, --force, --remaps"),
+        (&[&block, "--remaps", "remaps"], 2, "missing --output"),
+        (&[&block, "-o", &format!("{url}0001.cx"), "--force"], 2, "objects of URLs are never replaced"),
+        (&[&block, "-o", &format!("{url}.cx")], 2, "names that begin with a dot"),
+        (&[&block, "-o", "s3://bucket/a/../../b.cx"], 2, "no parts `.` and `..`"),
+        (&[&block, "-o", &format!("{url}0001.cx")], 1, "0001.cx: already exists and is never replaced"),
+    ] {
+        let (stdout, stderr) = desk.run(arguments, code);
+        assert!(stdout.is_empty() && stderr.contains(message), "{arguments:?}: {stderr}");
+        assert!(!desk.has("remaps") && !desk.has("s3:") && !desk.has("out.cx"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_plan_goes_to_standard_output_a_file_or_a_url() {
+    let desk = Desk::new();
+    let plan = |ranges: &str, output: &[&str], code| {
+        desk.run(&[&["plan", &desk.url(), "--ranges", ranges][..], output].concat(), code)
+    };
+    let (printed, stderr) = plan("4h,12h", &[], 0);
+    assert!(!Plan::parse(printed.as_bytes()).unwrap().jobs.is_empty(), "{stderr}");
+    assert_eq!(plan("4h,12h", &["-o", "-"], 0).0, printed);
+    let file = desk.folder.path().join("plan.json");
+    let url = format!("file://{}", file.display());
+    for output in ["plan.json", &url] {
+        let _ = fs::remove_file(&file);
+        plan("4h,12h", &["-o", output], 0);
+        assert_eq!(fs::read_to_string(&file).unwrap(), printed);
+        let (_, stderr) = plan("5h", &["-o", output], 1);
+        assert!(stderr.contains("already exists (use --force to replace it)"), "{stderr}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), printed);
+        plan("5h", &["-o", output, "--force"], 0);
+        assert_ne!(fs::read_to_string(&file).unwrap(), printed);
+    }
+    let empty = desk.folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let (_, stderr) = desk.run(&["plan", empty.to_str().unwrap()], 0);
+    assert!(stderr.contains("has no blocks (*.cx)"), "{stderr}");
+}
+
+#[test]
+fn a_finished_plan_cannot_be_aborted() {
+    let desk = Desk::new();
+    desk.run(&["plan", &desk.url(), "--ranges", "4h,12h", "-o", "plan.json"], 0);
+    desk.run(&["run", "--plan", "plan.json", "--all"], 0);
+    desk.run(&["commit", "--plan", "plan.json"], 0);
+    let (_, stderr) = desk.run(&["plan", "--abort", "plan.json"], 5);
+    assert!(stderr.contains("the plan was committed"), "{stderr}");
+    assert!(desk.run(&["status", "--plan", "plan.json"], 0).0.contains("committed"));
+    desk.scene.assert_seen("after an abort that was refused");
+}
+
+/// A store that accepts connections and never answers.
+#[cfg(unix)]
+#[test]
+fn commands_that_wait_for_a_store_end_after_a_signal() {
+    let desk = Desk::new();
+    let block = format!("{}/0000.cx", desk.blocks());
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", silent.local_addr().unwrap());
+    let start = |arguments: &&[&str]| -> Child {
+        let mut command = desk.command(arguments);
+        command.envs(chronoxide_object_server::Server::settings(&endpoint));
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let lines = [
+        &[&block, "-o", "s3://bucket/out.cx"][..],
+        &["s3://bucket/a.cx", "s3://bucket/b.cx", "-o", "out.cx"],
+        &["s3://bucket/blocks/"],
+        &["plan", "s3://bucket/blocks/"],
+    ];
+    let children: Vec<Child> = lines.iter().map(start).collect();
+    // The first request of each.
+    let _waiting: Vec<_> = children.iter().map(|_| silent.accept().unwrap()).collect();
+    for child in &children {
+        let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+    }
+    for (arguments, child) in lines.iter().zip(children) {
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(stderr).unwrap();
+        assert_eq!(status.code(), Some(130), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("interrupted; published outputs are kept"), "{arguments:?}: {stderr}");
+    }
+    assert!(!desk.has("out.cx"));
+}

@@ -1,0 +1,9 @@
+//! The subcommands of `chronoxide-compact` for plans, and its death at any moment.
+
+mod command;
+mod kills;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "../../../compactor/tests/plan/scene.rs"]
+mod scene;
+#[path = "../../../compactor/tests/support/mod.rs"]
+mod support;

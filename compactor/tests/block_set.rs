@@ -1,0 +1,264 @@
+//! Sets of blocks answer as a plain filter over all their labelsets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use chronoxide_compactor::CompactOptions;
+use chronoxide_format::SeriesRef;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::view::{BlockView, TimeRange};
+use chronoxide_format::write::BlockMeta;
+use chronoxide_merge_model::merge_in_memory;
+use chronoxide_publish::{Disk, Spool};
+use chronoxide_reader::{Block, Checks};
+use chronoxide_select::{BlockSet, BlockSetError, Labels, Limits, Matcher, Operator, SelectError, SetSelection};
+use chronoxide_select_model::random_matchers;
+use chronoxide_testkit::plan::{Labelset, build};
+use chronoxide_testkit::random::{Random, random_plan, random_series};
+use chronoxide_testkit::requirement::skip_or_fail;
+
+/// A folder of `count` random blocks with times; block `n` has data from `n` * 10 to `n` * 10 + 10.
+fn blocks(folder: &Path, count: u64, random: &mut Random) -> Vec<BTreeSet<Labelset>> {
+    let block = |number: u64| {
+        // Several blocks have one seed, so that they have series in common.
+        let mut contents = Random::new(number / 3);
+        let mut series = random_series(200, &mut contents);
+        series.retain(|_| random.percent(70));
+        let plan = random_plan(&series, random);
+        let start = number as i64 * 10;
+        let meta = BlockMeta { time: Some(TimeRange { start, end: start + 10 }), ..BlockMeta::default() };
+        let bytes = build(&series, &plan, RowForm::BitPacked, &meta).expect("the plan is valid");
+        fs::write(folder.join(format!("{number:03}.cx")), bytes).expect("a file");
+        series
+    };
+    (0..count).map(block).collect()
+}
+
+fn present(name: &str) -> Matcher {
+    Matcher::new(name, Operator::NotEqual, "").expect("valid")
+}
+
+fn matches(labels: &Labelset, matchers: &[Matcher]) -> bool {
+    matchers.iter().all(|matcher| matcher.matches(labels.get(matcher.name()).map_or("", |value| value)))
+}
+
+fn labels(block: &Block, series: SeriesRef) -> Labelset {
+    let view = block.view();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    let series = view.series(series).expect("sound").expect("in range");
+    series.labels().map(|label| label.expect("sound")).map(|label| (text(label.name), text(label.value))).collect()
+}
+
+/// Selected labelsets, with the files that have them.
+fn joined(set: &BlockSet, selection: &SetSelection) -> BTreeMap<Labelset, Vec<String>> {
+    let mut joined = BTreeMap::new();
+    for series in set.query().join(selection).expect("sound").found {
+        let first = series.occurrences()[0];
+        let own = labels(set.blocks()[first.block].block(), first.series);
+        let mut files = Vec::new();
+        for place in series.occurrences() {
+            assert_eq!(labels(set.blocks()[place.block].block(), place.series), own);
+            files.push(set.blocks()[place.block].path().file_name().expect("a name").to_string_lossy().into_owned());
+        }
+        files.sort();
+        assert_eq!(joined.insert(own, files), None, "a labelset is joined once");
+    }
+    joined
+}
+
+#[test]
+fn a_set_answers_as_the_filter_over_all_its_blocks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut random = Random::new(11);
+    let contents = blocks(folder.path(), 12, &mut random);
+    fs::write(folder.path().join("torn.cx"), b"CHRONOXI").expect("a file");
+    let set = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
+    assert_eq!((set.blocks().len(), set.unreadable().len()), (12, 1));
+    let all: Vec<Labelset> = contents.iter().flatten().cloned().collect();
+    for _ in 0..60 {
+        let matchers = random_matchers(&all, &mut random);
+        let query = set.query();
+        let selection = query.select(&matchers).expect("no limits");
+        assert!(selection.failed().is_empty());
+        let mut expected: BTreeMap<Labelset, Vec<String>> = BTreeMap::new();
+        for (number, series) in contents.iter().enumerate() {
+            for labels in series.iter().filter(|labels| matches(labels, &matchers)) {
+                expected.entry(labels.clone()).or_default().push(format!("{number:03}.cx"));
+            }
+        }
+        assert_eq!(selection.count(), expected.values().map(|files| files.len() as u64).sum::<u64>());
+        assert_eq!(joined(&set, &selection), expected);
+
+        let names: BTreeSet<&[u8]> = expected.keys().flat_map(|labels| labels.keys()).map(String::as_bytes).collect();
+        assert_eq!(query.label_names(&matchers).expect("no limits").found, Vec::from_iter(names));
+        let values: BTreeSet<&[u8]> =
+            expected.keys().filter_map(|labels| labels.get("pod")).map(|v| v.as_bytes()).collect();
+        assert_eq!(
+            query.label_values("pod", &matchers, None).expect("no limits").found,
+            Vec::from_iter(values.clone())
+        );
+        let three = values.into_iter().take(3).collect::<Vec<_>>();
+        assert_eq!(query.label_values("pod", &matchers, Some(3)).expect("no limits").found, three);
+
+        let groups = query.group(&selection, Labels::By(&["pod", "zone"])).expect("sound").found;
+        let mut seen = BTreeSet::new();
+        for block in selection.blocks() {
+            for (series, &number) in block.series.iter().zip(groups.numbers(block.block)) {
+                let mut own = labels(set.blocks()[block.block].block(), series);
+                own.retain(|name, _| name == "pod" || name == "zone");
+                let found = groups.labels()[number as usize].iter();
+                let found: Vec<_> = found.map(|label| (label.name, label.value)).collect();
+                assert_eq!(
+                    found,
+                    own.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect::<Vec<_>>()
+                );
+                seen.insert(own);
+            }
+        }
+        assert_eq!(groups.labels().len(), seen.len(), "a labelset has one group");
+    }
+    // A set without indexes, and the one that the queries above made them for.
+    let fresh = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
+    for (labels, set) in all.iter().step_by(17).flat_map(|labels| [(labels, &set), (labels, &fresh)]) {
+        let pairs: Vec<(&String, &String)> = labels.iter().collect();
+        let found = set.query().find(&pairs).expect("sound").found;
+        let files = found.iter().map(|found| found.block).collect::<Vec<_>>();
+        assert!(files.is_sorted());
+        assert_eq!(files.len(), contents.iter().filter(|series| series.contains(labels)).count());
+        for found in found {
+            assert_eq!(self::labels(set.blocks()[found.block].block(), found.series), *labels);
+        }
+    }
+    assert_eq!(set.query().find(&[("no", "such")]).expect("sound").found, []);
+}
+
+#[test]
+fn a_time_range_leaves_out_blocks_without_data_in_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let contents = blocks(folder.path(), 6, &mut Random::new(3));
+    let unknown = build(&contents[0], &Default::default(), RowForm::BitPacked, &BlockMeta::default()).expect("valid");
+    fs::write(folder.path().join("unknown.cx"), unknown).expect("a file");
+    let set = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
+    let files = |start, end| {
+        let selection = set.query().within(start, end).select(&[]).expect("no limits");
+        let name =
+            |block: usize| set.blocks()[block].path().file_stem().expect("a name").to_string_lossy().into_owned();
+        selection.blocks().iter().map(|block| name(block.block)).collect::<BTreeSet<String>>()
+    };
+    let expected = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
+    assert_eq!(files(10, 20), expected(&["001", "unknown"]));
+    assert_eq!(files(9, 21), expected(&["000", "001", "002", "unknown"]));
+    assert_eq!(files(60, 99), expected(&["unknown"]));
+    assert_eq!(files(i64::MIN, i64::MAX).len(), 7);
+}
+
+#[test]
+fn a_snapshot_survives_a_compaction_and_a_refresh_hides_its_parents() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let contents = blocks(folder.path(), 4, &mut Random::new(5));
+    // SAFETY: files of the folder are created and deleted, and never written to after that.
+    let set = unsafe { BlockSet::map(folder.path(), Checks::Lazy) }.expect("a folder");
+    let before = joined(&set, &set.query().select(&[]).expect("no limits"));
+
+    let bytes: Vec<Vec<u8>> =
+        (0..4).map(|n| fs::read(folder.path().join(format!("{n:03}.cx"))).expect("a block")).collect();
+    let views: Vec<BlockView<'_>> = bytes.iter().map(|bytes| BlockView::open(bytes).expect("sound")).collect();
+    let mut spool = Spool::new(&Disk, folder.path(), usize::MAX);
+    let merged = merge_in_memory(&views, &CompactOptions::default(), false, &mut spool).expect("sound blocks merge");
+    for (number, output) in merged.outputs.iter().enumerate() {
+        fs::write(folder.path().join(format!("merged-{number}.cx")), output).expect("a file");
+    }
+    let hiding = set.refresh(Checks::Eager).expect("a folder");
+    assert_eq!((hiding.blocks().len(), hiding.hidden().len()), (1, 4), "parents are hidden");
+    for number in 0..4 {
+        fs::remove_file(folder.path().join(format!("{number:03}.cx"))).expect("a file to delete");
+    }
+    let old = set.query().select(&[]).expect("no limits");
+    assert!(matches!(hiding.query().join(&old), Err(SelectError::OtherSnapshot)), "blocks have other positions");
+    assert!(matches!(hiding.query().group(&old, Labels::All), Err(SelectError::OtherSnapshot)));
+    let refreshed = set.refresh(Checks::Eager).expect("a folder");
+    assert_eq!((refreshed.blocks().len(), refreshed.hidden().len()), (1, 0));
+    let union: BTreeSet<Labelset> = contents.into_iter().flatten().collect();
+    for after in [hiding, refreshed] {
+        let found = joined(&after, &after.query().select(&[]).expect("no limits"));
+        assert_eq!(found.into_keys().collect::<BTreeSet<_>>(), union, "each series is there once");
+    }
+    assert_eq!(joined(&set, &set.query().select(&[]).expect("no limits")), before, "the snapshot did not change");
+}
+
+#[test]
+fn damage_that_is_found_late_takes_down_one_block_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let contents = blocks(folder.path(), 9, &mut Random::new(8));
+    // A value of several chunks, so that opening does not read the last one.
+    let series = BTreeSet::from([Labelset::from([("pod".to_owned(), "x".repeat(30_000))])]);
+    let mut bytes = build(&series, &Default::default(), RowForm::BitPacked, &BlockMeta::default()).expect("valid");
+    let place = bytes.len() - 4_000;
+    bytes[place] ^= 1;
+    fs::write(folder.path().join("damaged.cx"), bytes).expect("a file");
+    let set = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
+    assert_eq!((set.blocks().len(), set.unreadable().len()), (10, 0), "opening reads little");
+    let matchers = [Matcher::new("pod", Operator::NotEqual, "pod-1").expect("valid"), present("pod")];
+    let selection = set.query().select(&matchers).expect("the query goes on");
+    let [failed] = selection.failed() else { panic!("{:?}", selection.failed()) };
+    assert!(failed.to_string().contains("damaged.cx"), "{failed}");
+    let expected = contents.iter().flatten().filter(|labels| matches(labels, &matchers)).count();
+    assert_eq!(selection.count(), expected as u64);
+    assert!(expected > 0);
+
+    // All series are selected without a look at their values; the damage is met later.
+    let query = set.query();
+    let all = query.select(&[]).expect("no limits");
+    assert!(all.failed().is_empty());
+    let distinct = contents.iter().flatten().collect::<BTreeSet<_>>().len();
+    let joined = query.join(&all).expect("the query goes on");
+    assert_eq!(joined.found.len(), distinct);
+    let groups = query.group(&all, Labels::By(&["pod"])).expect("the query goes on");
+    let pods: BTreeSet<_> = contents.iter().flatten().map(|labels| labels.get("pod")).collect();
+    assert_eq!(groups.found.labels().len(), pods.len());
+    let longer = "x".repeat(30_000);
+    let found = query.find(&[("pod", &longer)]).expect("names differ");
+    assert_eq!(found.found, []);
+    for failed in [joined.failed, groups.failed, found.failed] {
+        let [failed] = &failed[..] else { panic!("{failed:?}") };
+        assert!(failed.to_string().contains("damaged.cx"), "{failed}");
+    }
+}
+
+#[test]
+fn limits_hold_for_all_blocks_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let contents = blocks(folder.path(), 3, &mut Random::new(2));
+    let count: u64 = contents.iter().map(|series| series.len() as u64).sum();
+    let set = BlockSet::read(folder.path(), Checks::Lazy).expect("a folder");
+    let select = |max| set.query().with_limits(Limits::default().with_max_series(max)).select(&[]);
+    assert_eq!(select(count).expect("allowed").count(), count);
+    assert_eq!(select(count - 1).expect_err("too many"), SelectError::TooManySeries { limit: count - 1 });
+    let cancelled = std::sync::atomic::AtomicBool::new(true);
+    let limits = Limits::default().with_cancellation(&cancelled);
+    assert_eq!(set.query().with_limits(limits).select(&[]).expect_err("cancelled"), SelectError::Cancelled);
+    let limits = Limits::default().with_timeout(std::time::Duration::ZERO);
+    assert_eq!(set.query().with_limits(limits).select(&[]).expect_err("late"), SelectError::DeadlineExceeded);
+}
+
+#[test]
+fn a_folder_that_exceeds_the_limits_of_the_system_is_not_taken_for_a_damaged_one() {
+    // A file of 2^60 bytes, without any content: no address space has room for it.
+    let folder = match tempfile::tempdir_in("/dev/shm") {
+        Ok(folder) => folder,
+        Err(error) => return skip_or_fail("a file system with files of any length", error),
+    };
+    let contents = blocks(folder.path(), 3, &mut Random::new(3));
+    let large = fs::File::create(folder.path().join("large.cx")).expect("a file");
+    large.set_len(1 << 60).expect("a file in memory can have this length");
+    // SAFETY: files of the folder are not changed while they are mapped.
+    for result in [unsafe { BlockSet::map(folder.path(), Checks::Lazy) }, BlockSet::read(folder.path(), Checks::Lazy)] {
+        let error = result.expect_err("not all blocks fit");
+        assert!(matches!(error, BlockSetError::TooMany { opened: 3, .. }), "{error:?}");
+        assert!(error.to_string().contains("limit is reached after 3 blocks"), "{error}");
+    }
+    fs::remove_file(folder.path().join("large.cx")).expect("a file");
+    let set = BlockSet::read(folder.path(), Checks::Lazy).expect("the others fit");
+    assert_eq!(set.blocks().len(), contents.len());
+}

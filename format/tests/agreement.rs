@@ -1,0 +1,244 @@
+//! Three readers judge the same blocks: this one, the decoder in Python and the reader in Go. The other two were
+//! written from the spec alone. Needs `python3`, `go` and `file`; see `requirement`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use chronoxide_dump::dump;
+use chronoxide_format::Error;
+use chronoxide_format::layout::SectionKind;
+use chronoxide_format::view::BlockView;
+use chronoxide_testkit::archive::archives;
+use chronoxide_testkit::editor::BlockEditor;
+use chronoxide_testkit::fuzzing::mutated_block;
+use chronoxide_testkit::random::Random;
+use chronoxide_testkit::requirement::skip_or_fail;
+use chronoxide_testkit::sweep;
+use rayon::prelude::*;
+
+/// Mutants that are judged: goldens and small blocks that were changed in a few places, with right checksums and ids.
+fn mutants() -> u64 {
+    sweep::cases(6_000, 20_000)
+}
+
+/// Archives with changed frames that are judged.
+const ARCHIVE_MUTANTS: u64 = 1_000;
+
+/// Sound mutants whose dumps are compared.
+const DUMPS: usize = 40;
+
+fn spec() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../spec")
+}
+
+/// Runs a command, or returns nothing if its program is missing.
+fn run(command: &mut Command) -> Option<Output> {
+    match command.output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            skip_or_fail(&command.get_program().to_string_lossy(), error);
+            None
+        }
+    }
+}
+
+/// The reader in Go, built once; nothing if there is no Go.
+fn go_reader() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("reader");
+        let output =
+            run(Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(spec().join("go")))?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some((folder, program))
+    });
+    built.as_ref().map(|(_, program)| program.as_path())
+}
+
+/// The kind of error by which this reader refuses a block.
+fn verdict(block: &[u8]) -> &'static str {
+    match BlockView::open_unpacked(block, &mut Vec::new()).and_then(|view| view.verify().map(|_| ())) {
+        Ok(()) => "sound",
+        Err(Error::NotABlock) => "not-a-block",
+        Err(Error::Corrupt(_)) => "corrupt",
+        Err(_) => "unsupported",
+    }
+}
+
+/// The verdicts of another reader on numbered files: a line `FILE: RULE: REASON` for each file that it refuses.
+fn verdicts(output: &Output, rules: &BTreeMap<String, String>) -> BTreeMap<u64, String> {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let refused = text.lines().filter_map(|line| {
+        let mut parts = line.split(": ");
+        let number = Path::new(parts.next()?).file_name()?.to_str()?.parse().ok()?;
+        match parts.next()? {
+            "note" => None,
+            rule => Some((number, rules.get(rule).cloned().unwrap_or_else(|| format!("no rule: {line}")))),
+        }
+    });
+    refused.collect()
+}
+
+/// The kind of error of each rule, from the list in the spec.
+fn errors_of_rules() -> BTreeMap<String, String> {
+    let text = fs::read_to_string(spec().join("FORMAT.md")).unwrap();
+    let list = text.split("## 15. Rules by id").nth(1).unwrap();
+    let rows = list.lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = rows.map(|row| row.split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect());
+    cells.filter_map(|cells: Vec<String>| Some((cells.first()?.clone(), cells.get(2)?.clone()))).collect()
+}
+
+/// Fails if another reader judges one of the numbered files in another way than this one did. Returns false if Python
+/// is missing.
+fn assert_that_readers_agree(own: &[&str], path: &(impl Fn(u64) -> PathBuf + Sync), go: &Path) -> bool {
+    let count = own.len() as u64;
+    let rules = errors_of_rules();
+    let by_go = run(Command::new(go).arg("verify").args((0..count).map(path))).unwrap();
+    // Two halves at once: a file takes a few milliseconds.
+    let halves = [0..count / 2, count / 2..count].into_par_iter();
+    let by_python: Option<Vec<Output>> = halves
+        .map(|half| {
+            run(Command::new("python3").arg("-B").arg(spec().join("decoder.py")).arg("verify").args(half.map(path)))
+        })
+        .collect();
+    let Some(by_python) = by_python else { return false };
+    let mut python = BTreeMap::new();
+    by_python.iter().for_each(|output| python.extend(verdicts(output, &rules)));
+    for (reader, others) in [("go", verdicts(&by_go, &rules)), ("python", python)] {
+        let differ: Vec<String> = (0..)
+            .zip(own)
+            .filter_map(|(number, own): (u64, &&str)| {
+                let other = others.get(&number).map_or("sound", String::as_str);
+                (other != *own).then(|| format!("{number}: {own} here, {other} there"))
+            })
+            .collect();
+        assert!(differ.is_empty(), "{reader}: {} verdicts differ: {:?}", differ.len(), &differ[..differ.len().min(20)]);
+    }
+    true
+}
+
+#[test]
+fn three_readers_agree_on_every_mutant() {
+    let Some(go) = go_reader() else { return };
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let path = |number: u64| folder.path().join(number.to_string());
+    let own: Vec<&str> = (0..mutants())
+        .into_par_iter()
+        .map(|seed| {
+            let mut random = Random::new(seed);
+            let program: Vec<u8> = (0..3 + random.below(24)).map(|_| random.below(256) as u8).collect();
+            let block = mutated_block(&program);
+            fs::write(path(seed), &block).unwrap();
+            verdict(&block)
+        })
+        .collect();
+    let count = |wanted: &str| own.iter().filter(|found| **found == wanted).count();
+    println!("{} sound, {} corrupt, {} unsupported", count("sound"), count("corrupt"), count("unsupported"));
+    let [sound, corrupt, unsupported] = sweep::cases([300, 3_000, 30], [1_000, 10_000, 100]);
+    assert!(count("sound") >= sound && count("corrupt") >= corrupt && count("unsupported") >= unsupported);
+
+    if !assert_that_readers_agree(&own, &path, go) {
+        return;
+    }
+
+    let sound = (0..).zip(&own).filter(|(_, verdict)| **verdict == "sound").map(|(number, _): (u64, _)| number);
+    for number in sound.step_by(count("sound") / DUMPS).take(DUMPS) {
+        let block = fs::read(path(number)).unwrap();
+        let mut text = Vec::new();
+        dump(&BlockView::open(&block).unwrap(), None, &mut text).unwrap();
+        let other = run(Command::new(go).arg("dump").arg(path(number))).unwrap();
+        assert!(other.stdout == text, "mutant {number}: the dumps differ");
+    }
+}
+
+/// Archives whose packed arenas were changed in a few places, with right checksums and ids.
+#[test]
+fn three_readers_agree_on_changed_frames() {
+    let Some(go) = go_reader() else { return };
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let path = |number: u64| folder.path().join(number.to_string());
+    let archives: Vec<BlockEditor> = archives().iter().map(|golden| BlockEditor::open(&golden.bytes)).collect();
+    let own: Vec<&str> = (0..ARCHIVE_MUTANTS)
+        .into_par_iter()
+        .map(|seed| {
+            let mut random = Random::new(seed);
+            let mut editor = archives[seed as usize % archives.len()].clone();
+            let section = editor.section(SectionKind::PackedArena);
+            for _ in 0..random.below(3) {
+                // The front, which says the most, as often as the rest.
+                let range = if random.percent(50) { section.len().min(32) } else { section.len() };
+                let at = random.below(range);
+                match random.below(8) {
+                    0 => section.truncate(at),
+                    1 => section.insert(at, random.below(256) as u8),
+                    2 => section[at] = random.below(256) as u8,
+                    _ => section[at] ^= 1 << random.below(8),
+                }
+                if section.is_empty() {
+                    break;
+                }
+            }
+            let block = editor.close();
+            fs::write(path(seed), &block).unwrap();
+            verdict(&block)
+        })
+        .collect();
+    let count = |wanted: &str| own.iter().filter(|found| **found == wanted).count();
+    println!("{} sound, {} corrupt", count("sound"), count("corrupt"));
+    assert!(count("sound") >= 300 && count("corrupt") >= 600);
+    assert_that_readers_agree(&own, &path, go);
+}
+
+#[test]
+fn readers_that_were_written_from_the_spec_pass_the_conformance_kit() {
+    let conformance = |arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        run(command.arg("-B").arg("conformance.py").args(arguments).current_dir(spec()))
+    };
+    let Some(go) = go_reader().and_then(Path::to_str) else { return };
+    for reader in [&[go][..], &["--remaps", "python3", "-B", "remap.py"]] {
+        let Some(output) = conformance(reader) else { return };
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{reader:?}: {text}");
+        assert!(text.ends_with(" files judged, 0 differ\n"), "{reader:?}: {text}");
+    }
+    // A reader that accepts everything differs on each broken file, and on each dump.
+    let output = conformance(&["true"]).expect("python3 is there");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let judged = text.lines().last().and_then(|line| line.split(' ').next()).expect("a count").to_owned();
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    assert!(text.ends_with(&format!("{judged} files judged, {judged} differ\n")), "{text}");
+}
+
+#[test]
+fn the_reader_in_go_passes_its_own_tests() {
+    let mut command = Command::new("go");
+    if let Some(output) = run(command.args(["test", "./..."]).current_dir(spec().join("go"))) {
+        assert!(
+            output.status.success(),
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn file_recognizes_blocks_and_remaps() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
+    for (file, mime, described) in [
+        ("golden/one-series.cx", "application/vnd.chronoxide.block", "Chronoxide block version 0.5, 431 bytes"),
+        ("remaps/golden/small.cxr", "application/vnd.chronoxide.remap", "Chronoxide remap version 0.2, 156 bytes"),
+    ] {
+        for (options, expected) in [(&["-b", "--mime-type"][..], mime), (&["-b"], described)] {
+            let mut command = Command::new("file");
+            command.args(options).arg("-m").arg(spec().join("chronoxide.magic")).arg(testdata.join(file));
+            let Some(output) = run(&mut command) else { return };
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected, "{file}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The second decoder, written from the spec alone, agrees with this one. It needs `python3`; see `requirement`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use chronoxide_dump::dump;
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::metadata::OwnedMetricMetadata;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
+use chronoxide_testkit::plan::build;
+use chronoxide_testkit::random::{Random, random_metrics, random_plan, random_series};
+use chronoxide_testkit::requirement::skip_or_fail;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs Python; nothing where there is none.
+fn python(arguments: &[&str]) -> Option<Output> {
+    match Command::new("python3").arg("-B").args(arguments).current_dir(project().join("spec")).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            skip_or_fail("python3", error);
+            None
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn it_reads_every_golden_block_and_refuses_their_damage() {
+    if let Some(output) = python(&["test_decoder.py"]) {
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("OK"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn it_refuses_every_broken_block_by_the_rule_that_it_is_named_after() {
+    for broken in chronoxide_testkit::broken::broken() {
+        let id = broken.rule.id();
+        let path = format!("../testdata/broken/{}.cx", broken.name);
+        let Some(output) = python(&["decoder.py", "verify", &path]) else { return };
+        let unsupported = ["version", "incompat-features", "section-unknown"].contains(&id);
+        assert_eq!(output.status.code(), Some(if unsupported { 4 } else { 3 }), "{id}: {}", text(&output.stderr));
+        let message = text(&output.stderr);
+        assert!(message.starts_with(&format!("{path}: {id}: ")), "{id}: {message}");
+    }
+}
+
+#[test]
+fn it_dumps_random_plans_as_the_first_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 0..30 {
+        let mut random = Random::new(seed);
+        let series = random_series(120, &mut random);
+        let plan = random_plan(&series, &mut random);
+        let form = if seed % 2 == 0 { RowForm::FixedWidth } else { RowForm::BitPacked };
+        let metrics = random_metrics(40, &mut random);
+        let metrics = metrics.iter().map(OwnedMetricMetadata::borrowed).collect();
+        let block = build(&series, &plan, form, &BlockMeta { metrics, ..BlockMeta::default() }).unwrap();
+        let path = folder.path().join(format!("{seed}.cx"));
+        std::fs::write(&path, &block).unwrap();
+        let Some(output) = python(&["decoder.py", "dump", path.to_str().unwrap()]) else { return };
+        assert!(output.status.success(), "seed {seed}: {}", text(&output.stderr));
+        let mut own = Vec::new();
+        dump(&BlockView::open(&block).unwrap(), None, &mut own).unwrap();
+        assert!(own == output.stdout, "seed {seed}: the dumps differ");
+    }
+}

@@ -1,0 +1,170 @@
+//! Selection agrees with a plain filter over labelsets, on blocks of every kind.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use chronoxide_format::layout::RowForm;
+use chronoxide_format::policy::LabelPolicy;
+use chronoxide_format::view::BlockView;
+use chronoxide_format::write::BlockMeta;
+use chronoxide_format::{KeyId, SeriesRef};
+use chronoxide_select::{Index, Labels, Limits, Searcher, SelectError};
+use chronoxide_select_model::select;
+use chronoxide_select_model::{check_answers, random_matchers};
+use chronoxide_testkit::fuzzing::sound::series_in_order;
+use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::plan::{Labelset, Plan, build};
+use chronoxide_testkit::product::product;
+use chronoxide_testkit::random::{Random, random_plan, random_series};
+use chronoxide_testkit::sweep;
+use rayon::prelude::*;
+
+/// Seeds of random blocks.
+fn seeds() -> Range<u64> {
+    0..sweep::cases(120, 400)
+}
+
+/// Selectors of each block.
+const SELECTORS: usize = 12;
+
+/// Returns the generator after it made series and their block, with any plan and form of rows.
+fn random_block(seed: u64) -> (Random, BTreeSet<Labelset>, Vec<u8>) {
+    let mut random = Random::new(seed);
+    let series = random_series(1 + random.below(300), &mut random);
+    let plan = if seed.is_multiple_of(4) { Plan::default() } else { random_plan(&series, &mut random) };
+    let form = if seed.is_multiple_of(3) { RowForm::FixedWidth } else { RowForm::BitPacked };
+    let block = build(&series, &plan, form, &BlockMeta::default()).expect("the plan is valid");
+    (random, series, block)
+}
+
+#[test]
+fn random_selectors_agree_with_the_filter_on_random_plans() {
+    seeds().into_par_iter().for_each(|seed| {
+        let (mut random, _, block) = random_block(seed);
+        let view = BlockView::open(&block).expect("sound");
+        let series = series_in_order(&view);
+        for _ in 0..SELECTORS {
+            let matchers = random_matchers(&series, &mut random);
+            let result = std::panic::catch_unwind(|| check_answers(&view, &series, &matchers));
+            assert!(result.is_ok(), "seed {seed}");
+        }
+    });
+}
+
+#[test]
+fn counted_groups_are_those_of_a_set_of_labelsets() {
+    seeds().into_par_iter().for_each(|seed| {
+        let (mut random, series, block) = random_block(seed);
+        let view = BlockView::open(&block).expect("sound");
+        let index = Index::new(&view).expect("sound");
+        let searcher = Searcher::new(&view, &index);
+        let names: BTreeSet<&String> = series.iter().flat_map(Labelset::keys).collect();
+        for _ in 0..SELECTORS {
+            let chosen: Vec<&str> = names.iter().filter(|_| random.below(3) == 0).map(|name| name.as_str()).collect();
+            let distinct = |is_kept: &dyn Fn(&str) -> bool| {
+                let kept = |labels: &Labelset| -> Labelset {
+                    let labels = labels.iter().filter(|(name, _)| is_kept(name));
+                    labels.map(|(name, value)| (name.clone(), value.clone())).collect()
+                };
+                series.iter().map(kept).collect::<BTreeSet<Labelset>>().len() as u64
+            };
+            let count = |labels| searcher.count_groups(labels).expect("sound");
+            assert_eq!(count(Labels::Without(&chosen)), distinct(&|name| !chosen.contains(&name)), "seed {seed}");
+            assert_eq!(count(Labels::By(&chosen)), distinct(&|name| chosen.contains(&name)), "seed {seed}");
+        }
+        assert_eq!(searcher.count_groups(Labels::All).expect("sound"), series.len() as u64);
+    });
+}
+
+#[test]
+fn bytes_of_labels_are_those_of_their_names_and_values() {
+    seeds().into_par_iter().for_each(|seed| {
+        let (_, series, block) = random_block(seed);
+        let view = BlockView::open(&block).expect("sound");
+        let index = Index::new(&view).expect("sound");
+        let searcher = Searcher::new(&view, &index);
+        for key in (0..view.key_count()).map(KeyId) {
+            let name = std::str::from_utf8(view.key_name(key).expect("sound").expect("in range")).expect("text");
+            let values: Vec<&[u8]> =
+                view.label_values(key).expect("sound").expect("in range").map(|value| value.expect("sound")).collect();
+            let mut expected = (vec![0; values.len()], 0);
+            for labels in &series {
+                let bytes: usize = labels.iter().map(|(name, value)| name.len() + value.len()).sum();
+                match labels.get(name) {
+                    Some(value) => {
+                        let place = values.iter().position(|&known| known == value.as_bytes()).expect("a value");
+                        expected.0[place] += bytes as u64;
+                    }
+                    None => expected.1 += bytes as u64,
+                }
+            }
+            let found = searcher.text_bytes(key).expect("sound");
+            assert_eq!((found.by_code().to_vec(), found.absent()), expected, "seed {seed}, {name}");
+        }
+    });
+}
+
+#[test]
+fn random_programs_break_no_promise_of_the_fuzz_target() {
+    (0..sweep::cases(600, 20_000_u64)).into_par_iter().for_each(|seed| {
+        let mut random = Random::new(seed);
+        let program: Vec<u8> = (0..8 + random.below(60)).map(|_| random.below(256) as u8).collect();
+        let result = std::panic::catch_unwind(|| select(&program));
+        assert!(result.is_ok(), "seed {seed}");
+    });
+}
+
+#[test]
+fn billions_of_series_are_counted_and_selected_in_little_memory() {
+    let block = product(30_000, "a").expect("within limits");
+    let view = BlockView::open(&block).expect("sound");
+    let count = u64::from(view.series_count().expect("sound"));
+    assert!(count > 100_000_000, "{count}");
+    let index = Index::new(&view).expect("sound");
+    let searcher = Searcher::new(&view, &index);
+    assert_eq!(searcher.count(&[]), Ok(count));
+    for (dropped, left) in [("a", 30_000), ("b", 30_000), ("c", count)] {
+        assert_eq!(searcher.count_groups(Labels::Without(&[dropped])), Ok(left), "{dropped}");
+    }
+    let selection = searcher.select(&[]).expect("ranges");
+    assert_eq!((u64::from(selection.count()), selection.ranges().len()), (count, 1));
+    let limits = Limits::default().with_max_series(count - 1);
+    assert_eq!(searcher.with_limits(limits).select(&[]), Err(SelectError::TooManySeries { limit: count - 1 }));
+}
+
+#[test]
+fn names_are_cut_by_the_policy_of_the_block() {
+    let policy = LabelPolicy::new(32, 2048).expect("valid");
+    let asked = "a.name.of.many.more.than.thirty-two.bytes";
+    let stored = policy.name(asked).into_owned();
+    assert!(stored.len() <= 32 && stored != asked);
+    let labels = |value: &str| Labelset::from([(stored.clone(), value.to_owned())]);
+    let series = BTreeSet::from(["a", "b"].map(labels));
+    let meta = BlockMeta { policy, ..BlockMeta::default() };
+    let block = build(&series, &Plan::default(), RowForm::BitPacked, &meta).expect("the plan is valid");
+    let view = BlockView::open(&block).expect("sound");
+    let index = Index::new(&view).expect("sound");
+    let searcher = Searcher::new(&view, &index);
+    assert_eq!(searcher.label_values(asked, &[], None), Ok(vec![&b"a"[..], b"b"]));
+    let all = searcher.select(&[]).expect("sound");
+    assert_eq!(searcher.group(&all, Labels::By(&[asked])).expect("sound").count(), 2);
+    assert_eq!(searcher.group(&all, Labels::Without(&[asked])).expect("sound").count(), 1);
+    let projection = searcher.project(&[SeriesRef(1)], &[asked]).expect("sound");
+    assert_eq!(projection.value(&view, 0, 0), Ok(Some(&b"b"[..])));
+    assert_eq!(searcher.find(&[(asked, "b")]), Ok(Some(SeriesRef(1))));
+}
+
+#[test]
+fn random_selectors_agree_with_the_filter_on_goldens() {
+    for golden in goldens() {
+        let view = BlockView::open(&golden.bytes).expect("sound");
+        let series = series_in_order(&view);
+        let mut random = Random::new(7);
+        let selectors = if series.len() > 5_000 { 2 } else { 40 };
+        for _ in 0..selectors {
+            let matchers = random_matchers(&series, &mut random);
+            let result = std::panic::catch_unwind(|| check_answers(&view, &series, &matchers));
+            assert!(result.is_ok(), "{}", golden.name);
+        }
+    }
+}

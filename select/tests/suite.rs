@@ -1,0 +1,8 @@
+//! Tests that share a program: see CONTRIBUTING.md.
+
+mod examples;
+mod prometheus;
+mod prometheus_matchers;
+mod select;
+mod select_forged;
+mod select_rules;

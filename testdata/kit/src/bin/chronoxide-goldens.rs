@@ -1,0 +1,58 @@
+//! `chronoxide-goldens [FOLDER]`: makes the golden and the broken blocks and remaps, and the manifest of their verdicts,
+//! in `golden/`, `broken/` and `remaps/` of the folder (`testdata` by default).
+//!
+//! Existing files are not changed: to change a golden file, delete it and make it again, in a separate commit.
+
+use std::error::Error;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use chronoxide_dump::dump;
+use chronoxide_format::view::BlockView;
+use chronoxide_testkit::archive::archives;
+use chronoxide_testkit::broken::broken;
+use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::manifest::{MANIFEST, manifest};
+use chronoxide_testkit::remap::broken::broken_remaps;
+use chronoxide_testkit::remap::golden::golden_remaps;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| "testdata".into()));
+    let (golden_folder, broken_folder) = (folder.join("golden"), folder.join("broken"));
+    let remap_folders = ["remaps/golden", "remaps/broken"].map(|name| folder.join(name));
+    for folder in remap_folders.iter().chain([&golden_folder, &broken_folder]) {
+        std::fs::create_dir_all(folder)?;
+    }
+    for golden in archives().into_iter().chain(goldens()) {
+        let mut arena = Vec::new();
+        let view = BlockView::open_unpacked(&golden.bytes, &mut arena)?;
+        let mut text = Vec::new();
+        dump(&view, None, &mut text)?;
+        create(&golden_folder.join(golden.name).with_extension("cx"), &golden.bytes)?;
+        create(&golden_folder.join(golden.name).with_extension("txt"), &text)?;
+    }
+    for broken in broken() {
+        create(&broken_folder.join(&broken.name).with_extension("cx"), &broken.bytes)?;
+    }
+    for golden in golden_remaps() {
+        create(&remap_folders[0].join(golden.name).with_extension("cxr"), &golden.bytes)?;
+        create(&remap_folders[0].join(golden.name).with_extension("txt"), golden.text.as_bytes())?;
+    }
+    for broken in broken_remaps() {
+        create(&remap_folders[1].join(broken.rule.id()).with_extension("cxr"), &broken.bytes)?;
+    }
+    create(&folder.join(MANIFEST), manifest().as_bytes())?;
+    Ok(())
+}
+
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(mut file) => file.write_all(bytes),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            eprintln!("{}: exists, not changed", path.display());
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}

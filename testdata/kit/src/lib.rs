@@ -1,0 +1,46 @@
+//! What tests need to make and damage blocks and remaps: goldens, random blocks, editors, models. It depends on
+//! `chronoxide-format`, `chronoxide-labels` and `chronoxide-dump` alone.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`golden`] | small sound blocks that together say everything the format can say |
+//! | [`allocation`] | an allocator that counts |
+//! | [`archive`] | golden blocks with packed arenas, and frames made by hand |
+//! | [`articles`] | data in the shapes that articles on stores measured |
+//! | [`broken`] | a block for each rule of the format that breaks it |
+//! | [`captures`] | captures that real software wrote |
+//! | [`conformance`] | requirements of symbol tables and labelset stores, and models that meet them |
+//! | [`corpus`] | corpora of the fuzz targets |
+//! | [`exercise`] | the whole read API over any bytes |
+//! | [`flat`] | series as pairs of ids in memory, which benches compare with |
+//! | [`fuzzing`] | fuzz targets that read blocks |
+//! | [`hostile`] | fields set to values that no writer would write |
+//! | [`manifest`] | the verdict on each golden and broken file, for other readers |
+//! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
+//! | [`product`] | blocks that stand for very many series in few bytes |
+//! | [`remap`] | golden and broken remaps |
+//! | [`requirement`] | whether a test may be skipped when a tool or data is missing |
+//! | [`sweep`] | how many cases a test tries that could try very many |
+//! | [`random`] | labelsets, plans for them and metric metadata, from a seed |
+//! | [`editor`] | blocks taken apart and put together again |
+
+pub mod allocation;
+pub mod archive;
+pub mod articles;
+pub mod broken;
+pub mod captures;
+pub mod conformance;
+pub mod corpus;
+pub mod editor;
+pub mod exercise;
+pub mod flat;
+pub mod fuzzing;
+pub mod golden;
+pub mod hostile;
+pub mod manifest;
+pub mod plan;
+pub mod product;
+pub mod random;
+pub mod remap;
+pub mod requirement;
+pub mod sweep;
