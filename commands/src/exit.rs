@@ -80,10 +80,9 @@ impl<E: HasExit + 'static> HasExit for PublishError<E> {
 
 impl HasExit for chronoxide_format::Error {
     fn exit(&self) -> Exit {
-        use chronoxide_format::Error::{OutOfMemory, UnsupportedFeatures, UnsupportedSection, UnsupportedVersion};
         match self {
-            UnsupportedVersion { .. } | UnsupportedFeatures { .. } | UnsupportedSection { .. } => Exit::Unsupported,
-            OutOfMemory { .. } => Exit::Io,
+            error if error.is_unsupported() => Exit::Unsupported,
+            Self::OutOfMemory { .. } => Exit::Io,
             _ => Exit::Corrupt,
         }
     }

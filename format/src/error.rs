@@ -35,6 +35,9 @@ pub enum Error {
         /// The section's kind in the directory.
         kind: u32,
     },
+    /// The strings of an archive were asked for, and this crate was built without the feature `archive`.
+    #[error("unsupported block: an archive, which chronoxide-format reads only with its feature `archive`")]
+    UnsupportedArchive,
     /// The block's arena is packed, and the view was made without its decoded bytes.
     #[error("the block's arena is packed: decode it before its symbols are read")]
     PackedArena,
@@ -50,6 +53,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns true for a block that another version or build of this crate may read.
+    #[must_use]
+    pub const fn is_unsupported(&self) -> bool {
+        matches!(
+            self,
+            Self::UnsupportedVersion { .. }
+                | Self::UnsupportedFeatures { .. }
+                | Self::UnsupportedSection { .. }
+                | Self::UnsupportedArchive
+        )
+    }
+
     /// Returns the rule that the block breaks; for an arena that was not decoded, the rule of its frame.
     #[must_use]
     pub const fn rule(&self) -> Rule {
@@ -58,7 +73,7 @@ impl Error {
             Self::UnsupportedVersion { .. } => Rule::Version,
             Self::UnsupportedFeatures { .. } => Rule::IncompatFeatures,
             Self::UnsupportedSection { .. } => Rule::SectionUnknown,
-            Self::PackedArena | Self::OutOfMemory { .. } => Rule::PackedFrame,
+            Self::UnsupportedArchive | Self::PackedArena | Self::OutOfMemory { .. } => Rule::PackedFrame,
             Self::Corrupt(corruption) => corruption.rule,
         }
     }

@@ -45,6 +45,10 @@
 //! | [`rule`] | ids of the rules of the spec |
 //! | `number` | conversions of numbers |
 //!
+//! The feature `archive`, which is off by default, reads and writes archives: blocks whose arena is a zstd frame. It
+//! compiles zstd with a C compiler; without it, this crate needs none. Then symbols of an archive are
+//! [`Error::UnsupportedArchive`], and all else of it is read.
+//!
 //! The crate opens no file, starts no thread and contains no unsafe code. Views do not allocate, except for the
 //! order of refs that are resolved at once.
 //!

@@ -160,9 +160,7 @@ fn crates_depend_on_earlier_crates_only() {
     for member in members() {
         for dependency in &member.dependencies {
             let (from, to) = (member.name.as_str(), dependency.name.as_str());
-            if !to.starts_with("chronoxide-")
-                || (dependency.is_for_tests && FOR_TESTS.contains(&to))
-            {
+            if !to.starts_with("chronoxide-") || (dependency.is_for_tests && FOR_TESTS.contains(&to)) {
                 continue;
             }
             assert!(place(to) < place(from), "{from} depends on {to}, which comes after it");

@@ -125,7 +125,8 @@ impl Block {
     /// per MB of the arena, and memory for it as long as the block or a clone of it exists.
     ///
     /// # Errors
-    /// `Corrupt` if the arena is damaged, `OutOfMemory` if there is no memory for it.
+    /// `Corrupt` if the arena is damaged, `OutOfMemory` if there is no memory for it, `UnsupportedArchive` without the
+    /// feature `archive`.
     pub fn unpack(&self) -> Result<(), Error> {
         let view = self.open.view();
         if view.is_packed()

@@ -32,6 +32,10 @@
 //! | `text` | cached check of UTF-8 (unsafe) |
 //! | `listing` | file names of a folder |
 //!
+//! The feature `archive`, which is off by default, reads archives: blocks whose strings are a zstd frame. It compiles
+//! zstd with a C compiler; without it, this crate needs none. Then opening an archive gives
+//! [`Error::UnsupportedArchive`], except with [`Block::map_packed`].
+//!
 //! The folder `examples` has a program for each of these uses: `lookup`, `scan`, `folder` and `follow`.
 //!
 //! ```

@@ -84,7 +84,8 @@
 //! | module | content |
 //! |---|---|
 //! | `selector` | [`Selector`] and [`Matcher`], with the reference implementation of matching |
-//! | `parse` | parsing and its errors |
+//! | `parse` | the grammar of selectors, and errors of parsing |
+//! | `tokens` | the tokens of the grammar |
 //! | `quoted` | quoted strings, as Go reads them |
 //! | `re2` | translation of regular expressions |
 //! | `pattern` | regular expressions over sorted values: lookups, prefixes, automata |
@@ -129,6 +130,7 @@ mod searcher;
 mod selection;
 mod selector;
 mod tally;
+mod tokens;
 mod values;
 
 pub use block_set::{

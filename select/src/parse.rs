@@ -1,17 +1,27 @@
 //! Parses a [`Selector`].
+//!
+//! The grammar is that of Prometheus's `vector_selector`. Names in quotes may hold any characters:
+//!
+//! ```text
+//! selector = name | [name] "{" [matcher {"," matcher} [","]] "}"
+//! matcher  = (name | string) ("=" | "!=" | "=~" | "!~") string | string
+//! ```
 
+use std::iter::Peekable;
 use std::str::FromStr;
+use std::vec::IntoIter;
 
-use promql_parser::label::{MatchOp, Matchers};
-use promql_parser::parser::{Expr, VectorSelector, parse};
+use crate::quoted::QuoteError;
+use crate::re2::PatternError;
+use crate::selector::{METRIC_NAME, Matcher, Operator, Selector};
+use crate::tokens::{Token, tokens};
 
-use crate::pattern::Pattern;
-use crate::quoted::{QuoteError, quote, unquote};
-use crate::re2::{self, PatternError};
-use crate::selector::{METRIC_NAME, Matcher, Selector};
+/// Maximum number of matchers. Each may be a regular expression that takes 10 MiB when compiled, a million times its
+/// text.
+const MAX_MATCHERS: usize = 1 << 14;
 
-/// Maximum number of characters outside of strings. The time of the parser grows with their square.
-const MAX_OUTSIDE: usize = 1 << 14;
+/// Words of PromQL that Prometheus does not read as the name of a metric, in any case.
+const NO_NAMES: [&str; 6] = ["atan2", "bool", "group_left", "group_right", "ignoring", "on"];
 
 /// Error of parsing a selector. `Display` gives the reason and, if known, the position as a character number starting
 /// at 1. It does not show the [`text`](Self::text), which clap prints itself.
@@ -32,8 +42,8 @@ impl SelectorError {
     }
 
     /// Returns the error of a regular expression outside of a selector.
-    pub(crate) fn from_pattern(pattern: &str, error: PatternError) -> Self {
-        Self { text: pattern.to_owned(), at: None, reason: error.into() }
+    pub(crate) fn from_pattern(pattern: String, error: PatternError) -> Self {
+        Self { text: pattern, at: None, reason: error.into() }
     }
 
     fn place(&self) -> String {
@@ -44,7 +54,7 @@ impl SelectorError {
 
 /// Reason of the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum Reason {
+pub(crate) enum Reason {
     #[error("empty selector: expected one such as up{{job=\"api\"}} or {{pod=~\"canary-.*\"}}")]
     Empty,
     #[error(transparent)]
@@ -61,26 +71,34 @@ enum Reason {
     Or,
     #[error("not a selector: expected a metric name, matchers in braces and separated by commas, or both")]
     OtherText,
+    #[error("unexpected end of input inside braces")]
+    OpenBrace,
     #[error("label name is empty")]
     EmptyName,
-    #[error("more than {MAX_OUTSIDE} characters outside of strings")]
-    TooLong,
+    #[error("invalid label matcher, expected label matching operator after '{0}'")]
+    NoOperator(String),
+    #[error("unexpected identifier '{0}' in label matching, expected string")]
+    ValueWithoutQuotes(String),
+    #[error("metric name must not be set twice: '{0}' or '{1}'")]
+    NameTwice(String, String),
+    #[error("more than {MAX_MATCHERS} matchers")]
+    TooManyMatchers,
     #[error(
         "every matcher matches the empty value, so the selector would match series without these labels: add a matcher \
          that requires a value, or __name__!=\"\" to match all series"
     )]
     MatchesAll,
-    #[error("{0}")]
-    Parser(String),
 }
 
 impl FromStr for Selector {
     type Err = SelectorError;
 
     fn from_str(text: &str) -> Result<Self, SelectorError> {
-        let error = |at, reason| SelectorError { text: text.to_owned(), at, reason };
-        let Rewritten { text: rewritten, patterns } = rewrite(text).map_err(|(at, reason)| error(Some(at), reason))?;
-        selector(&rewritten, patterns).map_err(|reason| error(None, reason))
+        let selector = Self::parse_any(text)?;
+        if selector.matches_empty() {
+            return Err(SelectorError { text: text.to_owned(), at: None, reason: Reason::MatchesAll });
+        }
+        Ok(selector)
     }
 }
 
@@ -99,115 +117,141 @@ impl Selector {
     /// # Errors
     /// Returns an error if the text is not a selector.
     pub fn parse_any(text: &str) -> Result<Self, SelectorError> {
-        let error = |at, reason| SelectorError { text: text.to_owned(), at, reason };
-        match text.parse() {
-            Err(SelectorError { reason: Reason::MatchesAll, .. }) => {}
-            parsed => return parsed,
-        }
-        // The parser has no switch for this check: give it a matcher more, the last one, and drop that again.
-        let Rewritten { text: rewritten, patterns } = rewrite(text).map_err(|(at, reason)| error(Some(at), reason))?;
-        let inner = rewritten.trim_end().strip_suffix('}').unwrap_or(&rewritten).trim_end();
-        let comma = if inner.ends_with(['{', ',']) { "" } else { "," };
-        let padded = format!("{inner}{comma}{METRIC_NAME}!=\"\"}}");
-        let mut matchers = selector(&padded, patterns).map_err(|reason| error(None, reason))?.into_matchers();
-        matchers.pop();
-        Ok(Self::new(matchers))
+        let matchers =
+            selector(text).map_err(|Failure(at, reason)| SelectorError { text: text.to_owned(), at, reason });
+        matchers.map(Self::new)
     }
 }
 
-/// A selector in the dialect of `promql-parser`.
-struct Rewritten {
-    text: String,
-    /// Regular expressions as the user wrote them, in order.
-    patterns: Vec<String>,
-}
+/// Reason of an error, and its byte offset unless the reason is about the selector as a whole.
+struct Failure(Option<usize>, Reason);
 
-/// Rewrites strings so that `promql-parser` reads them as Prometheus does, and regular expressions for the crate
-/// `regex`. Refuses characters that no selector has outside of strings.
-fn rewrite(text: &str) -> Result<Rewritten, (usize, Reason)> {
-    let mut rewritten = Rewritten { text: String::with_capacity(text.len()), patterns: Vec::new() };
-    let (mut at, mut outside) = (0, 0);
-    while let Some(char) = text[at..].chars().next() {
-        let no_selector = |what| Err((at, Reason::NoSelector { what }));
-        match char {
-            '"' | '\'' | '`' => {
-                let (string, length) = unquote(&text[at..], char).map_err(|error| (at, error.into()))?;
-                if rewritten.text.trim_end().ends_with('~') {
-                    let translated = re2::translate(&string).map_err(|error| (at, error.into()))?;
-                    re2::compile_translated(&translated).map_err(|error| (at, error.into()))?;
-                    rewritten.text.push_str(&quote(&translated));
-                    rewritten.patterns.push(string);
-                } else {
-                    rewritten.text.push_str(&quote(&string));
-                }
-                at += length;
-                continue;
-            }
-            '_' | ':' | '{' | '}' | '=' | '!' | '~' | ',' | 'a'..='z' | 'A'..='Z' | '0'..='9' => {}
-            char if char.is_ascii_whitespace() => {}
-            '(' | ')' => return no_selector("a function or anything in parentheses"),
-            '[' | ']' => return no_selector("a range"),
-            '@' => return Err((at, Reason::Time)),
-            '#' => return no_selector("a comment"),
-            '+' | '-' | '*' | '/' | '%' | '^' | '<' | '>' => return no_selector("an operator"),
-            char => return Err((at, Reason::NameWithoutQuotes(char))),
-        }
-        if outside == MAX_OUTSIDE {
-            return Err((at, Reason::TooLong));
-        }
-        rewritten.text.push(char);
-        at += char.len_utf8();
-        outside += 1;
-    }
-    if rewritten.text.trim().is_empty() {
-        return Err((0, Reason::Empty));
-    }
-    Ok(rewritten)
-}
-
-fn selector(rewritten: &str, patterns: Vec<String>) -> Result<Selector, Reason> {
-    match parse(rewritten) {
-        Ok(Expr::VectorSelector(VectorSelector { offset: Some(_), .. } | VectorSelector { at: Some(_), .. })) => {
-            Err(Reason::Time)
-        }
-        Ok(Expr::VectorSelector(VectorSelector { name, matchers, .. })) => from_matchers(name, matchers, patterns),
-        Ok(Expr::Binary(_)) => Err(Reason::NoSelector { what: "an operator" }),
-        Ok(Expr::StringLiteral(_) | Expr::NumberLiteral(_)) => {
-            Err(Reason::NoSelector { what: "a string or a number alone" })
-        }
-        Ok(_) => Err(Reason::NoSelector { what: "anything else of PromQL" }),
-        // The parser checks this too, with anchored regular expressions. Its message does not say what to do.
-        Err(message) if message == "vector selector must contain at least one non-empty matcher" => {
-            Err(Reason::MatchesAll)
-        }
-        Err(message) if message == "invalid promql query" => Err(Reason::OtherText),
-        Err(message) => Err(Reason::Parser(message)),
+impl From<Reason> for Failure {
+    fn from(reason: Reason) -> Self {
+        Self(None, reason)
     }
 }
 
-fn from_matchers(name: Option<String>, matchers: Matchers, patterns: Vec<String>) -> Result<Selector, Reason> {
-    if !matchers.or_matchers.is_empty() {
-        return Err(Reason::Or);
+type Tokens<'a> = Peekable<IntoIter<(usize, Token<'a>)>>;
+
+/// Reads a whole text as a selector. The matcher of a name before the braces is the last one.
+fn selector(text: &str) -> Result<Vec<Matcher>, Failure> {
+    let mut tokens = tokens(text).map_err(|(at, reason)| Failure(Some(at), reason))?.into_iter().peekable();
+    let name = match tokens.peek() {
+        None => return Err(Failure(Some(0), Reason::Empty)),
+        Some(&(_, Token::Word(word))) if is_metric_name(word) => Some(word),
+        Some(_) => None,
+    };
+    if name.is_some() {
+        tokens.next();
     }
-    let mut patterns = patterns.into_iter();
-    let mut all = Vec::with_capacity(matchers.matchers.len() + 1);
-    for matcher in matchers.matchers {
-        if matcher.name.is_empty() {
-            return Err(Reason::EmptyName);
-        }
-        all.push(match matcher.op {
-            MatchOp::Equal => Matcher::literal(matcher.name, true, matcher.value),
-            MatchOp::NotEqual => Matcher::literal(matcher.name, false, matcher.value),
-            MatchOp::Re(_) | MatchOp::NotRe(_) => {
-                let is_match = matches!(matcher.op, MatchOp::Re(_));
-                let pattern = Pattern::from_translated(&matcher.value)?;
-                let written = patterns.next().unwrap_or(matcher.value);
-                Matcher::with_pattern(matcher.name, is_match, written, pattern)
-            }
-        });
+    let mut matchers = match tokens.next_if(|(_, token)| *token == Token::Sign("{")) {
+        Some(_) => matchers(&mut tokens)?,
+        None if name.is_some() => Vec::new(),
+        None => return Err(without_selector(&mut tokens).into()),
+    };
+    if let Some((_, token)) = tokens.next() {
+        return Err(after_selector(&token).into());
     }
     if let Some(name) = name {
-        all.push(Matcher::literal(METRIC_NAME.to_owned(), true, name));
+        if let Some(other) = matchers.iter().find(|matcher| matcher.name() == METRIC_NAME) {
+            return Err(Reason::NameTwice(name.to_owned(), other.value().to_owned()).into());
+        }
+        matchers.push(Matcher::metric_name(name.to_owned()));
     }
-    Ok(Selector::new(all))
+    Ok(matchers)
+}
+
+/// Reads matchers and the closing brace.
+fn matchers(tokens: &mut Tokens<'_>) -> Result<Vec<Matcher>, Failure> {
+    let mut matchers = Vec::new();
+    loop {
+        let (at, token) = tokens.next().ok_or(Reason::OpenBrace)?;
+        if token == Token::Sign("}") {
+            return Ok(matchers);
+        }
+        if matchers.len() == MAX_MATCHERS {
+            return Err(Failure(Some(at), Reason::TooManyMatchers));
+        }
+        matchers.push(matcher(at, token, tokens)?);
+        match tokens.next().ok_or(Reason::OpenBrace)? {
+            (_, Token::Sign(",")) => {}
+            (_, Token::Sign("}")) => return Ok(matchers),
+            (_, Token::Word(word)) if word.eq_ignore_ascii_case("or") => return Err(Reason::Or.into()),
+            _ => return Err(Reason::OtherText.into()),
+        }
+    }
+}
+
+/// Reads the matcher that begins with `first`, which is at byte `at`.
+fn matcher(at: usize, first: Token<'_>, tokens: &mut Tokens<'_>) -> Result<Matcher, Failure> {
+    let (name, is_quoted) = match first {
+        Token::Text(name) => (name, true),
+        Token::Word(word) if word.starts_with(|char: char| char.is_ascii_digit()) => {
+            return Err(Reason::OtherText.into());
+        }
+        Token::Word(word) => match word.find(':') {
+            Some(colon) => return Err(Failure(Some(at + colon), Reason::NameWithoutQuotes(':'))),
+            None => (word.to_owned(), false),
+        },
+        Token::Sign(_) => return Err(Reason::OtherText.into()),
+    };
+    let operator = match tokens.peek() {
+        Some((_, Token::Sign("="))) => Operator::Equal,
+        Some((_, Token::Sign("!="))) => Operator::NotEqual,
+        Some((_, Token::Sign("=~"))) => Operator::Matches,
+        Some((_, Token::Sign("!~"))) => Operator::MatchesNot,
+        None => return Err(Reason::OpenBrace.into()),
+        // A string alone is the name of a metric.
+        Some(_) if is_quoted => return Ok(Matcher::metric_name(name)),
+        Some(_) => return Err(Reason::NoOperator(name).into()),
+    };
+    tokens.next();
+    if name.is_empty() {
+        return Err(Reason::EmptyName.into());
+    }
+    match tokens.next().ok_or(Reason::OpenBrace)? {
+        (at, Token::Text(value)) => {
+            Matcher::compile(name, operator, value).map_err(|error| Failure(Some(at), error.into()))
+        }
+        (_, Token::Word(word)) => Err(Reason::ValueWithoutQuotes(word.to_owned()).into()),
+        (_, Token::Sign(_)) => Err(Reason::OtherText.into()),
+    }
+}
+
+/// Returns true if a word is the name of a metric. Other keywords of PromQL, such as `sum` and `offset`, are names too.
+fn is_metric_name(word: &str) -> bool {
+    !is_number(word) && !NO_NAMES.iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
+}
+
+/// Returns true for a number or a duration.
+fn is_number(word: &str) -> bool {
+    word.starts_with(|char: char| char.is_ascii_digit())
+        || ["inf", "nan"].iter().any(|number| word.eq_ignore_ascii_case(number))
+}
+
+/// Returns the reason to refuse a text that begins with neither a name nor a brace.
+fn without_selector(tokens: &mut Tokens<'_>) -> Reason {
+    let is_literal = match tokens.next() {
+        Some((_, Token::Text(_))) => true,
+        Some((_, Token::Word(word))) => is_number(word),
+        _ => false,
+    };
+    match tokens.next() {
+        None if is_literal => Reason::NoSelector { what: "a string or a number alone" },
+        _ => Reason::OtherText,
+    }
+}
+
+/// Returns the reason to refuse a token after a selector.
+fn after_selector(token: &Token<'_>) -> Reason {
+    let is_any = |word: &str, keywords: &[&str]| keywords.iter().any(|keyword| word.eq_ignore_ascii_case(keyword));
+    match token {
+        Token::Word(word) if is_any(word, &["offset"]) => Reason::Time,
+        Token::Word(word) if is_any(word, &["and", "or", "unless", "atan2"]) => {
+            Reason::NoSelector { what: "an operator" }
+        }
+        Token::Sign("==" | "!=") => Reason::NoSelector { what: "an operator" },
+        _ => Reason::OtherText,
+    }
 }

@@ -87,11 +87,7 @@ impl Dfa {
 impl Pattern {
     /// Compiles a pattern of RE2.
     pub(crate) fn new(pattern: &str) -> Result<Self, PatternError> {
-        Self::from_translated(&re2::translate(pattern)?)
-    }
-
-    /// Compiles a translated pattern; see [`re2::translate`].
-    pub(crate) fn from_translated(translated: &str) -> Result<Self, PatternError> {
+        let translated = &*re2::translate(pattern)?;
         let regex = re2::compile_translated(translated)?;
         // The expression without anchors has the literals.
         let hir = regex_syntax::parse(&format!("(?s:{translated})"));

@@ -1,8 +1,5 @@
-//! Quoted strings, as Prometheus reads them.
-//!
-//! `promql-parser` reads `\xe2\x82\xac` as three characters, while Prometheus reads three bytes of one character. It
-//! also refuses `\d` between backticks, where nothing is escaped. Strings are therefore read here, and passed on in a
-//! form that both read alike.
+//! Quoted strings, as Prometheus reads them: escapes may be bytes, so that `\xe2\x82\xac` is one character, and nothing
+//! is escaped between backticks.
 
 use std::str::Chars;
 
@@ -83,7 +80,7 @@ fn digits(chars: &mut Chars<'_>, first: u32, count: u32, radix: u32) -> Result<u
     })
 }
 
-/// Returns a string in double quotes, with only those escapes that every reader of PromQL reads alike.
+/// Returns a string in double quotes, with only the escapes that every reader of PromQL reads alike.
 pub(crate) fn quote(string: &str) -> String {
     let mut quoted = String::with_capacity(string.len() + 2);
     quoted.push('"');

@@ -8,6 +8,7 @@ use chronoxide_format::policy::LabelPolicy;
 use crate::SelectorError;
 use crate::pattern::Pattern;
 use crate::quoted::quote;
+use crate::re2::PatternError;
 
 /// Label that holds the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";
@@ -52,15 +53,18 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    pub(crate) fn literal(name: String, is_equal: bool, value: String) -> Self {
-        let operator = if is_equal { Operator::Equal } else { Operator::NotEqual };
-        Self { name, operator, value, pattern: None }
+    /// Creates a matcher for the name of a metric.
+    pub(crate) fn metric_name(value: String) -> Self {
+        Self { name: METRIC_NAME.to_owned(), operator: Operator::Equal, value, pattern: None }
     }
 
-    /// Creates a matcher with a regular expression.
-    pub(crate) fn with_pattern(name: String, is_match: bool, value: String, pattern: Pattern) -> Self {
-        let operator = if is_match { Operator::Matches } else { Operator::MatchesNot };
-        Self { name, operator, value, pattern: Some(Arc::new(pattern)) }
+    /// Creates a matcher, and compiles its regular expression if it has one.
+    pub(crate) fn compile(name: String, operator: Operator, value: String) -> Result<Self, PatternError> {
+        let pattern = match operator {
+            Operator::Equal | Operator::NotEqual => None,
+            Operator::Matches | Operator::MatchesNot => Some(Arc::new(Pattern::new(&value)?)),
+        };
+        Ok(Self { name, operator, value, pattern })
     }
 
     /// Creates a matcher from its parts. `value` is a string, or a regular expression in RE2 syntax for
@@ -77,14 +81,8 @@ impl Matcher {
     /// # Errors
     /// Returns an error if the regular expression is invalid or too large.
     pub fn new(name: impl Into<String>, operator: Operator, value: impl Into<String>) -> Result<Self, SelectorError> {
-        let (name, value) = (name.into(), value.into());
-        let pattern = match operator {
-            Operator::Equal | Operator::NotEqual => None,
-            Operator::Matches | Operator::MatchesNot => {
-                Some(Arc::new(Pattern::new(&value).map_err(|error| SelectorError::from_pattern(&value, error))?))
-            }
-        };
-        Ok(Self { name, operator, value, pattern })
+        let value = value.into();
+        Self::compile(name.into(), operator, value.clone()).map_err(|error| SelectorError::from_pattern(value, error))
     }
 
     /// Returns the name of the label.
@@ -175,10 +173,6 @@ pub struct Selector {
 impl Selector {
     pub(crate) fn new(matchers: Vec<Matcher>) -> Self {
         Self { matchers }
-    }
-
-    pub(crate) fn into_matchers(self) -> Vec<Matcher> {
-        self.matchers
     }
 
     /// Returns true if every matcher matches the empty value, so that series without any of the labels match. PromQL

@@ -68,7 +68,10 @@ fn selectors_select_what_prometheus_documents() {
         (r#"{job="api",job="db"}"#, &[]),
         // Words of the language may be names.
         (r#"{job="api",on!="x",or=""}"#, &[UP, NAMELESS]),
+        (r#"{job="api",or ="",On=""}"#, &[UP, NAMELESS]),
         ("sum", &[]),
+        ("offset", &[]),
+        ("anchored", &[]),
     ];
     for (text, expected) in cases {
         let selector = selector(text);
@@ -116,9 +119,9 @@ fn invalid_selectors_are_refused_with_reason_and_place() {
                        matcher that requires a value, or __name__!=\"\" to match all series";
     let empty = "empty selector: expected one such as up{job=\"api\"} or {pod=~\"canary-.*\"}, at character 1";
     let other_text = "not a selector: expected a metric name, matchers in braces and separated by commas, or both";
-    let too_long = "a or ".repeat(5_000);
+    let too_many = format!("{{{}}}", r#""up","#.repeat(16_385));
     for (text, message) in [
-        (&*too_long, "more than 16384 characters outside of strings, at character 16385"),
+        (&*too_many, "more than 16384 matchers, at character 81922"),
         ("", empty),
         ("  ", empty),
         ("{}", matches_all),
@@ -137,8 +140,26 @@ fn invalid_selectors_are_refused_with_reason_and_place() {
         ("up # all", &format!("a comment {no_selector}, at character 4")),
         ("\"up\"", &format!("a string or a number alone {no_selector}")),
         ("1", &format!("a string or a number alone {no_selector}")),
+        ("5m", &format!("a string or a number alone {no_selector}")),
+        ("NaN", &format!("a string or a number alone {no_selector}")),
+        ("sum by (job) (up)", &format!("a function or anything in parentheses {no_selector}, at character 8")),
         (r#"{a="b" or c="d"}"#, "`or` between matchers is not supported: use two selectors"),
+        (r#"{a="b"OR c="d"}"#, "`or` between matchers is not supported: use two selectors"),
         (r#"{""="b"}"#, "label name is empty"),
+        ("on", other_text),
+        ("Group_Left{}", other_text),
+        ("up}", other_text),
+        ("{,}", other_text),
+        (r#"{1a="b"}"#, other_text),
+        (r#"{a="b" "c"}"#, other_text),
+        (r#"{a=="b"}"#, "invalid label matcher, expected label matching operator after 'a'"),
+        ("{a}", "invalid label matcher, expected label matching operator after 'a'"),
+        ("{", "unexpected end of input inside braces"),
+        ("{a", "unexpected end of input inside braces"),
+        ("{a=", "unexpected end of input inside braces"),
+        (r#"{a="b","#, "unexpected end of input inside braces"),
+        (r#"{"é",a:b="c"}"#, "character ':' needs quotes: write the name as {\"name\"}, at character 7"),
+        (r#"up{"down"}"#, "metric name must not be set twice: 'up' or 'down'"),
         ("up down", other_text),
         (r#"{a="b"}{c="d"}"#, other_text),
         (r#"{a="b" c="d"}"#, other_text),
@@ -158,6 +179,19 @@ fn invalid_selectors_are_refused_with_reason_and_place() {
         assert_eq!(error.to_string(), message, "{text}");
         assert_eq!(error.text(), text);
     }
+}
+
+#[test]
+fn the_time_of_parsing_grows_with_the_length() {
+    let text = format!("{{{}}}", r#"name="value","#.repeat(16_384));
+    assert_eq!(selector(&text).matchers().len(), 16_384);
+    // A parser that compared each character with all others would take hours.
+    let text = format!("up {}", " or up".repeat(1 << 20));
+    let error = text.parse::<Selector>().expect_err("operators are refused");
+    assert_eq!(
+        error.to_string(),
+        "an operator is not allowed in a selector: expected a metric name or matchers in braces"
+    );
 }
 
 #[test]

@@ -167,9 +167,10 @@ fn flipped_bits_with_right_checksums_are_shown_or_refused() {
                 let mut ignore = |_| Ok(());
                 let tables = table_entries(&view, Selection::default(), &mut ignore);
                 let plan = Plan::from_view(&view);
-                let entries =
-                    plan.map_err(InspectError::from).and_then(|plan| plan_entries(&view, &plan, None, &mut |_| Ok(())));
-                for result in [tables, entries] {
+                let entries = plan
+                    .map_err(InspectError::from)
+                    .and_then(|plan| Ok(plan_entries(&view, &plan, None, &mut |_| Ok(()))?));
+                for result in [tables.map_err(InspectError::from), entries] {
                     match result {
                         Ok(()) => shown += 1,
                         Err(InspectError::Block(Error::Corrupt(_))) => refused += 1,

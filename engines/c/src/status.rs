@@ -39,9 +39,7 @@ pub(crate) trait HasStatus: std::error::Error {
 impl HasStatus for Error {
     fn status(&self) -> CxStatus {
         match self {
-            Self::UnsupportedVersion { .. } | Self::UnsupportedFeatures { .. } | Self::UnsupportedSection { .. } => {
-                CX_UNSUPPORTED
-            }
+            error if error.is_unsupported() => CX_UNSUPPORTED,
             Self::OutOfMemory { .. } => CX_OUT_OF_RESOURCES,
             _ => CX_CORRUPT,
         }

@@ -88,9 +88,7 @@ pub(crate) fn os_error(error: &io::Error, path: &Path) -> PyErr {
 /// Returns the exception of a block's error, with a message of its own.
 fn block_exception(error: &chronoxide_reader::Error, message: String) -> PyErr {
     match error {
-        chronoxide_reader::Error::UnsupportedVersion { .. }
-        | chronoxide_reader::Error::UnsupportedFeatures { .. }
-        | chronoxide_reader::Error::UnsupportedSection { .. } => UnsupportedBlockError::new_err(message),
+        error if error.is_unsupported() => UnsupportedBlockError::new_err(message),
         // The block may be sound.
         chronoxide_reader::Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
         _ => CorruptBlockError::new_err(message),

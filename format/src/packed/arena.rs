@@ -3,13 +3,12 @@
 use std::fmt;
 
 use zerocopy::FromBytes;
-use zstd::zstd_safe::{DCtx, get_error_name};
 
-use super::frame;
-use crate::error::{Place, corrupt, corrupt_at};
+use super::{decode, frame};
+use crate::error::{Place, corrupt};
 use crate::layout::{FREE_PACKED_LEN, MAX_PACKED_RATIO, PackedArenaHeader};
 use crate::number::length;
-use crate::{Error, Result, Rule};
+use crate::{Result, Rule};
 
 /// The packed arena of a block. Its form was checked; its content is checked as it is decoded.
 #[derive(Clone, Copy)]
@@ -65,25 +64,11 @@ impl<'a> PackedArena<'a> {
     /// [`PackedArena::arena_len`] bytes are reserved, which the length of the frame bounds.
     ///
     /// # Errors
-    /// `Corrupt` if the frame is damaged or has another length, `OutOfMemory` if the buffer cannot be reserved.
+    /// `Corrupt` if the frame is damaged or has another length, `OutOfMemory` if the buffer cannot be reserved,
+    /// `UnsupportedArchive` without the feature `archive`.
     pub fn decode_into(&self, arena: &mut Vec<u8>) -> Result<()> {
         arena.clear();
-        let memory = Error::OutOfMemory { len: self.arena_len };
-        let arena_len = usize::try_from(self.arena_len).map_err(|_| memory)?;
-        arena.try_reserve_exact(arena_len).map_err(|_| memory)?;
-        let mut context = DCtx::try_create().ok_or(memory)?;
-        // Decoding ends with an error where the buffer does.
-        let decoded = context.decompress(arena, self.frame).map_err(|code| match get_error_name(code) {
-            "Destination buffer is too small" => corrupt_at(Rule::PackedLength, Place::Byte(0)),
-            "Allocation error : not enough memory" => memory,
-            _ => corrupt_at(Rule::PackedFrame, Place::Byte(length(size_of::<PackedArenaHeader>()))),
-        });
-        let decoded = decoded.inspect_err(|_| arena.clear())?;
-        if decoded != arena_len {
-            arena.clear();
-            return Err(corrupt(Rule::PackedLength, Place::Byte(0), length(decoded), self.arena_len));
-        }
-        Ok(())
+        decode(self.frame, self.arena_len, arena).inspect_err(|_| arena.clear())
     }
 }
 

@@ -10,6 +10,7 @@ use zstd::zstd_safe::{CParameter, Strategy};
 use super::PackedArena;
 use crate::layout::PackedArenaHeader;
 use crate::number::length;
+use crate::write::BuildError;
 
 /// Level of compression, which decides what [`parameters`] do not.
 const LEVEL: i32 = 17;
@@ -32,14 +33,18 @@ const fn parameters() -> [CParameter; 8] {
 }
 
 /// Returns the packed-arena section, or `None` if its frame would be too short for an arena of this length.
-pub(crate) fn encode(arena: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    let mut compressor = Compressor::new(LEVEL)?;
-    for parameter in parameters() {
-        compressor.set_parameter(parameter)?;
-    }
-    let frame = compressor.compress(arena)?;
+pub(crate) fn encode(arena: &[u8]) -> Result<Option<Vec<u8>>, BuildError> {
+    let frame = compress(arena).map_err(|_| BuildError::Pack)?;
     let header = PackedArenaHeader { arena_len: U64::new(length(arena.len())) };
     let section = [header.as_bytes(), &frame].concat();
     // The only rule that an encoder cannot keep: very many bytes in few.
     Ok(PackedArena::parse(&section, length(arena.len())).is_ok().then_some(section))
+}
+
+fn compress(arena: &[u8]) -> io::Result<Vec<u8>> {
+    let mut compressor = Compressor::new(LEVEL)?;
+    for parameter in parameters() {
+        compressor.set_parameter(parameter)?;
+    }
+    compressor.compress(arena)
 }

@@ -135,6 +135,9 @@ pub enum BuildError {
     /// There is no memory for packing the arena.
     #[error("out of memory while the arena is packed")]
     Pack,
+    /// The block is to be an archive, and this crate was built without the feature `archive`.
+    #[error("chronoxide-format writes archives only with its feature `archive`")]
+    UnsupportedArchive,
     /// The meta section would be too long.
     #[error("external labels, annotations and origins of {len} bytes exceed the limit of {MAX_META_LEN}")]
     MetaLen {

@@ -59,7 +59,7 @@ impl PreparedBlock {
         let metrics =
             if meta.metrics.is_empty() { Vec::new() } else { MetricRecords::from_set(&meta.metrics)?.encode()? };
         let (symbols, mut arena) = builder.symbols.finish();
-        let packed = if meta.archive { packed::encode(&arena).map_err(|_| BuildError::Pack)? } else { None };
+        let packed = if meta.archive { packed::encode(&arena)? } else { None };
         let mut arena_kind = SectionKind::Arena;
         let mut features = [0; 3];
         if let Some(packed) = packed {
