@@ -9,8 +9,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
-venv=$root/target/deploy-venv
-CHRONOXIDE_BIN=${CHRONOXIDE_BIN:-$root/target/debug}
+venv=${CARGO_TARGET_DIR:-$root/target}/deploy-venv
+CHRONOXIDE_BIN=${CHRONOXIDE_BIN:-${CARGO_TARGET_DIR:-$root/target}/debug}
 export CHRONOXIDE_BIN
 
 if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then

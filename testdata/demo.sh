@@ -1,10 +1,10 @@
 #!/bin/sh
 # The main job on the captures beside this file: ingest, compact, inspect. Writes to a temporary folder only.
 #
-# CHRONOXIDE_BIN is the folder of the commands. Without it, they are built.
+# CHRONOXIDE_BIN is the folder of the commands. Without it, they are built: some minutes on a new machine.
 set -eu
 cd "$(dirname "$0")/.."
-[ -n "${CHRONOXIDE_BIN:-}" ] || cargo build --quiet
+[ -n "${CHRONOXIDE_BIN:-}" ] || cargo build --quiet --locked -p chronoxide-commands
 bin=${CHRONOXIDE_BIN:-${CARGO_TARGET_DIR:-target}/debug}
 blocks=$(mktemp -d)
 trap 'rm -rf "$blocks"' EXIT

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 series=${1:-10M}
 memory=${2:-1GiB}
 count=$(echo "$series" | sed 's/k$/000/; s/M$/000000/; s/G$/000000000/')
-cargo build --quiet --release -p chronoxide-workload -p chronoxide-ingest -p chronoxide-compactor -p chronoxide-inspect
+cargo build --quiet --release -p chronoxide-workload -p chronoxide-commands
 bin=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/release
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

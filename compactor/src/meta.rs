@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chronoxide_format::PLAN_KEY;
 use chronoxide_format::identity::{BlockId, job_id};
 use chronoxide_format::metadata::MetricSet;
 use chronoxide_format::view::{BlockView, Job, Meta, OwnedMeta, TimeRange};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_reader::PLAN_KEY;
 use chronoxide_reader::lineage::{Lineage, REWRITTEN_KEY, ancestors};
 
 use crate::external::{self, Lifted};

@@ -9,9 +9,9 @@ use chronoxide_compactor::{CompactError, CompactOptions, Compaction, Rewrite, Sh
 use chronoxide_format::layout::{RowForm, SectionKind};
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
+use chronoxide_format::{Forecast, PLAN_KEY};
 use chronoxide_planner::Layout;
 use chronoxide_publish::{Disk, Spool};
-use chronoxide_reader::{Forecast, PLAN_KEY};
 use chronoxide_testkit::plan::{KeysetPlan, Labelset, Plan, Source, build, key};
 
 use crate::support::{content, pods};

@@ -38,7 +38,7 @@ def test_the_image_is_made_from_scratch_and_runs_as_no_root() -> None:
 def test_copied_files_exist() -> None:
     binary = "target/x86_64-unknown-linux-gnu/release/chronoxide-compact"
     build = " ".join(value for name, value in instructions() if name == "RUN")
-    assert f"-p chronoxide-compactor --bin {binary.rsplit('/', 1)[-1]}" in build
+    assert f"-p chronoxide-commands --bin {binary.rsplit('/', 1)[-1]}" in build
     sources = []
     for name, value in final_stage():
         if name == "COPY":
@@ -54,8 +54,8 @@ def test_copied_files_exist() -> None:
 
 def test_the_build_has_the_toolchain_and_the_sources_that_it_needs() -> None:
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
-    package = tomllib.loads((ROOT / "compactor/Cargo.toml").read_text())
-    assert package["package"]["name"] == "chronoxide-compactor"
+    package = tomllib.loads((ROOT / "commands/Cargo.toml").read_text())
+    assert package["package"]["name"] == "chronoxide-commands"
     assert "chronoxide-compact" in [target["name"] for target in package["bin"]]
     [image] = [value for name, value in instructions() if name == "FROM" and value != "scratch"]
     assert re.search(r"rust:([0-9.]+)", image)[1] == manifest["workspace"]["package"]["rust-version"]

@@ -25,7 +25,7 @@ minor=${version%.*}
 built=no
 if [ -z "${CHRONOXIDE_LIBRARIES:-}" ]; then
     built=yes
-    (cd "$root" && cargo build --release --locked -p chronoxide-c)
+    (cd "$root" && cargo build --release --locked --manifest-path engines/Cargo.toml -p chronoxide-c)
     target=${CARGO_TARGET_DIR:-target}
     case $target in
     /*) ;;

@@ -3,7 +3,7 @@
 #
 # Usage: sh engines/python/build.sh [--dev]
 #
-# --dev packs the module that cargo builds together with the tests of all crates: much faster where these are built, slow
+# --dev packs the module that cargo builds together with the tests of the engines: much faster where these are built, slow
 # when used. Linux only.
 #
 # Needs python3 (3.10 or newer) and Rust; maturin is installed in a folder of its own.
@@ -19,7 +19,7 @@ esac
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
-tools=$root/target/python-tools
+tools=$target/python-tools
 maturin=$(sed -n 's/^requires = \["\(maturin==[^"]*\)"\]$/\1/p' "$here/pyproject.toml")
 
 if ! "$tools/bin/python" -c "import wheel, importlib.metadata as m; assert '$maturin' == 'maturin==' + m.version('maturin')" \
@@ -31,7 +31,7 @@ fi
 rm -rf "$here/dist"
 if [ "${1:-}" = --dev ]; then
     cd "$here"
-    # With the features that the tests of all crates have, or DataFusion would be built again.
+    # With the features that the tests of the engines have, or DataFusion would be built again.
     PYO3_BUILD_EXTENSION_MODULE=1 cargo build --locked --workspace --lib --tests
     wheel=$(mktemp -d)
     trap 'rm -rf "$wheel"' EXIT

@@ -7,7 +7,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-venv=$root/target/python-test
+venv=${CARGO_TARGET_DIR:-$root/target}/python-test
 
 python3 -m venv --clear "$venv"
 "$venv/bin/python" -m pip install --quiet --requirement "$here/tests/requirements.txt" "$here"/dist/*.whl

@@ -43,6 +43,7 @@
 //! | [`metadata`] | type, unit and description of metrics |
 //! | [`error`] | errors, with the place in the file |
 //! | [`rule`] | ids of the rules of the spec |
+//! | `forecast` | [`Forecast`], the expected size of a block that was planned from a sample |
 //! | `number` | conversions of numbers |
 //!
 //! The feature `archive`, which is off by default, reads and writes archives: blocks whose arena is a zstd frame. It
@@ -88,6 +89,7 @@
 pub mod bits;
 pub mod checksum;
 pub mod error;
+mod forecast;
 pub mod identity;
 pub mod layout;
 pub mod lists;
@@ -103,5 +105,6 @@ pub mod view;
 pub mod write;
 
 pub use error::{Corruption, Error, Result};
+pub use forecast::{Forecast, NotAForecast, PLAN_KEY};
 pub use number::{KeyId, PoolId, SeriesRef, SymbolId, TableId};
 pub use rule::{Rule, RuleClass};

@@ -14,10 +14,10 @@ use chronoxide_format::view::BlockView;
 use chronoxide_testkit::archive::archives;
 use chronoxide_testkit::editor::BlockEditor;
 use chronoxide_testkit::fuzzing::mutated_block;
+use chronoxide_testkit::parallel::map;
 use chronoxide_testkit::random::Random;
 use chronoxide_testkit::requirement::skip_or_fail;
 use chronoxide_testkit::sweep;
-use rayon::prelude::*;
 
 /// Mutants that are judged: goldens and small blocks that were changed in a few places, with right checksums and ids.
 fn mutants() -> u64 {
@@ -47,16 +47,15 @@ fn run(command: &mut Command) -> Option<Output> {
 
 /// The reader in Go, built once; nothing if there is no Go.
 fn go_reader() -> Option<&'static Path> {
-    static BUILT: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("reader");
+        let program = crate::empty_folder("go").join("reader");
         let output =
             run(Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(spec().join("go")))?;
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Some((folder, program))
+        Some(program)
     });
-    built.as_ref().map(|(_, program)| program.as_path())
+    built.as_deref()
 }
 
 /// The kind of error by which this reader refuses a block.
@@ -99,13 +98,11 @@ fn assert_that_readers_agree(own: &[&str], path: &(impl Fn(u64) -> PathBuf + Syn
     let rules = errors_of_rules();
     let by_go = run(Command::new(go).arg("verify").args((0..count).map(path))).unwrap();
     // Two halves at once: a file takes a few milliseconds.
-    let halves = [0..count / 2, count / 2..count].into_par_iter();
-    let by_python: Option<Vec<Output>> = halves
-        .map(|half| {
-            run(Command::new("python3").arg("-B").arg(spec().join("decoder.py")).arg("verify").args(half.map(path)))
-        })
-        .collect();
-    let Some(by_python) = by_python else { return false };
+    let by_python = map(&[0..count / 2, count / 2..count], |half| {
+        let half = half.clone().map(path);
+        run(Command::new("python3").arg("-B").arg(spec().join("decoder.py")).arg("verify").args(half))
+    });
+    let Some(by_python) = by_python.into_iter().collect::<Option<Vec<Output>>>() else { return false };
     let mut python = BTreeMap::new();
     by_python.iter().for_each(|output| python.extend(verdicts(output, &rules)));
     for (reader, others) in [("go", verdicts(&by_go, &rules)), ("python", python)] {
@@ -124,18 +121,15 @@ fn assert_that_readers_agree(own: &[&str], path: &(impl Fn(u64) -> PathBuf + Syn
 #[test]
 fn three_readers_agree_on_every_mutant() {
     let Some(go) = go_reader() else { return };
-    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-    let path = |number: u64| folder.path().join(number.to_string());
-    let own: Vec<&str> = (0..mutants())
-        .into_par_iter()
-        .map(|seed| {
-            let mut random = Random::new(seed);
-            let program: Vec<u8> = (0..3 + random.below(24)).map(|_| random.below(256) as u8).collect();
-            let block = mutated_block(&program);
-            fs::write(path(seed), &block).unwrap();
-            verdict(&block)
-        })
-        .collect();
+    let folder = crate::empty_folder("mutants");
+    let path = |number: u64| folder.join(number.to_string());
+    let own = map(&(0..mutants()).collect::<Vec<u64>>(), |&seed| {
+        let mut random = Random::new(seed);
+        let program: Vec<u8> = (0..3 + random.below(24)).map(|_| random.below(256) as u8).collect();
+        let block = mutated_block(&program);
+        fs::write(path(seed), &block).unwrap();
+        verdict(&block)
+    });
     let count = |wanted: &str| own.iter().filter(|found| **found == wanted).count();
     println!("{} sound, {} corrupt, {} unsupported", count("sound"), count("corrupt"), count("unsupported"));
     let [sound, corrupt, unsupported] = sweep::cases([300, 3_000, 30], [1_000, 10_000, 100]);
@@ -159,34 +153,31 @@ fn three_readers_agree_on_every_mutant() {
 #[test]
 fn three_readers_agree_on_changed_frames() {
     let Some(go) = go_reader() else { return };
-    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-    let path = |number: u64| folder.path().join(number.to_string());
+    let folder = crate::empty_folder("changed-frames");
+    let path = |number: u64| folder.join(number.to_string());
     let archives: Vec<BlockEditor> = archives().iter().map(|golden| BlockEditor::open(&golden.bytes)).collect();
-    let own: Vec<&str> = (0..ARCHIVE_MUTANTS)
-        .into_par_iter()
-        .map(|seed| {
-            let mut random = Random::new(seed);
-            let mut editor = archives[seed as usize % archives.len()].clone();
-            let section = editor.section(SectionKind::PackedArena);
-            for _ in 0..random.below(3) {
-                // The front, which says the most, as often as the rest.
-                let range = if random.percent(50) { section.len().min(32) } else { section.len() };
-                let at = random.below(range);
-                match random.below(8) {
-                    0 => section.truncate(at),
-                    1 => section.insert(at, random.below(256) as u8),
-                    2 => section[at] = random.below(256) as u8,
-                    _ => section[at] ^= 1 << random.below(8),
-                }
-                if section.is_empty() {
-                    break;
-                }
+    let own = map(&(0..ARCHIVE_MUTANTS).collect::<Vec<u64>>(), |&seed| {
+        let mut random = Random::new(seed);
+        let mut editor = archives[seed as usize % archives.len()].clone();
+        let section = editor.section(SectionKind::PackedArena);
+        for _ in 0..random.below(3) {
+            // The front, which says the most, as often as the rest.
+            let range = if random.percent(50) { section.len().min(32) } else { section.len() };
+            let at = random.below(range);
+            match random.below(8) {
+                0 => section.truncate(at),
+                1 => section.insert(at, random.below(256) as u8),
+                2 => section[at] = random.below(256) as u8,
+                _ => section[at] ^= 1 << random.below(8),
             }
-            let block = editor.close();
-            fs::write(path(seed), &block).unwrap();
-            verdict(&block)
-        })
-        .collect();
+            if section.is_empty() {
+                break;
+            }
+        }
+        let block = editor.close();
+        fs::write(path(seed), &block).unwrap();
+        verdict(&block)
+    });
     let count = |wanted: &str| own.iter().filter(|found| **found == wanted).count();
     println!("{} sound, {} corrupt", count("sound"), count("corrupt"));
     assert!(count("sound") >= 300 && count("corrupt") >= 600);

@@ -15,8 +15,8 @@ use chronoxide_testkit::broken::broken;
 use chronoxide_testkit::exercise::read_everything;
 use chronoxide_testkit::golden::{Golden, goldens};
 use chronoxide_testkit::hostile::{Field, boundary_values, fields, with_fields};
+use chronoxide_testkit::parallel::map;
 use chronoxide_testkit::sweep;
-use rayon::prelude::*;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -38,17 +38,15 @@ fn small_goldens() -> Vec<Golden> {
 /// Tries some bits of a block; returns how many.
 fn try_flips(golden: &Golden, step: usize, check: impl Fn(&[u8], usize) + Sync) -> u64 {
     let bits: Vec<usize> = (0..golden.bytes.len() * 8).step_by(step).collect();
-    bits.par_chunks(4096)
-        .map(|bits| {
-            let mut bytes = golden.bytes.clone();
-            for &bit in bits {
-                bytes[bit / 8] ^= 1 << (bit % 8);
-                check(&bytes, bit);
-                bytes[bit / 8] ^= 1 << (bit % 8);
-            }
-            bits.len() as u64
-        })
-        .sum()
+    map(&bits.chunks(4096).collect::<Vec<_>>(), |bits| {
+        let mut bytes = golden.bytes.clone();
+        for &bit in *bits {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            check(&bytes, bit);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    });
+    bits.len() as u64
 }
 
 #[test]
@@ -141,19 +139,17 @@ fn every_truncation_and_extension_is_refused_and_does_no_harm() {
 fn every_two_flipped_bits_in_header_and_directory_are_refused() {
     let golden = goldens().into_iter().find(|golden| golden.name == "one-series").expect("a golden block");
     let bits = (64 + 7 * 24) * 8;
-    let cases: u64 = (0..bits)
-        .into_par_iter()
-        .map(|first| {
-            let mut bytes = golden.bytes.clone();
-            bytes[first / 8] ^= 1 << (first % 8);
-            for second in first + 1..bits {
-                bytes[second / 8] ^= 1 << (second % 8);
-                assert!(!is_sound(&bytes), "bits {first} and {second}");
-                bytes[second / 8] ^= 1 << (second % 8);
-            }
-            (bits - first - 1) as u64
-        })
-        .sum();
+    let cases = map(&(0..bits).collect::<Vec<usize>>(), |&first| {
+        let mut bytes = golden.bytes.clone();
+        bytes[first / 8] ^= 1 << (first % 8);
+        for second in first + 1..bits {
+            bytes[second / 8] ^= 1 << (second % 8);
+            assert!(!is_sound(&bytes), "bits {first} and {second}");
+            bytes[second / 8] ^= 1 << (second % 8);
+        }
+        bits - first - 1
+    });
+    let cases: usize = cases.into_iter().sum();
     println!("{cases} pairs of bits");
     assert!(cases >= 1_700_000, "{cases} pairs of bits");
 }
@@ -213,7 +209,7 @@ fn hostile_fields_with_right_checksums_do_no_harm() {
         }
     }
     let (labels, most) = (AtomicU64::new(0), AtomicU64::new(0));
-    cases.par_iter().for_each(|(block, changes)| {
+    map(&cases, |(block, changes)| {
         let bytes = with_fields(&blocks[*block].bytes, changes);
         let (tally, usage) = measure(|| {
             let _ = is_sound(&bytes);

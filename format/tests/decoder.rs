@@ -54,7 +54,7 @@ fn it_refuses_every_broken_block_by_the_rule_that_it_is_named_after() {
 
 #[test]
 fn it_dumps_random_plans_as_the_first_does() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::empty_folder("decoder");
     for seed in 0..30 {
         let mut random = Random::new(seed);
         let series = random_series(120, &mut random);
@@ -63,7 +63,7 @@ fn it_dumps_random_plans_as_the_first_does() {
         let metrics = random_metrics(40, &mut random);
         let metrics = metrics.iter().map(OwnedMetricMetadata::borrowed).collect();
         let block = build(&series, &plan, form, &BlockMeta { metrics, ..BlockMeta::default() }).unwrap();
-        let path = folder.path().join(format!("{seed}.cx"));
+        let path = folder.join(format!("{seed}.cx"));
         std::fs::write(&path, &block).unwrap();
         let Some(output) = python(&["decoder.py", "dump", path.to_str().unwrap()]) else { return };
         assert!(output.status.success(), "seed {seed}: {}", text(&output.stderr));

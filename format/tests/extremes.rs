@@ -5,8 +5,8 @@ use chronoxide_format::view::BlockView;
 use chronoxide_format::{KeyId, PoolId, TableId};
 use chronoxide_testkit::fuzzing::{CALLS, call_block, call_remap};
 use chronoxide_testkit::golden::goldens;
+use chronoxide_testkit::parallel::map;
 use chronoxide_testkit::remap::golden::golden_remaps;
-use rayon::prelude::*;
 
 /// Numbers around the ends of types, and around some counts of a block.
 fn numbers(view: &BlockView<'_>) -> Vec<u32> {
@@ -21,25 +21,23 @@ fn numbers(view: &BlockView<'_>) -> Vec<u32> {
 
 #[test]
 fn extreme_numbers_give_values_or_errors() {
-    let cases: usize = goldens()
-        .par_iter()
-        .map(|golden| {
-            let view = BlockView::open(&golden.bytes).unwrap();
-            let numbers = numbers(&view);
-            let mut cases = 0;
-            for call in 0..CALLS {
-                for &first in &numbers {
-                    for &second in &numbers {
-                        for &third in &numbers {
-                            call_block(&view, call, [first, second, third, third.wrapping_add(first)]);
-                            cases += 1;
-                        }
+    let cases = map(&goldens(), |golden| {
+        let view = BlockView::open(&golden.bytes).unwrap();
+        let numbers = numbers(&view);
+        let mut cases = 0;
+        for call in 0..CALLS {
+            for &first in &numbers {
+                for &second in &numbers {
+                    for &third in &numbers {
+                        call_block(&view, call, [first, second, third, third.wrapping_add(first)]);
+                        cases += 1;
                     }
                 }
             }
-            cases
-        })
-        .sum();
+        }
+        cases
+    });
+    let cases: usize = cases.into_iter().sum();
     for remap in golden_remaps() {
         [0, 1, 1 << 16, 1 << 31, u32::MAX - 1, u32::MAX]
             .into_iter()

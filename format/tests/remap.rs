@@ -157,12 +157,12 @@ fn random_model(seed: u64, most_keysets: usize) -> Model {
 
 #[test]
 fn the_second_reader_reads_what_was_put_in() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::empty_folder("remaps");
     for seed in 0..40 {
         let model = random_model(seed, 20);
         let remap = model.build();
         RemapView::open(&remap).unwrap().verify().unwrap();
-        let path = folder.path().join(format!("{seed}.cxr"));
+        let path = folder.join(format!("{seed}.cxr"));
         std::fs::write(&path, &remap).unwrap();
         let Some(output) = python(&["dump".to_owned(), path.display().to_string()]) else { return };
         assert!(output.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&output.stderr));
@@ -172,10 +172,10 @@ fn the_second_reader_reads_what_was_put_in() {
 
 #[test]
 fn both_readers_refuse_the_same_damage_and_every_rule_is_met() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::empty_folder("damaged-remaps");
     let (mut met, mut arguments, mut refused) = (BTreeSet::new(), vec!["verify".to_owned()], BTreeSet::new());
     let mut try_damage = |bytes: &[u8], name: String| {
-        let path = folder.path().join(name).display().to_string();
+        let path = folder.join(name).display().to_string();
         std::fs::write(&path, bytes).unwrap();
         if let Err(error) = RemapView::open(bytes).and_then(|view| view.verify()) {
             met.insert(error.rule().id());

@@ -11,13 +11,13 @@ use chronoxide_format::identity::BlockId;
 use chronoxide_format::remap::{
     KeysetTargets, RemapBuilder, RemapError, RemapOutput, RemapPlace, RemapRule, RemapView,
 };
+use chronoxide_testkit::parallel::map;
 use chronoxide_testkit::remap::broken::broken_remaps;
 use chronoxide_testkit::remap::editor::{RemapEditor, reseal_all};
 use chronoxide_testkit::remap::exercise::read_remap;
 use chronoxide_testkit::remap::golden::{GoldenRemap, golden_remaps};
 use chronoxide_testkit::requirement::skip_or_fail;
 use chronoxide_testkit::sweep;
-use rayon::prelude::*;
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/remaps").join(name)
@@ -126,7 +126,7 @@ fn the_second_reader_passes_its_own_tests() {
 /// Tries some bits of a remap; returns how many.
 fn try_flips(golden: &GoldenRemap, step: usize, check: impl Fn(&mut Vec<u8>, usize) + Sync) -> u64 {
     let bits: Vec<usize> = (0..golden.bytes.len() * 8).step_by(step).collect();
-    bits.par_iter().for_each(|&bit| {
+    map(&bits, |&bit| {
         let mut bytes = golden.bytes.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         check(&mut bytes, bit);

@@ -13,3 +13,13 @@ mod resolve_many;
 mod rule_classes;
 mod spec;
 mod split_lists;
+
+use std::path::{Path, PathBuf};
+
+/// Returns an empty folder for the files of a test.
+fn empty_folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("format").join(test);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}

@@ -65,7 +65,7 @@ const OBJECT_SERVER: &str = "chronoxide-object-server";
 /// workload that depended on the measured crates would change with them.
 const NARROW: [(&str, &[&str]); 15] = [
     ("chronoxide-text", &[]),
-    ("chronoxide-dump", &["chronoxide-text", "chronoxide-format", "chronoxide-reader"]),
+    ("chronoxide-dump", &["chronoxide-text", "chronoxide-format"]),
     (TESTKIT, &["chronoxide-format", "chronoxide-labels", "chronoxide-dump"]),
     ("chronoxide-house", &[]),
     ("chronoxide-format", &[]),
@@ -83,6 +83,15 @@ const NARROW: [(&str, &[&str]); 15] = [
 
 /// Packages that the workspace must use.
 const USED: [&str; 8] = ["memmap2", "zerocopy", "crc32fast", "bitvec", "byteview", "rayon", "tempfile", "criterion"];
+
+/// Folders of the workspaces.
+const WORKSPACES: [&str; 2] = [".", "engines"];
+
+/// Crates that need a terminal: nothing but the commands, and programs that only this project runs, has them.
+const FOR_COMMANDS: [&str; 3] = ["clap", "indicatif", "ratatui"];
+
+/// Crates that may depend on [`FOR_COMMANDS`].
+const PROGRAMS: [&str; 3] = ["chronoxide-commands", WORKLOAD, "chronoxide-sql"];
 
 struct Member {
     name: String,
@@ -103,21 +112,26 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the folders of the members, in order of the workspace's list. Cargo's own list sorts crates that tests
-/// depend on earlier.
-fn listed_folders() -> Vec<PathBuf> {
-    let manifest = read(&root().join("Cargo.toml"));
+/// Returns the folders of a workspace's members, in order of its list. Cargo's own list sorts crates that tests depend
+/// on earlier.
+fn listed_folders(workspace: &Path) -> Vec<PathBuf> {
+    let manifest = read(&workspace.join("Cargo.toml"));
     let (_, list) = manifest.split_once("\nmembers = [").expect("there is such a list");
     let (list, _) = list.split_once(']').expect("it has an end");
-    list.split(',').map(|folder| root().join(folder.trim().trim_matches('"'))).collect()
+    let folder = |folder: &str| workspace.join(folder.trim().trim_matches('"'));
+    list.split(',').map(|name| folder(name).canonicalize().expect("a folder of a member")).collect()
 }
 
-/// Returns the members in order of the workspace's list.
+/// Returns the members of both workspaces in order of their lists.
 fn members() -> Vec<Member> {
+    WORKSPACES.iter().flat_map(|workspace| members_of(&root().join(workspace))).collect()
+}
+
+fn members_of(workspace: &Path) -> Vec<Member> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(root())
+        .current_dir(workspace)
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -138,12 +152,12 @@ fn members() -> Vec<Member> {
             });
             Member {
                 name: text(&package["name"]),
-                folder: manifest.parent().expect("a manifest is in a folder").to_path_buf(),
+                folder: manifest.parent().expect("a manifest is in a folder").canonicalize().expect("it exists"),
                 dependencies: dependencies.collect(),
             }
         })
         .collect();
-    let folders = listed_folders();
+    let folders = listed_folders(workspace);
     assert_eq!(members.len(), folders.len(), "every member is listed");
     members.sort_by_key(|member| folders.iter().position(|folder| *folder == member.folder));
     members
@@ -197,14 +211,15 @@ fn crate_rows(readme: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_table_of_the_readme_lists_the_crates() {
+    let root = root().canonicalize().expect("the folder of the repository");
     let expected: Vec<(String, String)> = members()
         .into_iter()
         .map(|member| {
-            let folder = member.folder.strip_prefix(root()).expect("members are in the workspace");
+            let folder = member.folder.strip_prefix(&root).expect("members are in the workspace");
             (folder.to_str().expect("folders have plain names").to_owned(), member.name)
         })
         .collect();
-    assert_eq!(crate_rows(&read(&root().join("README.md"))), expected);
+    assert_eq!(crate_rows(&read(&root.join("README.md"))), expected);
 }
 
 /// Returns true if a path like `name::` occurs in the code of a folder, outside of comments.
@@ -240,24 +255,41 @@ fn packages_that_are_there_to_be_used_are_used() {
 }
 
 #[test]
-fn every_dependency_of_the_workspace_has_a_reason() {
-    let manifest = read(&root().join("Cargo.toml"));
+fn libraries_have_no_arguments_and_no_terminal() {
+    for member in members().iter().filter(|member| !PROGRAMS.contains(&member.name.as_str())) {
+        for dependency in &member.dependencies {
+            assert!(!FOR_COMMANDS.contains(&&*dependency.name), "{} depends on {}", member.name, dependency.name);
+        }
+    }
+}
+
+/// Returns the lines of `[workspace.dependencies]` by name, with `true` if a comment gives a reason.
+fn dependencies(manifest: &str) -> BTreeMap<String, (String, bool)> {
     let (_, section) = manifest.split_once("\n[workspace.dependencies]\n").expect("there is such a section");
     let section = section.split("\n[").next().expect("it has a beginning");
     let mut has_heading = false;
-    let mut seen = 0;
+    let mut found = BTreeMap::new();
     for line in section.lines() {
         match line.trim() {
             "" => has_heading = false,
             comment if comment.starts_with('#') => has_heading = true,
             dependency => {
                 let name = dependency.split([' ', '=', '.']).next().expect("it has a beginning");
-                let is_ours = name.starts_with("chronoxide-");
                 let has_reason = has_heading || dependency.contains(" # ");
-                assert!(is_ours || has_reason, "{name} has no reason");
-                seen += 1;
+                found.insert(name.to_owned(), (dependency.to_owned(), has_reason));
             }
         }
     }
-    assert!(seen >= 20, "only {seen} dependencies were seen");
+    found
+}
+
+#[test]
+fn every_dependency_of_a_workspace_has_a_reason_and_the_same_in_both() {
+    let [main, engines] = WORKSPACES.map(|folder| dependencies(&read(&root().join(folder).join("Cargo.toml"))));
+    assert!(main.len() >= 80 && engines.len() >= 20, "{} and {}", main.len(), engines.len());
+    for (name, (line, has_reason)) in main.iter().chain(&engines).filter(|(name, _)| !name.starts_with("chronoxide-")) {
+        assert!(has_reason, "{name} has no reason");
+        let twin = main.get(name).filter(|_| engines.contains_key(name));
+        assert!(twin.is_none_or(|(other, _)| other == line), "{name} differs between the workspaces: {line}");
+    }
 }

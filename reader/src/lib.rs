@@ -24,7 +24,6 @@
 //! | [`lineage`] | rules that choose the live blocks, from parents and jobs |
 //! | `remap` | [`Remap`]: targets of the series of a compacted block |
 //! | `remap_folder` | [`RemapFolder`]: a series followed through many compactions |
-//! | `forecast` | [`Forecast`]: the expected size of a block that was planned from a sample |
 //! | `checks` | [`Checks`]: when checksums are checked |
 //! | `error` | errors of opening, and errors with their path |
 //! | `backing` | the bytes of an open file: a map or a buffer |
@@ -72,7 +71,6 @@ mod block;
 mod checks;
 mod error;
 mod folder;
-mod forecast;
 pub mod lineage;
 mod listing;
 mod mapping;
@@ -98,7 +96,6 @@ pub use chronoxide_format::view::{
 pub use chronoxide_format::{Corruption, Error, KeyId, PoolId, Rule, SeriesRef, SymbolId, TableId};
 pub use error::{FileError, OpenError};
 pub use folder::{Entry, Folder, FolderError, Hidden, is_block_name};
-pub use forecast::{Forecast, NotAForecast, PLAN_KEY};
 pub use owned::OwnedLabels;
 pub use remap::Remap;
 pub use remap_folder::{FollowError, Followed, REMAP_EXTENSION, RemapFolder};

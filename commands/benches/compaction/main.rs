@@ -1,8 +1,8 @@
 //! What merging blocks costs: time by phase, memory, and how both grow.
 //!
 //! ```sh
-//! cargo bench -p chronoxide-testdata --bench compaction
-//! CHRONOXIDE_BENCH_LARGE=1 cargo bench -p chronoxide-testdata --bench compaction
+//! cargo bench -p chronoxide-commands --bench compaction
+//! CHRONOXIDE_BENCH_LARGE=1 cargo bench -p chronoxide-commands --bench compaction
 //! ```
 //!
 //! Each merge turns eight blocks into one. In the cut `windows`, they are consecutive windows of the generated

@@ -1,8 +1,8 @@
 //! What each layout takes, in bytes and in time, for every data set that there is.
 //!
 //! ```sh
-//! cargo bench -p chronoxide-testdata --bench layouts
-//! CHRONOXIDE_BENCH_LARGE=1 CHRONOXIDE_BENCH_SIZES=1 cargo bench -p chronoxide-testdata --bench layouts
+//! cargo bench -p chronoxide-commands --bench layouts
+//! CHRONOXIDE_BENCH_LARGE=1 CHRONOXIDE_BENCH_SIZES=1 cargo bench -p chronoxide-commands --bench layouts
 //! ```
 //!
 //! First comes a table of bytes per series by section, which is also written as JSON; then times: `seal/<set>/<layout>`

@@ -1,8 +1,8 @@
 //! Queries of a block: selection until the last ref is listed, counts, values of a label, groups and projections.
 //!
 //! ```sh
-//! cargo bench -p chronoxide-testdata --bench select
-//! CHRONOXIDE_BENCH_LARGE=1 cargo bench -p chronoxide-testdata --bench select
+//! cargo bench -p chronoxide-commands --bench select
+//! CHRONOXIDE_BENCH_LARGE=1 cargo bench -p chronoxide-commands --bench select
 //! ```
 //!
 //! The data are the generated workload: 100,000 series, or a million if `CHRONOXIDE_BENCH_LARGE` is set. The baseline

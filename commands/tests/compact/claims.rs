@@ -6,12 +6,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use chronoxide_format::PLAN_KEY;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::metadata::{MetricMetadata, MetricType};
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::{BlockView, Job, TimeRange};
 use chronoxide_format::write::BlockMeta;
-use chronoxide_reader::PLAN_KEY;
 use chronoxide_reader::lineage::REWRITTEN_KEY;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testkit::plan::{Labelset, Plan, build};

@@ -40,7 +40,7 @@ fn the_summary_shows_counts_times_and_annotations() {
     assert!(empty.contains("  series     0\n") && !empty.contains("NaN") && !empty.contains("inf"), "{empty}");
 }
 
-/// The lines of the golden file match its rows in `testdata/src/golden.rs`.
+/// The lines of the golden file match its rows in `testdata/kit/src/golden.rs`.
 #[test]
 fn metrics_are_listed_with_type_unit_and_description() {
     let path = golden("metrics.cx");

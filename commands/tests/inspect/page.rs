@@ -31,7 +31,7 @@ fn can_run() -> bool {
     } else if std::env::var_os("CHROMIUM").is_none() && !browsers.into_iter().any(is_there) {
         "install Chromium"
     } else if !checks_folder().join("node_modules").exists() {
-        "run `npm ci --prefix inspect/tests/page`"
+        "run `npm ci --prefix commands/tests/inspect/page`"
     } else {
         return true;
     };

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chronoxide_dump::plan::{Plan, plan_entries};
+use chronoxide_format::PLAN_KEY;
 use chronoxide_format::layout::RowForm;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
-use chronoxide_reader::PLAN_KEY;
 use chronoxide_testkit::golden::goldens;
 use chronoxide_testkit::plan::{self, Labelset, build};
 use chronoxide_testkit::random::{Random, by_keyset, random_series};

@@ -15,6 +15,7 @@ use chronoxide_publish::is_temporary_name;
 use chronoxide_reader::{BlockId, Checks, Folder};
 use chronoxide_testkit::plan::{KeysetPlan, Labelset, Plan, build, key};
 use chronoxide_testkit::random::Random;
+use chronoxide_testkit::sweep;
 
 use super::scene::{Files, digests, files, name_of};
 use super::support::empty_folder;
@@ -205,14 +206,8 @@ fn kill_at_random(count: usize) -> Met {
 }
 
 #[test]
-fn kills_at_40_random_moments_do_no_harm() {
-    let met = kill_at_random(40);
-    assert!(met.killed >= 40, "{met:?}");
-}
-
-#[test]
-#[ignore = "takes some minutes"]
-fn kills_at_2_000_random_moments_do_no_harm() {
-    let met = kill_at_random(2_000);
-    assert!(met.killed >= 2_000 && met.left >= 50 && met.between >= 300 && met.again >= 200, "{met:?}");
+fn kills_at_random_moments_do_no_harm() {
+    let [killed, left, between, again] = sweep::cases([40, 0, 0, 0], [2_000, 50, 300, 200]);
+    let met = kill_at_random(killed);
+    assert!(met.killed >= killed && met.left >= left && met.between >= between && met.again >= again, "{met:?}");
 }

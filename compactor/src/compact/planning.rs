@@ -1,8 +1,8 @@
 //! Plans that are learned from a sample of the rows: [`MergedLabels::learn`].
 
+use chronoxide_format::Forecast;
 use chronoxide_format::view::{BlockView, OwnedMeta};
 use chronoxide_planner::{KeysetPlan, KeysetRows, Plan, bytes, factor, plan};
-use chronoxide_reader::Forecast;
 
 use crate::CompactError;
 use crate::merge::{

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use chronoxide_format::PLAN_KEY;
 use chronoxide_format::policy::LabelPolicy;
 use chronoxide_format::view::BlockView;
 use chronoxide_format::write::BlockMeta;
 use chronoxide_planner::{InternedRows, KeysetPlan, Layout};
 use chronoxide_publish::Spool;
-use chronoxide_reader::PLAN_KEY;
 use chronoxide_select::Selector;
 use rayon::prelude::*;
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use chronoxide_format::PLAN_KEY;
 use chronoxide_format::metadata::{MetricMetadata, MetricSet};
 use chronoxide_format::view::{BlockView, TimeRange};
 use chronoxide_publish::{FileSystem, Spool};
-use chronoxide_reader::{Block, OpenError, PLAN_KEY};
+use chronoxide_reader::{Block, OpenError};
 
 use crate::compact::check_memory;
 use crate::{AnnotationPolicy, CompactError, CompactOptions, Compaction, Observer, PLANNED_SERIES, SCRATCH_MEMORY};

@@ -1,7 +1,9 @@
 //! Holds the whole repository to the house rules of CONTRIBUTING.md that no other tool checks: plain technical English,
-//! the order of imports, the width of lines, and that all files of tests are built.
+//! the order of imports, the width of lines, that all files of tests are built, and that documents name files that
+//! exist.
 
 mod files;
+mod paths;
 mod prose;
 mod source;
 mod suites;

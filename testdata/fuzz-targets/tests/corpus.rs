@@ -1,10 +1,12 @@
 //! Runs the corpora of all fuzz targets again, with every input that once broke a promise.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use chronoxide_format::view::BlockView;
 use chronoxide_fuzz_targets::TARGETS;
 use chronoxide_testkit::corpus::{corpus_folder, read_corpus};
+use chronoxide_testkit::fuzzing::mutated_block;
 use rayon::prelude::*;
 
 /// Minimum number of inputs of each target. A corpus only grows; lower the number only when a corpus is minimized.
@@ -66,4 +68,18 @@ fn the_corpus_of_every_target_runs_again() {
         together += bytes;
     }
     assert!(together <= MAX_BYTES_TOGETHER, "{together} bytes");
+}
+
+#[test]
+fn programs_of_the_corpus_make_sound_blocks_and_break_many_rules() {
+    let (mut sound, mut broken) = (0, BTreeMap::<&str, u32>::new());
+    for input in read_corpus("block_repaired").expect("the corpus is part of the project") {
+        let block = mutated_block(&input.bytes);
+        match BlockView::open(&block).and_then(|view| view.verify()) {
+            Ok(_) => sound += 1,
+            Err(error) => *broken.entry(error.rule().id()).or_default() += 1,
+        }
+    }
+    println!("{sound} sound blocks, {} rules broken: {broken:?}", broken.len());
+    assert!(sound >= 130 && broken.len() >= 73, "{sound} sound blocks, {} rules", broken.len());
 }

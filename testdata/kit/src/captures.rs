@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::requirement::skip_or_fail;
+use crate::requirement::{say, skip_or_fail};
 
 /// Returns the path of a capture that is not part of the repository, or `None` if the test must be skipped.
 ///
@@ -26,7 +26,7 @@ pub fn real(name: &str) -> Option<PathBuf> {
     if is_expected {
         skip_or_fail(name, format_args!("{} does not exist", path.display()));
     } else {
-        println!("skipped: {name}: no ../shared/data beside the repository, and CHRONOXIDE_DATA is not set");
+        say(&format!("skipped: {name}: no ../shared/data beside the repository, and CHRONOXIDE_DATA is not set"));
     }
     None
 }

@@ -10,12 +10,13 @@
 //! | [`broken`] | a block for each rule of the format that breaks it |
 //! | [`captures`] | captures that real software wrote |
 //! | [`conformance`] | requirements of symbol tables and labelset stores, and models that meet them |
-//! | [`corpus`] | corpora of the fuzz targets |
+//! | `corpus` | corpora of the fuzz targets, with the feature `corpus` |
 //! | [`exercise`] | the whole read API over any bytes |
 //! | [`flat`] | series as pairs of ids in memory, which benches compare with |
 //! | [`fuzzing`] | fuzz targets that read blocks |
 //! | [`hostile`] | fields set to values that no writer would write |
 //! | [`manifest`] | the verdict on each golden and broken file, for other readers |
+//! | [`parallel`] | cases on all cores |
 //! | [`plan`] | blocks after a plan given by hand, from labelsets as plain maps |
 //! | [`product`] | blocks that stand for very many series in few bytes |
 //! | [`remap`] | golden and broken remaps |
@@ -30,6 +31,7 @@ pub mod articles;
 pub mod broken;
 pub mod captures;
 pub mod conformance;
+#[cfg(feature = "corpus")]
 pub mod corpus;
 pub mod editor;
 pub mod exercise;
@@ -38,6 +40,7 @@ pub mod fuzzing;
 pub mod golden;
 pub mod hostile;
 pub mod manifest;
+pub mod parallel;
 pub mod plan;
 pub mod product;
 pub mod random;

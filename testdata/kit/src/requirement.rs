@@ -1,11 +1,17 @@
 //! Decides what a test does when a tool or data that it needs is missing.
 
 use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 
 /// Environment variable: if `1`, a test that would be skipped fails. `.ci/run` sets it.
 pub const REQUIRE_ALL: &str = "CHRONOXIDE_REQUIRE_ALL";
 
-/// Prints that a test is skipped because `what` is missing.
+/// Environment variable: file to which the names of what is missing are appended. `testdata/test.sh` lists them last.
+pub const SKIPPED: &str = "CHRONOXIDE_SKIPPED";
+
+/// Says that a test is skipped because `what` is missing: on standard error, which libtest does not hide, and in the
+/// file that [`SKIPPED`] names.
 ///
 /// # Panics
 ///
@@ -13,7 +19,18 @@ pub const REQUIRE_ALL: &str = "CHRONOXIDE_REQUIRE_ALL";
 #[track_caller]
 pub fn skip_or_fail(what: &str, reason: impl Display) {
     let message = skip_message(std::env::var(REQUIRE_ALL).is_ok_and(|value| value == "1"), what, reason);
-    println!("{}", message.unwrap_or_else(|message| panic!("{message}")));
+    say(&message.unwrap_or_else(|message| panic!("{message}")));
+}
+
+/// Says that a test is skipped because of data that no clone has.
+pub(crate) fn say(message: &str) {
+    // `eprintln!` is hidden if the test passes; this is not.
+    let _ = writeln!(io::stderr(), "{message}");
+    if let Some(file) = std::env::var_os(SKIPPED)
+        && let Ok(mut file) = OpenOptions::new().append(true).create(true).open(file)
+    {
+        let _ = writeln!(file, "{message}");
+    }
 }
 
 /// Returns the message of a test that is skipped, or as an error that of one that fails.

@@ -9,9 +9,6 @@ mod go;
 mod installed;
 mod programs;
 mod readme;
-// The crates that `chronoxide-testdata` is built from are many; tests of this one do not wait for them.
-#[path = "../../../../testdata/src/requirement.rs"]
-mod requirement;
 
 use std::path::PathBuf;
 

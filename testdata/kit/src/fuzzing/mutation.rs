@@ -364,24 +364,7 @@ fn change_list<T: Copy + Default>(records: &mut Vec<T>, program: &mut Program<'_
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::corpus::read_corpus;
-
-    #[test]
-    fn programs_of_the_corpus_make_sound_blocks_and_break_many_rules() {
-        let (mut sound, mut broken) = (0, BTreeMap::<&str, u32>::new());
-        for input in read_corpus("block_repaired").expect("the corpus is part of the project") {
-            let block = mutated(&mut Program(&input.bytes));
-            match BlockView::open(&block).and_then(|view| view.verify()) {
-                Ok(_) => sound += 1,
-                Err(error) => *broken.entry(error.rule().id()).or_default() += 1,
-            }
-        }
-        println!("{sound} sound blocks, {} rules broken: {broken:?}", broken.len());
-        assert!(sound >= 130 && broken.len() >= 73, "{sound} sound blocks, {} rules", broken.len());
-    }
 
     #[test]
     fn an_empty_program_changes_nothing() {

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Runs all tests but those of the engines, then lists the slowest ones, and those that were skipped and why.
+#
+# Usage: sh testdata/test.sh [ARGUMENT OF cargo test]...
+#
+# With CHRONOXIDE_SWEEPS=full, tests try all their cases: the slow tier, which takes hours. With
+# CHRONOXIDE_REQUIRE_ALL=1, a test whose tool or data is missing fails. With CHRONOXIDE_TEST_REPORT, the name of a
+# folder, the output and the list of programs are kept there.
+set -u
+cd "$(dirname "$0")/.."
+root=$PWD
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+report=${CHRONOXIDE_TEST_REPORT:-$temporary}
+mkdir -p "$report"
+: >"$report/skipped"
+: >"$report/programs"
+export CHRONOXIDE_SKIPPED="$report/skipped" CHRONOXIDE_TEST_PROGRAMS="$report/programs"
+[ ! -t 1 ] || export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-always}"
+
+{
+    cargo --config "target.'cfg(all())'.runner = ['sh', '$root/testdata/timed.sh']" test --workspace "$@"
+    echo $? >"$temporary/exit"
+} 2>&1 | tee "$report/output"
+
+# Lines of libtest: `test NAME ... ok <1.234s>`. A message of the test can come in between.
+sed -n 's/^test \([^ ]*\) .*ok <\([0-9.]*\)s>$/\2 s  \1/p' "$report/output" | sort -rn | head -n 10 >"$temporary/slowest"
+if [ -s "$temporary/slowest" ]; then
+    printf '\nslowest tests:\n'
+    cat "$temporary/slowest"
+fi
+if [ -s "$report/skipped" ]; then
+    printf '\nskipped, because something is missing:\n'
+    sort "$report/skipped" | uniq -c
+else
+    printf '\nno test was skipped\n'
+fi
+exit "$(cat "$temporary/exit")"
